@@ -1,0 +1,1 @@
+"""The passes of Tuninglink, one a file, each named after its pass."""

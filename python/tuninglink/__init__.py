@@ -1,0 +1,1 @@
+"""Tuninglink: the toolchain around tuning specs for IREE."""

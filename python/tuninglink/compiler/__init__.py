@@ -1,0 +1,1 @@
+"""The in-process compilation: phases, and passes run between them."""

@@ -1,0 +1,1 @@
+"""Running passes: the pass registry, textual pipelines, diagnostics and split inputs."""

@@ -1,0 +1,38 @@
+"""The names of operations and attributes that the compiler gives a meaning to, as IREE 3.13 spells them."""
+
+from __future__ import annotations
+
+from typing import Final
+
+# Operations of the transform dialect.
+NAMED_SEQUENCE: Final = "transform.named_sequence"
+FOREACH_MATCH: Final = "transform.foreach_match"
+INCLUDE: Final = "transform.include"
+ANNOTATE: Final = "transform.annotate"
+YIELD: Final = "transform.yield"
+HAS_NO_LOWERING_CONFIG: Final = "transform.iree.match.has_no_lowering_config"
+
+# Operations around a dispatch.
+MODULE: Final = "builtin.module"
+EXECUTABLE: Final = "hal.executable"
+EXECUTABLE_VARIANT: Final = "hal.executable.variant"
+
+# Attributes that make a module a spec.
+WITH_NAMED_SEQUENCE: Final = "transform.with_named_sequence"
+ENTRY_POINT: Final = "iree_codegen.tuning_spec_entrypoint"
+DEFAULT_ENTRY_POINT: Final = "iree_codegen.tuning_spec_with_default_entrypoint"
+KERNEL_CONFIG: Final = "__kernel_config"
+"""The symbol of the entry point of a spec in default-entrypoint form."""
+CONSUMED: Final = "transform.consumed"
+READONLY: Final = "transform.readonly"
+
+# Attributes that hold a configuration.
+EMBEDDED_SPEC: Final = "iree_codegen.tuning_spec_mlirbc"
+"""The attribute under which the compiler looks for a spec, as bytecode, on a dispatch."""
+COMPILATION_INFO: Final = "compilation_info"
+LOWERING_CONFIG: Final = "lowering_config"
+TRANSLATION_INFO: Final = "translation_info"
+DECOMPOSITION_CONFIG: Final = "decomposition_config"
+ROOT_OP: Final = "root_op"
+
+SYMBOL_NAME: Final = "sym_name"
