@@ -1,1 +1,11 @@
 """The passes of Tuninglink, one a file, each named after its pass."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tuninglink.driver.passes import Pass
+
+PASSES: tuple[type[Pass], ...] = ()
+"""Every pass that comes with Tuninglink, in alphabetical order."""

@@ -1,0 +1,35 @@
+"""The lit suite: `lit test`, or `cmake --build build --target check-tuninglink`.
+
+Parameters (`--param name=value`):
+    tuninglink_bin: the folder that holds `tuninglink-opt` and the other tools; by default the one of the
+        Python that runs lit.
+    tuninglink_obj_root: where tests write; by default `build/test`.
+"""
+
+# lit executes this file with `config` and `lit_config` defined.
+# ruff: noqa: F821
+# mypy: disable-error-code="name-defined"
+
+import os
+import sys
+from pathlib import Path
+
+import lit.formats
+
+source_root = Path(__file__).resolve().parent
+tools = Path(lit_config.params.get("tuninglink_bin") or Path(sys.executable).parent)
+
+config.name = "Tuninglink"
+config.test_format = lit.formats.ShTest(execute_external=False)
+config.suffixes = [".mlir", ".test"]
+config.excludes = ["Inputs", "python"]
+config.test_source_root = str(source_root)
+config.test_exec_root = lit_config.params.get("tuninglink_obj_root") or str(
+    source_root.parent / "build" / "test"
+)
+config.environment["PATH"] = os.pathsep.join([str(tools), os.environ["PATH"]])
+config.environment["NO_COLOR"] = "1"
+config.substitutions += [
+    ("%examples", str(source_root.parent / "examples")),
+    ("%python", sys.executable),
+]
