@@ -61,6 +61,9 @@ def place_of(location: mlir.Location) -> Place | None:
     Fused locations give their first part with a position, call sites give the callee, named locations
     what they stand for.
     """
+    if type(location) is mlir.Location:
+        # The locations of diagnostics come without their kind.
+        location = mlir.Location.from_attr(location.attr, location.context)
     if isinstance(location, mlir.FileLineColLoc):
         return Place(location.filename, location.start_line, location.start_col)
     if isinstance(location, mlir.NameLoc):

@@ -9,6 +9,7 @@ NAMED_SEQUENCE: Final = "transform.named_sequence"
 FOREACH_MATCH: Final = "transform.foreach_match"
 INCLUDE: Final = "transform.include"
 ANNOTATE: Final = "transform.annotate"
+PARAM_CONSTANT: Final = "transform.param.constant"
 YIELD: Final = "transform.yield"
 HAS_NO_LOWERING_CONFIG: Final = "transform.iree.match.has_no_lowering_config"
 

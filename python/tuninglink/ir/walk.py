@@ -10,18 +10,28 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 
-def visit(root: mlir.Operation | mlir.OpView, visitor: Callable[[mlir.Operation], None]) -> None:
+def visit(
+    root: mlir.Operation | mlir.OpView,
+    visitor: Callable[[mlir.Operation], mlir.WalkResult | None],
+) -> None:
     """Calls `visitor` with `root` and every operation inside, parents before their children.
 
-    An exception of the visitor ends the walk and comes out unchanged. The visitor may change attributes,
-    but must not erase or move operations: collect them first.
+    The visitor may return a `WalkResult` to skip what is inside the operation or to end the walk. It may
+    change attributes, but must not erase or move operations: collect them first. An exception of the
+    visitor ends the walk and comes out as it is, where the bindings' own walk would wrap it.
     """
+    raised: list[BaseException] = []
 
     def callback(operation: mlir.Operation) -> mlir.WalkResult:
-        visitor(operation)
-        return mlir.WalkResult.ADVANCE
+        try:
+            return visitor(operation) or mlir.WalkResult.ADVANCE
+        except BaseException as exception:  # noqa: BLE001 - raised again below
+            raised.append(exception)
+            return mlir.WalkResult.INTERRUPT
 
     root.walk(callback, mlir.WalkOrder.PRE_ORDER)
+    if raised:
+        raise raised[0]
 
 
 def collect(root: mlir.Operation | mlir.OpView, *names: str) -> list[mlir.Operation]:

@@ -1,0 +1,58 @@
+"""Loading specs."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tuninglink.errors import SpecError
+from tuninglink.ir.contexts import thread_context
+from tuninglink.ir.diagnostics import error
+from tuninglink.ir.serialization import parse_module, to_bytecode
+from tuninglink.spec.model import Spec
+
+if TYPE_CHECKING:
+    from iree.compiler import ir as mlir
+
+
+def load_spec(
+    source: str | os.PathLike[str] | bytes | bytearray | memoryview,
+    *,
+    name: str | None = None,
+    context: mlir.Context | None = None,
+) -> Spec:
+    """Loads a spec from a file or from memory.
+
+    Args:
+        source: the path of a file, or the content itself; text or bytecode either way.
+        name: what to call the spec in diagnostics and reports; by default the path, or `<memory>`.
+        context: where the spec is to live; by default the context of the calling thread.
+
+    Raises:
+        SpecError: the file cannot be read, does not parse or verify, or is no spec.
+    """
+    if isinstance(source, str | os.PathLike):
+        name = name or os.fspath(source)
+        data = _read(Path(source), name)
+    else:
+        name = name or "<memory>"
+        data = bytes(source)
+    spec = Spec(parse_module(data, name, context or thread_context()), name)
+    spec.anatomy  # noqa: B018 - whoever loads a spec wants to know now that it is one
+    return spec
+
+
+def in_context(spec: Spec, context: mlir.Context) -> Spec:
+    """Returns `spec` itself if it lives in `context`, else a copy of it that does."""
+    if spec.module.context == context:
+        return spec
+    return Spec(parse_module(to_bytecode(spec.module), spec.source, context), spec.source)
+
+
+def _read(path: Path, name: str) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as failure:
+        reason = (failure.strerror or str(failure)).lower()
+        raise SpecError(error(f"cannot read the spec '{name}': {reason}")) from None
