@@ -29,6 +29,8 @@ config.test_exec_root = lit_config.params.get("tuninglink_obj_root") or str(
 )
 config.environment["PATH"] = os.pathsep.join([str(tools), os.environ["PATH"]])
 config.environment["NO_COLOR"] = "1"
+if "PYTHONPATH" in os.environ:  # check-tuninglink names the package so, a compiler's CI its bindings
+    config.environment["PYTHONPATH"] = os.environ["PYTHONPATH"]
 config.substitutions += [
     ("%examples", str(source_root.parent / "examples")),
     ("%python", sys.executable),

@@ -1,0 +1,90 @@
+# The two commands of the README are `make demo` and `make check`; `make help` lists the others.
+#
+#   PYTHON   the Python (3.11 or newer) that .venv is made with; by default the first one found
+#   VENV     where the environment is; by default .venv
+
+VENV ?= .venv
+BUILD := build
+BIN := $(VENV)/bin
+
+SHELL := /bin/sh
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+.DELETE_ON_ERROR:
+.PHONY: help demo check lint types lit pytest bench package clean distclean
+
+help:
+	@echo 'make demo       set up $(VENV) and run the main job: compile a matmul with tuning specs for three targets'
+	@echo 'make check      set up $(VENV) and run every test: lint, types, lit, pytest'
+	@echo 'make lint       ruff: rules and format'
+	@echo 'make types      mypy, strict'
+	@echo 'make lit        the lit tests; LIT_ARGS="-v --filter=link-specs" selects'
+	@echo 'make pytest     the Python tests, packaging included; PYTEST_ARGS="-k link" selects'
+	@echo 'make bench      the benchmarks, each against the compiler'"'"'s own tools'
+	@echo 'make package    wheel and source distribution, in dist/'
+	@echo 'make clean      remove what builds and tests wrote; make distclean also removes $(VENV)'
+
+# --- The environment -----------------------------------------------------------------------------------
+
+is_new_enough := import sys; sys.exit(sys.version_info < (3, 11))
+PYTHON ?= $(shell for each in python3 python3.14 python3.13 python3.12 python3.11 python; do \
+	"$$each" -c '$(is_new_enough)' 2>/dev/null && echo "$$each" && break; done)
+
+# What the installed package is made from, apart from Python files: an editable install follows those.
+ingredients := pyproject.toml CMakeLists.txt specs/default $(wildcard specs/default/*.mlir)
+installed := $(VENV)/.installed
+installed_dev := $(VENV)/.installed-dev
+
+$(BIN)/python:
+	@test -n "$(PYTHON)" || { echo 'error: no Python 3.11 or newer found; name one: make PYTHON=/path/to/python3' >&2; exit 1; }
+	@"$(PYTHON)" -c '$(is_new_enough)' || { echo 'error: $(PYTHON) is no Python 3.11 or newer' >&2; exit 1; }
+	"$(PYTHON)" -m venv "$(VENV)"
+
+$(installed): $(BIN)/python $(ingredients)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	@touch $@
+
+$(installed_dev): $(BIN)/python $(ingredients)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $(installed) $@
+
+# --- The two commands ----------------------------------------------------------------------------------
+
+demo: $(installed)
+	$(BIN)/tuninglink demo
+
+check: lint types lit pytest
+	@echo 'make check: every step passed'
+
+# --- The steps of check --------------------------------------------------------------------------------
+
+lint: $(installed_dev)
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+
+types: $(installed_dev)
+	$(BIN)/python tools/stage_package.py $(BUILD)
+	$(BIN)/python tools/generate_stubs.py $(BUILD)/typings
+	$(BIN)/mypy
+
+LIT_ARGS ?= -s -v
+lit: $(installed_dev)
+	$(BIN)/lit $(LIT_ARGS) test
+
+pytest: $(installed_dev)
+	$(BIN)/pytest $(PYTEST_ARGS)
+
+# --- The rest ------------------------------------------------------------------------------------------
+
+bench: $(installed_dev)
+	@set -e; for each in benchmarks/bench_*.py; do echo "$$each"; $(BIN)/python "$$each"; done
+
+package: $(installed_dev)
+	$(BIN)/python -m build --outdir dist .
+
+clean:
+	rm -rf $(BUILD) dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	find . -path ./$(VENV) -prune -o -type d -name __pycache__ -exec rm -rf {} +
+
+distclean: clean
+	rm -rf $(VENV)
