@@ -84,4 +84,4 @@ def to_bytecode(operation: mlir.Operation | mlir.OpView) -> bytes:
 
 def to_text(operation: mlir.Operation | mlir.OpView) -> str:
     """Returns `operation` as text without locations, ending with a newline."""
-    return f"{operation}\n"
+    return str(operation).rstrip("\n") + "\n"

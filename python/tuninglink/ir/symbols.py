@@ -30,10 +30,12 @@ class FreshNames:
 
     Args:
         reserved: names that may be kept by who has them, but never given to another symbol.
+        start: the first number to try.
     """
 
-    def __init__(self, reserved: Iterable[str]) -> None:
+    def __init__(self, reserved: Iterable[str], start: int = 0) -> None:
         self._reserved = set(reserved)
+        self._start = start
         self._taken: set[str] = set()
         self._next: dict[str, int] = {}
 
@@ -42,7 +44,7 @@ class FreshNames:
         if wanted not in self._taken:
             self._taken.add(wanted)
             return wanted
-        count = self._next.get(wanted, 0)
+        count = self._next.get(wanted, self._start)
         while (name := f"{wanted}_{count}") in self._reserved or name in self._taken:
             count += 1
         self._next[wanted] = count + 1

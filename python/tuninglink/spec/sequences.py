@@ -122,14 +122,17 @@ class SequenceTable:
     def consumes_argument(self, sequence: mlir.Operation, index: int) -> bool:
         """Tells whether the body of `sequence` invalidates the handle that it gets as argument `index`."""
         argument = sequence.regions[0].blocks[0].arguments[index]
+        return any(self.consumes(operation, argument) for operation in body(sequence))
+
+    def consumes(self, operation: mlir.Operation, handle: Handle) -> bool:
+        """Tells whether `operation` invalidates `handle`."""
         return any(
-            self._consumes(operation, position)
-            for operation in body(sequence)
+            self._consumes_operand(operation, position)
             for position, operand in enumerate(operation.operands)
-            if operand == argument
+            if operand == handle
         )
 
-    def _consumes(self, operation: mlir.Operation, position: int) -> bool:
+    def _consumes_operand(self, operation: mlir.Operation, position: int) -> bool:
         if operation.name == names.INCLUDE:
             callee = self.lookup(reference(operation.attributes["target"]))
             return callee is not None and names.CONSUMED in argument_attributes(callee, position)

@@ -1,0 +1,88 @@
+"""Linking when a spec is opaque: the entry points are run one after the other."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from iree.compiler import ir as mlir
+
+from tuninglink.ir import names
+from tuninglink.ir.symbols import FreshNames, rename_symbols, symbol_name, symbols
+from tuninglink.spec.anatomy import Kind
+from tuninglink.spec.building import FAILURES_SUPPRESS, add_kernel_config, include, yield_
+from tuninglink.spec.entry_points import modernize
+from tuninglink.spec.guards import guard_matchers
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tuninglink.spec.anatomy import Anatomy
+    from tuninglink.spec.sequences import Handle
+
+UNNAMED = "unnamed_spec"
+"""What an unnamed member is called, as an include can only refer to a named module."""
+
+
+def chain(container: mlir.Operation, members: Sequence[Anatomy]) -> None:
+    """Adds an entry point to `container` that runs those of `members` in order, failures suppressed.
+
+    Every later matcher list is guarded, so that it configures nothing that is configured already.
+
+    Args:
+        container: the module that becomes the linked spec.
+        members: the specs in order of precedence, whose modules stand in `container` and stay there.
+    """
+    _name_modules(container, members)
+    paths = _name_entry_points(members)
+    for position, member in enumerate(members):
+        with member.module.context:
+            if names.DEFAULT_ENTRY_POINT in member.module.attributes:
+                del member.module.attributes[names.DEFAULT_ENTRY_POINT]
+        for entry_point in member.entry_points:
+            modernize(entry_point, member.table)
+        if position and member.kind is Kind.MATCHER_LIST:
+            guard_matchers(member)
+    _include_all(container, paths, consumes=members[0].entry_points[0].consumes)
+
+
+def _name_modules(container: mlir.Operation, members: Sequence[Anatomy]) -> None:
+    fresh = FreshNames(symbols(container))
+    modules = {symbol_name(member.module) for member in members}
+    for name in symbols(container):
+        if name not in modules:
+            fresh.take(name)
+    for member in members:
+        wanted = symbol_name(member.module)
+        name = fresh.take(wanted or UNNAMED)
+        if name != wanted:
+            attribute = mlir.StringAttr.get(name, container.context)
+            member.module.attributes[names.SYMBOL_NAME] = attribute
+
+
+def _name_entry_points(members: Sequence[Anatomy]) -> list[tuple[str, str]]:
+    """Gives every entry point a name of its own; returns the path of each, in order.
+
+    The interpreter takes sequences of the same name for one, even in different modules
+    (https://github.com/llvm/llvm-project/issues/119578).
+    """
+    defined = {name for member in members for name in symbols(member.module)}
+    fresh = FreshNames(defined, start=1)
+    fresh.take(names.KERNEL_CONFIG)
+    paths = []
+    for member in members:
+        taken = {each.name: fresh.take(each.name) for each in member.entry_points}
+        rename_symbols(member.module, {old: new for old, new in taken.items() if old != new})
+        paths += [(symbol_name(member.module) or "", new) for new in taken.values()]
+    return paths
+
+
+def _include_all(
+    container: mlir.Operation, paths: Sequence[tuple[str, str]], *, consumes: bool
+) -> None:
+    entry_point = add_kernel_config(container, consumes=consumes)
+    block = entry_point.regions[0].blocks[0]
+    handle: Handle = block.arguments[0]
+    with container.context, container.location, mlir.InsertionPoint(block):
+        for path in paths:
+            handle = include(path, [handle], [handle.type], FAILURES_SUPPRESS).results[0]
+        yield_([handle])

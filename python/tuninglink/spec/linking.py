@@ -1,0 +1,194 @@
+"""Linking: many specs in, one out, in order of precedence; the first wins."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from iree.compiler import ir as mlir
+
+from tuninglink.errors import SpecError
+from tuninglink.ir import names
+from tuninglink.ir.diagnostics import DiagnosticSink, error, note
+from tuninglink.ir.symbols import symbol_name
+from tuninglink.ir.walk import body
+from tuninglink.spec.anatomy import Anatomy, Kind, has_entry_point
+from tuninglink.spec.chained import chain
+from tuninglink.spec.entry_points import check_can_modernize
+from tuninglink.spec.flat import flatten
+from tuninglink.spec.loading import in_context
+from tuninglink.spec.model import Spec
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tuninglink.ir.diagnostics import Diagnostic
+
+LINKED_SPEC_NAME = "iree_linked_tuning_spec"
+"""The name of a linked spec; the one that the compiler gives."""
+
+
+class Form(Enum):
+    """What a linked spec looks like.
+
+    Attributes:
+        UNTOUCHED: the only input, which was in default-entrypoint form.
+        FLAT: one `foreach_match` with all entries in order.
+        CHAINED: a nested module for each input, run one after the other.
+    """
+
+    UNTOUCHED = "untouched"
+    FLAT = "flat"
+    CHAINED = "chained"
+
+
+@dataclass(frozen=True)
+class Part:
+    """Where an input of the linking is found in the result.
+
+    Attributes:
+        spec: the input.
+        module: the nested module that holds it in the chained form, else None.
+        first_entry: the position of its first entry among the entries of the result.
+    """
+
+    spec: Spec
+    module: str | None
+    first_entry: int
+
+
+@dataclass(frozen=True)
+class LinkedSpec:
+    """The result of linking.
+
+    Attributes:
+        spec: the linked spec, ready for the compiler.
+        form: what it looks like.
+        parts: the inputs in order of precedence. The entries of the result are theirs, in the same order.
+    """
+
+    spec: Spec
+    form: Form
+    parts: tuple[Part, ...]
+
+
+def link_specs(
+    specs: Sequence[Spec],
+    *,
+    name: str = LINKED_SPEC_NAME,
+    diagnostics: DiagnosticSink | None = None,
+) -> LinkedSpec:
+    """Links specs into one. The inputs stay as they are.
+
+    Args:
+        specs: at least one spec, in order of precedence. The result lives in the context of the first.
+        name: the symbol of the result.
+        diagnostics: told about specs that may override an earlier one; by default nobody is.
+
+    Raises:
+        SpecError: there is no spec, or one cannot be linked.
+    """
+    if not specs:
+        raise SpecError(error("nothing to link: no spec was given"))
+    first = specs[0]
+    if len(specs) == 1 and first.anatomy.has_default_entry_point:
+        return LinkedSpec(first, Form.UNTOUCHED, (Part(first, None, 0),))
+    context = first.module.context
+    with mlir.Location.fused(
+        [in_context(each, context).module.location for each in specs], context=context
+    ):
+        container = mlir.Module.create().operation
+    with context:
+        container.attributes[names.SYMBOL_NAME] = mlir.StringAttr.get(name)
+        container.attributes[names.WITH_NAMED_SEQUENCE] = mlir.UnitAttr.get()
+        with mlir.InsertionPoint(container.regions[0].blocks[0]):
+            members = [Anatomy(in_context(each, context).module.clone()) for each in specs]
+    form = _link_members(container, members, [each.name for each in specs], diagnostics)
+    return LinkedSpec(Spec(container, name), form, tuple(_parts(specs, container, form)))
+
+
+def link_nested_specs(
+    module: mlir.Operation, name: str | None, diagnostics: DiagnosticSink
+) -> None:
+    """Links the specs that are nested in `module`, in place; the first wins.
+
+    A module that is a spec itself is one input. Without any spec nothing happens.
+
+    Args:
+        module: the module that becomes the linked spec.
+        name: its new symbol, or None to keep the one that it has.
+        diagnostics: told about specs that may override an earlier one.
+
+    Raises:
+        SpecError: a spec cannot be linked; `module` is as it was.
+    """
+    if has_entry_point(module):
+        return
+    nested = [op for op in body(module) if op.name == names.MODULE and has_entry_point(op)]
+    if not nested:
+        return
+    labels = [symbol_name(op) or "unnamed" for op in nested]
+    _link_members(module, [Anatomy(op) for op in nested], labels, diagnostics)
+    with module.context:
+        module.attributes[names.WITH_NAMED_SEQUENCE] = mlir.UnitAttr.get()
+        if name is not None:
+            module.attributes[names.SYMBOL_NAME] = mlir.StringAttr.get(name)
+
+
+def _link_members(
+    container: mlir.Operation,
+    members: Sequence[Anatomy],
+    labels: Sequence[str],
+    diagnostics: DiagnosticSink | None,
+) -> Form:
+    for member in members:
+        for entry_point in member.entry_points:
+            check_can_modernize(entry_point, member.table)
+    if _can_be_flat(members):
+        flatten(container, members)
+        return Form.FLAT
+    if diagnostics:
+        _warn_about_opaque_specs(members, labels, diagnostics)
+    chain(container, members)
+    return Form.CHAINED
+
+
+def _can_be_flat(members: Sequence[Anatomy]) -> bool:
+    """Tells whether one pass over the payload configures what one pass for each spec would.
+
+    Not if an entry reaches an operation other than the one it is asked about: a later spec could then
+    configure an operation that the walk has met before the earlier spec reaches it.
+    """
+    if any(member.kind is Kind.OPAQUE for member in members):
+        return False
+    return len(members) == 1 or not any(member.reaches_other_ops for member in members)
+
+
+def _warn_about_opaque_specs(
+    members: Sequence[Anatomy], labels: Sequence[str], diagnostics: DiagnosticSink
+) -> None:
+    for position, member in enumerate(members):
+        if position and member.opaque_because:
+            earlier = ", ".join(f"'{label}'" for label in labels[:position])
+            diagnostics.warning(
+                f"opaque spec '{labels[position]}' may override what {earlier} configured: "
+                "its matchers cannot be guarded",
+                member.module,
+                [member.opaque_because, _comes_first(members[0], labels[0])],
+            )
+
+
+def _comes_first(member: Anatomy, label: str) -> Diagnostic:
+    return note(f"'{label}' comes first", member.module)
+
+
+def _parts(specs: Sequence[Spec], container: mlir.Operation, form: Form) -> list[Part]:
+    modules: list[str | None] = [None] * len(specs)
+    if form is Form.CHAINED:
+        modules = [symbol_name(op) for op in body(container) if op.name == names.MODULE]
+    parts, first_entry = [], 0
+    for spec, module in zip(specs, modules, strict=True):
+        parts.append(Part(spec, module, first_entry))
+        first_entry += len(spec.entries)
+    return parts
