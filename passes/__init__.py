@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tuninglink.passes.link_specs import LinkSpecs
+
 if TYPE_CHECKING:
     from tuninglink.driver.passes import Pass
 
-PASSES: tuple[type[Pass], ...] = ()
+PASSES: tuple[type[Pass], ...] = (LinkSpecs,)
 """Every pass that comes with Tuninglink, in alphabetical order."""

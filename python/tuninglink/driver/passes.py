@@ -15,15 +15,16 @@ if TYPE_CHECKING:
     from tuninglink.ir.diagnostics import DiagnosticSink
 
 
-def option(default: Any, help: str) -> Any:  # noqa: A002 - the word that users of a CLI know
+def option(default: Any, help: str, *, name: str | None = None) -> Any:  # noqa: A002 - the word that users of a CLI know
     """Returns a dataclass field that is an option of a pass.
 
     Args:
         default: the value without the option; its field's annotation is the option's type: `bool`, `int`,
             `float`, `str`, a `Literal` of strings, or `tuple[str, ...]` and `tuple[int, ...]` for lists.
         help: one line for `--help` and the pass reference.
+        name: the option's name, where it is not the field's with dashes for underscores.
     """
-    return dataclasses.field(default=default, metadata={"help": help})
+    return dataclasses.field(default=default, metadata={"help": help, "name": name})
 
 
 @dataclass(frozen=True)
@@ -32,7 +33,8 @@ class Pass(ABC):
 
     A subclass is a frozen dataclass in a file named after it. Its docstring starts with one summary line
     and shows a before/after example; `--help` and the pass reference are made from it. Every field is an
-    option: the field `spec_paths` is the option `spec-paths`.
+    option: the field `spec_paths` is the option `spec-paths`, unless the field's metadata names it
+    otherwise.
 
     Attributes:
         name: the pass's name in textual pipelines and, after `--`, on the command line.

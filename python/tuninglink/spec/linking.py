@@ -95,15 +95,13 @@ def link_specs(
     if len(specs) == 1 and first.anatomy.has_default_entry_point:
         return LinkedSpec(first, Form.UNTOUCHED, (Part(first, None, 0),))
     context = first.module.context
-    with mlir.Location.fused(
-        [in_context(each, context).module.location for each in specs], context=context
-    ):
+    modules = [in_context(each, context).module for each in specs]
+    with context, mlir.Location.fused([each.location for each in modules]):
         container = mlir.Module.create().operation
-    with context:
         container.attributes[names.SYMBOL_NAME] = mlir.StringAttr.get(name)
         container.attributes[names.WITH_NAMED_SEQUENCE] = mlir.UnitAttr.get()
         with mlir.InsertionPoint(container.regions[0].blocks[0]):
-            members = [Anatomy(in_context(each, context).module.clone()) for each in specs]
+            members = [Anatomy(each.clone()) for each in modules]
     form = _link_members(container, members, [each.name for each in specs], diagnostics)
     return LinkedSpec(Spec(container, name), form, tuple(_parts(specs, container, form)))
 

@@ -1,0 +1,75 @@
+"""The pass `tuninglink-link-specs`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from tuninglink.driver.passes import Pass, option
+from tuninglink.spec.linking import link_nested_specs
+
+if TYPE_CHECKING:
+    from iree.compiler import ir as mlir
+
+    from tuninglink.ir.diagnostics import DiagnosticSink
+
+
+@dataclass(frozen=True)
+class LinkSpecs(Pass):
+    """Link the specs that are nested in a module into one; the first wins.
+
+    Precedence is the order of the nested modules. The first spec whose entry matches an operation decides
+    about it, also when it decides to configure nothing.
+
+    If all specs are matcher lists, and no entry configures another operation than its matcher was given,
+    the result is one flat module in default-entrypoint form. Otherwise the entry points are chained in
+    order, and every later matcher is guarded with `transform.iree.match.has_no_lowering_config`; a later
+    opaque spec cannot be guarded, which is worth a warning. Names that clash are renamed with all their
+    uses. Entry points in an older form are brought into today's.
+
+    A module that is a spec itself, or that holds none, is left as it is.
+
+    Example:
+        Before:
+
+        ```mlir
+        module attributes {transform.with_named_sequence} {
+          module @user attributes {transform.with_named_sequence} {
+            transform.named_sequence @match(…) … { … }
+            transform.named_sequence @apply(…) … { … }
+            transform.named_sequence @main(…) … attributes {iree_codegen.tuning_spec_entrypoint} {
+              %0 = transform.foreach_match in %arg0 @match -> @apply : …
+              transform.yield %0 : !transform.any_op
+            }
+          }
+          module @default attributes {…} { … the same with its own @match and @apply … }
+        }
+        ```
+
+        After:
+
+        ```mlir
+        module attributes {iree_codegen.tuning_spec_with_default_entrypoint, …} {
+          transform.named_sequence @match(…) … { … }
+          transform.named_sequence @apply(…) … { … }
+          transform.named_sequence @match_0(…) … { … }
+          transform.named_sequence @apply_0(…) … { … }
+          transform.named_sequence @__kernel_config(…) … {
+            %0 = transform.foreach_match in %arg0
+                @match -> @apply,
+                @match_0 -> @apply_0 : …
+            transform.yield %0 : !transform.any_op
+          }
+        }
+        ```
+    """
+
+    name: ClassVar[str] = "tuninglink-link-specs"
+
+    result_name: str = option(
+        "", "The symbol of the linked module; empty keeps the one that it has.", name="name"
+    )
+
+    def apply(self, operation: mlir.Operation, diagnostics: DiagnosticSink) -> None:
+        """Links the specs nested in `operation`."""
+        link_nested_specs(operation, self.result_name or None, diagnostics)
