@@ -1,0 +1,70 @@
+"""Writing files so that nobody ever sees half of one."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tuninglink.errors import TuninglinkError
+from tuninglink.ir.diagnostics import error
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tuninglink.ir.diagnostics import Diagnostic
+
+
+def write_file(path: str | os.PathLike[str], content: bytes) -> None:
+    """Writes `content` to a file: beside it first, which then takes its place.
+
+    Raises:
+        TuninglinkError: the file cannot be written. What was there before still is.
+    """
+    with replacing(path) as place:
+        place.write_bytes(content)
+
+
+@contextmanager
+def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """Gives a new file beside `path` to write to, which takes its place when the block ends well.
+
+    A link stays one: the file that it points to is replaced. What is no regular file, such as `/dev/null`
+    or a named pipe, is written to directly.
+
+    Raises:
+        TuninglinkError: the file cannot be written. What was there before still is.
+    """
+    try:
+        place = Path(os.path.realpath(path))
+        if place.exists() and not place.is_file():
+            yield _checked(place)
+            return
+        fresh = place.with_name(f".tuninglink-{secrets.token_hex(8)}")
+        try:
+            fresh.touch(exist_ok=False)
+            if place.exists():
+                fresh.chmod(place.stat().st_mode & 0o7777)
+            yield fresh
+            fresh.replace(place)
+        except BaseException:
+            with suppress(OSError):
+                fresh.unlink()
+            raise
+    except OSError as failure:
+        raise TuninglinkError(cannot("write", path, failure)) from None
+
+
+def cannot(do: str, path: str | os.PathLike[str], failure: OSError) -> Diagnostic:
+    """Returns the error that one cannot `do` (read, write) the file at `path`, and why."""
+    reason = (failure.strerror or str(failure)).lower()
+    return error(f"cannot {do} '{os.fspath(path)}': {reason}")
+
+
+def _checked(place: Path) -> Path:
+    """Returns `place`, which exists and is no regular file, unless it is a directory."""
+    if place.is_dir():
+        raise IsADirectoryError(None, "is a directory")
+    return place
