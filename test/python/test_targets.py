@@ -1,0 +1,234 @@
+"""Targets by name and by attribute, checked against what the compiler itself makes of the names."""
+
+import ctypes
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from iree.compiler import ir as mlir
+from iree.compiler.api import Session, Source, ctypes_dl
+
+from tuninglink.errors import TargetError
+from tuninglink.ir import names
+from tuninglink.ir.walk import collect
+from tuninglink.spec import known_targets
+from tuninglink.spec.targets import Target
+
+PROGRAM = b"""
+func.func @double(%a: tensor<16xf32>) -> tensor<16xf32> {
+  %r = arith.addf %a, %a : tensor<16xf32>
+  return %r : tensor<16xf32>
+}
+"""
+
+
+def compiled_target(*flags: str) -> Target:
+    """Returns the target of the one dispatch that the compiler makes of a program with `flags`."""
+    session = Session()
+    session.set_flags(*flags)
+    invocation = session.invocation()
+    stop_at = ctypes_dl._dylib.ireeCompilerInvocationSetCompileToPhase
+    stop_at.argtypes = [ctypes.c_void_p, ctypes.c_char_p]
+    stop_at(invocation._inv_p, b"executable-sources")
+    assert invocation.parse_source(Source.wrap_buffer(session, PROGRAM))
+    assert invocation.execute()
+    (variant,) = collect(invocation.export_module(), names.EXECUTABLE_VARIANT)
+    return Target.of_variant(variant)
+
+
+def hip(name: str) -> Target:
+    return compiled_target("--iree-hal-target-device=hip", f"--iree-rocm-target={name}")
+
+
+def cuda(name: str) -> Target:
+    return compiled_target("--iree-hal-target-device=cuda", f"--iree-cuda-target={name}")
+
+
+def vulkan(name: str) -> Target:
+    return compiled_target("--iree-hal-target-device=vulkan", f"--iree-vulkan-target={name}")
+
+
+def cpu(*flags: str) -> Target:
+    backend = "--iree-hal-local-target-device-backends=llvm-cpu"
+    return compiled_target("--iree-hal-target-device=local", backend, *flags)
+
+
+ROCM = [(a, s) for families in known_targets.ROCM.values() for a, s in families.items()]
+CUDA = [(a, s) for families in known_targets.CUDA.values() for a, s in families.items()]
+VULKAN = [(a, s) for families in known_targets.VULKAN.values() for a, s in families.items()]
+
+# The compiler takes these for products by themselves, of which there is one each.
+INTEGRATED = {"gfx1103": "phoenix", "gfx1150": "strix-point", "gfx1151": "strix-halo"}
+
+# It compiles for these, but writes nothing about them into the target.
+UNDESCRIBED = {"sm_90", "sm_100"}
+
+
+@pytest.mark.parametrize(("architecture", "skus"), ROCM)
+def test_rocm_names_mean_what_the_compiler_makes_of_them(
+    architecture: str, skus: tuple[str, ...]
+) -> None:
+    assert hip(architecture) == Target.parse(INTEGRATED.get(architecture, architecture))
+    for sku in skus:
+        assert hip(sku) == Target.parse(sku)
+        assert Target.parse(sku).architecture == architecture
+
+
+@pytest.mark.parametrize(("architecture", "skus"), CUDA)
+def test_cuda_names_mean_what_the_compiler_makes_of_them(
+    architecture: str, skus: dict[str, int]
+) -> None:
+    expected = Target("cuda", "cuda") if architecture in UNDESCRIBED else Target.parse(architecture)
+    assert cuda(architecture) == expected
+    for sku in skus:
+        assert cuda(sku) == Target.parse(sku)
+        assert Target.parse(sku).architecture == architecture
+
+
+@pytest.mark.parametrize(("architecture", "skus"), VULKAN)
+def test_vulkan_names_mean_what_the_compiler_makes_of_them(
+    architecture: str, skus: tuple[str, ...]
+) -> None:
+    assert vulkan(architecture) == Target.parse(architecture)
+    for sku in skus:  # the compiler keeps the architecture only
+        assert vulkan(sku).names == Target.parse(sku).names[1:]
+
+
+@pytest.mark.parametrize("name", known_targets.CODE_NAMES)
+def test_a_code_name_stands_for_the_architecture_that_the_compiler_chooses(name: str) -> None:
+    refused = {"cdna3", "cdna4", "hopper"}
+    target = Target.parse(name)
+    assert target.architecture == known_targets.CODE_NAMES[name]
+    if name in refused:
+        assert len({**known_targets.ROCM, **known_targets.CUDA}[name]) == 1
+    else:
+        compile_for = {"rocm": hip, "cuda": cuda, "vulkan": vulkan}[target.backend]
+        assert compile_for(name) == target
+
+
+@pytest.mark.parametrize("name", ["rdna1", "rdna3", "gfx1100", "rx7900xtx", "sm_86", "a100"])
+def test_vulkan_has_names_of_its_own_for_gpus_of_other_backends(name: str) -> None:
+    assert vulkan(name) == Target.parse(f"vulkan-{name}")
+    assert all(each.startswith("vulkan-") for each in vulkan(name).names)
+    assert not set(vulkan(name).names) & set(Target.parse(name).names)
+
+
+@pytest.mark.parametrize("instruction_set", ["x86_64", "aarch64", "riscv64"])
+def test_cpu_names_are_those_that_the_compiler_lists(instruction_set: str, tmp_path: Path) -> None:
+    program = tmp_path / "program.mlir"
+    program.write_bytes(PROGRAM)
+    answer = subprocess.run(
+        [
+            Path(sys.executable).with_name("iree-compile"),
+            program,
+            "--compile-to=executable-sources",
+            "--iree-hal-target-device=local",
+            "--iree-hal-local-target-device-backends=llvm-cpu",
+            f"--iree-llvmcpu-target-triple={instruction_set}-linux-gnu",
+            "--iree-llvmcpu-target-cpu=nonesuch",
+        ],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    listed = re.search(r"List of accepted CPUs: (.*)", answer.stderr)
+    assert listed
+    accepted = set(listed[1].split(", ")) - {"generic"}
+    assert accepted == set(known_targets.CPUS[instruction_set].split())
+
+
+def test_cpus() -> None:
+    assert cpu("--iree-llvmcpu-target-cpu=znver4").names == ("znver4", "x86_64")
+    assert cpu("--iree-llvmcpu-target-cpu=znver4") == Target.parse("znver4")
+    arm = "--iree-llvmcpu-target-triple=aarch64-linux-gnu"
+    assert cpu(arm, "--iree-llvmcpu-target-cpu=neoverse-v2") == Target.parse("neoverse-v2")
+    assert cpu(arm) == Target.parse("aarch64")
+    assert cpu(arm, "--iree-llvmcpu-target-cpu=generic") == Target.parse("aarch64")
+    wasm = "--iree-llvmcpu-target-triple=wasm32-unknown-emscripten"
+    assert cpu(wasm) == Target.parse("wasm32")
+
+
+def test_backends_that_say_little() -> None:
+    assert compiled_target("--iree-hal-target-device=metal") == Target.parse("apple")
+    vmvx = compiled_target(
+        "--iree-hal-target-device=local", "--iree-hal-local-target-device-backends=vmvx"
+    )
+    assert vmvx == Target.parse("vmvx")
+    assert vmvx.names == ("vmvx",)
+
+
+@pytest.mark.parametrize("backend", known_targets.BACKENDS)
+def test_a_backend_is_a_name(backend: str) -> None:
+    assert Target.parse(backend).names == (backend,)
+
+
+def test_no_two_skus_of_a_cuda_architecture_have_as_many_compute_units() -> None:
+    for _, skus in CUDA:
+        assert len(set(skus.values())) == len(skus)
+
+
+def test_names_go_from_the_specific_to_the_general() -> None:
+    assert Target.parse("mi300x").names == ("mi300x", "gfx942", "cdna3")
+    assert Target.parse("h100").names == ("h100", "sm_90", "hopper")
+    assert Target.parse("RX7900XTX").name == "rx7900xtx"
+    assert Target.parse("rdna3").names == ("rdna3",)
+    assert str(Target.parse(" gfx942 ")) == "gfx942"
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [("gfx943", "did you mean 'gfx942'? "), ("mi300", "did you mean 'mi300x'? "), ("?!", "")],
+)
+def test_an_unknown_name_is_refused_with_the_nearest(name: str, hint: str) -> None:
+    with pytest.raises(TargetError) as caught:
+        Target.parse(name)
+    expected = f"unknown target '{name}'; {hint}'tuninglink targets' lists the known ones"
+    assert caught.value.diagnostics[0].message == expected
+
+
+def parsed(text: str) -> Target:
+    with mlir.Context():
+        return Target.from_attribute(mlir.Attribute.parse(text))
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ('<"llvm-cpu", "embedded-elf-x86_64">', ("llvm-cpu",)),
+        ('<"llvm-cpu", "embedded-elf-x86_64", {cpu = 4 : i32}>', ("llvm-cpu",)),
+        ('<"somewhere", "else", {iree_codegen.target_info = "gfx942"}>', ("somewhere",)),
+        ('<"some<where\\22", "else>", {a = "<>}"}>', ('some<where"',)),
+    ],
+)
+def test_odd_attributes(text: str, expected: tuple[str, ...]) -> None:
+    assert parsed(f"#hal.executable.target{text}").names == expected
+
+
+GPU = (
+    '#hal.executable.target<"rocm", "rocm-hsaco-fb", {iree_codegen.target_info = '
+    '#iree_gpu.target<arch = "ARCH", features = "", wgp = <compute = int32, storage = b32, '
+    "subgroup = none, subgroup_size_choices = [64], max_workgroup_sizes = [], "
+    "max_thread_count_per_workgroup = 0, max_workgroup_memory_bytes = 0, "
+    "max_workgroup_counts = []>CHIP>}>"
+)
+
+
+@pytest.mark.parametrize(
+    ("architecture", "chip", "expected"),
+    [
+        ("gfx942", "", ("gfx942", "cdna3")),
+        ("gfx942", ", chip = <wgp_count = 304>", ("gfx942", "cdna3")),
+        ("gfx942", ', chip = <wgp_count = 304, sku = "mi300x">', ("mi300x", "gfx942", "cdna3")),
+        ("gfx942", ', chip = <wgp_count = 9, sku = "mi9">', ("mi9", "gfx942", "cdna3")),
+        ("gfx9999", "", ("gfx9999", "rocm")),
+    ],
+)
+def test_gpus_by_attribute(architecture: str, chip: str, expected: tuple[str, ...]) -> None:
+    assert parsed(GPU.replace("ARCH", architecture).replace("CHIP", chip)).names == expected
+
+
+def test_another_attribute_is_no_target() -> None:
+    with pytest.raises(TargetError, match="expected a #hal"):
+        parsed('"gfx942"')
