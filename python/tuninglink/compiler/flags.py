@@ -1,0 +1,268 @@
+"""Reading the arguments of `iree-compile`, and ours beside them.
+
+Three programs' worth of flags meet on one command line: those of the driver (`-o`, `--compile-to`), which
+`iree-compile` itself reads and we read here; those about specs, which are ours or which the compiler would
+read too late; and everything else, which is handed to the compiler as it is.
+"""
+
+from __future__ import annotations
+
+import difflib
+import shlex
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+from tuninglink.compiler.phases import Phase
+from tuninglink.compiler.probing import compiler_options
+from tuninglink.compiler.session import session_flags
+from tuninglink.errors import CompileError
+from tuninglink.ir.diagnostics import error
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+
+class OutputFormat(Enum):
+    """What becomes of the compiled program, named as in `--output-format`."""
+
+    BYTECODE = "vm-bytecode"
+    C_SOURCE = "vm-c"
+    ASSEMBLY = "vm-asm"
+
+
+class Mode(Enum):
+    """What is run, named as in `--compile-mode`."""
+
+    STANDARD = "std"
+    VM = "vm"
+    HAL_EXECUTABLE = "hal-executable"
+    PRECOMPILE = "precompile"
+
+
+@dataclass(frozen=True)
+class Options:
+    """What the arguments of a compilation ask for.
+
+    Attributes:
+        input: the path of the program, `-` for standard input, None where none was given.
+        output: where the result goes, `-` for standard output.
+        output_format: what the result is, unless the compilation ends early.
+        mode: what is run.
+        compile_from: the phase that the input has gone through already.
+        compile_to: the phase to end after.
+        verify: whether the IR is verified after each pass.
+        phase_dumps: a directory for the IR after each phase, or nothing.
+        emit_bytecode: whether IR is written as bytecode.
+        bytecode_version: the version of that bytecode, or -1 for the current one.
+        remarks_filter: which remarks are written to a file, or nothing.
+        remarks_file: that file.
+        split_input: whether the parts of the input between `// -----` are compiled one by one.
+        specs: the paths of the user's specs, in order of precedence.
+        spec_directories: where default specs are looked for beside the shipped ones.
+        default_specs: whether default specs are used.
+        spec_dumps: a directory for the linked specs, `-` for standard output, or nothing.
+        flags: everything else, one `--name` or `--name=value` each.
+    """
+
+    input: str | None = None
+    output: str = "-"
+    output_format: OutputFormat = OutputFormat.BYTECODE
+    mode: Mode = Mode.STANDARD
+    compile_from: Phase = Phase.START
+    compile_to: Phase = Phase.END
+    verify: bool = True
+    phase_dumps: str = ""
+    emit_bytecode: bool = False
+    bytecode_version: int = -1
+    remarks_filter: str = ""
+    remarks_file: str = "mlir-remarks.yaml"
+    split_input: bool = False
+    specs: tuple[str, ...] = ()
+    spec_directories: tuple[str, ...] = ()
+    default_specs: bool = True
+    spec_dumps: str = ""
+    flags: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class _Known:
+    """A flag that is read here.
+
+    Attributes:
+        target: the field of `Options`.
+        read: makes the field's value of the text after `=`.
+        switch: whether the flag can stand without a value.
+        repeats: whether each occurrence adds a value; any other flag may be given once.
+    """
+
+    target: str
+    read: Callable[[str], object] = str
+    switch: bool = False
+    repeats: bool = False
+
+
+_Choice = TypeVar("_Choice", bound=Enum)
+
+
+def _one_of(kind: type[_Choice]) -> Callable[[str], _Choice]:
+    def read(value: str) -> _Choice:
+        try:
+            return kind(value)
+        except ValueError:
+            choices = [str(each.value) for each in kind]
+            raise ValueError(
+                f"expected one of {', '.join(choices)}{_nearest(value, choices)}"
+            ) from None
+
+    return read
+
+
+def _boolean(value: str) -> bool:
+    if value in ("", "true", "TRUE", "True", "1"):
+        return True
+    if value in ("false", "FALSE", "False", "0"):
+        return False
+    raise ValueError("expected true or false")
+
+
+def _version(value: str) -> int:
+    if not value.isdecimal():
+        raise ValueError("expected a number")
+    return int(value)
+
+
+_KNOWN: Final = {
+    "o": _Known("output"),
+    "output-format": _Known("output_format", _one_of(OutputFormat)),
+    "compile-mode": _Known("mode", _one_of(Mode)),
+    "compile-from": _Known("compile_from", _one_of(Phase)),
+    "compile-to": _Known("compile_to", _one_of(Phase)),
+    "verify": _Known("verify", _boolean, switch=True),
+    "dump-compilation-phases-to": _Known("phase_dumps"),
+    "emit-mlir-bytecode": _Known("emit_bytecode", _boolean, switch=True),
+    "emit-mlir-bytecode-version": _Known("bytecode_version", _version),
+    "remarks-filter": _Known("remarks_filter"),
+    "remarks-output-file": _Known("remarks_file"),
+    "split-input-file": _Known("split_input", _boolean, switch=True),
+    "spec": _Known("specs", repeats=True),
+    "spec-dir": _Known("spec_directories", repeats=True),
+    "no-default-specs": _Known("default_specs", lambda value: not _boolean(value), switch=True),
+    "dump-specs-to": _Known("spec_dumps"),
+    "iree-codegen-tuning-spec-path": _Known("specs", repeats=True),
+    "iree-codegen-enable-default-tuning-specs": _Known("default_specs", _boolean, switch=True),
+    "iree-codegen-dump-tuning-specs-to": _Known("spec_dumps"),
+}
+
+
+def parse_arguments(arguments: Iterable[str]) -> Options:
+    """Reads the arguments that come after the program's name.
+
+    Raises:
+        CompileError: a value is malformed or missing, a flag is given twice, there is more than one input,
+            or a flag is unknown.
+    """
+    reader = _Reader()
+    reader.read(iter(_with_response_files(arguments)))
+    return reader.options()
+
+
+class _Reader:
+    def __init__(self) -> None:
+        self._values: dict[str, object] = {}
+        self._given: set[str] = set()
+        self._flags: list[str] = []
+        # Words without dashes. Behind an unknown flag without `=` one may be that flag's value.
+        self._words: list[tuple[str, int | None]] = []
+
+    def read(self, arguments: Iterator[str]) -> None:
+        before: int | None = None
+        for argument in arguments:
+            if argument == "--":
+                self._words += [(word, None) for word in arguments]
+                return
+            if argument == "-" or not argument.startswith("-"):
+                self._words.append((argument, before))
+                before = None
+                continue
+            name, equals, value = argument.removeprefix("-").removeprefix("-").partition("=")
+            known = _KNOWN.get(name)
+            if known is not None:
+                if not equals and not known.switch:
+                    value = self._next(arguments, name)
+                self._take(name, known, value)
+                before = None
+            else:
+                _refuse_unknown(name)
+                before = None if equals else len(self._flags)
+                self._flags.append(f"--{name}{equals}{value}")
+
+    def _next(self, arguments: Iterator[str], name: str) -> str:
+        value = next(arguments, None)
+        if value is None:
+            raise CompileError(error(f"flag '{_dashed(name)}' needs a value"))
+        return value
+
+    def _take(self, name: str, known: _Known, text: str) -> None:
+        if known.repeats:
+            if text:
+                values = self._values.get(known.target, ())
+                assert isinstance(values, tuple)
+                self._values[known.target] = (*values, text)
+            return
+        if name in self._given:
+            raise CompileError(error(f"flag '{_dashed(name)}' is given more than once"))
+        self._given.add(name)
+        try:
+            self._values[known.target] = known.read(text)
+        except ValueError as failure:
+            message = f"'{text}' is no value for flag '{_dashed(name)}': {failure}"
+            raise CompileError(error(message)) from None
+
+    def options(self) -> Options:
+        inputs = self._inputs()
+        if len(inputs) > 1:
+            listed = ", ".join(f"'{each}'" for each in inputs)
+            raise CompileError(error(f"expected one input, found {len(inputs)}: {listed}"))
+        values: dict[str, Any] = self._values
+        return Options(input=inputs[0] if inputs else None, flags=tuple(self._flags), **values)
+
+    def _inputs(self) -> list[str]:
+        if len(self._words) <= 1:
+            return [word for word, _ in self._words]
+        inputs = []
+        for word, flag in self._words:
+            name = self._flags[flag].removeprefix("--") if flag is not None else ""
+            if flag is not None and compiler_options().get(name):
+                self._flags[flag] += f"={word}"
+            else:
+                inputs.append(word)
+        return inputs
+
+
+def _dashed(name: str) -> str:
+    return f"--{name}" if len(name) > 1 else f"-{name}"
+
+
+def _nearest(value: str, choices: Iterable[str]) -> str:
+    nearest = difflib.get_close_matches(value, choices, n=1)
+    return f"; did you mean '{nearest[0]}'?" if nearest else ""
+
+
+def _refuse_unknown(name: str) -> None:
+    # Most flags belong to sessions; only for the others is a list of everything needed, which costs 20 ms.
+    if f"--{name}" in session_flags() or name in compiler_options():
+        return
+    nearest = _nearest(_dashed(name), map(_dashed, [*_KNOWN, *compiler_options()]))
+    raise CompileError(error(f"unknown flag '{_dashed(name)}'{nearest}"))
+
+
+def _with_response_files(arguments: Iterable[str]) -> Iterator[str]:
+    """Replaces `@file` by the arguments in that file, as every LLVM tool does."""
+    for argument in arguments:
+        path = Path(argument[1:])
+        if argument.startswith("@") and path.is_file():
+            yield from _with_response_files(shlex.split(path.read_text()))
+        else:
+            yield argument

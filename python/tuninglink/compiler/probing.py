@@ -1,0 +1,135 @@
+"""Asking `iree-compile` in a process of its own, about what would end this one.
+
+Some targets that the compiler does not know make it crash or exit, which is for a tool to bear and not for
+a library. They are tried on a tiny program first, unless they are known to be good.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import subprocess
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from iree.compiler import _mlir_libs
+
+from tuninglink.compiler.session import registered_backends
+from tuninglink.errors import CompileError
+from tuninglink.ir.diagnostics import error
+from tuninglink.spec import known_targets
+from tuninglink.spec.targets import known_target_names
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+_PROGRAM: Final = """
+func.func @probe(%a: tensor<4xf32>, %b: tensor<4xf32>) -> tensor<4xf32> {
+  %sum = arith.addf %a, %b : tensor<4xf32>
+  return %sum : tensor<4xf32>
+}
+"""
+
+_BACKEND_FLAGS: Final = (
+    "--iree-hal-target-backends",
+    "--iree-hal-local-target-device-backends",
+    "--iree-hal-local-host-device-backends",
+)
+
+_PROBED: Final = {
+    "--iree-cuda-target": "cuda",
+    "--iree-vulkan-target": "vulkan-spirv",
+    "--iree-llvmcpu-target-triple": "llvm-cpu",
+    "--iree-llvmcpu-target-cpu": "llvm-cpu",
+    "--iree-llvmcpu-target-cpu-features": "llvm-cpu",
+    "--iree-llvmcpu-target-data-layout": "llvm-cpu",
+}
+"""Flags with values that the compiler may not survive, and the backend that reads them."""
+
+
+def iree_compile() -> Path:
+    """Returns the path of the `iree-compile` that belongs to the compiler in this process."""
+    return Path(_mlir_libs.__path__[0]) / "iree-compile"
+
+
+@cache
+def compiler_options() -> Mapping[str, bool]:
+    """Returns the names of all options of `iree-compile`, each with whether it needs a value."""
+    listing = subprocess.run(  # noqa: S603 - it is the compiler's own tool
+        [iree_compile(), "--help-list-hidden"], capture_output=True, text=True, check=True
+    )
+    pattern = re.compile(r"^  --?([\w.-]+)([= ]<)?", re.MULTILINE)
+    return {name: bool(value) for name, value in pattern.findall(listing.stdout)}
+
+
+def check_targets(flags: Sequence[str]) -> None:
+    """Refuses flags that name backends or targets which the compiler does not know.
+
+    Args:
+        flags: flags of the compiler, each `--name=value` or `--name`.
+
+    Raises:
+        CompileError: a backend or a target is unknown.
+    """
+    values = [flag.partition("=")[::2] for flag in flags]
+    for name, value in values:
+        if name in _BACKEND_FLAGS and value not in registered_backends():
+            known = ", ".join(registered_backends())
+            raise CompileError(error(f"target backend '{value}' is not registered; known: {known}"))
+    for backend in dict.fromkeys(_PROBED[name] for name, _ in values if name in _PROBED):
+        relevant = tuple(
+            f"{name}={value}" for name, value in values if _PROBED.get(name) == backend
+        )
+        if not _are_known(relevant):
+            _probe(backend, relevant)
+
+
+def _are_known(flags: tuple[str, ...]) -> bool:
+    """Tells whether `flags`, all for one backend, name a target that the compiler is known to take."""
+    given = dict(flag.split("=", 1) for flag in flags if "=" in flag)
+    instruction_set = given.get("--iree-llvmcpu-target-triple", platform.machine()).partition("-")[
+        0
+    ]
+    return len(given) == len(flags) and all(
+        _is_known(name, value, instruction_set) for name, value in given.items()
+    )
+
+
+def _is_known(name: str, value: str, instruction_set: str) -> bool:
+    target = known_target_names().get(value)
+    match name:
+        case "--iree-cuda-target":
+            return target is not None and target.backend == "cuda"
+        case "--iree-llvmcpu-target-triple":
+            return instruction_set in known_targets.CPUS
+        case "--iree-llvmcpu-target-cpu":
+            known = target is not None and target.family == instruction_set
+            return known or value in ("generic", "host")
+        case "--iree-llvmcpu-target-cpu-features":
+            return all(each[:1] in ("+", "-") for each in value.split(","))
+    return False
+
+
+@cache
+def _probe(backend: str, flags: tuple[str, ...]) -> None:
+    arguments = ["-", "-o", os.devnull, f"--iree-hal-target-backends={backend}"]
+    result = subprocess.run(  # noqa: S603 - it is the compiler's own tool
+        [iree_compile(), *arguments, *flags],
+        input=_PROGRAM,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if result.returncode:
+        raise CompileError(error(f"the compiler refuses {' '.join(flags)}: {_reason(result)}"))
+
+
+def _reason(result: subprocess.CompletedProcess[str]) -> str:
+    """Returns the first thing that the compiler said, without its place in the program of ours."""
+    for line in result.stderr.splitlines():
+        said = line.rpartition("error: ")[2].strip()
+        if said and not said.startswith(("Please report", "Stack dump")):
+            return said
+    return f"it ends with status {result.returncode}"

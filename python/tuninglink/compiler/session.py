@@ -1,0 +1,292 @@
+"""Sessions, sources and invocations of the compiler in this process, with lifetimes that hold."""
+
+from __future__ import annotations
+
+import ctypes
+from ctypes import byref, c_char_p, c_uint64, c_void_p
+from enum import IntEnum
+from functools import cache
+from typing import TYPE_CHECKING, cast
+
+from iree.compiler import ir as mlir
+
+from tuninglink.compiler import native
+from tuninglink.errors import CompileError
+from tuninglink.ir.diagnostics import Diagnostic, Severity, note, place_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from types import TracebackType
+    from typing import Self
+
+    from tuninglink.compiler.phases import Phase
+
+    Report = Callable[[Diagnostic], None]
+
+
+class Pipeline(IntEnum):
+    """What an invocation runs, in the numbering of the C interface."""
+
+    STANDARD = 0
+    HAL_EXECUTABLE = 1
+    PRECOMPILE = 2
+    VM = 3
+
+
+class Handle:
+    """An object of the C interface, destroyed on leaving its `with` block."""
+
+    def __init__(self, pointer: int, destroy: Callable[[int], None]) -> None:
+        self.pointer = pointer
+        self._destroy = destroy
+
+    def close(self) -> None:
+        """Destroys the object; a second call does nothing."""
+        pointer, self.pointer = self.pointer, 0
+        if pointer:
+            self._destroy(pointer)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+class Session(Handle):
+    """A context and the flags that are in force in it; used by one thread at a time.
+
+    A few flags live in variables of the whole process, so that a session would see what an earlier one was
+    given. A new session starts from what the first one of the process saw.
+
+    Args:
+        flags: flags of the compiler that belong to a session, each `--name=value` or `--name`.
+
+    Raises:
+        CompileError: a flag is unknown or its value is malformed.
+    """
+
+    def __init__(self, flags: Sequence[str] = ()) -> None:
+        defaults = _default_flags()
+        super().__init__(native.create_session(), native.destroy_session)
+        leaked = [name for name, value in _flags(self.pointer).items() if defaults[name] != value]
+        try:
+            self._set(*(f"{name}={defaults[name]}" for name in leaked))
+            self._set(*flags)
+        except CompileError:
+            self.close()
+            raise
+
+    def _set(self, *flags: str) -> None:
+        arguments = (c_char_p * len(flags))(*map(str.encode, flags))
+        native.check(native.set_flags(self.pointer, len(flags), arguments))
+
+    def open_file(self, path: str) -> Handle:
+        """Opens a source file; `-` is standard input.
+
+        Raises:
+            CompileError: the file cannot be opened.
+        """
+        source = c_void_p()
+        native.check(native.open_file(self.pointer, path.encode(), byref(source)))
+        return _source(source.value)
+
+    def wrap(self, data: bytes, name: str) -> Handle:
+        """Makes a source of `data`, which must outlive it; diagnostics and locations call it `name`."""
+        source = c_void_p()
+        is_text = data.endswith(b"\0")
+        native.check(
+            native.wrap_buffer(
+                *(self.pointer, name.encode(), data, len(data), is_text, byref(source))
+            )
+        )
+        return _source(source.value)
+
+
+def session_flags() -> frozenset[str]:
+    """Returns the names of the flags that a session has, each with its dashes."""
+    return frozenset(_default_flags())
+
+
+@cache
+def _default_flags() -> dict[str, str]:
+    session = native.create_session()
+    try:
+        return _flags(session)
+    finally:
+        native.destroy_session(session)
+
+
+def _flags(session: int) -> dict[str, str]:
+    found: dict[str, str] = {}
+
+    def keep(data: int, length: int, _: int | None) -> None:
+        flag = ctypes.string_at(data, length).decode().partition("=")
+        found[flag[0]] = flag[2]
+
+    callback = native.FlagCallback(keep)
+    native.get_flags(session, False, callback, None)  # noqa: FBT003 - C has no keyword arguments
+    return found
+
+
+@cache
+def registered_backends() -> tuple[str, ...]:
+    """Returns the names of the target backends that the compiler was built with, sorted."""
+    found: list[str] = []
+
+    def keep(name: bytes, _: int | None) -> None:
+        found.append(name.decode())
+
+    native.enumerate_backends(native.NameCallback(keep), None)
+    return tuple(sorted(found))
+
+
+def _source(pointer: int | None) -> Handle:
+    assert pointer
+    return Handle(pointer, native.destroy_source)
+
+
+def split(source: Handle) -> list[Handle]:
+    """Returns the parts of a source between `// -----`, each a source of its own."""
+    parts: list[int] = []
+
+    def keep(part: int, _: int | None) -> None:
+        parts.append(part)
+
+    native.check(native.split_source(source.pointer, native.SourceCallback(keep), None))
+    return [_source(part) for part in parts]
+
+
+class Invocation(Handle):
+    """One run of the compiler over one source. It can run on: each `run` continues where the last ended.
+
+    Args:
+        session: where it runs; it must outlive the invocation.
+        report: called with each diagnostic, as the compiler emits it.
+    """
+
+    def __init__(self, session: Session, report: Report) -> None:
+        super().__init__(native.create_invocation(session.pointer), native.destroy_invocation)
+        self._context = native.borrow_context(session.pointer)
+        self._report = report
+        self._module = 0
+        self._failures: list[BaseException] = []
+        self._handler = native.DiagnosticHandler(self._handle)
+        self._handler_id = native.attach_diagnostic_handler(
+            self._context, self._handler, None, None
+        )
+
+    def close(self) -> None:
+        """Destroys the invocation and its module; no handle to an operation in it may be left."""
+        if not self.pointer:
+            return
+        super().close()
+        if self._module:
+            native.destroy_operation(self._module)
+        native.detach_diagnostic_handler(self._context, self._handler_id)
+
+    def _handle(self, diagnostic: int, _: int | None) -> int:
+        try:
+            self._report(_read(diagnostic))
+        except BaseException as failure:  # noqa: BLE001 - C++ lies between here and the caller
+            self._failures.append(failure)
+        return 1
+
+    def _succeeded(self, result: bool) -> bool:  # noqa: FBT001 - it is what C returned
+        if self._failures:
+            raise self._failures[0]
+        return result
+
+    def configure(
+        self, *, verify: bool = True, phase_dumps: str = "", remarks: tuple[str, str] | None = None
+    ) -> None:
+        """Sets what is to happen along the way.
+
+        Args:
+            verify: whether the IR is verified after each pass.
+            phase_dumps: a directory that gets the IR after each phase, or nothing.
+            remarks: a pattern of remarks to be written, and the file for them.
+        """
+        native.set_verification(self.pointer, verify)
+        native.set_phase_dumps(self.pointer, phase_dumps.encode())
+        if remarks:
+            native.set_remarks(self.pointer, *(each.encode() for each in remarks))
+
+    def parse(self, source: Handle) -> bool:
+        """Parses and verifies the source; tells whether that worked."""
+        return self._succeeded(native.parse_source(self.pointer, source.pointer))
+
+    def run(self, first: Phase, last: Phase, pipeline: Pipeline = Pipeline.STANDARD) -> bool:
+        """Runs what comes after the phase `first` up to and including `last`; tells whether it worked.
+
+        Handles to operations inside the module do not survive it.
+        """
+        native.set_first_phase(self.pointer, first.value.encode())
+        native.set_last_phase(self.pointer, last.value.encode())
+        return self._succeeded(native.run_pipeline(self.pointer, pipeline))
+
+    def module(self) -> mlir.Operation:
+        """Returns a view of the module, between runs.
+
+        Python never owns it: bindings that meet a context that they did not make keep it referenced for
+        good and treat its modules as somebody else's. So the session destroys the context and this object
+        the module, and memory stays flat over any number of sessions.
+        """
+        if not self._module:
+            self._module = native.steal_module(self.pointer)
+        capsule = native.make_capsule(self._module, _OPERATION_CAPSULE, None)
+        return cast("mlir.Operation", mlir.Operation._CAPICreate(capsule))  # noqa: SLF001
+
+    def output(self, write: Callable[..., int | None], *arguments: int) -> bytes:
+        """Returns what one of the output functions of the C interface writes.
+
+        Raises:
+            CompileError: nothing was written; why is among the diagnostics.
+        """
+        pointer = c_void_p()
+        native.check(native.open_memory_output(byref(pointer)))
+        with Handle(pointer.value or 0, native.destroy_output) as output:
+            failure = write(self.pointer, output.pointer, *arguments)
+            self._succeeded(result=failure is None)
+            native.check(failure, "cannot write the output")
+            data, size = c_void_p(), c_uint64()
+            native.check(native.map_output(output.pointer, byref(data), byref(size)))
+            return ctypes.string_at(data, size.value) if size.value else b""
+
+
+_OPERATION_CAPSULE = b"iree.compiler.ir.Operation._CAPIPtr"
+_LOCATION_CAPSULE = b"iree.compiler.ir.Location._CAPIPtr"
+_SEVERITIES = (Severity.ERROR, Severity.WARNING, Severity.NOTE, Severity.REMARK)
+
+
+def _read(diagnostic: int) -> Diagnostic:
+    """Returns a diagnostic of the compiler as ours; the callers of its place become notes."""
+    text: list[str] = []
+
+    def keep(part: native.StringRef, _: int | None) -> None:
+        text.append(part.decode())
+
+    native.print_diagnostic(diagnostic, native.StringCallback(keep), None)
+    location = _location(native.diagnostic_location(diagnostic))
+    notes = [_read(native.get_note(diagnostic, i)) for i in range(native.count_notes(diagnostic))]
+    return Diagnostic(
+        _SEVERITIES[native.diagnostic_severity(diagnostic)],
+        "".join(text),
+        place_of(location),
+        (*_callers(location), *notes),
+    )
+
+
+def _location(pointer: int) -> mlir.Location:
+    return mlir.Location._CAPICreate(native.make_capsule(pointer, _LOCATION_CAPSULE, None))  # noqa: SLF001
+
+
+def _callers(location: mlir.Location) -> Iterator[Diagnostic]:
+    while isinstance(location, mlir.CallSiteLoc):
+        location = location.caller
+        yield note("called from", location)
