@@ -1,0 +1,51 @@
+"""The compiler's transform interpreter as the oracle of tests: it applies a spec to a payload."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from iree.compiler import ir as mlir
+from iree.compiler.passmanager import PassManager
+
+from tuninglink.ir import names
+from tuninglink.ir.contexts import collected_diagnostics
+from tuninglink.ir.walk import visit
+
+if TYPE_CHECKING:
+    from tuninglink.spec import Spec
+
+NUMBER = "number"
+"""The attribute by which tests tell the operations of a payload apart."""
+
+
+def apply_spec(spec: Spec, payload: str) -> mlir.Operation:
+    """Applies `spec`, which must have a current `@__kernel_config`, to a copy of `payload`.
+
+    Raises:
+        MLIRError: the interpreter fails.
+    """
+    context = spec.module.context
+    module = mlir.Module.parse(payload, context).operation
+    data = spec.bytecode()
+    with context, mlir.Location.unknown():
+        kind = mlir.VectorType.get([len(data)], mlir.IntegerType.get_signless(8))
+        attribute = mlir.DenseElementsAttr.get(memoryview(data), type=kind)
+        module.attributes[names.EMBEDDED_SPEC] = attribute
+    manager = PassManager.parse("builtin.module(iree-codegen-materialize-user-configs)", context)
+    with collected_diagnostics(context):
+        manager.run(module)
+    return module
+
+
+def numbered_attributes(module: mlir.Operation, name: str) -> dict[int, str]:
+    """Returns the attribute `name`, as text, of each numbered operation that has it."""
+    found: dict[int, str] = {}
+
+    def visitor(operation: mlir.Operation) -> None:
+        number = operation.attributes.get(NUMBER)
+        attribute = operation.attributes.get(name)
+        if isinstance(number, mlir.IntegerAttr) and attribute is not None:
+            found[number.value] = str(attribute)
+
+    visit(module, visitor)
+    return found
