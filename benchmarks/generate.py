@@ -1,0 +1,95 @@
+"""Generates specs with many entries and programs with many dispatches.
+
+Entry and dispatch are an f16 matmul with transposed right-hand side and f32 result, configured for gfx942.
+Sizes are drawn from the multiples of 16 up to 8192, so a random program meets next to none of a random
+spec's entries: what is measured is the cost of carrying and trying them.
+"""
+
+from __future__ import annotations
+
+import random
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+_MAPS = ", ".join(f"affine_map<(m, n, k) -> ({result})>" for result in ("m, k", "n, k", "m, n"))
+_CONFIGURATION = """#iree_codegen.compilation_info<
+    lowering_config = #iree_gpu.lowering_config<{
+      mma_kind = #iree_gpu.mma_layout<MFMA_F32_16x16x16_F16>, promote_operands = [0, 1],
+      reduction = [0, 0, 64], subgroup_basis = [[2, 2, 1], [0, 1, 2]], workgroup = [64, 128, 0]}>,
+    translation_info = #iree_codegen.translation_info<
+      pipeline = #iree_gpu.pipeline<VectorDistribute> workgroup_size = [256, 1, 1] subgroup_size = 64,
+      {gpu_pipeline_options = #iree_gpu.pipeline_options<prefetch_num_stages = 2>}>>"""
+
+
+def write_spec(path: Path, entries: int, seed: int = 0) -> Path:
+    """Writes a spec in default-entrypoint form and returns its path."""
+    path.write_text("\n".join(_spec(entries, seed)))
+    return path
+
+
+def write_program(path: Path, dispatches: int, seed: int = 1) -> Path:
+    """Writes a program of one function a dispatch and returns its path."""
+    path.write_text("\n".join(_program(dispatches, seed)))
+    return path
+
+
+def _sizes(count: int, seed: int) -> Iterator[tuple[int, int, int]]:
+    source = random.Random(seed)
+    for _ in range(count):
+        yield 16 * source.randint(1, 512), 16 * source.randint(1, 512), 16 * source.randint(1, 512)
+
+
+def _spec(entries: int, seed: int) -> Iterator[str]:
+    handle = "!transform.any_op"
+    yield f"""module @generated attributes {{
+    transform.with_named_sequence, iree_codegen.tuning_spec_with_default_entrypoint}} {{
+  transform.named_sequence @configure(%op: {handle} {{transform.readonly}},
+      %configuration: !transform.any_param {{transform.readonly}}) {{
+    transform.annotate %op "compilation_info" = %configuration : {handle}, !transform.any_param
+    transform.yield
+  }}"""
+    for index, sizes in enumerate(_sizes(entries, seed)):
+        checks = "\n".join(
+            f"    transform.iree.match.dims_equal %{name}, [{size}] : !transform.param<i64>"
+            for name, size in zip("mnk", sizes, strict=True)
+        )
+        yield f"""  transform.named_sequence @mmt_{index}(%op: {handle} {{transform.readonly}})
+      -> ({handle}, !transform.any_param) {{
+    %batch, %m, %n, %k = transform.iree.match.contraction %op, lhs_type = f16, rhs_type = f16,
+      output_type = f32, indexing_maps = [{_MAPS}] : {handle} -> !transform.param<i64>
+{checks}
+    %configuration = transform.param.constant {_CONFIGURATION} -> !transform.any_param
+    transform.yield %op, %configuration : {handle}, !transform.any_param
+  }}"""
+    pairs = ",\n      ".join(f"@mmt_{index} -> @configure" for index in range(entries))
+    yield f"""  transform.named_sequence @__kernel_config(%root: {handle} {{transform.consumed}})
+      -> {handle} attributes {{iree_codegen.tuning_spec_entrypoint}} {{
+    %updated = transform.foreach_match in %root
+      {pairs} : ({handle}) -> {handle}
+    transform.yield %updated : {handle}
+  }}
+}}"""
+
+
+def _program(dispatches: int, seed: int) -> Iterator[str]:
+    for index, (m, n, k) in enumerate(_sizes(dispatches, seed)):
+        lhs, rhs, result = f"tensor<{m}x{k}xf16>", f"tensor<{n}x{k}xf16>", f"tensor<{m}x{n}xf32>"
+        yield f"""func.func @mmt_{index}(%lhs: {lhs}, %rhs: {rhs}) -> {result} {{
+  %zero = arith.constant 0.0 : f32
+  %empty = tensor.empty() : {result}
+  %init = linalg.fill ins(%zero : f32) outs(%empty : {result}) -> {result}
+  %mmt = linalg.generic {{indexing_maps = [{_MAPS}],
+      iterator_types = ["parallel", "parallel", "reduction"]}}
+      ins(%lhs, %rhs : {lhs}, {rhs}) outs(%init : {result}) {{
+  ^bb0(%x: f16, %y: f16, %accumulated: f32):
+    %wide_x = arith.extf %x : f16 to f32
+    %wide_y = arith.extf %y : f16 to f32
+    %product = arith.mulf %wide_x, %wide_y : f32
+    %sum = arith.addf %accumulated, %product : f32
+    linalg.yield %sum : f32
+  }} -> {result}
+  return %mmt : {result}
+}}"""
