@@ -30,7 +30,7 @@ def main() -> None:
             tool("iree-opt"), "--no-implicit-module", "--iree-codegen-link-tuning-specs", str(nested),
             "--emit-bytecode", "-o", str(folder / "theirs.mlirbc"),
         ]  # fmt: skip
-        report(f"linking 2 × {ENTRIES:,} entries", *compare(ours, theirs, runs))
+        report(f"linking 2 x {ENTRIES:,} entries", *compare(ours, theirs, runs))
         print("growth: microseconds an entry")
         for entries in GROWTH:
             specs = [write_spec(folder / f"{seed}.mlir", entries, seed) for seed in (0, 1)]
@@ -38,7 +38,7 @@ def main() -> None:
             for _ in range(runs):
                 figures.run(_link(specs, folder / "ours.mlirbc"))
             each = statistics.median(figures.seconds) / (2 * entries) * 1e6
-            print(f"  2 × {entries:>6,}  {each:6.1f}", flush=True)
+            print(f"  2 x {entries:>6,}  {each:6.1f}", flush=True)
 
 
 def _link(specs: list[Path], output: Path) -> list[str]:

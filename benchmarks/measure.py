@@ -69,7 +69,7 @@ def report(what: str, ours: Figures, theirs: Figures) -> None:
         )
     time_ratio = statistics.median(ours.seconds) / statistics.median(theirs.seconds)
     memory_ratio = statistics.median(ours.mebibytes) / statistics.median(theirs.mebibytes)
-    print(f"  ratio       time {time_ratio:.2f} ×, memory {memory_ratio:.2f} ×", flush=True)
+    print(f"  ratio       time {time_ratio:.2f}x, memory {memory_ratio:.2f}x", flush=True)
 
 
 def _spread(values: list[float], unit: str, digits: int) -> str:
