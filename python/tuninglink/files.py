@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import secrets
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -42,7 +41,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
         if place.exists() and not place.is_file():
             yield _checked(place)
             return
-        fresh = place.with_name(f".tuninglink-{secrets.token_hex(8)}")
+        fresh = place.with_name(f".tuninglink-{os.urandom(8).hex()}")
         try:
             fresh.touch(exist_ok=False)
             if place.exists():
