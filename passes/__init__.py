@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tuninglink.passes.link_specs import LinkSpecs
+from tuninglink.passes.materialize_specs import MaterializeSpecs
 
 if TYPE_CHECKING:
     from tuninglink.driver.passes import Pass
 
-PASSES: tuple[type[Pass], ...] = (LinkSpecs,)
+PASSES: tuple[type[Pass], ...] = (LinkSpecs, MaterializeSpecs)
 """Every pass that comes with Tuninglink, in alphabetical order."""

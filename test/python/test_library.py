@@ -7,7 +7,7 @@ import pytest
 from iree.compiler import ir as mlir
 
 from tuninglink.errors import SpecError, TargetError, TuninglinkError
-from tuninglink.spec.library import default_spec, find_default_spec, shipped
+from tuninglink.spec.library import DefaultLibrary, default_spec, shipped
 from tuninglink.spec.loading import load_spec
 from tuninglink.spec.targets import Target
 
@@ -106,7 +106,7 @@ def test_bytecode_is_found_and_the_text_beside_it_preferred(tmp_path: Path) -> N
     own = put(tmp_path / "own", "sm_80")
     load_spec(own / "sm_80.mlir")
     (own / "ampere.mlirbc").write_bytes(load_spec(own / "sm_80.mlir").bytecode())
-    found = find_default_spec(Target.parse("sm_86"), [own])
+    found = DefaultLibrary((own,)).find(Target.parse("sm_86"))
     assert found
     assert (found.name, found.path) == ("ampere", str(own / "ampere.mlirbc"))
     put(own, "ampere")
@@ -117,8 +117,9 @@ def test_bytecode_is_found_and_the_text_beside_it_preferred(tmp_path: Path) -> N
 
 def test_without_the_shipped_specs(tmp_path: Path) -> None:
     own = put(tmp_path / "own", "sm_80")
-    assert find_default_spec(Target.parse("gfx942"), [own], shipped=False) is None
-    assert find_default_spec(Target.parse("sm_80"), [own], shipped=False)
+    library = DefaultLibrary((own,), shipped=False)
+    assert library.find(Target.parse("gfx942")) is None
+    assert library.find(Target.parse("sm_80"))
 
 
 def test_a_changed_file_is_read_again(tmp_path: Path) -> None:

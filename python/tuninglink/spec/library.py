@@ -22,7 +22,7 @@ from tuninglink.spec.loading import load_spec
 from tuninglink.spec.targets import Target
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
     from importlib.resources.abc import Traversable
 
     from tuninglink.spec.anatomy import Entry
@@ -60,32 +60,34 @@ class DefaultSpecFile:
         return load_spec(self.content, name=self.path, context=context)
 
 
-def find_default_spec(
-    target: Target, directories: Iterable[str | os.PathLike[str]] = (), *, shipped: bool = True
-) -> DefaultSpecFile | None:
-    """Finds the default spec for `target`.
+@dataclass(frozen=True)
+class DefaultLibrary:
+    """Where default specs are looked up.
 
-    Args:
-        target: what is compiled for.
+    Attributes:
         directories: searched first, in order, for `NAME.mlir` and then `NAME.mlirbc`; each by SKU, then
             architecture, then family.
         shipped: whether the specs that come with the package are searched as well.
-
-    Returns:
-        The file, or None if there is no default spec for this target.
-
-    Raises:
-        TuninglinkError: a directory does not exist, or a file in it cannot be read.
     """
-    for directory in map(Path, directories):
-        if not directory.is_dir():
-            problem = "is not a directory" if directory.exists() else "does not exist"
-            message = f"the directory of default specs '{os.fspath(directory)}' {problem}"
-            raise TuninglinkError(error(message))
-        found = _find(directory, target, shipped=False)
-        if found:
-            return found
-    return _find(_shipped_directory(), target, shipped=True) if shipped else None
+
+    directories: tuple[str | os.PathLike[str], ...] = ()
+    shipped: bool = True
+
+    def find(self, target: Target) -> DefaultSpecFile | None:
+        """Returns the file of the default spec for `target`, or None if there is none.
+
+        Raises:
+            TuninglinkError: a directory does not exist, or a file in it cannot be read.
+        """
+        for directory in map(Path, self.directories):
+            if not directory.is_dir():
+                problem = "is not a directory" if directory.exists() else "does not exist"
+                message = f"the directory of default specs '{os.fspath(directory)}' {problem}"
+                raise TuninglinkError(error(message))
+            found = _find(directory, target, shipped=False)
+            if found:
+                return found
+        return _find(_shipped_directory(), target, shipped=True) if self.shipped else None
 
 
 def default_spec(
@@ -111,7 +113,7 @@ def default_spec(
     """
     if isinstance(target, str):
         target = Target.parse(target)
-    found = find_default_spec(target, directories)
+    found = DefaultLibrary(tuple(directories)).find(target)
     if found is None:
         return None
     if found.shipped and context is None:
@@ -165,7 +167,7 @@ def shipped() -> tuple[ShippedSpec, ...]:
     found = []
     for name in _shipped_names():
         target = Target.parse(name)
-        file = find_default_spec(target)
+        file = DefaultLibrary().find(target)
         assert file
         found.append(ShippedSpec(target, file.path, _loaded_once(file)))
     return tuple(found)

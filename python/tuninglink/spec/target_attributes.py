@@ -58,10 +58,7 @@ def read_executable_target(attribute: mlir.Attribute) -> ExecutableTarget | None
     parameters = _parse_between_brackets(attribute)
     if not isinstance(parameters, mlir.ArrayAttr) or not isinstance(parameters[0], mlir.StringAttr):
         return None
-    last = parameters[len(parameters) - 1]
-    configuration = (
-        {named.name: named.attr for named in last} if isinstance(last, mlir.DictAttr) else {}
-    )
+    configuration = _entries(parameters[len(parameters) - 1])
     gpu = None
     if _is_gpu_target(configuration.get(_GPU_TARGET)):
         info = iree_gpu.TargetInfo.get_gpu_target_info(attribute)
@@ -73,6 +70,14 @@ def string(attributes: Mapping[str, mlir.Attribute], name: str) -> str:
     """Returns the string attribute `name`, or an empty string where it is no string or missing."""
     attribute = attributes.get(name)
     return attribute.value if isinstance(attribute, mlir.StringAttr) else ""
+
+
+def _entries(attribute: mlir.Attribute) -> dict[str, mlir.Attribute]:
+    """Returns what is in a dictionary attribute; any other is as good as an empty one."""
+    if not isinstance(attribute, mlir.DictAttr):
+        return {}
+    named = (attribute[position] for position in range(len(attribute)))
+    return {each.name: each.attr for each in named}
 
 
 def _parse_between_brackets(attribute: mlir.Attribute) -> mlir.Attribute | None:

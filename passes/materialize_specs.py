@@ -1,0 +1,74 @@
+"""The pass `tuninglink-materialize-specs`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from tuninglink.driver.passes import Pass, option
+from tuninglink.spec.embedding import materialize_specs
+from tuninglink.spec.library import DefaultLibrary
+from tuninglink.spec.loading import load_spec
+
+if TYPE_CHECKING:
+    from iree.compiler import ir as mlir
+
+    from tuninglink.ir.diagnostics import DiagnosticSink
+
+
+@dataclass(frozen=True)
+class MaterializeSpecs(Pass):
+    """Choose, link and embed the specs of each dispatch, for the compiler to apply.
+
+    To be run at `executable-sources`. For each `hal.executable.variant` the given specs are linked in order,
+    with the default spec of the variant's target last, and the result is attached as bytecode to the module
+    inside. The default spec is looked up by SKU, then architecture, then family: in `spec-dir` first, for
+    `NAME.mlir` or `NAME.mlirbc`, then among those that are shipped. What is to be the same for many
+    dispatches is linked once.
+
+    A dispatch that carries a spec already keeps it: the given specs are linked before it, and it takes the
+    place of the default spec. Without given specs it stays as it is, so running the pass twice is running
+    it once.
+
+    A module without variants is taken for one dispatch. It has a target only if it, or a function in it,
+    says so with `hal.executable.target`; else it gets the given specs and no default.
+
+    Example:
+        Before:
+
+        ```mlir
+        hal.executable private @matmul_dispatch_0 {
+          hal.executable.variant public @rocm_hsaco_fb target(<"rocm", … arch = "gfx942" …>) {
+            builtin.module {
+              func.func @matmul() { … }
+            }
+          }
+        }
+        ```
+
+        After:
+
+        ```mlir
+        hal.executable private @matmul_dispatch_0 {
+          hal.executable.variant public @rocm_hsaco_fb target(<"rocm", … arch = "gfx942" …>) {
+            builtin.module attributes {iree_codegen.tuning_spec_mlirbc = dense<"0x4D4C…"> : vector<…xi8>} {
+              func.func @matmul() { … }
+            }
+          }
+        }
+        ```
+    """
+
+    name: ClassVar[str] = "tuninglink-materialize-specs"
+    anchor: ClassVar[str | None] = None
+
+    specs: tuple[str, ...] = option((), "paths of specs, in order of precedence")
+    default_specs: bool = option(default=True, help="link the default spec of each target last")
+    spec_dir: str = option("", "directory of default specs, searched before the shipped ones")
+
+    def apply(self, operation: mlir.Operation, diagnostics: DiagnosticSink) -> None:
+        """Embeds the specs."""
+        given = [load_spec(path, context=operation.context) for path in self.specs]
+        directories = (self.spec_dir,) if self.spec_dir else ()
+        library = DefaultLibrary(directories) if self.default_specs else None
+        materialize_specs(operation, given, library=library, diagnostics=diagnostics)

@@ -1,0 +1,196 @@
+"""Embedding specs in the dispatches of a program, from where the compiler applies them.
+
+The attribute `iree_codegen.tuning_spec_mlirbc` on the module of a dispatch holds a spec as bytecode. The
+compiler looks there on every backend, at its own place in its pipeline.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, cast
+
+from iree.compiler import ir as mlir
+
+from tuninglink.errors import SpecError
+from tuninglink.ir import names
+from tuninglink.ir.diagnostics import Severity, error
+from tuninglink.spec.anatomy import has_entry_point
+from tuninglink.spec.dispatches import ancestors, find_dispatches
+from tuninglink.spec.linking import link_specs
+from tuninglink.spec.loading import in_context, load_spec
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tuninglink.ir.diagnostics import DiagnosticSink
+    from tuninglink.spec.dispatches import Dispatch
+    from tuninglink.spec.library import DefaultLibrary, DefaultSpecFile
+    from tuninglink.spec.linking import LinkedSpec
+    from tuninglink.spec.model import Spec
+    from tuninglink.spec.targets import Target
+
+
+@dataclass(frozen=True)
+class MaterializedDispatch:
+    """What became of one dispatch.
+
+    Attributes:
+        dispatch: the dispatch.
+        linked: what it carries now; None if it carries what it carried before, or nothing.
+    """
+
+    dispatch: Dispatch
+    linked: LinkedSpec | None
+
+
+def materialize_specs(
+    root: mlir.Operation,
+    specs: Sequence[Spec],
+    *,
+    library: DefaultLibrary | None,
+    diagnostics: DiagnosticSink | None = None,
+) -> tuple[MaterializedDispatch, ...]:
+    """Chooses, links and embeds the specs of each dispatch.
+
+    A dispatch gets `specs`, and after them the default spec of its target; where it carries a spec already,
+    that one takes the place of the default. What is to be the same for many dispatches is linked, and made
+    into an attribute, once.
+
+    Args:
+        root: a module, an executable or a variant.
+        specs: the user's specs in order of precedence, in any context.
+        library: where default specs are looked up; None for nowhere.
+        diagnostics: told about specs that may override an earlier one.
+
+    Returns:
+        The dispatches in order.
+
+    Raises:
+        SpecError: `root` is no program, a spec cannot be linked, or an embedded one is damaged. Nothing has
+            changed then.
+        TargetError: see `find_dispatches`.
+        TuninglinkError: the default library cannot be read.
+    """
+    _check_is_program(root)
+    linker = _Linker(root.context, specs, library, diagnostics)
+    plan = [(each, *linker.link_for(each)) for each in find_dispatches(root)]
+    for dispatch, _, attribute in plan:
+        if attribute is not None:
+            dispatch.module.attributes[names.EMBEDDED_SPEC] = attribute
+    return tuple(MaterializedDispatch(dispatch, linked) for dispatch, linked, _ in plan)
+
+
+def spec_attribute(content: bytes, context: mlir.Context) -> mlir.Attribute:
+    """Returns the attribute that embeds a spec.
+
+    Args:
+        content: the spec as bytecode.
+        context: where the attribute is to live.
+    """
+    with context, mlir.Location.unknown():
+        kind = mlir.VectorType.get([len(content)], mlir.IntegerType.get_signless(8))
+        return mlir.DenseElementsAttr.get(memoryview(content), type=kind)
+
+
+def carried_spec(module: mlir.Operation) -> mlir.Attribute | None:
+    """Returns the attribute of the spec that the compiler would apply to a dispatch, None without one.
+
+    It is on the module itself or on the nearest operation around it that has one.
+    """
+    around = (op.attributes.get(names.EMBEDDED_SPEC) for op in (module, *ancestors(module)))
+    return next(filter(None, around), None)
+
+
+def load_embedded_spec(attribute: mlir.Attribute, dispatch: str, at: mlir.Operation) -> Spec:
+    """Loads a spec from the attribute that embeds it.
+
+    Args:
+        attribute: the value of `iree_codegen.tuning_spec_mlirbc`.
+        dispatch: what diagnostics call the dispatch that carries it.
+        at: the operation that carries it.
+
+    Returns:
+        The spec, in the context of the attribute.
+
+    Raises:
+        SpecError: the attribute holds no spec.
+    """
+    message = f"the tuning spec that is embedded in {dispatch} cannot be read"
+    content = _bytes(attribute)
+    if content is None:
+        wanted = f"'{names.EMBEDDED_SPEC}' must be a dense vector of i8"
+        raise SpecError(error(f"{message}: {wanted}", at))
+    try:
+        return load_spec(content, name=f"<embedded in {dispatch}>", context=attribute.context)
+    except SpecError as failure:
+        notes = [replace(each, severity=Severity.NOTE) for each in failure.diagnostics]
+        raise SpecError(error(message, at, notes)) from None
+
+
+def _bytes(attribute: mlir.Attribute) -> bytes | None:
+    if not isinstance(attribute, mlir.DenseElementsAttr):
+        return None
+    kind = mlir.ShapedType(attribute.type).element_type
+    if not isinstance(kind, mlir.IntegerType) or kind.width != 8:  # noqa: PLR2004 - a byte
+        return None
+    return bytes(memoryview(cast("bytes", attribute)))  # the stubs keep quiet about the buffer
+
+
+def _check_is_program(root: mlir.Operation) -> None:
+    if root.name == names.MODULE and has_entry_point(root):
+        message = "expected a program, found a tuning spec; give specs to materialize in the option 'specs'"
+        raise SpecError(error(message, root))
+    if root.name not in (names.MODULE, names.EXECUTABLE, names.EXECUTABLE_VARIANT):
+        wanted = f"'{names.MODULE}', '{names.EXECUTABLE}' or '{names.EXECUTABLE_VARIANT}'"
+        raise SpecError(error(f"cannot embed a tuning spec in '{root.name}': use {wanted}", root))
+
+
+class _Linker:
+    """Links the specs of dispatches, each distinct combination once."""
+
+    def __init__(
+        self,
+        context: mlir.Context,
+        specs: Sequence[Spec],
+        library: DefaultLibrary | None,
+        diagnostics: DiagnosticSink | None,
+    ) -> None:
+        self._context = context
+        self._specs = [in_context(each, context) for each in specs]
+        self._library = library
+        self._diagnostics = diagnostics
+        self._defaults: dict[Target, DefaultSpecFile | None] = {}
+        self._linked: dict[
+            mlir.Attribute | DefaultSpecFile | None,
+            tuple[LinkedSpec | None, mlir.Attribute | None],
+        ] = {}
+
+    def link_for(self, dispatch: Dispatch) -> tuple[LinkedSpec | None, mlir.Attribute | None]:
+        """Returns what a dispatch is to carry, and the attribute for it; None where nothing changes."""
+        last = carried_spec(dispatch.module) or self._default(dispatch.target)
+        if last not in self._linked:
+            self._linked[last] = self._link(dispatch, last)
+        return self._linked[last]
+
+    def _default(self, target: Target | None) -> DefaultSpecFile | None:
+        if target is None or self._library is None:
+            return None
+        if target not in self._defaults:
+            self._defaults[target] = self._library.find(target)
+        return self._defaults[target]
+
+    def _link(
+        self, dispatch: Dispatch, last: mlir.Attribute | DefaultSpecFile | None
+    ) -> tuple[LinkedSpec | None, mlir.Attribute | None]:
+        specs = list(self._specs)
+        if isinstance(last, mlir.Attribute):
+            carried = load_embedded_spec(last, dispatch.name, dispatch.module)
+            if not specs:
+                return None, None
+            specs.append(carried)
+        elif last is not None:
+            specs.append(last.load(self._context))
+        if not specs:
+            return None, None
+        linked = link_specs(specs, diagnostics=self._diagnostics)
+        return linked, spec_attribute(linked.spec.bytecode(), self._context)
