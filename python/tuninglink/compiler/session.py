@@ -108,6 +108,25 @@ class Session(Handle):
         return _source(source.value)
 
 
+def set_up_command_line(program: str, flags: Sequence[str]) -> None:
+    """Sets flags for the whole process, as the compiler's own tools do at their start: all flags there are.
+
+    A malformed flag ends the process with a message and status 1, and so does a second call.
+
+    Args:
+        program: what to call the program in such a message.
+        flags: flags of the compiler, each `--name=value` or `--name`.
+    """
+    arguments = [each.encode() for each in (program, *flags)]
+    native.set_up_command_line(
+        len(arguments),
+        (c_char_p * len(arguments))(*arguments),
+        b"",
+        False,  # noqa: FBT003
+    )
+    _default_flags.cache_clear()
+
+
 def session_flags() -> frozenset[str]:
     """Returns the names of the flags that a session has, each with its dashes."""
     return frozenset(_default_flags())
@@ -242,21 +261,31 @@ class Invocation(Handle):
         capsule = native.make_capsule(self._module, _OPERATION_CAPSULE, None)
         return cast("mlir.Operation", mlir.Operation._CAPICreate(capsule))  # noqa: SLF001
 
-    def output(self, write: Callable[..., int | None], *arguments: int) -> bytes:
-        """Returns what one of the output functions of the C interface writes.
+    def write(self, output: Output, function: Callable[..., int | None], *arguments: int) -> None:
+        """Writes the module with one of the output functions of the C interface.
 
         Raises:
-            CompileError: nothing was written; why is among the diagnostics.
+            CompileError: it could not be written; why may be among the diagnostics.
         """
+        failure = function(self.pointer, output.pointer, *arguments)
+        if self._failures:
+            raise self._failures[0]
+        native.check(failure, "cannot write the output")
+
+
+class Output(Handle):
+    """What invocations write, kept in memory."""
+
+    def __init__(self) -> None:
         pointer = c_void_p()
         native.check(native.open_memory_output(byref(pointer)))
-        with Handle(pointer.value or 0, native.destroy_output) as output:
-            failure = write(self.pointer, output.pointer, *arguments)
-            self._succeeded(result=failure is None)
-            native.check(failure, "cannot write the output")
-            data, size = c_void_p(), c_uint64()
-            native.check(native.map_output(output.pointer, byref(data), byref(size)))
-            return ctypes.string_at(data, size.value) if size.value else b""
+        super().__init__(pointer.value or 0, native.destroy_output)
+
+    def content(self) -> bytes:
+        """Returns what was written so far."""
+        data, size = c_void_p(), c_uint64()
+        native.check(native.map_output(self.pointer, byref(data), byref(size)))
+        return ctypes.string_at(data, size.value) if size.value else b""
 
 
 _OPERATION_CAPSULE = b"iree.compiler.ir.Operation._CAPIPtr"

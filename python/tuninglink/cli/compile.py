@@ -1,0 +1,131 @@
+"""`tuninglink compile`: `iree-compile`, with specs."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from typing import TYPE_CHECKING, Final, TypeVar
+
+from tuninglink.cli import process
+from tuninglink.compiler.compilation import Compiler
+from tuninglink.compiler.flags import parse_arguments
+from tuninglink.compiler.probing import check_targets, iree_compile
+from tuninglink.compiler.session import set_up_command_line
+from tuninglink.errors import CompileError
+from tuninglink.ir.diagnostics import error
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from tuninglink.compiler.compilation import Compilation
+    from tuninglink.compiler.flags import Options
+
+PROGRAM: Final = "tuninglink compile"
+
+USAGE: Final = """\
+Usage: tuninglink compile INPUT -o OUT.vmfb [--spec SPEC]... [any iree-compile flag]...
+
+Compile a program as iree-compile does, tuned by specs, on every backend.
+
+INPUT is MLIR text or bytecode; - is standard input. Without specs the output is, byte for byte, that of
+iree-compile; every flag of iree-compile is known, see `iree-compile --help`.
+
+  --spec SPEC          A tuning spec, as text or bytecode. May be repeated: the first wins.
+  --spec-dir DIR       Look for default specs in this directory first. May be repeated.
+  --no-default-specs   Use no default spec: neither from a directory nor a shipped one.
+  --dump-specs-to DIR  Write the specs that were linked for each target to DIR, or - for standard output.
+  -o OUT               Where to write the result. Default: standard output.
+  --help               Show this message and exit.
+
+These mean what they mean to iree-compile, and reach every backend:
+  --iree-codegen-tuning-spec-path=SPEC
+  --iree-codegen-enable-default-tuning-specs[=BOOL]
+  --iree-codegen-dump-tuning-specs-to=DIR
+"""
+
+_ABOUT_THE_COMPILER: Final = frozenset(
+    {
+        "--help-hidden",
+        "--help-list",
+        "--help-list-hidden",
+        "--version",
+        "--iree-hal-list-target-backends",
+        "--iree-list-plugins",
+    }
+)
+"""Flags that make `iree-compile` print something about itself and compile nothing."""
+
+_PATIENCE: Final = 1.0
+"""The seconds after which somebody who watches wants to know that something is going on."""
+
+_Result = TypeVar("_Result")
+
+
+def compile_command(arguments: Sequence[str]) -> int:
+    """Runs `tuninglink compile` with the arguments that stand behind these words.
+
+    It sets the flags of the whole process, so a process can run it once.
+
+    Returns:
+        The exit code.
+
+    Raises:
+        TuninglinkError: the program was not compiled, or the result not written.
+    """
+    if not {"--help", "-help", "-h"}.isdisjoint(arguments):
+        sys.stdout.write(USAGE)
+        return process.SUCCESS
+    if not _ABOUT_THE_COMPILER.isdisjoint(arguments):
+        os.execv(iree_compile(), [PROGRAM, *arguments])  # noqa: S606 - it is the compiler's own tool
+    options = parse_arguments(arguments)
+    if options.input is None:
+        raise CompileError(error("no input; name a program, or - for standard input"))
+    check_targets(options.flags)
+    set_up_command_line(PROGRAM, options.flags)
+    result = _interruptible(lambda: _compile(options, options.input or "-"))
+    process.write_output(options.output, result.output)
+    return process.SUCCESS
+
+
+def _compile(options: Options, path: str) -> Compilation:
+    return Compiler(options, (), report=process.show).compile_file(path)
+
+
+def _interruptible(work: Callable[[], _Result]) -> _Result:
+    """Returns what `work` returns, and ends the process on an interrupt, however deep in C++ it is.
+
+    An interrupt only reaches Python when the compiler returns; so it runs in a thread of its own. Nothing
+    is written before it is done.
+    """
+    results: list[_Result] = []
+    failures: list[BaseException] = []
+
+    def body() -> None:
+        try:
+            results.append(work())
+        except BaseException as failure:  # noqa: BLE001 - it is raised again where somebody waits
+            failures.append(failure)
+
+    thread = threading.Thread(target=body, daemon=True)
+    thread.start()
+    try:
+        _wait(thread)
+    except KeyboardInterrupt:
+        sys.stderr.write(f"{PROGRAM}: interrupted\n")
+        sys.stderr.flush()
+        os._exit(process.INTERRUPTED)
+    if failures:
+        raise failures[0]
+    return results[0]
+
+
+def _wait(thread: threading.Thread) -> None:
+    thread.join(_PATIENCE)
+    if thread.is_alive():
+        if sys.stderr.isatty():
+            from tuninglink.cli.terminal import progress  # noqa: PLC0415 - rich is slow to load
+
+            with progress("compiling"):
+                thread.join()
+        thread.join()
