@@ -49,6 +49,7 @@ def materialize_specs(
     *,
     library: DefaultLibrary | None,
     diagnostics: DiagnosticSink | None = None,
+    context: mlir.Context | None = None,
 ) -> tuple[MaterializedDispatch, ...]:
     """Chooses, links and embeds the specs of each dispatch.
 
@@ -61,6 +62,8 @@ def materialize_specs(
         specs: the user's specs in order of precedence, in any context.
         library: where default specs are looked up; None for nowhere.
         diagnostics: told about specs that may override an earlier one.
+        context: where specs are loaded and linked; by default where `root` lives. A compilation gives
+            another: nothing of what it links may outlive its session, and what Python owns might.
 
     Returns:
         The dispatches in order.
@@ -72,7 +75,7 @@ def materialize_specs(
         TuninglinkError: the default library cannot be read.
     """
     _check_is_program(root)
-    linker = _Linker(root.context, specs, library, diagnostics)
+    linker = _Linker(context or root.context, root.context, specs, library, diagnostics)
     plan = [(each, *linker.link_for(each)) for each in find_dispatches(root)]
     for dispatch, _, attribute in plan:
         if attribute is not None:
@@ -101,16 +104,22 @@ def carried_spec(module: mlir.Operation) -> mlir.Attribute | None:
     return next(filter(None, around), None)
 
 
-def load_embedded_spec(attribute: mlir.Attribute, dispatch: str, at: mlir.Operation) -> Spec:
+def load_embedded_spec(
+    attribute: mlir.Attribute,
+    dispatch: str,
+    at: mlir.Operation,
+    context: mlir.Context | None = None,
+) -> Spec:
     """Loads a spec from the attribute that embeds it.
 
     Args:
         attribute: the value of `iree_codegen.tuning_spec_mlirbc`.
         dispatch: what diagnostics call the dispatch that carries it.
         at: the operation that carries it.
+        context: where the spec is to live; by default where the attribute does.
 
     Returns:
-        The spec, in the context of the attribute.
+        The spec.
 
     Raises:
         SpecError: the attribute holds no spec.
@@ -121,7 +130,8 @@ def load_embedded_spec(attribute: mlir.Attribute, dispatch: str, at: mlir.Operat
         wanted = f"'{names.EMBEDDED_SPEC}' must be a dense vector of i8"
         raise SpecError(error(f"{message}: {wanted}", at))
     try:
-        return load_spec(content, name=f"<embedded in {dispatch}>", context=attribute.context)
+        name = f"<embedded in {dispatch}>"
+        return load_spec(content, name=name, context=context or attribute.context)
     except SpecError as failure:
         notes = [replace(each, severity=Severity.NOTE) for each in failure.diagnostics]
         raise SpecError(error(message, at, notes)) from None
@@ -151,11 +161,13 @@ class _Linker:
     def __init__(
         self,
         context: mlir.Context,
+        payload_context: mlir.Context,
         specs: Sequence[Spec],
         library: DefaultLibrary | None,
         diagnostics: DiagnosticSink | None,
     ) -> None:
         self._context = context
+        self._payload_context = payload_context
         self._specs = [in_context(each, context) for each in specs]
         self._library = library
         self._diagnostics = diagnostics
@@ -184,7 +196,7 @@ class _Linker:
     ) -> tuple[LinkedSpec | None, mlir.Attribute | None]:
         specs = list(self._specs)
         if isinstance(last, mlir.Attribute):
-            carried = load_embedded_spec(last, dispatch.name, dispatch.module)
+            carried = load_embedded_spec(last, dispatch.name, dispatch.module, self._context)
             if not specs:
                 return None, None
             specs.append(carried)
@@ -193,4 +205,4 @@ class _Linker:
         if not specs:
             return None, None
         linked = link_specs(specs, diagnostics=self._diagnostics)
-        return linked, spec_attribute(linked.spec.bytecode(), self._context)
+        return linked, spec_attribute(linked.spec.bytecode(), self._payload_context)
