@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tuninglink.passes.dump_specs import DumpSpecs
 from tuninglink.passes.link_specs import LinkSpecs
 from tuninglink.passes.materialize_specs import MaterializeSpecs
 
 if TYPE_CHECKING:
     from tuninglink.driver.passes import Pass
 
-PASSES: tuple[type[Pass], ...] = (LinkSpecs, MaterializeSpecs)
+PASSES: tuple[type[Pass], ...] = (DumpSpecs, LinkSpecs, MaterializeSpecs)
 """Every pass that comes with Tuninglink, in alphabetical order."""

@@ -1,0 +1,69 @@
+"""The pass `tuninglink-dump-specs`."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+from tuninglink.driver.passes import Pass, option
+from tuninglink.spec.dumping import collect_specs
+
+if TYPE_CHECKING:
+    from iree.compiler import ir as mlir
+
+    from tuninglink.ir.diagnostics import DiagnosticSink
+
+
+@dataclass(frozen=True)
+class DumpSpecs(Pass):
+    """Write the specs that dispatches carry to a directory or to standard output.
+
+    Collected is what is embedded in the operation, and in the modules, executables and variants inside; the
+    IR stays as it is. Each distinct content is one file, however many dispatches share it, and is named
+    after the target and the content's hash. `index.json` beside the files lists the specs and says which
+    dispatch uses which. Files are written beside their place and then moved there, the index last; when an
+    embedded spec is damaged, nothing is written.
+
+    On standard output, text comes with a comment that names the file it would be, and `// -----` between
+    specs; bytecode must be of a single spec.
+
+    Example:
+        `--tuninglink-dump-specs=to=specs` on
+
+        ```mlir
+        hal.executable private @matmul_dispatch_0 {
+          hal.executable.variant public @rocm_hsaco_fb target(<"rocm", … arch = "gfx942" …>) {
+            builtin.module attributes {iree_codegen.tuning_spec_mlirbc = dense<"0x4D4C…"> : vector<…xi8>} {
+              …
+            }
+          }
+        }
+        ```
+
+        writes `specs/gfx942-1a2b3c4d.mlir`
+
+        ```mlir
+        module @iree_linked_tuning_spec attributes {…} { … }
+        ```
+
+        and `specs/index.json`.
+    """
+
+    name: ClassVar[str] = "tuninglink-dump-specs"
+    anchor: ClassVar[str | None] = None
+
+    to: str = option("-", "directory to write to; '-' for standard output")
+    format: Literal["mlir", "mlirbc"] = option("mlir", "text ('mlir') or bytecode ('mlirbc')")
+
+    def apply(self, operation: mlir.Operation, diagnostics: DiagnosticSink) -> None:
+        """Writes the specs."""
+        dump = collect_specs(operation, self.format)
+        if not dump.uses:
+            diagnostics.remark("nothing to dump: no dispatch carries a tuning spec", operation)
+        if self.to != "-":
+            dump.write(self.to)
+            return
+        sys.stdout.flush()
+        sys.stdout.buffer.write(dump.as_stream())
+        sys.stdout.buffer.flush()
