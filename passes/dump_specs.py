@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from tuninglink.driver.passes import Pass, option
+from tuninglink.files import write_standard_output
 from tuninglink.spec.dumping import collect_specs
 
 if TYPE_CHECKING:
@@ -61,9 +61,7 @@ class DumpSpecs(Pass):
         dump = collect_specs(operation, self.format)
         if not dump.uses:
             diagnostics.remark("nothing to dump: no dispatch carries a tuning spec", operation)
-        if self.to != "-":
+        if self.to == "-":
+            write_standard_output(dump.as_stream())
+        else:
             dump.write(self.to)
-            return
-        sys.stdout.flush()
-        sys.stdout.buffer.write(dump.as_stream())
-        sys.stdout.buffer.flush()

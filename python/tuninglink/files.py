@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -54,6 +55,24 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
             raise
     except OSError as failure:
         raise TuninglinkError(cannot("write", path, failure)) from None
+
+
+def write_standard_output(content: bytes) -> None:
+    """Writes `content` to standard output, past the buffer: what fails has failed when this returns.
+
+    Raises:
+        TuninglinkError: it cannot be written.
+        BrokenPipeError: whoever read it has gone.
+    """
+    sys.stdout.flush()
+    rest = memoryview(content)
+    try:
+        while rest:
+            rest = rest[os.write(sys.stdout.fileno(), rest) :]
+    except BrokenPipeError:
+        raise
+    except OSError as failure:
+        raise TuninglinkError(cannot("write", "<stdout>", failure)) from None
 
 
 def cannot(do: str, path: str | os.PathLike[str], failure: OSError) -> Diagnostic:

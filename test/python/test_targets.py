@@ -184,7 +184,7 @@ def test_names_go_from_the_specific_to_the_general() -> None:
 def test_an_unknown_name_is_refused_with_the_nearest(name: str, hint: str) -> None:
     with pytest.raises(TargetError) as caught:
         Target.parse(name)
-    expected = f"unknown target '{name}'; {hint}'tuninglink targets' lists the known ones"
+    expected = f"unknown target '{name}'; {hint}'tuninglink targets --all' lists the known ones"
     assert caught.value.diagnostics[0].message == expected
 
 

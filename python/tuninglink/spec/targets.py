@@ -79,7 +79,7 @@ class Target:
         nearest = difflib.get_close_matches(wanted, known_target_names(), n=1)
         hint = f"did you mean '{nearest[0]}'? " if nearest else ""
         raise TargetError(
-            error(f"unknown target '{name}'; {hint}'tuninglink targets' lists the known ones")
+            error(f"unknown target '{name}'; {hint}'tuninglink targets --all' lists the known ones")
         )
 
     @classmethod
