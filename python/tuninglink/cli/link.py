@@ -1,0 +1,100 @@
+"""`tuninglink link`: many specs in, one out."""
+
+from __future__ import annotations
+
+from pathlib import Path  # noqa: TC003 - typer reads the annotations
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from tuninglink.cli import process
+from tuninglink.cli.terminal import progress
+from tuninglink.errors import TuninglinkError
+from tuninglink.ir.diagnostics import Diagnostic, Severity, error
+from tuninglink.spec.library import default_spec
+from tuninglink.spec.linking import LINKED_SPEC_NAME, link_specs
+from tuninglink.spec.loading import load_spec
+from tuninglink.spec.targets import Target
+
+if TYPE_CHECKING:
+    from tuninglink.spec.model import Spec
+
+
+def link(
+    specs: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="SPEC",
+            help="Specs, as text or bytecode; the first wins. `-` is standard input.",
+            show_default=False,
+        ),
+    ],
+    *,
+    target: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TARGET",
+            help="Link the default spec of this SKU, architecture or family last.",
+            show_default=False,
+        ),
+    ] = None,
+    spec_dir: Annotated[
+        list[Path] | None,
+        typer.Option(
+            metavar="DIR",
+            help="Look for the default spec here before the shipped ones; may be repeated.",
+            show_default=False,
+        ),
+    ] = None,
+    no_default_specs: Annotated[
+        bool, typer.Option("--no-default-specs", help="Link nothing but the given specs.")
+    ] = False,
+    output: Annotated[
+        str, typer.Option("--output", "-o", metavar="OUT", help="Where the linked spec goes.")
+    ] = process.STANDARD_STREAM,
+    emit_bytecode: Annotated[
+        bool,
+        typer.Option("--emit-bytecode", help="Write bytecode, as for an OUT named *.mlirbc."),
+    ] = False,
+    name: Annotated[
+        str, typer.Option(metavar="NAME", help="The symbol of the linked spec.")
+    ] = LINKED_SPEC_NAME,
+) -> None:
+    """Link specs into one that `iree-compile --iree-codegen-tuning-spec-path` accepts.
+
+    The first spec whose entry matches an operation decides about it, and the target's default spec comes
+    last.
+    """
+    if target and no_default_specs:
+        message = (
+            "--target asks for a default spec and --no-default-specs for none; give one of them"
+        )
+        raise TuninglinkError(error(message))
+    as_bytecode = emit_bytecode or output.endswith(".mlirbc")
+    if as_bytecode and output == process.STANDARD_STREAM:
+        process.refuse_binary_on_terminal()
+    with progress("linking"):
+        inputs = [_load(spec) for spec in specs]
+        if target:
+            inputs += _default_spec(target, spec_dir or [])
+        linked = link_specs(inputs, name=name, diagnostics=process.shown_diagnostics()).spec
+        content = linked.bytecode() if as_bytecode else linked.text().encode()
+    process.write_output(output, content)
+
+
+def _load(path: str) -> Spec:
+    if path == process.STANDARD_STREAM:
+        return load_spec(process.read_standard_input(), name="<stdin>")
+    return load_spec(path)
+
+
+def _default_spec(target_name: str, directories: list[Path]) -> list[Spec]:
+    """Returns the default spec for a target, or nothing and says so."""
+    target = Target.parse(target_name)
+    spec = default_spec(target, directories=directories)
+    if spec is None:
+        looked_for = ", ".join(f"'{name}'" for name in target.names)
+        message = f"there is no default spec for {looked_for}; linking the given specs alone"
+        process.show(Diagnostic(Severity.WARNING, message))
+        return []
+    return [spec]

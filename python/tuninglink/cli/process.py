@@ -1,0 +1,122 @@
+"""What every command has in common: exit codes, standard streams, and how failures end."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING
+
+from tuninglink.driver.rendering import Sources, print_diagnostic
+from tuninglink.errors import TuninglinkError
+from tuninglink.files import cannot, write_file
+from tuninglink.ir.diagnostics import DiagnosticSink, error
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tuninglink.ir.diagnostics import Diagnostic
+
+SUCCESS = 0
+FAILURE = 1
+INTERRUPTED = 130
+"""What a shell reports for a program that was ended by an interrupt."""
+
+STANDARD_STREAM = "-"
+"""What stands for standard input or output where a path is expected."""
+
+_sources = Sources()
+
+
+def run(body: Callable[[], int]) -> int:
+    """Runs the body of a command and returns the exit code of the process.
+
+    A mistake of the user ends with its diagnostics on standard error. Whoever closes the pipe that they
+    read from has seen enough and is told nothing.
+    """
+    try:
+        code = body()
+        flush_output()
+    except TuninglinkError as failure:
+        show(*failure.diagnostics)
+    except BrokenPipeError:
+        _discard_output()
+    except KeyboardInterrupt:
+        _discard_output()
+        return INTERRUPTED
+    else:
+        return code
+    return FAILURE
+
+
+def show(*diagnostics: Diagnostic) -> None:
+    """Prints diagnostics to standard error."""
+    for diagnostic in diagnostics:
+        print_diagnostic(diagnostic, _sources)
+
+
+def shown_diagnostics() -> DiagnosticSink:
+    """Returns a sink that shows what it is given at once."""
+    return DiagnosticSink(show)
+
+
+def read_standard_input(name: str = "<stdin>") -> bytes:
+    """Returns all of standard input, which diagnostics then can quote from as `name`."""
+    content = sys.stdin.buffer.read()
+    _sources.add(name, content)
+    return content
+
+
+def write_output(path: str, content: bytes) -> None:
+    """Writes a result to a file, or to standard output for `-`.
+
+    Raises:
+        TuninglinkError: it cannot be written.
+    """
+    if path != STANDARD_STREAM:
+        write_file(path, content)
+        return
+    sys.stdout.flush()
+    try:
+        sys.stdout.buffer.write(content)
+    except BrokenPipeError:
+        raise
+    except OSError as failure:
+        raise _cannot_write_output(failure) from None
+    flush_output()
+
+
+def flush_output() -> None:
+    """Sees to it that all output has arrived, as long as somebody can be told that it has not.
+
+    Raises:
+        TuninglinkError: it cannot be written.
+    """
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as failure:
+        raise _cannot_write_output(failure) from None
+
+
+def refuse_binary_on_terminal() -> None:
+    """Checks that standard output is something to write bytecode to.
+
+    Raises:
+        TuninglinkError: it is a terminal.
+    """
+    if sys.stdout.isatty():
+        message = "bytecode is not written to a terminal; name a file with -o"
+        raise TuninglinkError(error(message))
+
+
+def _cannot_write_output(failure: OSError) -> TuninglinkError:
+    _discard_output()
+    return TuninglinkError(cannot("write", "<stdout>", failure))
+
+
+def _discard_output() -> None:
+    """Makes the flush at the end of the process succeed when nobody takes the output any more."""
+    nothing = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nothing, sys.stdout.fileno())
+    os.close(nothing)

@@ -1,0 +1,59 @@
+"""`tuninglink targets`: the default specs that come with the package."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from tuninglink.cli.terminal import print_table
+from tuninglink.spec.library import shipped
+from tuninglink.spec.targets import known_target_names
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tuninglink.spec.library import ShippedSpec
+    from tuninglink.spec.targets import Target
+
+
+def targets(
+    *,
+    list_all: Annotated[
+        bool, typer.Option("--all", help="List every known target, with its default spec if any.")
+    ] = False,
+) -> None:
+    """List the default specs, their entries in order, and where the configurations come from."""
+    specs = shipped()
+    if list_all:
+        _print_known_targets(specs)
+    else:
+        for spec in specs:
+            _print_spec(spec)
+
+
+def _print_spec(spec: ShippedSpec) -> None:
+    served = [
+        name
+        for name, target in known_target_names().items()
+        if name != spec.target.name and spec.target.name in target.names
+    ]
+    rows = [(entry.matcher, entry.action, entry.origin) for entry in spec.entries]
+    print_table(
+        ("matcher", "action", "origin"), rows, title=f"{spec.target} ({spec.target.backend})"
+    )
+    typer.echo(f"\nfile: {spec.path}")
+    typer.echo(f"used for: {', '.join([spec.target.name, *served])}")
+
+
+def _print_known_targets(specs: Sequence[ShippedSpec]) -> None:
+    shipped_names = {spec.target.name for spec in specs}
+    rows = [
+        (name, target.backend, " > ".join(target.names), _default_spec(target, shipped_names))
+        for name, target in known_target_names().items()
+    ]
+    print_table(("target", "backend", "looked up as", "default spec"), rows)
+
+
+def _default_spec(target: Target, shipped_names: set[str]) -> str:
+    return next((name for name in target.names if name in shipped_names), "")

@@ -1,0 +1,58 @@
+"""What the commands show: tables, and progress where somebody watches."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from typing import TextIO
+
+UNBROKEN = 100_000
+"""The width of a table that no terminal shows: a row is a line there, for grep and its like."""
+
+
+def console(stream: TextIO) -> Console:
+    """Returns a console on `stream`: colors only on a terminal, and not where NO_COLOR is set."""
+    width = None if stream.isatty() else UNBROKEN
+    return Console(file=stream, width=width, highlight=False, soft_wrap=False)
+
+
+def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]], title: str = "") -> None:
+    """Prints a table to standard output.
+
+    Args:
+        columns: the headings.
+        rows: the cells, as plain text.
+        title: a line above the table, or nothing.
+    """
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="bold")
+    for column in columns:
+        table.add_column(column, overflow="fold")
+    for row in rows:
+        table.add_row(*map(Text, row))
+    target = console(sys.stdout)
+    if title:
+        target.print(Text(title, style="bold"))
+    with target.capture() as captured:
+        target.print(table)
+    for line in captured.get().splitlines():
+        sys.stdout.write(line.rstrip() + "\n")
+
+
+@contextmanager
+def progress(what: str) -> Iterator[None]:
+    """Shows on the terminal, if there is one, that `what` is going on while the block runs."""
+    target = console(sys.stderr)
+    if not target.is_interactive:
+        yield
+        return
+    with target.status(Text(what)):
+        yield
