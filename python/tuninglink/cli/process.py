@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from tuninglink.driver.rendering import Sources, print_diagnostic
 from tuninglink.errors import TuninglinkError
-from tuninglink.files import cannot, write_file
+from tuninglink.files import cannot, write_file, write_standard_output
 from tuninglink.ir.diagnostics import DiagnosticSink, error
 
 if TYPE_CHECKING:
@@ -72,17 +72,10 @@ def write_output(path: str, content: bytes) -> None:
     Raises:
         TuninglinkError: it cannot be written.
     """
-    if path != STANDARD_STREAM:
+    if path == STANDARD_STREAM:
+        write_standard_output(content)
+    else:
         write_file(path, content)
-        return
-    sys.stdout.flush()
-    try:
-        sys.stdout.buffer.write(content)
-    except BrokenPipeError:
-        raise
-    except OSError as failure:
-        raise _cannot_write_output(failure) from None
-    flush_output()
 
 
 def flush_output() -> None:
@@ -96,7 +89,8 @@ def flush_output() -> None:
     except BrokenPipeError:
         raise
     except OSError as failure:
-        raise _cannot_write_output(failure) from None
+        _discard_output()
+        raise TuninglinkError(cannot("write", "<stdout>", failure)) from None
 
 
 def refuse_binary_on_terminal() -> None:
@@ -108,11 +102,6 @@ def refuse_binary_on_terminal() -> None:
     if sys.stdout.isatty():
         message = "bytecode is not written to a terminal; name a file with -o"
         raise TuninglinkError(error(message))
-
-
-def _cannot_write_output(failure: OSError) -> TuninglinkError:
-    _discard_output()
-    return TuninglinkError(cannot("write", "<stdout>", failure))
 
 
 def _discard_output() -> None:

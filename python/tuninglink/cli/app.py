@@ -1,0 +1,89 @@
+"""The subcommands of `tuninglink`, as a typer application."""
+
+from __future__ import annotations
+
+from importlib import metadata
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from tuninglink.cli import process
+from tuninglink.cli.compile import compile_command
+from tuninglink.cli.dump import dump
+from tuninglink.cli.link import link
+from tuninglink.cli.targets import targets
+from tuninglink.errors import TuninglinkError
+from tuninglink.ir.diagnostics import error, note
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+app = typer.Typer(
+    name="tuninglink",
+    invoke_without_command=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="markdown",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+app.command()(link)
+
+
+@app.command(
+    add_help_option=False,
+    context_settings={"ignore_unknown_options": True, "allow_extra_args": True},
+)
+def compile(context: typer.Context) -> None:  # noqa: A001 - named as the command
+    """Compile a program as `iree-compile` does, tuned by specs, on every backend."""
+    raise typer.Exit(compile_command(context.args))
+
+
+app.command()(dump)
+app.command()(targets)
+
+
+def _print_version(wanted: bool) -> None:  # noqa: FBT001 - typer calls it so
+    if wanted:
+        typer.echo(f"tuninglink {metadata.version('tuninglink')}")
+        typer.echo(f"IREE compiler {metadata.version('iree-base-compiler')}")
+        raise typer.Exit
+
+
+@app.callback()
+def tuninglink(
+    context: typer.Context,
+    *,
+    version: Annotated[  # noqa: ARG001 - its callback does the work
+        bool,
+        typer.Option(
+            "--version",
+            help="Show the versions of Tuninglink and of the compiler.",
+            callback=_print_version,
+            is_eager=True,
+        ),
+    ] = False,
+) -> None:
+    """The toolchain around tuning specs for IREE: link, apply and dump them on the stock compiler."""
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Runs a command line and returns the exit code.
+
+    Raises:
+        TuninglinkError: the arguments are wrong, or the command failed.
+    """
+    try:
+        return app(arguments, prog_name="tuninglink", standalone_mode=False) or process.SUCCESS
+    except typer.TyperException as failure:
+        raise _usage_error(failure) from None
+
+
+def _usage_error(failure: typer.TyperException) -> TuninglinkError:
+    context = getattr(failure, "ctx", None)
+    command = context.command_path if context else "tuninglink"
+    message = failure.format_message().rstrip(".").strip()
+    return TuninglinkError(
+        error(message[:1].lower() + message[1:], notes=[note(f"see '{command} --help'")])
+    )

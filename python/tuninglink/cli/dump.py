@@ -1,0 +1,80 @@
+"""`tuninglink dump`: the specs that a program carries."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tuninglink.cli import process
+from tuninglink.cli.terminal import progress
+from tuninglink.errors import TuninglinkError
+from tuninglink.files import cannot
+from tuninglink.ir.contexts import thread_context
+from tuninglink.ir.diagnostics import Diagnostic, Severity, note
+from tuninglink.ir.serialization import parse_module
+from tuninglink.spec.dumping import Dump, Format, collect_specs
+
+
+def dump(
+    program: Annotated[
+        str,
+        typer.Argument(
+            metavar="PROGRAM",
+            help="A program whose dispatches are formed, as text or bytecode. `-` is standard input.",
+            show_default=False,
+        ),
+    ],
+    *,
+    output: Annotated[
+        str,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="DIR",
+            help="The directory to write to; `-` is standard output.",
+        ),
+    ] = process.STANDARD_STREAM,
+    emit_bytecode: Annotated[
+        bool, typer.Option("--emit-bytecode", help="Write bytecode instead of text.")
+    ] = False,
+) -> None:
+    """Write the specs that the dispatches of a program carry, each distinct content once.
+
+    A directory also gets an `index.json`, which says which dispatch uses which file.
+    """
+    if emit_bytecode and output == process.STANDARD_STREAM:
+        process.refuse_binary_on_terminal()
+    with progress("reading"):
+        found = _collect(program, "mlirbc" if emit_bytecode else "mlir")
+    if not found.uses:
+        _warn_about_nothing(program)
+    if output == process.STANDARD_STREAM:
+        process.write_output(output, found.as_stream())
+    else:
+        found.write(output)
+
+
+def _collect(program: str, file_format: Format) -> Dump:
+    if program == process.STANDARD_STREAM:
+        program, content = "<stdin>", process.read_standard_input()
+    else:
+        content = _read(program)
+    return collect_specs(parse_module(content, program, thread_context()), file_format)
+
+
+def _read(path: str) -> bytes:
+    try:
+        return Path(path).read_bytes()
+    except OSError as failure:
+        raise TuninglinkError(cannot("read", path, failure)) from None
+
+
+def _warn_about_nothing(program: str) -> None:
+    remedy = "specs are embedded by 'tuninglink compile --compile-to=executable-sources'"
+    process.show(
+        Diagnostic(
+            Severity.WARNING, f"no dispatch of '{program}' carries a spec", notes=(note(remedy),)
+        )
+    )
