@@ -30,6 +30,7 @@ def layout() -> Iterator[tuple[str, Path]]:
         if path.name != "__pycache__":
             yield path.name, path
     yield "passes", SOURCE / "passes"
+    yield "examples", SOURCE / "examples"
     for path in sorted((SOURCE / "specs" / "default").glob("*.mlir")):
         yield f"specs/default/{path.name}", path
 

@@ -94,6 +94,7 @@ def test_wheel_holds_the_package(distributions: tuple[Path, Path]) -> None:
     assert {f"tuninglink/specs/default/{name}.mlir" for name in SPECS} <= names
     assert {f"tuninglink/specs/default/{name}.mlirbc" for name in SPECS} <= names
     assert {"tuninglink/py.typed", "tuninglink/passes/link_specs.py"} <= names
+    assert "tuninglink/examples/mmt_2048x1280x5120.mlir" in names
     assert {name.split("/")[0].split("-")[0] for name in names} == {"tuninglink"}
 
 
