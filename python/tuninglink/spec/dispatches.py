@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 _CONTAINERS: Final = frozenset({names.MODULE, names.EXECUTABLE, names.EXECUTABLE_VARIANT})
 """What a dispatch is inside of."""
 
+_VARIANT_TARGET: Final = "target"
+
 _TARGET: Final = "hal.executable.target"
 """The attribute with the target of code that stands outside of a variant."""
 
@@ -43,11 +45,16 @@ class TargetReader:
     def __init__(self) -> None:
         self._read: dict[mlir.Attribute, Target] = {}
 
-    def __call__(self, attribute: mlir.Attribute) -> Target:
-        """Returns the target that a `#hal.executable.target` describes."""
+    def __call__(self, operation: mlir.Operation, name: str) -> Target:
+        """Returns the target that the attribute `name` of `operation` describes.
+
+        Raises:
+            TargetError: it is no `#hal.executable.target`.
+        """
+        attribute = operation.attributes[name]
         target = self._read.get(attribute)
         if target is None:
-            target = self._read[attribute] = Target.from_attribute(attribute)
+            target = self._read[attribute] = Target.from_attribute(attribute, operation)
         return target
 
 
@@ -86,7 +93,7 @@ def find_dispatches(root: mlir.Operation) -> list[Dispatch]:
     if not variants and root.name == names.MODULE:
         return [_whole_module(root, read)]
     return [
-        Dispatch(dispatch_name(variant), module, read(variant.attributes["target"]))
+        Dispatch(dispatch_name(variant), module, read(variant, _VARIANT_TARGET))
         for variant in variants
         for module in body(variant)
         if module.name == names.MODULE
@@ -119,14 +126,14 @@ def target_of(operation: mlir.Operation, read: TargetReader) -> Target | None:
     """Returns the target of the variant that `operation` is or is in, None without one."""
     for each in (operation, *ancestors(operation)):
         if each.name == names.EXECUTABLE_VARIANT:
-            return read(each.attributes["target"])
+            return read(each, _VARIANT_TARGET)
     return None
 
 
 def _whole_module(module: mlir.Operation, read: TargetReader) -> Dispatch:
     target = target_of(module, read)
     if target is None:
-        attributes = (op.attributes.get(_TARGET) for op in (module, *body(module)))
-        attribute = next(filter(None, attributes), None)
-        target = read(attribute) if attribute is not None else None
+        with_target = (op for op in (module, *body(module)) if _TARGET in op.attributes)
+        first = next(with_target, None)
+        target = read(first, _TARGET) if first is not None else None
     return Dispatch(dispatch_name(module), module, target)

@@ -22,7 +22,7 @@ from tuninglink.spec.loading import in_context, load_spec
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tuninglink.ir.diagnostics import DiagnosticSink
+    from tuninglink.ir.diagnostics import Diagnostic, DiagnosticSink
     from tuninglink.spec.dispatches import Dispatch
     from tuninglink.spec.library import DefaultLibrary, DefaultSpecFile
     from tuninglink.spec.linking import LinkedSpec
@@ -129,12 +129,19 @@ def load_embedded_spec(
     if content is None:
         wanted = f"'{names.EMBEDDED_SPEC}' must be a dense vector of i8"
         raise SpecError(error(f"{message}: {wanted}", at))
+    name = f"<embedded in {dispatch}>"
     try:
-        name = f"<embedded in {dispatch}>"
         return load_spec(content, name=name, context=context or attribute.context)
     except SpecError as failure:
-        notes = [replace(each, severity=Severity.NOTE) for each in failure.diagnostics]
-        raise SpecError(error(message, at, notes)) from None
+        first, *others = failure.diagnostics
+        # A place in the bytes tells nobody anything; one that the bytecode brings along does.
+        known = [each for each in (first, *first.notes, *others) if not _is_in(name, each)]
+        notes = [replace(each, severity=Severity.NOTE) for each in known]
+        raise SpecError(error(f"{message}: {first.message}", at, notes)) from None
+
+
+def _is_in(file: str, diagnostic: Diagnostic) -> bool:
+    return diagnostic.place is None or diagnostic.place.file == file
 
 
 def _bytes(attribute: mlir.Attribute) -> bytes | None:

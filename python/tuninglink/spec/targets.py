@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from iree.compiler import ir as mlir
 
+    from tuninglink.ir.diagnostics import Anchor
     from tuninglink.spec.target_attributes import GpuTarget
 
 _BACKENDS: Final = {"vulkan-spirv": "vulkan", "metal-spirv": "metal"}
@@ -83,15 +84,19 @@ class Target:
         )
 
     @classmethod
-    def from_attribute(cls, attribute: mlir.Attribute) -> Target:
+    def from_attribute(cls, attribute: mlir.Attribute, at: Anchor = None) -> Target:
         """Returns the target that a `#hal.executable.target` describes.
+
+        Args:
+            attribute: the attribute.
+            at: what has the attribute, for diagnostics.
 
         Raises:
             TargetError: `attribute` is another attribute.
         """
         executable = read_executable_target(attribute)
         if executable is None:
-            raise TargetError(error("expected a #hal.executable.target"))
+            raise TargetError(error("expected a #hal.executable.target", at))
         backend = _BACKENDS.get(executable.backend, executable.backend)
         if executable.gpu:
             return _gpu(backend, executable.gpu)

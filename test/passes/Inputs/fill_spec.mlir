@@ -1,0 +1,23 @@
+// A spec in default-entrypoint form: marks every linalg.fill as filled.
+module @fill_spec attributes {
+  transform.with_named_sequence,
+  iree_codegen.tuning_spec_with_default_entrypoint
+} {
+  transform.named_sequence @match_fill(%op: !transform.any_op {transform.readonly})
+      -> !transform.any_op {
+    transform.match.operation_name %op ["linalg.fill"] : !transform.any_op
+    transform.yield %op : !transform.any_op
+  }
+  transform.named_sequence @mark_as_fill(%op: !transform.any_op {transform.readonly}) {
+    %who = transform.param.constant "fill" -> !transform.any_param
+    transform.annotate %op "who" = %who : !transform.any_op, !transform.any_param
+    transform.yield
+  }
+  transform.named_sequence @__kernel_config(%module: !transform.any_op {transform.consumed})
+      -> !transform.any_op attributes {iree_codegen.tuning_spec_entrypoint} {
+    %done = transform.foreach_match in %module
+      @match_fill -> @mark_as_fill
+      : (!transform.any_op) -> !transform.any_op
+    transform.yield %done : !transform.any_op
+  }
+}
