@@ -8,12 +8,15 @@ import threading
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from tuninglink.cli import process
+from tuninglink.compiler.applying import SpecChoice
 from tuninglink.compiler.compilation import Compiler
 from tuninglink.compiler.flags import parse_arguments
 from tuninglink.compiler.probing import check_targets, iree_compile
 from tuninglink.compiler.session import set_up_command_line
 from tuninglink.errors import CompileError
 from tuninglink.ir.diagnostics import error
+from tuninglink.spec.library import DefaultLibrary
+from tuninglink.spec.loading import load_spec
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -89,7 +92,10 @@ def compile_command(arguments: Sequence[str]) -> int:
 
 
 def _compile(options: Options, path: str) -> Compilation:
-    return Compiler(options, (), report=process.show).compile_file(path)
+    library = DefaultLibrary(options.spec_directories) if options.default_specs else None
+    given = tuple(map(load_spec, options.specs))
+    choice = SpecChoice(given, library, exact=False, dump=options.spec_dumps)
+    return Compiler(options, choice, report=process.show).compile_file(path)
 
 
 def _interruptible(work: Callable[[], _Result]) -> _Result:

@@ -8,25 +8,39 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.compiler import native
-from tuninglink.compiler.flags import Mode, OutputFormat
+from tuninglink.compiler.applying import Application, SpecChoice
+from tuninglink.compiler.flags import Mode, OutputFormat, parse_arguments
 from tuninglink.compiler.phases import Phase
-from tuninglink.compiler.session import Invocation, Output, Pipeline, Session, split
+from tuninglink.compiler.probing import check_targets
+from tuninglink.compiler.session import (
+    Invocation,
+    Output,
+    Pipeline,
+    Session,
+    session_flags,
+    split,
+)
 from tuninglink.errors import CompileError
 from tuninglink.ir import names
 from tuninglink.ir.diagnostics import Diagnostic, Severity, error
 from tuninglink.ir.serialization import is_bytecode
 from tuninglink.ir.walk import body
 from tuninglink.spec.anatomy import has_entry_point
+from tuninglink.spec.library import DefaultLibrary
+from tuninglink.spec.loading import load_spec
+from tuninglink.spec.model import Spec
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from iree.compiler import ir as mlir
 
     from tuninglink.compiler.flags import Options
     from tuninglink.compiler.session import Handle
+    from tuninglink.compiler.tracing import Applied
+    from tuninglink.ir.diagnostics import DiagnosticSink
 
-STANDARD_INPUT: Final = "-"
+STANDARD_STREAM: Final = "-"
 
 _PIPELINES: Final = {
     Mode.STANDARD: Pipeline.STANDARD,
@@ -45,11 +59,13 @@ class Compilation:
     """What came of a compilation.
 
     Attributes:
-        output: what `iree-compile` would have written.
+        output: the result, such as the bytes of a `.vmfb`.
+        applied: which entry of which spec configured what.
         diagnostics: warnings and remarks, in the order in which they were emitted.
     """
 
     output: bytes
+    applied: tuple[Applied, ...]
     diagnostics: tuple[Diagnostic, ...]
 
 
@@ -57,7 +73,8 @@ class Compiler:
     """Runs one compilation.
 
     Args:
-        options: what is asked for.
+        options: what is asked for; specs and flags in it are not looked at.
+        specs: the specs to apply.
         session_flags: flags to give to the session; those of the whole process are set already.
         report: called with each warning and remark as it is emitted, and with nothing else.
     """
@@ -65,10 +82,13 @@ class Compiler:
     def __init__(
         self,
         options: Options,
-        session_flags: Sequence[str],
+        specs: SpecChoice,
+        session_flags: Sequence[str] = (),
         report: Callable[[Diagnostic], None] | None = None,
     ) -> None:
         self._options = options
+        self._specs = specs
+        self._application = Application(specs, self._report)
         self._session_flags = session_flags
         self._forward = report
         self._said: list[Diagnostic] = []
@@ -95,7 +115,7 @@ class Compiler:
         Raises:
             CompileError: the file cannot be read, or the compiler reported an error.
         """
-        if path != STANDARD_INPUT:
+        if path != STANDARD_STREAM:
             _check_readable(Path(path))
         with Session(self._session_flags) as session, session.open_file(path) as source:
             return self._compile(session, source)
@@ -118,7 +138,9 @@ class Compiler:
                 self._compile_parts(session, split(source), output)
             else:
                 self._compile_part(session, source, output)
-            return Compilation(output.content(), tuple(self._said))
+            self._warn_about_unused()
+            applied = tuple(self._application.applied)
+            return Compilation(output.content(), applied, tuple(self._said))
 
     def _compile_parts(self, session: Session, parts: list[Handle], output: Output) -> None:
         """Compiles all parts, so that the errors of all of them are known, also behind one that fails."""
@@ -144,12 +166,54 @@ class Compiler:
             )
             self._check(invocation.parse(source), "parsing")
             _refuse_spec(invocation.module())
-            self._run(invocation, options.compile_from, options.compile_to)
+            if self._reaches_dispatches:
+                self._run_with_specs(invocation)
+            else:
+                pipeline = _PIPELINES[options.mode]
+                self._run(invocation, options.compile_from, options.compile_to, pipeline)
             self._write(invocation, output)
 
-    def _run(self, invocation: Invocation, first: Phase, last: Phase) -> None:
-        succeeded = invocation.run(first, last, _PIPELINES[self._options.mode])
+    @property
+    def _reaches_dispatches(self) -> bool:
+        """Whether the compilation passes the point at which specs are embedded, and has any."""
+        options = self._options
+        if not self._specs or options.mode not in (Mode.STANDARD, Mode.HAL_EXECUTABLE):
+            return False
+        return options.compile_from <= Phase.EXECUTABLE_SOURCES <= options.compile_to
+
+    def _run_with_specs(self, invocation: Invocation) -> None:
+        """Stops where specs are embedded and, if some are, where they have taken effect."""
+        options = self._options
+        here, last = options.compile_from, options.compile_to
+        if options.mode is Mode.HAL_EXECUTABLE:
+            here = Phase.EXECUTABLE_SOURCES  # What is given in this mode are dispatches.
+        if here < Phase.EXECUTABLE_SOURCES:
+            self._run(invocation, here, here := Phase.EXECUTABLE_SOURCES, Pipeline.STANDARD)
+        tagged = last is not Phase.EXECUTABLE_SOURCES
+        embedded = self._application.embed(invocation.module(), tagged=tagged)
+        self._check(succeeded=True, doing="embedding specs")
+        if embedded and tagged:
+            self._run(invocation, here, here := Phase.EXECUTABLE_CONFIGURATIONS, Pipeline.STANDARD)
+            self._application.read(invocation.module())
+        if here < last:
+            self._run(invocation, here, last, _PIPELINES[options.mode])
+
+    def _run(self, invocation: Invocation, first: Phase, last: Phase, pipeline: Pipeline) -> None:
+        succeeded = invocation.run(first, last, pipeline)
         self._check(succeeded, f"compiling to '{last.value}'")
+
+    def _warn_about_unused(self) -> None:
+        options = self._options
+        reason = ""
+        if options.mode in (Mode.VM, Mode.PRECOMPILE):
+            reason = f"nothing is configured in --compile-mode={options.mode.value}"
+        elif options.compile_to < Phase.EXECUTABLE_SOURCES:
+            reason = f"the compilation ends before '{Phase.EXECUTABLE_SOURCES.value}'"
+        elif options.compile_from > Phase.EXECUTABLE_SOURCES:
+            reason = f"the input is past '{Phase.EXECUTABLE_SOURCES.value}' already"
+        elif options.compile_to is Phase.EXECUTABLE_SOURCES:
+            return  # They are embedded, for a later compilation to apply.
+        self._application.warn_about_unused(reason)
 
     def _write(self, invocation: Invocation, output: Output) -> None:
         options = self._options
@@ -164,6 +228,77 @@ class Compiler:
         else:
             invocation.write(output, native.output_ir)
         self._check(succeeded=True, doing="writing")
+
+
+def compile(  # noqa: A001 - as in `re`, the module's own word for what it does
+    source: str | os.PathLike[str] | bytes,
+    *,
+    specs: Iterable[Spec | str | os.PathLike[str] | bytes] = (),
+    default_specs: bool = True,
+    spec_directories: Iterable[str | os.PathLike[str]] = (),
+    flags: Iterable[str] = (),
+    dump_specs_to: str | os.PathLike[str] = "",
+    name: str = "<memory>",
+    trace: bool = True,
+    diagnostics: DiagnosticSink | None = None,
+) -> Compilation:
+    """Compiles a program in this process, tuned by specs.
+
+    It may be called any number of times, also from several threads: flags hold for one call.
+
+    Args:
+        source: the path of a program in MLIR, or its content; text or bytecode either way.
+        specs: the user's specs in order of precedence: loaded ones, paths, or contents.
+        default_specs: whether the default spec of each target comes last.
+        spec_directories: where default specs are looked up before those that are shipped.
+        flags: flags of `iree-compile`, such as `--iree-hal-target-device=hip` or `--compile-to=flow`, as far
+            as they belong to one compilation and not to the whole process.
+        dump_specs_to: a directory that gets the specs that were linked for the targets.
+        name: what diagnostics and locations call a content.
+        trace: whether it is found out which entry configured what. Else only which spec did, unless a spec
+            has one entry for an action; that saves a few percent where a spec has thousands of entries.
+        diagnostics: told about warnings and remarks as they are emitted. Errors are raised.
+
+    Returns:
+        What `iree-compile` would have written, and what took effect.
+
+    Raises:
+        CompileError: the program or a flag is malformed, or the compiler reported an error, whatever it
+            returned.
+        SpecError: a spec is malformed, or cannot be linked.
+        TuninglinkError: a file or a directory cannot be read or written.
+    """
+    options = parse_arguments(flags)
+    _check_flags(options)
+    library = None
+    if default_specs and options.default_specs:
+        library = DefaultLibrary((*spec_directories, *options.spec_directories))
+    given = [each if isinstance(each, Spec) else load_spec(each) for each in specs]
+    given += map(load_spec, options.specs)
+    dump = os.fspath(dump_specs_to) or options.spec_dumps
+    choice = SpecChoice(given, library, exact=trace, dump=dump)
+    report = diagnostics.emit if diagnostics else None
+    compiler = Compiler(options, choice, options.flags, report)
+    if isinstance(source, bytes):
+        return compiler.compile_bytes(source, name)
+    return compiler.compile_file(os.fspath(source))
+
+
+def _check_flags(options: Options) -> None:
+    """Refuses what a call cannot do, or the process would not survive."""
+    if options.input is not None:
+        raise CompileError(error(f"'{options.input}' is no flag; the program is given as source"))
+    if options.output != STANDARD_STREAM:
+        raise CompileError(error("flag '-o' is of no use here: the output is returned"))
+    for flag in options.flags:
+        flag_name = flag.partition("=")[0]
+        if flag_name not in session_flags():
+            message = (
+                f"flag '{flag_name}' holds for a whole process, not for one compilation; "
+                "'tuninglink compile' takes it"
+            )
+            raise CompileError(error(message))
+    check_targets(options.flags)
 
 
 def _refuse_spec(module: mlir.Operation) -> None:

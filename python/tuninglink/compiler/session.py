@@ -84,7 +84,7 @@ class Session(Handle):
 
     def _set(self, *flags: str) -> None:
         arguments = (c_char_p * len(flags))(*map(str.encode, flags))
-        native.check(native.set_flags(self.pointer, len(flags), arguments))
+        native.check(native.set_flags(self.pointer, len(flags), arguments), "malformed flag")
 
     def open_file(self, path: str) -> Handle:
         """Opens a source file; `-` is standard input.

@@ -1,0 +1,130 @@
+"""Applying specs within a compilation: embedding them, and reading what became of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tuninglink.compiler.tagging import TaggedSpec
+from tuninglink.compiler.tracing import take_tags
+from tuninglink.files import write_standard_output
+from tuninglink.ir import names
+from tuninglink.ir.contexts import thread_context
+from tuninglink.ir.diagnostics import Diagnostic, DiagnosticSink, Severity
+from tuninglink.spec.dispatches import containers, find_dispatches
+from tuninglink.spec.dumping import collect_specs
+from tuninglink.spec.embedding import materialize_specs, spec_attribute
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from iree.compiler import ir as mlir
+
+    from tuninglink.compiler.tracing import Applied
+    from tuninglink.spec.library import DefaultLibrary
+    from tuninglink.spec.model import Spec
+
+
+@dataclass(frozen=True)
+class SpecChoice:
+    """Which specs a compilation applies, and what else becomes of them.
+
+    Attributes:
+        given: the user's specs, in order of precedence.
+        library: where the default spec of each target is looked up; None for nowhere.
+        exact: whether each entry is traced, or only each spec.
+        dump: a directory that gets the linked specs, `-` for standard output, or nothing.
+    """
+
+    given: Sequence[Spec] = ()
+    library: DefaultLibrary | None = None
+    exact: bool = True
+    dump: str = ""
+
+    def __bool__(self) -> bool:
+        return bool(self.given) or self.library is not None
+
+
+class Application:
+    """Applies specs to the programs of one compilation.
+
+    Args:
+        choice: the specs.
+        report: called with each warning.
+
+    Attributes:
+        applied: what took effect so far.
+    """
+
+    def __init__(self, choice: SpecChoice, report: Callable[[Diagnostic], None]) -> None:
+        self._choice = choice
+        self._report = report
+        self._tagged: dict[str, TaggedSpec] = {}
+        self.applied: list[Applied] = []
+
+    def embed(self, module: mlir.Operation, *, tagged: bool) -> bool:
+        """Embeds specs in the dispatches of a program at `executable-sources`.
+
+        Args:
+            module: the program.
+            tagged: whether the specs are to leave tags, for `read`.
+
+        Returns:
+            Whether there is a dispatch with a spec.
+
+        Raises:
+            SpecError: a spec cannot be linked.
+            TuninglinkError: the default library cannot be read, or the dump not written.
+        """
+        if not any(each.name == names.EXECUTABLE_VARIANT for each in containers(module)):
+            return False
+        choice = self._choice
+        dispatches = materialize_specs(
+            module,
+            choice.given,
+            library=choice.library,
+            diagnostics=DiagnosticSink(self._report),
+            context=thread_context(),
+        )
+        if choice.dump:
+            self._dump(module)
+        copies: dict[int, tuple[TaggedSpec, mlir.Attribute]] = {}
+        for each in dispatches:
+            if each.linked is None or not tagged:
+                continue
+            key = id(each.linked)
+            if key not in copies:
+                copy = TaggedSpec(each.linked, exact=choice.exact)
+                copies[key] = copy, spec_attribute(copy.content, module.context)
+            self._tagged[each.dispatch.name], attribute = copies[key]
+            each.dispatch.module.attributes[names.EMBEDDED_SPEC] = attribute
+        return any(each.linked for each in dispatches)
+
+    def _dump(self, module: mlir.Operation) -> None:
+        found = collect_specs(module)
+        if self._choice.dump == "-":
+            write_standard_output(found.as_stream())
+        else:
+            found.write(self._choice.dump)
+
+    def read(self, module: mlir.Operation) -> None:
+        """Reads what took effect from a program at `executable-configurations`, and leaves no trace of tags."""
+        for dispatch in find_dispatches(module):
+            tagged = self._tagged.pop(dispatch.name, None)
+            if tagged is not None:
+                self.applied += take_tags(dispatch, tagged)
+
+    def warn_about_unused(self, why: str = "") -> None:
+        """Warns of each given spec that configured nothing.
+
+        Args:
+            why: what kept all specs from being applied; by default nothing did.
+        """
+        used = {each.position for each in self.applied}
+        for position, spec in enumerate(self._choice.given):
+            if position in used:
+                continue
+            entries = len(spec.entries)
+            reason = why or f"none of its {entries} entries matched an operation"
+            message = f"spec '{spec.source}' configured nothing: {reason}"
+            self._report(Diagnostic(Severity.WARNING, message))

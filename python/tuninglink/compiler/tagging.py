@@ -1,0 +1,230 @@
+"""Copies of linked specs that leave a trace: whatever they configure is tagged with who did it.
+
+A tag is a private attribute beside the configuration, written by the same action. So what the tags say is
+what the compiler did, not what somebody expects it to do.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+from iree.compiler import ir as mlir
+
+from tuninglink.ir import names
+from tuninglink.ir.serialization import to_bytecode
+from tuninglink.ir.symbols import FreshNames, symbols
+from tuninglink.ir.walk import collect
+from tuninglink.spec.anatomy import Anatomy
+from tuninglink.spec.building import FAILURES_PROPAGATE, include, yield_
+from tuninglink.spec.linking import Form
+from tuninglink.spec.sequences import argument_attributes, reference, signature
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from tuninglink.spec.anatomy import Entry
+    from tuninglink.spec.linking import LinkedSpec
+    from tuninglink.spec.model import Spec
+    from tuninglink.spec.sequences import Handle, SequenceTable
+
+TAG: Final = "tuninglink.entry"
+
+CONFIGURATIONS: Final = frozenset(
+    {names.COMPILATION_INFO, names.LOWERING_CONFIG, names.TRANSLATION_INFO}
+)
+"""The attributes that make an annotation a configuration."""
+
+
+@dataclass(frozen=True)
+class Origin:
+    """What a tag stands for.
+
+    Attributes:
+        position: the position of the spec among those that were linked.
+        spec: the spec whose action left the tag.
+        entry: the entry that the action belongs to; None if it may be one of several.
+    """
+
+    position: int
+    spec: Spec
+    entry: Entry | None
+
+
+class TaggedSpec:
+    """A copy of a linked spec that tags what it configures.
+
+    Args:
+        linked: the spec.
+        exact: whether each entry has a tag of its own. Else entries share the tags of their action, which
+            costs next to nothing, however many entries there are.
+
+    Attributes:
+        linked: the spec.
+        content: the copy, as bytecode.
+        origins: what the tags stand for; tag 0 is the first.
+    """
+
+    def __init__(self, linked: LinkedSpec, *, exact: bool) -> None:
+        self.linked = linked
+        self.origins: list[Origin] = []
+        module = linked.spec.module.clone()
+        with module.context, module.location:
+            for scope in _scopes(linked, module):
+                self._tag_annotations(scope)
+                if exact:
+                    self._tag_entries(scope)
+        self.content = to_bytecode(module)
+
+    def _tag_annotations(self, scope: _Scope) -> None:
+        """Adds a tag beside every annotation that configures."""
+        users = scope.users_of_annotations()
+        for annotation in filter(_configures, collect(scope.module, names.ANNOTATE)):
+            entries = users.get(annotation, [])
+            origin = scope.origin(entries)
+            if origin is not None:
+                with mlir.InsertionPoint(annotation):
+                    self._add_tag(annotation.operands[0], origin)
+
+    def _tag_entries(self, scope: _Scope) -> None:
+        """Gives every entry whose action only annotates an action of its own, with a tag of its own."""
+        fresh = FreshNames(symbols(scope.module))
+        for name in symbols(scope.module):
+            fresh.take(name)
+        actions: dict[mlir.Operation, list[mlir.Attribute]] = {}
+        for position, pair in enumerate(scope.pairs):
+            name = pair.action
+            targets = scope.configured_arguments(pair.action)
+            if targets:
+                name = fresh.take("tagged")
+                self._add_action(scope, pair.action, name, targets, scope.origins[position])
+            path = mlir.SymbolRefAttr.get(name.split("::"))
+            actions.setdefault(pair.foreach_match, []).append(path)
+        for foreach_match, paths in actions.items():
+            foreach_match.attributes["actions"] = mlir.ArrayAttr.get(paths)
+
+    def _add_action(
+        self, scope: _Scope, action: str, name: str, targets: Sequence[int], origin: Origin
+    ) -> None:
+        """Adds a sequence that does what `action` does and then tags some of its arguments."""
+        original = scope.table.lookup(action)
+        assert original is not None
+        kinds = signature(original).inputs
+        attributes = {
+            key: original.attributes[key]
+            for key in ("function_type", "arg_attrs")
+            if key in original.attributes
+        }
+        attributes[names.SYMBOL_NAME] = mlir.StringAttr.get(name)
+        with mlir.InsertionPoint(scope.module.regions[0].blocks[0]):
+            sequence = mlir.Operation.create(names.NAMED_SEQUENCE, attributes=attributes, regions=1)
+        block = sequence.regions[0].blocks.append(
+            *kinds, arg_locs=[original.location for _ in kinds]
+        )
+        with mlir.InsertionPoint(block):
+            include(action.split("::"), list(block.arguments), [], FAILURES_PROPAGATE)
+            for target in targets:
+                self._add_tag(block.arguments[target], origin)
+            yield_([])
+
+    def _add_tag(self, operation: Handle, origin: Origin) -> None:
+        if not self.origins or self.origins[-1] is not origin:
+            self.origins.append(origin)
+        number = mlir.IntegerAttr.get(mlir.IntegerType.get_signless(64), len(self.origins) - 1)
+        value = mlir.Operation.create(
+            names.PARAM_CONSTANT,
+            results=[mlir.Type.parse("!transform.param<i64>")],
+            attributes={"value": number},
+        )
+        mlir.Operation.create(
+            names.ANNOTATE,
+            operands=[operation, value.results[0]],
+            attributes={"name": mlir.StringAttr.get(TAG)},
+        )
+
+
+@dataclass(frozen=True)
+class _Pair:
+    foreach_match: mlir.Operation
+    action: str
+
+
+class _Scope:
+    """A module whose sequences see each other, with the entries in it and what they come from."""
+
+    def __init__(self, module: mlir.Operation, specs: Sequence[tuple[int, Spec]]) -> None:
+        self.module = module
+        anatomy = Anatomy(module)
+        self.table: SequenceTable = anatomy.table
+        self.pairs = [
+            _Pair(foreach_match, action)
+            for entry_point in anatomy.entry_points
+            for foreach_match in collect(entry_point.sequence, names.FOREACH_MATCH)
+            for _, action in self.table.pairs(foreach_match)
+        ]
+        self.origins = [
+            Origin(position, spec, entry) for position, spec in specs for entry in spec.entries
+        ]
+        self._whole = Origin(*specs[0], None) if len(specs) == 1 else None
+
+    def origin(self, entries: Sequence[int]) -> Origin | None:
+        """Returns what an annotation that these entries share comes from, None for nobody's."""
+        if not entries:
+            return self._whole
+        first = self.origins[entries[0]]
+        return first if len(entries) == 1 else replace(first, entry=None)
+
+    def users_of_annotations(self) -> dict[mlir.Operation, list[int]]:
+        """Returns the entries that each annotation which configures is reached from."""
+        entries: dict[str, list[int]] = {}
+        for position, pair in enumerate(self.pairs):
+            entries.setdefault(pair.action, []).append(position)
+        users: dict[mlir.Operation, list[int]] = {}
+        for action, positions in entries.items():
+            for annotation in _reached(self.table, action, set()):
+                users.setdefault(annotation, []).extend(positions)
+        return users
+
+    def configured_arguments(self, action: str) -> list[int]:
+        """Returns which arguments `action` configures, if it only annotates and keeps its handles."""
+        sequence = self.table.lookup(action)
+        annotations = self.table.annotations(action)
+        if sequence is None or annotations is None or signature(sequence).results:
+            return []
+        arguments = {each.operand for each in annotations if each.name in CONFIGURATIONS}
+        consumed = (names.CONSUMED in argument_attributes(sequence, each) for each in arguments)
+        return [] if any(consumed) else sorted(arguments)
+
+
+def _scopes(linked: LinkedSpec, module: mlir.Operation) -> Iterator[_Scope]:
+    if linked.form is not Form.CHAINED:
+        yield _Scope(module, [(position, part.spec) for position, part in enumerate(linked.parts)])
+        return
+    nested = symbols(module)
+    for position, part in enumerate(linked.parts):
+        assert part.module is not None
+        yield _Scope(nested[part.module], [(position, part.spec)])
+
+
+def _configures(annotation: mlir.Operation) -> bool:
+    name = annotation.attributes["name"]
+    return isinstance(name, mlir.StringAttr) and name.value in CONFIGURATIONS
+
+
+def _reached(
+    table: SequenceTable, path: str, seen: set[mlir.Operation]
+) -> Iterator[mlir.Operation]:
+    """Yields the annotations that configure in a sequence and in all that it runs."""
+    found = table.resolve(path)
+    if found is None or found[1] in seen:
+        return
+    inner, sequence = found
+    seen.add(sequence)
+    for operation in collect(sequence, names.ANNOTATE, names.INCLUDE, names.FOREACH_MATCH):
+        if operation.name == names.INCLUDE:
+            yield from _reached(inner, reference(operation.attributes["target"]), seen)
+        elif operation.name == names.FOREACH_MATCH:
+            for _, action in inner.pairs(operation):
+                yield from _reached(inner, action, seen)
+        elif _configures(operation):
+            yield operation

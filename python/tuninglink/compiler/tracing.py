@@ -1,0 +1,165 @@
+"""What took effect: which entry of which spec configured which dispatch, read from the configured program."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from iree.compiler import ir as mlir
+from iree.compiler.dialects import iree_codegen
+
+from tuninglink.compiler.tagging import CONFIGURATIONS, TAG
+from tuninglink.ir import names
+from tuninglink.ir.diagnostics import place_of
+from tuninglink.ir.symbols import symbol_name
+from tuninglink.ir.walk import visit
+from tuninglink.spec.dispatches import ancestors
+from tuninglink.spec.sequences import reference
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tuninglink.compiler.tagging import Origin, TaggedSpec
+    from tuninglink.ir.diagnostics import Place
+    from tuninglink.spec.anatomy import Entry
+    from tuninglink.spec.dispatches import Dispatch
+    from tuninglink.spec.model import Spec
+    from tuninglink.spec.sequences import SequenceTable
+    from tuninglink.spec.targets import Target
+
+
+@dataclass(frozen=True)
+class Applied:
+    """An operation that an entry configured.
+
+    Attributes:
+        dispatch: the dispatch, such as `@executable::@variant`.
+        function: the function in it.
+        target: what the dispatch is compiled for.
+        operation: the kind of the operation, such as `linalg.generic`.
+        place: where the operation stands in the program, None where it does not say.
+        position: the position of the spec among those that were linked.
+        spec: where the spec comes from: `Spec.source`.
+        spec_name: what the spec is called: `Spec.name`.
+        entry: the entry, with the names of the spec as it was given; None if the spec was not traced exactly,
+            or is opaque, and several entries share an action.
+        is_own: whether the configuration of the operation and its function is the entry's own, all of it.
+            None where the entry is not known, or computes its configuration.
+    """
+
+    dispatch: str
+    function: str
+    target: Target | None
+    operation: str
+    place: Place | None
+    position: int
+    spec: str
+    spec_name: str
+    entry: Entry | None
+    is_own: bool | None
+
+    def __str__(self) -> str:
+        entry = f"entry '{self.entry.matcher}' of " if self.entry else ""
+        return f"{self.dispatch}: {self.operation} configured by {entry}'{self.spec}'"
+
+
+def take_tags(dispatch: Dispatch, tagged: TaggedSpec) -> list[Applied]:
+    """Reads the tags in a configured dispatch, and removes them."""
+    found: list[tuple[mlir.Operation, Origin]] = []
+
+    def visitor(operation: mlir.Operation) -> None:
+        tag = operation.attributes.get(TAG)
+        if isinstance(tag, mlir.IntegerAttr):
+            found.append((operation, tagged.origins[tag.value]))
+
+    visit(dispatch.module, visitor)
+    applied = []
+    for operation, origin in found:
+        del operation.attributes[TAG]
+        applied.append(_applied(dispatch, operation, origin))
+    return applied
+
+
+def _applied(dispatch: Dispatch, operation: mlir.Operation, origin: Origin) -> Applied:
+    function = _function(operation)
+    return Applied(
+        dispatch=dispatch.name,
+        function=symbol_name(function) or "",
+        target=dispatch.target,
+        operation=operation.name,
+        place=place_of(operation.location),
+        position=origin.position,
+        spec=origin.spec.source,
+        spec_name=origin.spec.name,
+        entry=origin.entry,
+        is_own=_is_own(origin, operation, function),
+    )
+
+
+def _function(operation: mlir.Operation) -> mlir.Operation:
+    """Returns the function around `operation`: what stands directly in a module."""
+    for each in (operation, *ancestors(operation)):
+        if each.parent is not None and each.parent.operation.name == names.MODULE:
+            return each
+    return operation
+
+
+def _is_own(origin: Origin, operation: mlir.Operation, function: mlir.Operation) -> bool | None:
+    if origin.entry is None:
+        return None
+    settings = settings_of(origin.spec, origin.entry)
+    if settings is None:
+        return None
+    # The two live in different contexts, so their attributes are compared as they are printed.
+    return all(
+        attribute is None or str(holder.attributes.get(name)) == str(attribute)
+        for name, attribute, holder in _expected(settings, operation, function)
+    )
+
+
+def _expected(
+    settings: dict[str, mlir.Attribute], operation: mlir.Operation, function: mlir.Operation
+) -> Iterator[tuple[str, mlir.Attribute | None, mlir.Operation]]:
+    for name, attribute in settings.items():
+        if name == names.COMPILATION_INFO:
+            info = iree_codegen.CompilationInfoAttr(attribute)
+            yield names.LOWERING_CONFIG, info.lowering_config, operation
+            yield names.TRANSLATION_INFO, info.translation_info, function
+        elif name == names.TRANSLATION_INFO:
+            yield name, attribute, function
+        else:
+            yield name, attribute, operation
+
+
+def settings_of(spec: Spec, entry: Entry) -> dict[str, mlir.Attribute] | None:
+    """Returns the configuration that an entry gives, by name; None if it is computed."""
+    table = spec.anatomy.table
+    annotations = table.annotations(entry.action)
+    if annotations is None:
+        return None
+    settings: dict[str, mlir.Attribute] = {}
+    for each in annotations:
+        if each.name in CONFIGURATIONS:
+            value = each.constant
+            if value is None and each.parameter is not None:
+                value = _yielded(table, entry.matcher, each.parameter)
+            if value is None:
+                return None
+            settings[each.name] = value
+    return settings
+
+
+def _yielded(table: SequenceTable, path: str, position: int) -> mlir.Attribute | None:
+    """Returns the constant that the sequence at `path` yields at `position`, through includes; or None."""
+    found = table.resolve(path)
+    if found is None:
+        return None
+    inner, sequence = found
+    value = sequence.regions[0].blocks[0].operations[-1].operands[position]
+    if not isinstance(value, mlir.OpResult):
+        return None
+    if value.owner.name == names.PARAM_CONSTANT:
+        return value.owner.attributes["value"]
+    if value.owner.name == names.INCLUDE:
+        return _yielded(inner, reference(value.owner.attributes["target"]), value.result_number)
+    return None
