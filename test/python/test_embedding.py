@@ -1,0 +1,331 @@
+"""Materializing: what each dispatch carries, and how often it is linked."""
+
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from iree.compiler import ir as mlir
+from iree.compiler.passmanager import PassManager
+
+from tuninglink.errors import SpecError, TargetError
+from tuninglink.ir import names
+from tuninglink.ir.diagnostics import Diagnostic, DiagnosticSink
+from tuninglink.ir.walk import collect
+from tuninglink.spec import embedding
+from tuninglink.spec.embedding import (
+    MaterializedDispatch,
+    carried_spec,
+    load_embedded_spec,
+    materialize_specs,
+    spec_attribute,
+)
+from tuninglink.spec.library import DefaultLibrary
+from tuninglink.spec.loading import load_spec
+from tuninglink.spec.model import Spec
+
+GPU = """<"rocm", "rocm-hsaco-fb", {iree_codegen.target_info = #iree_gpu.target<
+  arch = "gfx942", features = "", wgp = <compute = fp32, storage = b32, subgroup = none,
+    subgroup_size_choices = [64], max_workgroup_sizes = [1024, 1024, 1024],
+    max_thread_count_per_workgroup = 1024, max_workgroup_memory_bytes = 65536,
+    max_workgroup_counts = [2147483647, 2147483647, 2147483647]>CHIP>}>"""
+MI300X = GPU.replace("CHIP", ', chip = <wgp_count = 304, sku = "mi300x">')
+MI308X = GPU.replace("CHIP", ', chip = <wgp_count = 80, sku = "mi308x">')
+GFX942 = GPU.replace("CHIP", "")
+CPU = '<"llvm-cpu", "embedded-elf-x86_64", {cpu = "znver4", target_triple = "x86_64-linux-gnu"}>'
+
+BODY = """
+      func.func @f(%a: tensor<4xf32>) -> tensor<4xf32> {
+        %r = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>],
+            iterator_types = ["parallel"]} outs(%a : tensor<4xf32>) {
+        ^bb0(%x: f32):
+          %0 = arith.addf %x, %x : f32
+          linalg.yield %0 : f32
+        } -> tensor<4xf32>
+        return %r : tensor<4xf32>
+      }
+"""
+
+
+def executable(name: str, target: str, attributes: str = "") -> str:
+    return f"""
+hal.executable private @{name} {{
+  hal.executable.variant public @variant target({target}) {{
+    builtin.module {attributes} {{{BODY}    }}
+  }}
+}}
+"""
+
+
+def program(*executables: str) -> mlir.Operation:
+    return mlir.Module.parse("\n".join(executables), mlir.Context()).operation
+
+
+def marking(name: str, operation: str = "linalg.generic") -> Spec:
+    """Returns a spec that marks all operations of a name with its own."""
+    return load_spec(
+        f"""
+module @{name} attributes {{transform.with_named_sequence}} {{
+  transform.named_sequence @match(%op: !transform.any_op {{transform.readonly}}) -> !transform.any_op {{
+    transform.match.operation_name %op ["{operation}"] : !transform.any_op
+    transform.yield %op : !transform.any_op
+  }}
+  transform.named_sequence @mark(%op: !transform.any_op {{transform.readonly}}) {{
+    transform.annotate %op "{name}" : !transform.any_op
+    transform.yield
+  }}
+  transform.named_sequence @main(%all: !transform.any_op {{transform.consumed}}) -> !transform.any_op
+      attributes {{iree_codegen.tuning_spec_entrypoint}} {{
+    %done = transform.foreach_match in %all @match -> @mark : (!transform.any_op) -> !transform.any_op
+    transform.yield %done : !transform.any_op
+  }}
+}}
+""".encode()
+    )
+
+
+def materialize(
+    root: mlir.Operation, *specs: Spec, library: DefaultLibrary | None = None
+) -> tuple[MaterializedDispatch, ...]:
+    return materialize_specs(root, specs, library=library)
+
+
+def carried(root: mlir.Operation) -> list[Spec | None]:
+    return [
+        load_embedded_spec(attribute, "a dispatch", module)
+        if (attribute := module.attributes.get(names.EMBEDDED_SPEC)) is not None
+        else None
+        for module in collect(root, names.MODULE)
+        if module != root
+    ]
+
+
+def marks(root: mlir.Operation) -> list[set[str]]:
+    """Returns what the compiler marks when it applies what the dispatches carry."""
+    for module in collect(root, names.MODULE):
+        if names.EMBEDDED_SPEC in module.attributes:
+            pipeline = "builtin.module(iree-codegen-materialize-user-configs)"
+            PassManager.parse(pipeline, root.context).run(module)
+    wanted = {"user", "other", "default"}
+    return [wanted & set(op.attributes.keys()) for op in collect(root, "linalg.generic")]
+
+
+def test_without_specs_nothing_changes() -> None:
+    root = program(executable("a", CPU), executable("b", MI300X))
+    before = str(root)
+    outcome = materialize(root)
+    assert str(root) == before
+    assert [(each.dispatch.name, str(each.dispatch.target), each.linked) for each in outcome] == [
+        ("@a::@variant", "znver4", None),
+        ("@b::@variant", "mi300x", None),
+    ]
+
+
+def test_the_default_spec_goes_to_the_targets_that_have_one() -> None:
+    root = program(executable("a", CPU), executable("b", MI300X), executable("c", GFX942))
+    outcome = materialize(root, library=DefaultLibrary())
+    assert [spec and spec.name for spec in carried(root)] == [
+        None,
+        "tuninglink_default_gfx942",
+        "tuninglink_default_gfx942",
+    ]
+    assert [each.linked is not None for each in outcome] == [False, True, True]
+
+
+def test_the_users_specs_come_first_and_decide() -> None:
+    root = program(executable("a", CPU))
+    (outcome,) = materialize(root, marking("user"), marking("other"))
+    assert outcome.linked
+    assert [part.spec.name for part in outcome.linked.parts] == ["user", "other"]
+    assert marks(root) == [{"user"}]
+
+
+def test_specs_of_another_context_are_taken() -> None:
+    root = program(executable("a", CPU))
+    spec = marking("user")
+    assert spec.module.context != root.context
+    materialize(root, spec)
+    assert marks(root) == [{"user"}]
+
+
+def test_targets_get_the_default_of_their_own(tmp_path: Path) -> None:
+    (tmp_path / "znver4.mlir").write_text(marking("default").text())
+    library = DefaultLibrary((tmp_path,))
+    root = program(executable("a", CPU), executable("b", MI300X))
+    materialize(root, marking("user", "linalg.fill"), library=library)
+    first, second = carried(root)
+    assert first
+    assert second
+    assert [entry.action for entry in first.entries] == ["mark", "mark_0"]
+    assert [entry.action for entry in second.entries][1:] == [
+        "configure_attention",
+        "configure_attention",
+        "configure",
+    ]
+    assert marks(root) == [{"default"}, set()]
+
+
+@pytest.fixture
+def counted(monkeypatch: pytest.MonkeyPatch) -> Iterator[Counter[str]]:
+    """Counts the calls of what must not be called for each dispatch."""
+    counter: Counter[str] = Counter()
+
+    def count(name: str) -> None:
+        original = getattr(embedding, name)
+
+        def wrapper(*args: object, **kwargs: object) -> object:
+            counter[name] += 1
+            return original(*args, **kwargs)
+
+        monkeypatch.setattr(embedding, name, wrapper)
+
+    for name in ("link_specs", "spec_attribute", "load_embedded_spec"):
+        count(name)
+    return counter
+
+
+def test_what_is_the_same_for_many_dispatches_is_linked_once(counted: Counter[str]) -> None:
+    targets = [MI300X, MI308X, GFX942, CPU]
+    root = program(*(executable(f"e{i}", targets[i % 4]) for i in range(40)))
+    materialize(root, marking("user"), library=DefaultLibrary())
+    assert counted == {"link_specs": 2, "spec_attribute": 2}
+    attributes = {m.attributes.get(names.EMBEDDED_SPEC) for m in collect(root, names.MODULE)}
+    assert len(attributes - {None}) == 2
+
+
+def test_a_carried_spec_is_read_once(counted: Counter[str]) -> None:
+    root = program(*(executable(f"e{i}", CPU) for i in range(10)))
+    materialize(root, marking("user", "linalg.fill"))
+    counted.clear()
+    materialize(root, marking("other"))
+    assert counted == {"link_specs": 1, "spec_attribute": 1, "load_embedded_spec": 1}
+
+
+def test_a_carried_spec_stays_behind_the_given_ones_and_replaces_the_default() -> None:
+    root = program(executable("a", MI300X))
+    materialize(root, marking("default"))
+    (outcome,) = materialize(root, marking("user", "linalg.fill"), library=DefaultLibrary())
+    assert outcome.linked
+    assert [part.spec.name for part in outcome.linked.parts] == ["user", "iree_linked_tuning_spec"]
+    assert marks(root) == [{"default"}]
+
+    root = program(executable("a", MI300X))
+    materialize(root, marking("default"))
+    materialize(root, marking("user"), library=DefaultLibrary())
+    assert marks(root) == [{"user"}]
+
+
+def test_materializing_twice_is_materializing_once() -> None:
+    root = program(executable("a", MI300X), executable("b", CPU))
+    materialize(root, library=DefaultLibrary())
+    before = str(root)
+    outcome = materialize(root, library=DefaultLibrary())
+    assert str(root) == before
+    assert [each.linked for each in outcome] == [None, None]
+
+
+def test_a_spec_that_is_carried_further_out_counts() -> None:
+    root = program(executable("a", CPU))
+    outer = spec_attribute(marking("default").bytecode(), root.context)
+    root.attributes[names.EMBEDDED_SPEC] = outer
+    (module,) = (m for m in collect(root, names.MODULE) if m != root)
+    assert carried_spec(module) == outer
+    materialize(root, marking("user", "linalg.fill"))
+    assert carried_spec(module) != outer
+    assert marks(root) == [{"default"}]
+
+
+def test_a_module_without_variants_is_one_dispatch() -> None:
+    root = program(BODY)
+    (outcome,) = materialize(root, marking("user"), library=DefaultLibrary())
+    assert (outcome.dispatch.name, outcome.dispatch.target) == ("the module", None)
+    assert marks(root) == [{"user"}]
+
+
+def test_a_module_without_variants_may_say_what_its_target_is() -> None:
+    function = BODY.replace(
+        "-> tensor<4xf32> {",
+        f"-> tensor<4xf32> attributes {{hal.executable.target = #hal.executable.target{GFX942}}} {{",
+        1,
+    )
+    root = program(f"module @benchmark {{{function}}}")
+    (outcome,) = materialize(root, library=DefaultLibrary())
+    assert (outcome.dispatch.name, str(outcome.dispatch.target)) == ("@benchmark", "gfx942")
+    assert names.EMBEDDED_SPEC in root.attributes
+
+
+def test_warnings_of_linking_reach_the_caller() -> None:
+    opaque = load_spec(
+        b"""
+module @opaque attributes {transform.with_named_sequence} {
+  transform.named_sequence @main(%all: !transform.any_op {transform.readonly}) -> !transform.any_op
+      attributes {iree_codegen.tuning_spec_entrypoint} {
+    transform.yield %all : !transform.any_op
+  }
+}
+"""
+    )
+    emitted: list[Diagnostic] = []
+    root = program(executable("a", CPU))
+    materialize_specs(
+        root, [marking("user"), opaque], library=None, diagnostics=DiagnosticSink(emitted.append)
+    )
+    (warning,) = emitted
+    assert "opaque spec 'opaque' may override what 'user' configured" in warning.message
+
+
+def test_a_spec_is_no_program() -> None:
+    spec = marking("user")
+    with pytest.raises(SpecError, match="expected a program, found a tuning spec"):
+        materialize(spec.module, spec)
+
+
+def test_a_function_cannot_carry_a_spec() -> None:
+    root = program(executable("a", CPU))
+    (function,) = collect(root, "func.func")
+    with pytest.raises(SpecError, match="cannot embed a tuning spec in 'func"):
+        materialize(function, marking("user"))
+
+
+@pytest.mark.parametrize("length", [1, 5, 100, 400])
+def test_a_damaged_spec_is_told_with_its_dispatch_and_nothing_changes(length: int) -> None:
+    root = program(executable("good", MI300X), executable("bad", CPU))
+    damaged = spec_attribute(marking("user").bytecode()[:length], root.context)
+    collect(root, names.MODULE)[2].attributes[names.EMBEDDED_SPEC] = damaged
+    before = str(root)
+    with pytest.raises(SpecError) as caught:
+        materialize(root, marking("user"), library=DefaultLibrary())
+    message = "the tuning spec that is embedded in @bad::@variant cannot be read: "
+    (diagnostic,) = caught.value.diagnostics
+    assert diagnostic.message.startswith(message)
+    assert diagnostic.place
+    assert str(root) == before
+
+
+def test_an_embedded_program_is_no_spec() -> None:
+    root = program(executable("a", CPU))
+    attribute = spec_attribute(b"module {}", root.context)
+    with pytest.raises(SpecError, match="embedded in here cannot be read: not a tuning spec"):
+        load_embedded_spec(attribute, "here", root)
+
+
+def test_a_target_of_another_kind() -> None:
+    root = program('func.func private @f() attributes {hal.executable.target = "gfx942"}')
+    with pytest.raises(TargetError) as caught:
+        materialize(root, marking("user"))
+    assert caught.value.diagnostics[0].place
+
+
+@pytest.mark.parametrize("content", [b"\x05" * 7, b"\x07", bytes(range(256))])
+def test_bytes_come_back_as_they_were(content: bytes) -> None:
+    """One byte repeated makes a splat, and bytes above 127 are negative i8."""
+    attribute = spec_attribute(content, mlir.Context())
+    assert embedding._bytes(attribute) == content
+
+
+@pytest.mark.parametrize(
+    "text", ['"text"', "dense<0> : vector<4xi32>", "dense<0.0> : vector<4xf32>", "array<i8: 1>"]
+)
+def test_other_attributes_hold_no_bytes(text: str) -> None:
+    with mlir.Context():
+        assert embedding._bytes(mlir.Attribute.parse(text)) is None
