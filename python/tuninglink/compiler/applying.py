@@ -10,7 +10,8 @@ from tuninglink.compiler.tracing import take_tags
 from tuninglink.files import write_standard_output
 from tuninglink.ir import names
 from tuninglink.ir.contexts import thread_context
-from tuninglink.ir.diagnostics import Diagnostic, DiagnosticSink, Severity
+from tuninglink.ir.diagnostics import Diagnostic, DiagnosticSink, Severity, note
+from tuninglink.ir.walk import body
 from tuninglink.spec.dispatches import containers, find_dispatches
 from tuninglink.spec.dumping import collect_specs
 from tuninglink.spec.embedding import materialize_specs, spec_attribute
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from iree.compiler import ir as mlir
 
     from tuninglink.compiler.tracing import Applied
+    from tuninglink.ir.diagnostics import Place
     from tuninglink.spec.library import DefaultLibrary
     from tuninglink.spec.model import Spec
 
@@ -60,6 +62,7 @@ class Application:
         self._choice = choice
         self._report = report
         self._tagged: dict[str, TaggedSpec] = {}
+        self._configured: set[str] = set()
         self.applied: list[Applied] = []
 
     def embed(self, module: mlir.Operation, *, tagged: bool) -> bool:
@@ -98,6 +101,8 @@ class Application:
                 copies[key] = copy, spec_attribute(copy.content, module.context)
             self._tagged[each.dispatch.name], attribute = copies[key]
             each.dispatch.module.attributes[names.EMBEDDED_SPEC] = attribute
+            if any(names.TRANSLATION_INFO in op.attributes for op in body(each.dispatch.module)):
+                self._configured.add(each.dispatch.name)
         return any(each.linked for each in dispatches)
 
     def _dump(self, module: mlir.Operation) -> None:
@@ -112,19 +117,34 @@ class Application:
         for dispatch in find_dispatches(module):
             tagged = self._tagged.pop(dispatch.name, None)
             if tagged is not None:
-                self.applied += take_tags(dispatch, tagged)
+                kept = dispatch.name in self._configured
+                self.applied += take_tags(dispatch, tagged, kept=kept)
 
-    def warn_about_unused(self, why: str = "") -> None:
-        """Warns of each given spec that configured nothing.
+    def warn(self, why: str = "") -> None:
+        """Warns of each given spec that configured nothing, or less than it matched.
 
         Args:
             why: what kept all specs from being applied; by default nothing did.
         """
-        used = {each.position for each in self.applied}
         for position, spec in enumerate(self._choice.given):
-            if position in used:
-                continue
-            entries = len(spec.entries)
-            reason = why or f"none of its {entries} entries matched an operation"
-            message = f"spec '{spec.source}' configured nothing: {reason}"
-            self._report(Diagnostic(Severity.WARNING, message))
+            applied = [each for each in self.applied if each.position == position]
+            kept = [each for each in applied if each.is_own is False]
+            if not applied:
+                reason = why or f"none of its {len(spec.entries)} entries matched an operation"
+                self._warn(f"spec '{spec.source}' configured nothing: {reason}")
+            elif kept:
+                self._warn_about_kept(spec, kept)
+
+    def _warn_about_kept(self, spec: Spec, kept: list[Applied]) -> None:
+        first = kept[0]
+        more = f" and {len(kept) - 1} more" if len(kept) > 1 else ""
+        self._warn(
+            f"spec '{spec.source}' matched in {first.dispatch}{more}, which kept another configuration",
+            first.place,
+            "a dispatch that is configured already stays so; "
+            "'tuninglink-opt --tuninglink-strip-configs' strips it",
+        )
+
+    def _warn(self, message: str, place: Place | None = None, remedy: str = "") -> None:
+        notes = (note(remedy),) if remedy else ()
+        self._report(Diagnostic(Severity.WARNING, message, place, notes))

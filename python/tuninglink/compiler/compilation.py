@@ -138,7 +138,7 @@ class Compiler:
                 self._compile_parts(session, split(source), output)
             else:
                 self._compile_part(session, source, output)
-            self._warn_about_unused()
+            self._warn_about_specs()
             applied = tuple(self._application.applied)
             return Compilation(output.content(), applied, tuple(self._said))
 
@@ -202,7 +202,7 @@ class Compiler:
         succeeded = invocation.run(first, last, pipeline)
         self._check(succeeded, f"compiling to '{last.value}'")
 
-    def _warn_about_unused(self) -> None:
+    def _warn_about_specs(self) -> None:
         options = self._options
         reason = ""
         if options.mode in (Mode.VM, Mode.PRECOMPILE):
@@ -213,7 +213,7 @@ class Compiler:
             reason = f"the input is past '{Phase.EXECUTABLE_SOURCES.value}' already"
         elif options.compile_to is Phase.EXECUTABLE_SOURCES:
             return  # They are embedded, for a later compilation to apply.
-        self._application.warn_about_unused(reason)
+        self._application.warn(reason)
 
     def _write(self, invocation: Invocation, output: Output) -> None:
         options = self._options

@@ -44,7 +44,8 @@ class Applied:
         entry: the entry, with the names of the spec as it was given; None if the spec was not traced exactly,
             or is opaque, and several entries share an action.
         is_own: whether the configuration of the operation and its function is the entry's own, all of it.
-            None where the entry is not known, or computes its configuration.
+            A dispatch that was configured before keeps what it had. None where the entry is not known, or
+            computes its configuration.
     """
 
     dispatch: str
@@ -63,8 +64,14 @@ class Applied:
         return f"{self.dispatch}: {self.operation} configured by {entry}'{self.spec}'"
 
 
-def take_tags(dispatch: Dispatch, tagged: TaggedSpec) -> list[Applied]:
-    """Reads the tags in a configured dispatch, and removes them."""
+def take_tags(dispatch: Dispatch, tagged: TaggedSpec, *, kept: bool) -> list[Applied]:
+    """Reads the tags in a configured dispatch, and removes them.
+
+    Args:
+        dispatch: the dispatch.
+        tagged: the spec that it carried.
+        kept: whether it was configured before, so that the spec has changed nothing.
+    """
     found: list[tuple[mlir.Operation, Origin]] = []
 
     def visitor(operation: mlir.Operation) -> None:
@@ -76,11 +83,13 @@ def take_tags(dispatch: Dispatch, tagged: TaggedSpec) -> list[Applied]:
     applied = []
     for operation, origin in found:
         del operation.attributes[TAG]
-        applied.append(_applied(dispatch, operation, origin))
+        applied.append(_applied(dispatch, operation, origin, kept=kept))
     return applied
 
 
-def _applied(dispatch: Dispatch, operation: mlir.Operation, origin: Origin) -> Applied:
+def _applied(
+    dispatch: Dispatch, operation: mlir.Operation, origin: Origin, *, kept: bool
+) -> Applied:
     function = _function(operation)
     return Applied(
         dispatch=dispatch.name,
@@ -92,7 +101,7 @@ def _applied(dispatch: Dispatch, operation: mlir.Operation, origin: Origin) -> A
         spec=origin.spec.source,
         spec_name=origin.spec.name,
         entry=origin.entry,
-        is_own=_is_own(origin, operation, function),
+        is_own=False if kept else _is_own(origin, operation, function),
     )
 
 
