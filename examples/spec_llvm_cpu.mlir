@@ -27,12 +27,12 @@ transform.named_sequence @match_linear_2048x1280x5120(
   transform.iree.match.dims_equal %n, [1280] : !transform.param<i64>
   transform.iree.match.dims_equal %k, [5120] : !transform.param<i64>
 
-  // A workgroup computes 128x128, in vectors of 8x32 and 8 steps of the reduction.
+  // A workgroup computes 128x128, in vectors of 8x16 and 4 steps of the reduction.
   %configuration = transform.param.constant #iree_codegen.compilation_info<
     lowering_config = #iree_cpu.lowering_config<
       distribution = [128, 128, 0],
-      vector_common_parallel = [8, 32, 0],
-      vector_reduction = [0, 0, 8]>,
+      vector_common_parallel = [8, 16, 0],
+      vector_reduction = [0, 0, 4]>,
     translation_info = #iree_codegen.translation_info<
       pipeline = #iree_cpu.pipeline<DoubleTilingExpert>>
   > -> !transform.any_param

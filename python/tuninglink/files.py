@@ -57,6 +57,20 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
         raise TuninglinkError(cannot("write", path, failure)) from None
 
 
+def make_directory(path: str | os.PathLike[str]) -> Path:
+    """Makes a directory and those around it, unless they are there, and returns its path.
+
+    Raises:
+        TuninglinkError: it cannot be made.
+    """
+    place = Path(path)
+    try:
+        place.mkdir(parents=True, exist_ok=True)
+    except OSError as failure:
+        raise TuninglinkError(cannot("make", path, failure)) from None
+    return place
+
+
 def write_standard_output(content: bytes) -> None:
     """Writes `content` to standard output, past the buffer: what fails has failed when this returns.
 
@@ -76,7 +90,7 @@ def write_standard_output(content: bytes) -> None:
 
 
 def cannot(do: str, path: str | os.PathLike[str], failure: OSError) -> Diagnostic:
-    """Returns the error that one cannot `do` (read, write) the file at `path`, and why."""
+    """Returns the error that one cannot `do` (read, write, make) the file at `path`, and why."""
     reason = (failure.strerror or str(failure)).lower()
     return error(f"cannot {do} '{os.fspath(path)}': {reason}")
 

@@ -9,6 +9,7 @@ import typer
 
 from tuninglink.cli import process
 from tuninglink.cli.compile import compile_command
+from tuninglink.cli.demo import demo
 from tuninglink.cli.dump import dump
 from tuninglink.cli.link import link
 from tuninglink.cli.targets import targets
@@ -40,6 +41,7 @@ def compile(context: typer.Context) -> None:  # noqa: A001 - named as the comman
 
 app.command()(dump)
 app.command()(targets)
+app.command()(demo)
 
 
 def _print_version(wanted: bool) -> None:  # noqa: FBT001 - typer calls it so

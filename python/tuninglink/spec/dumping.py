@@ -10,11 +10,10 @@ import hashlib
 import json
 import re
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal
 
 from tuninglink.errors import TuninglinkError
-from tuninglink.files import cannot, write_file
+from tuninglink.files import make_directory, write_file
 from tuninglink.ir import names
 from tuninglink.ir.diagnostics import error
 from tuninglink.spec.dispatches import TargetReader, containers, dispatch_name, target_of
@@ -109,11 +108,7 @@ class Dump:
         Raises:
             TuninglinkError: the directory cannot be made, or a file in it cannot be written.
         """
-        place = Path(directory)
-        try:
-            place.mkdir(parents=True, exist_ok=True)
-        except OSError as failure:
-            raise TuninglinkError(cannot("make", directory, failure)) from None
+        place = make_directory(directory)
         for spec in self.specs:
             write_file(place / spec.file, spec.content)
         write_file(place / INDEX, self.index().encode())

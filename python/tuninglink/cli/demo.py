@@ -1,0 +1,141 @@
+"""`tuninglink demo`: the main job on three targets."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Final
+
+import typer
+
+from tuninglink.cli.terminal import print_table, progress
+from tuninglink.compiler import compile as compile_program
+from tuninglink.errors import TuninglinkError
+from tuninglink.files import make_directory, write_file
+from tuninglink.ir.diagnostics import error
+from tuninglink.spec.library import default_spec
+from tuninglink.spec.loading import load_spec
+
+if TYPE_CHECKING:
+    from tuninglink.compiler import Applied, Compilation
+
+PROGRAM: Final = "mmt_2048x1280x5120.mlir"
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One of the compilations of the demo.
+
+    Attributes:
+        target: what is compiled for.
+        spec: the name of the user's spec in `examples/`.
+        flags: how the compiler is told about the target.
+    """
+
+    target: str
+    spec: str
+    flags: tuple[str, ...]
+
+
+STAGES: Final = (
+    Stage(
+        "gfx942",
+        "spec_gfx942.mlir",
+        ("--iree-hal-target-device=hip", "--iree-rocm-target=gfx942"),
+    ),
+    Stage(
+        "sm_80",
+        "spec_sm_80.mlir",
+        ("--iree-hal-target-device=cuda", "--iree-cuda-target=sm_80"),
+    ),
+    Stage(
+        "x86_64",
+        "spec_llvm_cpu.mlir",
+        (
+            "--iree-hal-target-device=local",
+            "--iree-hal-local-target-device-backends=llvm-cpu",
+            "--iree-llvmcpu-target-triple=x86_64-unknown-linux-gnu",
+            "--iree-llvmcpu-target-cpu=generic",
+        ),
+    ),
+)
+
+
+def demo(
+    *,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="DIR",
+            help="Keep the compiled programs in this directory.",
+            show_default=False,
+        ),
+    ] = None,
+) -> None:
+    """Compile a matmul for a GPU of AMD, one of NVIDIA and a CPU, each with a spec of its own.
+
+    The table says which entry of which spec configured which dispatch, and whether the configuration that
+    the compiler used is the entry's own, all of it: both are read from the configured program.
+    """
+    typer.echo(f"compiling {_shown(PROGRAM)}\n")
+    rows: list[tuple[str, ...]] = []
+    for stage in STAGES:
+        started = time.monotonic()
+        with progress(f"compiling for {stage.target}"):
+            result = _compile(stage)
+        seconds = time.monotonic() - started
+        size = len(result.output)
+        typer.echo(f"{stage.target}: {_order(stage)}: {size:,} bytes in {seconds:.1f} s")
+        if output:
+            name = f"{Path(PROGRAM).stem}.{stage.target}.vmfb"
+            write_file(make_directory(output) / name, result.output)
+        rows += (_row(stage, each) for each in _effective(stage, result))
+    typer.echo()
+    print_table(("target", "dispatch", "entry", "spec", "its own configuration"), rows)
+
+
+def _compile(stage: Stage) -> Compilation:
+    return compile_program(
+        _read(PROGRAM),
+        name=_shown(PROGRAM),
+        specs=[load_spec(_read(stage.spec), name=_shown(stage.spec))],
+        flags=stage.flags,
+    )
+
+
+def _effective(stage: Stage, result: Compilation) -> tuple[Applied, ...]:
+    """Returns what took effect, which is at least one entry, with its own configuration.
+
+    Raises:
+        TuninglinkError: it is not.
+    """
+    if not result.applied:
+        raise TuninglinkError(error(f"no entry of '{_shown(stage.spec)}' configured anything"))
+    for each in result.applied:
+        if not each.is_own:
+            raise TuninglinkError(error(f"{each}, but not with the entry's own configuration"))
+    return result.applied
+
+
+def _row(stage: Stage, applied: Applied) -> tuple[str, ...]:
+    assert applied.entry, "the specs of the demo are matcher lists"
+    return stage.target, applied.dispatch, applied.entry.matcher, applied.spec, "yes"
+
+
+def _order(stage: Stage) -> str:
+    """Says which specs are linked, in order of precedence."""
+    default = default_spec(stage.target)
+    last = f"then the default spec for {stage.target}" if default else "no default spec"
+    return f"{_shown(stage.spec)}, {last}"
+
+
+def _shown(name: str) -> str:
+    return f"examples/{name}"
+
+
+def _read(name: str) -> bytes:
+    return (resources.files("tuninglink") / "examples" / name).read_bytes()
