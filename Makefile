@@ -51,7 +51,7 @@ $(installed_dev): $(BIN)/python $(ingredients)
 # --- The two commands ----------------------------------------------------------------------------------
 
 demo: $(installed)
-	$(BIN)/tuninglink demo
+	$(BIN)/tuninglink demo --output $(BUILD)/demo
 
 check: lint types lit pytest
 	@echo 'make check: every step passed'
