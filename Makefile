@@ -41,10 +41,12 @@ $(BIN)/python:
 	"$(PYTHON)" -m venv "$(VENV)"
 
 $(installed): $(BIN)/python $(ingredients)
+	@echo 'installing Tuninglink and the compiler in $(VENV); what is not cached is downloaded, about 100 MB'
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
 	@touch $@
 
 $(installed_dev): $(BIN)/python $(ingredients)
+	@echo 'installing Tuninglink, the compiler and what the tests need in $(VENV)'
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	@touch $(installed) $@
 
@@ -76,8 +78,10 @@ pytest: $(installed_dev)
 
 # --- The rest ------------------------------------------------------------------------------------------
 
+benchmarks := $(filter-out %/generate.py %/measure.py,$(wildcard benchmarks/*.py))
+
 bench: $(installed_dev)
-	@set -e; for each in benchmarks/bench_*.py; do echo "$$each"; $(BIN)/python "$$each"; done
+	@set -e; for each in $(benchmarks); do echo "$$each"; $(BIN)/python "$$each"; done
 
 package: $(installed_dev)
 	$(BIN)/python -m build --outdir dist .
