@@ -61,9 +61,18 @@ class Sources:
     def _split(self, name: str) -> list[bytes]:
         text = self._texts.get(name)
         if text is None:
-            text = _read(name)
+            text = read_source(name)
         # Bytecode has no lines; what can be told about it has no place in it.
         return [] if text.startswith(b"ML\xefR") else text.split(b"\n")
+
+
+def read_source(name: str) -> bytes:
+    """Returns the content of a file, or nothing if `name` is none: a device or a pipe is not to be read."""
+    path = Path(name)
+    try:
+        return path.read_bytes() if path.is_file() else b""
+    except (OSError, ValueError):
+        return b""
 
 
 def render(
@@ -125,7 +134,7 @@ def _render_one(
     else:
         text = f"{head}{severity.value}: {diagnostic.message}\n"
     line = sources.line(place) if sources and place else None
-    if line is None or place is None:
+    if place is None or not line:
         return text
     shown, indent = _source_line(line, place.column)
     caret = f"{_GREEN}^{_RESET}" if color else "^"
@@ -147,12 +156,3 @@ def _source_line(line: bytes, column: int) -> tuple[str, int]:
     if len(shown) > LONGEST_LINE:
         shown = shown[:LONGEST_LINE] + "..."
     return "".join(each if each.isprintable() else "\ufffd" for each in shown), indent
-
-
-def _read(name: str) -> bytes:
-    """Returns the content of a file, or nothing if `name` is none: a device or a pipe is not to be read."""
-    path = Path(name)
-    try:
-        return path.read_bytes() if path.is_file() else b""
-    except (OSError, ValueError):
-        return b""

@@ -1,0 +1,48 @@
+"""Ending a command at once when it is interrupted, even while the compiler is at work."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+INTERRUPTED = 130
+"""What a shell reports for a program that was ended by an interrupt."""
+
+
+def exit_on_interrupt(program: str) -> None:
+    """Makes an interrupt end the process with one line and exit code 130.
+
+    Python's own handler would have to wait until the compiler returns. To be called from the main thread.
+    """
+    if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+        # Started in the background, where interrupts are meant for others.
+        return
+    reader, writer = os.pipe()
+    os.set_blocking(writer, False)
+    signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
+    # The signal's number is written to the pipe before a handler is called; it has nothing to do.
+    signal.signal(signal.SIGINT, lambda *_: None)
+
+    def watch() -> None:
+        while os.read(reader, 1)[0] != signal.SIGINT:
+            pass
+        os.write(2, f"{program}: interrupted\n".encode())
+        os._exit(INTERRUPTED)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
+@contextmanager
+def interrupts_wait() -> Iterator[None]:
+    """Puts off interrupts while the block runs; for what must not be left half done."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)

@@ -1,0 +1,156 @@
+"""Telling apart what a command line names: passes, flags of the compiler, the input, and mistakes."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from tuninglink.cli.llvm_arguments import UsageError
+from tuninglink.cli.opt_flags import FLAGS, IREE_OPT_ONLY
+from tuninglink.driver import iree_opt
+from tuninglink.driver.lookup import PassLookup
+from tuninglink.driver.options import nearest
+from tuninglink.driver.pipeline import Element, Nest, leaves, parse_pipeline
+from tuninglink.ir import names
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from iree.compiler import ir as mlir
+
+    from tuninglink.cli.llvm_arguments import Unknown
+    from tuninglink.cli.opt_flags import Options
+    from tuninglink.driver.registry import PassRegistry
+
+_PASS_NAME = re.compile(r"[\w.-]+")
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is to be run on what.
+
+    Attributes:
+        context: the context in which passes were looked up.
+        input: the path of the input.
+        pipeline: the passes.
+        nest_implicitly: whether they were given as flags: then they run on whatever the input's
+            outermost operation is, and what runs on other operations is nested.
+        compiler_flags: the flags that are for the compiler.
+        handed_over: the command that does instead what only `iree-opt` can do, or nothing.
+    """
+
+    context: mlir.Context
+    input: str
+    pipeline: Nest
+    nest_implicitly: bool
+    compiler_flags: tuple[str, ...]
+    handed_over: tuple[str, ...] = ()
+
+    def pipeline_for(self, root: str) -> Nest:
+        """Returns the passes for an input whose outermost operation is called `root`."""
+        return replace(self.pipeline, anchor=root) if self.nest_implicitly else self.pipeline
+
+
+def resolve(
+    options: Options, arguments: Sequence[str], registry: PassRegistry, context: mlir.Context
+) -> Request:
+    """Finds out what is to be run on what.
+
+    Args:
+        options: the command line, read.
+        arguments: the command line itself, without the name of the program.
+        registry: the passes written in Python.
+        context: where to look for the compiler's passes.
+
+    Raises:
+        UsageError: the command line is wrong.
+        PipelineError: the pipeline is malformed, or names what there is not.
+    """
+    lookup = PassLookup(context, registry)
+    passes = [each for each in options.unknown if _is_pass(each, lookup)]
+    other = [each for each in options.unknown if each not in passes]
+    if passes and options.pipeline is not None:
+        raise UsageError("'-pass-pipeline' option can't be used with individual pass options")
+    if options.pipeline is None:
+        elements = (Element(each.name, each.value or "") for each in passes)
+        pipeline = Nest(names.MODULE, tuple(elements))
+    else:
+        pipeline = parse_pipeline(options.pipeline)
+    nest_implicitly = options.pipeline is None
+    exclusive = [each for each in other if each.name in IREE_OPT_ONLY]
+    if exclusive:
+        _check_is_native(pipeline, lookup, exclusive[0])
+        command = (iree_opt.executable(), *arguments)
+        return Request(context, "", pipeline, nest_implicitly, (), command)
+    flags, path = _compiler_flags(other, options.positional, registry)
+    return Request(context, path, pipeline, nest_implicitly, flags)
+
+
+def dump(pipeline: Nest) -> str:
+    """Returns a pipeline as `--dump-pass-pipeline` prints it."""
+    count = len(pipeline.children)
+    return f"Pass Manager with {count} passes:\n{_indented(pipeline, '')}\n\n"
+
+
+def _is_pass(flag: Unknown, lookup: PassLookup) -> bool:
+    if flag.name in IREE_OPT_ONLY or not _PASS_NAME.fullmatch(flag.name):
+        return False
+    return bool(lookup.compiler.knows(flag.name) or lookup.python_pass(flag.name))
+
+
+def _check_is_native(pipeline: Nest, lookup: PassLookup, flag: Unknown) -> None:
+    for leaf in leaves(pipeline):
+        if lookup.python_pass(leaf.name):
+            raise UsageError(
+                f"for the --{flag.name} option: only iree-opt can do that, and it does not know "
+                f"'{leaf.name}'; run the passes of the compiler apart from those written in Python"
+            )
+
+
+def _compiler_flags(
+    unknown: Sequence[Unknown], positional: Sequence[str], registry: PassRegistry
+) -> tuple[tuple[str, ...], str]:
+    """Returns the flags for the compiler, and the path of the input."""
+    flags: list[str] = []
+    taken: set[int] = set()
+    for each in unknown:
+        _check_spelling(each, registry)
+        index = each.next_positional
+        if index is not None and iree_opt.flags_with_value().get(each.name):
+            flags.append(f"{each.argument}={positional[index]}")
+            taken.add(index)
+        else:
+            flags.append(each.argument)
+    inputs = [path for index, path in enumerate(positional) if index not in taken]
+    if len(inputs) > 1:
+        raise UsageError(
+            "Too many positional arguments specified!\n"
+            "Can specify at most 1 positional arguments: See: tuninglink-opt --help"
+        )
+    return tuple(flags), inputs[0] if inputs else "-"
+
+
+def _check_spelling(flag: Unknown, registry: PassRegistry) -> None:
+    """Refuses what looks like one of our own flags, which the compiler cannot suggest.
+
+    Raises:
+        UsageError: there is no such flag; names the nearest.
+    """
+    ours = nearest(flag.name, (*(each.name for each in FLAGS), *registry.all()))
+    if ours is None or flag.name in iree_opt.flags_with_value():
+        return
+    theirs = nearest(flag.name, (*iree_opt.flags_with_value(), *iree_opt.pass_names(), ours))
+    raise UsageError(
+        f"Unknown command line argument '{flag.argument}'.  Try: 'tuninglink-opt --help'\n"
+        f"tuninglink-opt: Did you mean '--{theirs or ours}'?"
+    )
+
+
+def _indented(nest: Nest, indent: str) -> str:
+    inner = indent + "  "
+    children = ",\n".join(
+        _indented(child, inner) if isinstance(child, Nest) else f"{inner}{child}"
+        for child in nest.children
+    )
+    return f"{indent}{nest.anchor}(\n{children}\n{indent})"
