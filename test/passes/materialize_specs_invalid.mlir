@@ -5,14 +5,15 @@
 // MISSING: error: cannot read the spec '{{.*}}.missing': no such file or directory
 // RUN: not tuninglink-opt %S/materialize_specs.mlir --split-input-file --tuninglink-materialize-specs=spec-dir=%t.missing -o %t.out 2>&1 | filecheck %s --check-prefix=DIRECTORY
 // DIRECTORY: error: the directory of default specs '{{.*}}.missing' does not exist
-// RUN: not tuninglink-opt %S/materialize_specs.mlir --split-input-file --tuninglink-materialize-specs=specs=%S/dump_specs.mlir -o %t.out 2>&1 | filecheck %s --check-prefix=PROGRAM
-// PROGRAM: dump_specs.mlir:{{.*}} error: not a tuning spec: the module lacks 'transform.with_named_sequence' and an entry point
+// RUN: echo "module {}" > %t.program.mlir
+// RUN: not tuninglink-opt %S/materialize_specs.mlir --split-input-file --tuninglink-materialize-specs=specs=%t.program.mlir -o %t.out 2>&1 | filecheck %s --check-prefix=PROGRAM
+// PROGRAM: program.mlir:1:1: error: not a tuning spec: the module lacks 'transform.with_named_sequence' and an entry point
 
 // A spec where a program belongs.
 
 // expected-error@+1 {{expected a program, found a tuning spec; give specs to materialize in the option 'specs'}}
 module @spec attributes {transform.with_named_sequence} {
-  transform.named_sequence @__kernel_config(%module: !transform.any_op {transform.consumed})
+  transform.named_sequence @__kernel_config(%module: !transform.any_op {transform.readonly})
       -> !transform.any_op attributes {iree_codegen.tuning_spec_entrypoint} {
     transform.yield %module : !transform.any_op
   }
