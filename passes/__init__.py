@@ -4,12 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tuninglink.passes.annotate_root_ops import AnnotateRootOps
 from tuninglink.passes.dump_specs import DumpSpecs
 from tuninglink.passes.link_specs import LinkSpecs
 from tuninglink.passes.materialize_specs import MaterializeSpecs
+from tuninglink.passes.strip_configs import StripConfigs
 
 if TYPE_CHECKING:
     from tuninglink.driver.passes import Pass
 
-PASSES: tuple[type[Pass], ...] = (DumpSpecs, LinkSpecs, MaterializeSpecs)
+PASSES: tuple[type[Pass], ...] = (
+    AnnotateRootOps,
+    DumpSpecs,
+    LinkSpecs,
+    MaterializeSpecs,
+    StripConfigs,
+)
 """Every pass that comes with Tuninglink, in alphabetical order."""

@@ -13,8 +13,9 @@ if TYPE_CHECKING:
 def visit(
     root: mlir.Operation | mlir.OpView,
     visitor: Callable[[mlir.Operation], mlir.WalkResult | None],
+    order: mlir.WalkOrder = mlir.WalkOrder.PRE_ORDER,
 ) -> None:
-    """Calls `visitor` with `root` and every operation inside, parents before their children.
+    """Calls `visitor` with `root` and every operation inside, parents before their children by default.
 
     The visitor may return a `WalkResult` to skip what is inside the operation or to end the walk. It may
     change attributes, but must not erase or move operations: collect them first. An exception of the
@@ -29,7 +30,7 @@ def visit(
             raised.append(exception)
             return mlir.WalkResult.INTERRUPT
 
-    root.walk(callback, mlir.WalkOrder.PRE_ORDER)
+    root.walk(callback, order)
     if raised:
         raise raised[0]
 

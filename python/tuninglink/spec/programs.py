@@ -1,0 +1,29 @@
+"""Telling programs from tuning specs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tuninglink.errors import SpecError
+from tuninglink.ir import names
+from tuninglink.ir.diagnostics import error
+from tuninglink.ir.walk import body
+from tuninglink.spec.anatomy import has_entry_point
+
+if TYPE_CHECKING:
+    from iree.compiler import ir as mlir
+
+
+def check_is_program(root: mlir.Operation) -> None:
+    """Checks that `root` is no tuning spec.
+
+    A module that holds the sequences of a spec beside something else is a program.
+
+    Raises:
+        SpecError: `root` is a module with nothing but a spec.
+    """
+    if root.name != names.MODULE or not has_entry_point(root):
+        return
+    if all(each.name == names.MODULE or each.name.startswith("transform.") for each in body(root)):
+        message = "expected a program, found a tuning spec; give the program that it is meant for"
+        raise SpecError(error(message, root))

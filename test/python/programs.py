@@ -1,0 +1,127 @@
+"""The shared test programs (test/programs), compiled as far as tests look at them."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tuninglink.ir import names
+from tuninglink.ir.symbols import symbol_name
+from tuninglink.ir.walk import collect, visit
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from iree.compiler import ir as mlir
+
+PROGRAMS = Path(__file__).parent.parent / "programs"
+EXAMPLES = Path(__file__).parent.parent.parent / "examples"
+TOOLS = Path(sys.executable).parent
+SEPARATOR = "\n// -----\n"
+
+TARGETS = {
+    "hip": ("--iree-hal-target-device=hip", "--iree-rocm-target=gfx942"),
+    "cuda": ("--iree-hal-target-device=cuda", "--iree-cuda-target=sm_80"),
+    "llvm-cpu": (
+        "--iree-hal-target-device=local",
+        "--iree-hal-local-target-device-backends=llvm-cpu",
+        "--iree-llvmcpu-target-cpu=znver4",
+    ),
+    "vmvx": (
+        "--iree-hal-target-device=local",
+        "--iree-hal-local-target-device-backends=vmvx",
+    ),
+    "vulkan": ("--iree-hal-target-device=vulkan", "--iree-vulkan-target=rdna3"),
+    "metal": ("--iree-hal-target-device=metal",),
+}
+"""Flags of the compiler for each target device that tests compile for."""
+
+CONFIGURATIONS = "--compile-to=executable-configurations"
+FROM_SOURCES = "--compile-from=executable-sources"
+MARK_ROOT_OPS = "--iree-codegen-add-tuner-attributes"
+
+
+def run(tool: str, *arguments: str, source: str) -> str:
+    """Runs one of the compiler's tools on `source`, and returns what it writes."""
+    command = [TOOLS / tool, *arguments, "-"]
+    result = subprocess.run(command, input=source, capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stderr[:3000]
+    return result.stdout
+
+
+def configure(source: str, *flags: str) -> str:
+    """Compiles each part of `source` until the compiler has chosen configurations."""
+    return run("iree-compile", CONFIGURATIONS, "--split-input-file", *flags, "-o=-", source=source)
+
+
+def all_programs() -> str:
+    """Returns the test programs, as parts of one input."""
+    return SEPARATOR.join(path.read_text() for path in sorted(PROGRAMS.glob("*.mlir")))
+
+
+def separate(module: mlir.Operation) -> str:
+    """Returns the modules in `module`, as the compiler wrote one for each part, as parts of one input."""
+    return SEPARATOR.join(str(part) for part in module.regions[0].blocks[0].operations)
+
+
+@dataclass(frozen=True)
+class Configured:
+    """A function of a dispatch, and how it is configured.
+
+    Attributes:
+        function: its name.
+        choices: its attributes and those of the operations in it that say how it is compiled, as text.
+    """
+
+    function: str
+    choices: tuple[str, ...]
+
+
+CHOICES = (
+    names.TRANSLATION_INFO,
+    names.LOWERING_CONFIG,
+    names.DECOMPOSITION_CONFIG,
+    names.COMPILATION_INFO,
+    names.UKERNEL,
+)
+
+
+def configured_functions(module: mlir.Operation) -> list[Configured]:
+    """Returns how each function of each dispatch is configured."""
+    return [
+        Configured(symbol_name(function) or "", tuple(_choices(function)))
+        for variant in collect(module, names.EXECUTABLE_VARIANT)
+        for function in collect(variant, names.FUNCTION, names.UTIL_FUNCTION)
+    ]
+
+
+def _choices(function: mlir.Operation) -> Iterable[str]:
+    found: list[str] = []
+
+    def visitor(operation: mlir.Operation) -> None:
+        attributes = operation.attributes
+        present = [name for name in CHOICES if name in attributes]
+        found.extend(f"{operation.name}: {name} = {attributes[name]}" for name in present)
+
+    visit(function, visitor)
+    return found
+
+
+def numbered_marks(module: mlir.Operation) -> list[tuple[str, tuple[tuple[int, str, str], ...]]]:
+    """Returns, for each function of each dispatch, where a `root_op` stands: number and name of the op."""
+    return [
+        (symbol_name(function) or "", tuple(_marks(function)))
+        for variant in collect(module, names.EXECUTABLE_VARIANT)
+        for function in collect(variant, names.FUNCTION, names.UTIL_FUNCTION)
+    ]
+
+
+def _marks(function: mlir.Operation) -> Iterable[tuple[int, str, str]]:
+    operations: list[mlir.Operation] = []
+    visit(function, operations.append)
+    for number, operation in enumerate(operations):
+        if names.ROOT_OP in operation.attributes:
+            yield number, operation.name, str(operation.attributes[names.ROOT_OP])
