@@ -10,7 +10,7 @@ from iree.compiler.passmanager import PassManager
 
 from tuninglink.errors import SpecError, TargetError
 from tuninglink.ir import names
-from tuninglink.ir.diagnostics import Diagnostic, DiagnosticSink
+from tuninglink.ir.diagnostics import Diagnostic, DiagnosticSink, Place, place_of
 from tuninglink.ir.walk import collect
 from tuninglink.spec import embedding
 from tuninglink.spec.embedding import (
@@ -300,6 +300,47 @@ def test_a_damaged_spec_is_told_with_its_dispatch_and_nothing_changes(length: in
     assert diagnostic.message.startswith(message)
     assert diagnostic.place
     assert str(root) == before
+
+
+@pytest.mark.parametrize("garbage", [b"ML\xefR\r\xff\xfe\x00\x80", b"\xff\xfe", b"\0\0", b"   "])
+def test_garbage_is_refused(garbage: bytes) -> None:
+    root = program(executable("a", CPU))
+    attribute = spec_attribute(garbage, root.context)
+    with pytest.raises(SpecError, match="embedded in here cannot be read"):
+        load_embedded_spec(attribute, "here", root)
+
+
+def test_every_truncation_is_refused() -> None:
+    """Also where the compiler's message quotes bytes that are no text."""
+    root = program(executable("a", CPU))
+    whole = marking("user").bytecode()
+    for length in range(1, len(whole)):
+        attribute = spec_attribute(whole[:length], root.context)
+        with pytest.raises(SpecError, match="embedded in here cannot be read"):
+            load_embedded_spec(attribute, "here", root)
+
+
+def test_names_that_are_no_text_are_refused() -> None:
+    root = program(executable("a", CPU))
+    attribute = spec_attribute(
+        marking("user").bytecode().replace(b"mark", b"m\xffrk"), root.context
+    )
+    with pytest.raises(SpecError, match="embedded in here cannot be read: the bytecode is damaged"):
+        load_embedded_spec(attribute, "here", root)
+
+
+def test_file_names_that_are_no_text_are_read_as_well_as_can_be() -> None:
+    damaged = marking("user").bytecode().replace(b"<memory>", b"<mem\xffry>")
+    (entry,) = load_spec(damaged).entries
+    assert entry.place
+    assert entry.place.file == "<mem\N{REPLACEMENT CHARACTER}ry>"
+
+
+@pytest.mark.parametrize("name", ["a.mlir", 'odd "name":3.mlir', "größe.mlir", "back\\slash"])
+def test_file_names_are_read_as_they_are(name: str) -> None:
+    with mlir.Context():
+        place = place_of(mlir.Location.file(name, 3, 4))
+    assert place == Place(name, 3, 4)
 
 
 def test_an_embedded_program_is_no_spec() -> None:

@@ -65,7 +65,7 @@ def place_of(location: mlir.Location) -> Place | None:
         # The locations of diagnostics come without their kind.
         location = mlir.Location.from_attr(location.attr, location.context)
     if isinstance(location, mlir.FileLineColLoc):
-        return Place(location.filename, location.start_line, location.start_col)
+        return Place(_file_name(location), location.start_line, location.start_col)
     if isinstance(location, mlir.NameLoc):
         return place_of(location.child_loc)
     if isinstance(location, mlir.CallSiteLoc):
@@ -74,6 +74,17 @@ def place_of(location: mlir.Location) -> Place | None:
         parts = (part for part in location.locations if isinstance(part, mlir.Location))
         return next(filter(None, map(place_of, parts)), None)
     return None
+
+
+def _file_name(location: mlir.FileLineColLoc) -> str:
+    """Returns the file's name. In damaged bytecode it may be no UTF-8, on which the bindings end the process."""
+    text = str(location)
+    if "\\" not in text:
+        return location.filename
+    literal = text[text.index('"') : text.rindex('":') + 1]
+    name = mlir.Attribute.parse(literal, location.context)
+    assert isinstance(name, mlir.StringAttr)
+    return name.value_bytes.decode(errors="replace")
 
 
 def note(message: str, at: Anchor = None) -> Diagnostic:

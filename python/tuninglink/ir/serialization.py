@@ -52,6 +52,9 @@ def parse_module(data: bytes, source: str, context: mlir.Context) -> mlir.Operat
         except mlir.MLIRError as failure:
             diagnostics = map(from_mlir, failure.error_diagnostics)
             raise SpecError(*(_placed(each, start) for each in diagnostics)) from None
+        except RuntimeError:
+            # The bindings fail to hand over a message that quotes bytes which are no UTF-8.
+            raise SpecError(error("the bytecode is damaged", start)) from None
     if parsed.name != names.MODULE:
         raise SpecError(error(f"expected a module, found '{parsed.name}'", parsed))
     return parsed

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from tuninglink.errors import SpecError
 from tuninglink.ir.contexts import thread_context
-from tuninglink.ir.diagnostics import error
-from tuninglink.ir.serialization import parse_module, to_bytecode
+from tuninglink.ir.diagnostics import Place, error
+from tuninglink.ir.serialization import is_bytecode, parse_module, to_bytecode
 from tuninglink.spec.model import Spec
 
 if TYPE_CHECKING:
@@ -39,7 +39,14 @@ def load_spec(
         name = name or "<memory>"
         data = bytes(source)
     spec = Spec(parse_module(data, name, context or thread_context()), name)
-    spec.anatomy  # noqa: B018 - whoever loads a spec wants to know now that it is one
+    try:
+        spec.anatomy  # noqa: B018 - whoever loads a spec wants to know now that it is one
+    except RuntimeError:
+        if not is_bytecode(data):
+            raise
+        # The bindings fail to hand over a name that is no UTF-8.
+        message = "the bytecode is damaged: a name in it is not UTF-8"
+        raise SpecError(error(message, Place(name, 1, 1))) from None
     return spec
 
 
