@@ -23,8 +23,6 @@ module @two_opaque attributes { transform.with_named_sequence } {
 // What makes a spec opaque is told where it stands.
 
 module @reasons attributes { transform.with_named_sequence } {
-  // expected-note @+3 {{'first' comes first}}
-  // expected-note @+2 {{'first' comes first}}
   // expected-note @+1 {{'first' comes first}}
   module @first attributes { transform.with_named_sequence } {
     transform.named_sequence @main(%v: !transform.any_op {transform.readonly}) -> !transform.any_op attributes { iree_codegen.tuning_spec_entrypoint } {
