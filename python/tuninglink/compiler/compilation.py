@@ -2,43 +2,32 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.compiler import native
 from tuninglink.compiler.applying import Application, SpecChoice
-from tuninglink.compiler.flags import Mode, OutputFormat, parse_arguments
+from tuninglink.compiler.flags import Mode, OutputFormat
+from tuninglink.compiler.inputs import check_is_mlir, check_readable, refuse_spec
 from tuninglink.compiler.phases import Phase
-from tuninglink.compiler.probing import check_targets
 from tuninglink.compiler.session import (
     Invocation,
     Output,
     Pipeline,
     Session,
-    session_flags,
     split,
 )
 from tuninglink.errors import CompileError
-from tuninglink.ir import names
 from tuninglink.ir.diagnostics import Diagnostic, Severity, error
 from tuninglink.ir.serialization import is_bytecode
-from tuninglink.ir.walk import body
-from tuninglink.spec.anatomy import has_entry_point
-from tuninglink.spec.library import DefaultLibrary
-from tuninglink.spec.loading import load_spec
-from tuninglink.spec.model import Spec
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
-    from iree.compiler import ir as mlir
+    from collections.abc import Callable, Sequence
 
     from tuninglink.compiler.flags import Options
     from tuninglink.compiler.session import Handle
     from tuninglink.compiler.tracing import Applied
-    from tuninglink.ir.diagnostics import DiagnosticSink
 
 STANDARD_STREAM: Final = "-"
 
@@ -116,7 +105,7 @@ class Compiler:
             CompileError: the file cannot be read, or the compiler reported an error.
         """
         if path != STANDARD_STREAM:
-            _check_readable(Path(path))
+            check_readable(Path(path))
         with Session(self._session_flags) as session, session.open_file(path) as source:
             return self._compile(session, source)
 
@@ -126,7 +115,7 @@ class Compiler:
         Raises:
             CompileError: the data is no program, or the compiler reported an error.
         """
-        _check_is_mlir(data[:_BEGINNING], name)
+        check_is_mlir(data, name)
         terminated = data if is_bytecode(data) else data + b"\0"
         with Session(self._session_flags) as session, session.wrap(terminated, name) as source:
             return self._compile(session, source)
@@ -165,7 +154,7 @@ class Compiler:
                 remarks=remarks if options.remarks_filter else None,
             )
             self._check(invocation.parse(source), "parsing")
-            _refuse_spec(invocation.module())
+            refuse_spec(invocation.module())
             if self._reaches_dispatches:
                 self._run_with_specs(invocation)
             else:
@@ -228,109 +217,3 @@ class Compiler:
         else:
             invocation.write(output, native.output_ir)
         self._check(succeeded=True, doing="writing")
-
-
-def compile(  # noqa: A001 - as in `re`, the module's own word for what it does
-    source: str | os.PathLike[str] | bytes,
-    *,
-    specs: Iterable[Spec | str | os.PathLike[str] | bytes] = (),
-    default_specs: bool = True,
-    spec_directories: Iterable[str | os.PathLike[str]] = (),
-    flags: Iterable[str] = (),
-    dump_specs_to: str | os.PathLike[str] = "",
-    name: str = "<memory>",
-    trace: bool = True,
-    diagnostics: DiagnosticSink | None = None,
-) -> Compilation:
-    """Compiles a program in this process, tuned by specs.
-
-    It may be called any number of times, also from several threads: flags hold for one call.
-
-    Args:
-        source: the path of a program in MLIR, or its content; text or bytecode either way.
-        specs: the user's specs in order of precedence: loaded ones, paths, or contents.
-        default_specs: whether the default spec of each target comes last.
-        spec_directories: where default specs are looked up before those that are shipped.
-        flags: flags of `iree-compile`, such as `--iree-hal-target-device=hip` or `--compile-to=flow`, as far
-            as they belong to one compilation and not to the whole process.
-        dump_specs_to: a directory that gets the specs that were linked for the targets.
-        name: what diagnostics and locations call a content.
-        trace: whether it is found out which entry configured what. Else only which spec did, unless a spec
-            has one entry for an action; that saves a few percent where a spec has thousands of entries.
-        diagnostics: told about warnings and remarks as they are emitted. Errors are raised.
-
-    Returns:
-        What `iree-compile` would have written, and what took effect.
-
-    Raises:
-        CompileError: the program or a flag is malformed, or the compiler reported an error, whatever it
-            returned.
-        SpecError: a spec is malformed, or cannot be linked.
-        TuninglinkError: a file or a directory cannot be read or written.
-    """
-    options = parse_arguments(flags)
-    _check_flags(options)
-    library = None
-    if default_specs and options.default_specs:
-        library = DefaultLibrary((*spec_directories, *options.spec_directories))
-    given = [each if isinstance(each, Spec) else load_spec(each) for each in specs]
-    given += map(load_spec, options.specs)
-    dump = os.fspath(dump_specs_to) or options.spec_dumps
-    choice = SpecChoice(given, library, exact=trace, dump=dump)
-    report = diagnostics.emit if diagnostics else None
-    compiler = Compiler(options, choice, options.flags, report)
-    if isinstance(source, bytes):
-        return compiler.compile_bytes(source, name)
-    return compiler.compile_file(os.fspath(source))
-
-
-def _check_flags(options: Options) -> None:
-    """Refuses what a call cannot do, or the process would not survive."""
-    if options.input is not None:
-        raise CompileError(error(f"'{options.input}' is no flag; the program is given as source"))
-    if options.output != STANDARD_STREAM:
-        raise CompileError(error("flag '-o' is of no use here: the output is returned"))
-    for flag in options.flags:
-        flag_name = flag.partition("=")[0]
-        if flag_name not in session_flags():
-            message = (
-                f"flag '{flag_name}' holds for a whole process, not for one compilation; "
-                "'tuninglink compile' takes it"
-            )
-            raise CompileError(error(message))
-    check_targets(options.flags)
-
-
-def _refuse_spec(module: mlir.Operation) -> None:
-    """Refuses a tuning spec, of which nothing would be left after a few passes, as a program."""
-    if has_entry_point(module) and all(
-        each.name.startswith("transform.") or each.name == names.MODULE for each in body(module)
-    ):
-        message = (
-            "this is a tuning spec, not a program; give it with --spec, and a program as input"
-        )
-        raise CompileError(error(message, module))
-
-
-_BEGINNING: Final = 4096
-"""How much of a file is looked at to tell MLIR from anything else."""
-
-
-def _check_readable(path: Path) -> None:
-    if path.exists() and not path.is_file() and not path.is_dir():
-        return  # What was read from a pipe is gone.
-    try:
-        with path.open("rb") as file:
-            beginning = file.read(_BEGINNING)
-    except OSError as failure:
-        reason = (failure.strerror or str(failure)).lower()
-        raise CompileError(error(f"cannot read '{os.fspath(path)}': {reason}")) from None
-    _check_is_mlir(beginning, os.fspath(path))
-
-
-def _check_is_mlir(beginning: bytes, name: str) -> None:
-    """Refuses what is certainly no program, better than the parser would."""
-    if not beginning:
-        raise CompileError(error(f"'{name}' is empty; expected a program in MLIR"))
-    if b"\0" in beginning and not is_bytecode(beginning):
-        raise CompileError(error(f"'{name}' is neither MLIR text nor MLIR bytecode"))

@@ -6,22 +6,25 @@ import ctypes
 from ctypes import byref, c_char_p, c_uint64, c_void_p
 from enum import IntEnum
 from functools import cache
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Final, cast
 
 from iree.compiler import ir as mlir
 
 from tuninglink.compiler import native
+from tuninglink.compiler.reporting import read_diagnostic
 from tuninglink.errors import CompileError
-from tuninglink.ir.diagnostics import Diagnostic, Severity, note, place_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
     from types import TracebackType
     from typing import Self
 
     from tuninglink.compiler.phases import Phase
+    from tuninglink.ir.diagnostics import Diagnostic
 
     Report = Callable[[Diagnostic], None]
+
+_OPERATION_CAPSULE: Final = b"iree.compiler.ir.Operation._CAPIPtr"
 
 
 class Pipeline(IntEnum):
@@ -211,7 +214,7 @@ class Invocation(Handle):
 
     def _handle(self, diagnostic: int, _: int | None) -> int:
         try:
-            self._report(_read(diagnostic))
+            self._report(read_diagnostic(diagnostic))
         except BaseException as failure:  # noqa: BLE001 - C++ lies between here and the caller
             self._failures.append(failure)
         return 1
@@ -286,36 +289,3 @@ class Output(Handle):
         data, size = c_void_p(), c_uint64()
         native.check(native.map_output(self.pointer, byref(data), byref(size)))
         return ctypes.string_at(data, size.value) if size.value else b""
-
-
-_OPERATION_CAPSULE = b"iree.compiler.ir.Operation._CAPIPtr"
-_LOCATION_CAPSULE = b"iree.compiler.ir.Location._CAPIPtr"
-_SEVERITIES = (Severity.ERROR, Severity.WARNING, Severity.NOTE, Severity.REMARK)
-
-
-def _read(diagnostic: int) -> Diagnostic:
-    """Returns a diagnostic of the compiler as ours; the callers of its place become notes."""
-    text: list[str] = []
-
-    def keep(part: native.StringRef, _: int | None) -> None:
-        text.append(part.decode())
-
-    native.print_diagnostic(diagnostic, native.StringCallback(keep), None)
-    location = _location(native.diagnostic_location(diagnostic))
-    notes = [_read(native.get_note(diagnostic, i)) for i in range(native.count_notes(diagnostic))]
-    return Diagnostic(
-        _SEVERITIES[native.diagnostic_severity(diagnostic)],
-        "".join(text),
-        place_of(location),
-        (*_callers(location), *notes),
-    )
-
-
-def _location(pointer: int) -> mlir.Location:
-    return mlir.Location._CAPICreate(native.make_capsule(pointer, _LOCATION_CAPSULE, None))  # noqa: SLF001
-
-
-def _callers(location: mlir.Location) -> Iterator[Diagnostic]:
-    while isinstance(location, mlir.CallSiteLoc):
-        location = location.caller
-        yield note("called from", location)

@@ -1,0 +1,94 @@
+"""Compiling as a function."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from tuninglink.compiler.applying import SpecChoice
+from tuninglink.compiler.compilation import STANDARD_STREAM, Compilation, Compiler
+from tuninglink.compiler.flags import parse_arguments
+from tuninglink.compiler.probing import check_targets
+from tuninglink.compiler.session import session_flags
+from tuninglink.errors import CompileError
+from tuninglink.ir.diagnostics import error
+from tuninglink.spec.library import DefaultLibrary
+from tuninglink.spec.loading import load_spec
+from tuninglink.spec.model import Spec
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from tuninglink.compiler.flags import Options
+    from tuninglink.ir.diagnostics import DiagnosticSink
+
+
+def compile(  # noqa: A001 - as in `re`, the module's own word for what it does
+    source: str | os.PathLike[str] | bytes,
+    *,
+    specs: Iterable[Spec | str | os.PathLike[str] | bytes] = (),
+    default_specs: bool = True,
+    spec_directories: Iterable[str | os.PathLike[str]] = (),
+    flags: Iterable[str] = (),
+    dump_specs_to: str | os.PathLike[str] = "",
+    name: str = "<memory>",
+    trace: bool = True,
+    diagnostics: DiagnosticSink | None = None,
+) -> Compilation:
+    """Compiles a program in this process, tuned by specs.
+
+    It may be called any number of times, also from several threads: flags hold for one call.
+
+    Args:
+        source: the path of a program in MLIR, or its content; text or bytecode either way.
+        specs: the user's specs in order of precedence: loaded ones, paths, or contents.
+        default_specs: whether the default spec of each target comes last.
+        spec_directories: where default specs are looked up before those that are shipped.
+        flags: flags of `iree-compile`, such as `--iree-hal-target-device=hip` or `--compile-to=flow`, as far
+            as they belong to one compilation and not to the whole process.
+        dump_specs_to: a directory that gets the specs that were linked for the targets.
+        name: what diagnostics and locations call a content.
+        trace: whether it is found out which entry configured what. Else only which spec did, unless a spec
+            has one entry for an action; that saves a few percent where a spec has thousands of entries.
+        diagnostics: told about warnings and remarks as they are emitted. Errors are raised.
+
+    Returns:
+        What `iree-compile` would have written, and what took effect.
+
+    Raises:
+        CompileError: the program or a flag is malformed, or the compiler reported an error, whatever it
+            returned.
+        SpecError: a spec is malformed, or cannot be linked.
+        TuninglinkError: a file or a directory cannot be read or written.
+    """
+    options = parse_arguments(flags)
+    _check_flags(options)
+    library = None
+    if default_specs and options.default_specs:
+        library = DefaultLibrary((*spec_directories, *options.spec_directories))
+    given = [each if isinstance(each, Spec) else load_spec(each) for each in specs]
+    given += map(load_spec, options.specs)
+    dump = os.fspath(dump_specs_to) or options.spec_dumps
+    choice = SpecChoice(given, library, exact=trace, dump=dump)
+    report = diagnostics.emit if diagnostics else None
+    compiler = Compiler(options, choice, options.flags, report)
+    if isinstance(source, bytes):
+        return compiler.compile_bytes(source, name)
+    return compiler.compile_file(os.fspath(source))
+
+
+def _check_flags(options: Options) -> None:
+    """Refuses what a call cannot do, or the process would not survive."""
+    if options.input is not None:
+        raise CompileError(error(f"'{options.input}' is no flag; the program is given as source"))
+    if options.output != STANDARD_STREAM:
+        raise CompileError(error("flag '-o' is of no use here: the output is returned"))
+    for flag in options.flags:
+        flag_name = flag.partition("=")[0]
+        if flag_name not in session_flags():
+            message = (
+                f"flag '{flag_name}' holds for a whole process, not for one compilation; "
+                "'tuninglink compile' takes it"
+            )
+            raise CompileError(error(message))
+    check_targets(options.flags)
