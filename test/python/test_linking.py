@@ -162,6 +162,7 @@ def test_an_entry_point_that_loses_its_handle_is_refused() -> None:
         (b"module {}\0", "null characters"),
         (b"module {", "expected operation name"),
         (b"func.func private @f()", "expected a module, found 'func.func'"),
+        (b"module {} module {}", "expected one module, found 2 operations at the top level"),
         (b"module { func.func private @f() }", "not a tuning spec"),
         (b"module attributes {transform.with_named_sequence} {}", "no entry point: mark a named"),
     ],

@@ -72,9 +72,13 @@ def _text(data: bytes, start: Place) -> str:
 
 
 def _placed(diagnostic: Diagnostic, start: Place) -> Diagnostic:
-    """Gives the file's name to errors that the parser puts at line 0 of its buffer, or nowhere."""
+    """Gives a place to errors that the parser puts at line 0 of its buffer, or nowhere."""
     if diagnostic.place and diagnostic.place.line:
         return diagnostic
+    if diagnostic.message.startswith("source must contain a single top-level operation"):
+        count = diagnostic.message.rpartition(" ")[2]
+        message = f"expected one module, found {count} operations at the top level"
+        return error(message, start)
     return replace(diagnostic, place=start, notes=())
 
 
