@@ -78,13 +78,13 @@ class Anatomy:
     def __init__(self, module: mlir.Operation) -> None:
         self.module = module
         self.table = SequenceTable(module)
-        found = [op for op in body(module) if _is_entry_point(op)]
+        found = [op for op in body(module) if is_entry_point(op)]
         if not found:
             raise SpecError(_no_entry_point(module))
         self.entry_points = tuple(self._entry_point(sequence) for sequence in found)
 
     def _entry_point(self, sequence: mlir.Operation) -> EntryPoint:
-        problem = _signature_problem(sequence)
+        problem = signature_problem(sequence)
         if problem:
             raise SpecError(problem)
         declared = argument_attributes(sequence, 0)
@@ -168,7 +168,8 @@ class Anatomy:
         return place_of(sequence.location) if sequence is not None else None
 
 
-def _is_entry_point(operation: mlir.Operation) -> bool:
+def is_entry_point(operation: mlir.Operation) -> bool:
+    """Tells whether `operation` is a sequence that is run on a dispatch: a marked or a known one."""
     if operation.name != names.NAMED_SEQUENCE:
         return False
     return (
@@ -194,10 +195,11 @@ def _no_entry_point(module: mlir.Operation) -> Diagnostic:
 
 def has_entry_point(module: mlir.Operation) -> bool:
     """Tells whether `module` is a spec: whether one of its sequences is an entry point."""
-    return any(map(_is_entry_point, body(module)))
+    return any(map(is_entry_point, body(module)))
 
 
-def _signature_problem(sequence: mlir.Operation) -> Diagnostic | None:
+def signature_problem(sequence: mlir.Operation) -> Diagnostic | None:
+    """Returns why an entry point cannot be linked for what it takes and returns; None if it can."""
     kind = signature(sequence)
     name = symbol_name(sequence)
     if len(kind.inputs) != 1 or not is_any_op(kind.inputs[0]):
