@@ -23,6 +23,7 @@ EXTENSIONS = {
     f"{BINDINGS}._ireeCompilerDialects": f"{BINDINGS}._ireeCompilerDialects.__init__",
     f"{BINDINGS}._ireeCompilerDialects.iree_codegen": f"{BINDINGS}._ireeCompilerDialects.iree_codegen",
     f"{BINDINGS}._ireeCompilerDialects.iree_gpu": f"{BINDINGS}._ireeCompilerDialects.iree_gpu",
+    f"{BINDINGS}._mlirDialectsSMT": f"{BINDINGS}._mlirDialectsSMT",
     f"{BINDINGS}._mlirTransformInterpreter": f"{BINDINGS}._mlirTransformInterpreter",
 }
 """Modules written in C++, described by nanobind, and where their stubs go."""
@@ -49,8 +50,6 @@ WRITTEN_BY_HAND = {
     f"from {BINDINGS}._mlir.ir import _OperationBase as _OperationBase\n",
     "_mlir.ir": f"from {BINDINGS}._mlir.ir import *\n",  # as some signatures call it
     "iree.compiler.passmanager": f"from {BINDINGS}._mlir.passmanager import *\n",
-    "iree.compiler.dialects.iree_codegen": f"from {BINDINGS}._ireeCompilerDialects.iree_codegen import *\n",
-    "iree.compiler.dialects.iree_gpu": f"from {BINDINGS}._ireeCompilerDialects.iree_gpu import *\n",
 }
 """Python modules that hand on an extension module."""
 
@@ -58,6 +57,11 @@ PURE = (
     "iree.compiler.api",
     "iree.compiler.api.ctypes_dl",
     "iree.compiler.dialects.transform.interpreter",
+    *(
+        f"iree.compiler.dialects.{part}"
+        for dialect in ("iree_codegen", "iree_gpu", "smt")
+        for part in (dialect, f"_{dialect}_ops_gen", f"_{dialect}_enum_gen")
+    ),
 )
 """Modules written in Python with annotations here and there, described by mypy's stubgen."""
 

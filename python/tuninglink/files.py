@@ -8,6 +8,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tuninglink.cleanup import pending
 from tuninglink.errors import TuninglinkError
 from tuninglink.ir.diagnostics import error
 
@@ -43,16 +44,17 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
             yield _checked(place)
             return
         fresh = place.with_name(f".tuninglink-{os.urandom(8).hex()}")
-        try:
-            fresh.touch(exist_ok=False)
-            if place.exists():
-                fresh.chmod(place.stat().st_mode & 0o7777)
-            yield fresh
-            fresh.replace(place)
-        except BaseException:
-            with suppress(OSError):
-                fresh.unlink()
-            raise
+        with pending(fresh.unlink):
+            try:
+                fresh.touch(exist_ok=False)
+                if place.exists():
+                    fresh.chmod(place.stat().st_mode & 0o7777)
+                yield fresh
+                fresh.replace(place)
+            except BaseException:
+                with suppress(OSError):
+                    fresh.unlink()
+                raise
     except OSError as failure:
         raise TuninglinkError(cannot("write", path, failure)) from None
 

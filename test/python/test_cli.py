@@ -8,8 +8,12 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 ROOT = Path(__file__).resolve().parents[2]
 SPEC = str(ROOT / "examples" / "spec_gfx942.mlir")
@@ -89,16 +93,53 @@ def test_a_closed_pipe_is_quiet(arguments: tuple[str, ...]) -> None:
     assert process.returncode == 1
 
 
+def interrupted(process: subprocess.Popen[bytes]) -> tuple[int, bytes]:
+    """Interrupts a process; returns its exit code and what it said."""
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=60)
+    return process.returncode, said
+
+
+@pytest.fixture(autouse=True)
+def _heed_interrupts() -> Iterator[None]:
+    """Undoes what a shell does to its background jobs, and they hand on to their children."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+def start(*command: str) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+
 def test_an_interrupt_ends_with_130_and_leaves_nothing(tmp_path: Path) -> None:
     waiting = tmp_path / "pipe"
     os.mkfifo(waiting)
-    process = subprocess.Popen(
-        [TUNINGLINK, "link", str(waiting), "-o", str(tmp_path / "out.mlir")],
-        stderr=subprocess.PIPE,
-    )
+    process = start(TUNINGLINK, "link", str(waiting), "-o", str(tmp_path / "out.mlir"))
     with waiting.open("wb"):  # now the command has begun to read
-        process.send_signal(signal.SIGINT)
-        _, said = process.communicate(timeout=60)
-    assert process.returncode == 130
-    assert said == b""
+        assert interrupted(process) == (130, b"tuninglink: interrupted\n")
     assert list(tmp_path.iterdir()) == [waiting]
+
+
+WRITE_AND_WAIT = """
+import sys, time
+from tuninglink.cli.interrupts import exit_on_interrupt
+from tuninglink.files import replacing
+
+exit_on_interrupt("writing")
+with replacing(sys.argv[1]) as place:
+    place.write_bytes(b"half")
+    print("ready", flush=True)
+    time.sleep(60)
+"""
+
+
+def test_an_interrupt_while_a_file_is_written_leaves_what_was_there(tmp_path: Path) -> None:
+    place = tmp_path / "out"
+    place.write_bytes(b"before")
+    process = start(sys.executable, "-c", WRITE_AND_WAIT, str(place))
+    assert process.stdout
+    assert process.stdout.readline() == b"ready\n"
+    assert interrupted(process) == (130, b"writing: interrupted\n")
+    assert place.read_bytes() == b"before"
+    assert list(tmp_path.iterdir()) == [place]

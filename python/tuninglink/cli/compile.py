@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import sys
-import threading
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Final
 
 from tuninglink.cli import process
+from tuninglink.cli.progress import progress
 from tuninglink.compiler.applying import SpecChoice
 from tuninglink.compiler.compilation import Compiler
 from tuninglink.compiler.flags import parse_arguments
@@ -19,7 +19,7 @@ from tuninglink.spec.library import DefaultLibrary
 from tuninglink.spec.loading import load_spec
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from tuninglink.compiler.compilation import Compilation
     from tuninglink.compiler.flags import Options
@@ -59,11 +59,6 @@ _ABOUT_THE_COMPILER: Final = frozenset(
 )
 """Flags that make `iree-compile` print something about itself and compile nothing."""
 
-_PATIENCE: Final = 1.0
-"""The seconds after which somebody who watches wants to know that something is going on."""
-
-_Result = TypeVar("_Result")
-
 
 def compile_command(arguments: Sequence[str]) -> int:
     """Runs `tuninglink compile` with the arguments that stand behind these words.
@@ -86,7 +81,8 @@ def compile_command(arguments: Sequence[str]) -> int:
         raise CompileError(error("no input; name a program, or - for standard input"))
     check_targets(options.flags)
     set_up_command_line(PROGRAM, options.flags)
-    result = _interruptible(lambda: _compile(options, options.input or "-"))
+    with progress("compiling"):
+        result = _compile(options, options.input)
     process.write_output(options.output, result.output)
     return process.SUCCESS
 
@@ -96,42 +92,3 @@ def _compile(options: Options, path: str) -> Compilation:
     given = tuple(map(load_spec, options.specs))
     choice = SpecChoice(given, library, exact=False, dump=options.spec_dumps)
     return Compiler(options, choice, report=process.show).compile_file(path)
-
-
-def _interruptible(work: Callable[[], _Result]) -> _Result:
-    """Returns what `work` returns, and ends the process on an interrupt, however deep in C++ it is.
-
-    An interrupt only reaches Python when the compiler returns; so it runs in a thread of its own. Nothing
-    is written before it is done.
-    """
-    results: list[_Result] = []
-    failures: list[BaseException] = []
-
-    def body() -> None:
-        try:
-            results.append(work())
-        except BaseException as failure:  # noqa: BLE001 - it is raised again where somebody waits
-            failures.append(failure)
-
-    thread = threading.Thread(target=body, daemon=True)
-    thread.start()
-    try:
-        _wait(thread)
-    except KeyboardInterrupt:
-        sys.stderr.write(f"{PROGRAM}: interrupted\n")
-        sys.stderr.flush()
-        os._exit(process.INTERRUPTED)
-    if failures:
-        raise failures[0]
-    return results[0]
-
-
-def _wait(thread: threading.Thread) -> None:
-    thread.join(_PATIENCE)
-    if thread.is_alive():
-        if sys.stderr.isatty():
-            from tuninglink.cli.terminal import progress  # noqa: PLC0415 - rich is slow to load
-
-            with progress("compiling"):
-                thread.join()
-        thread.join()

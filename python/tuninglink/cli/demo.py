@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from tuninglink.cli.terminal import print_table, progress
+from tuninglink.cli.progress import progress
+from tuninglink.cli.terminal import print_table
 from tuninglink.compiler import compile as compile_program
 from tuninglink.errors import TuninglinkError
 from tuninglink.files import make_directory, write_file

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from tuninglink.cli import process
-from tuninglink.cli.terminal import progress
+from tuninglink.cli.progress import progress
 from tuninglink.errors import TuninglinkError
 from tuninglink.files import cannot
 from tuninglink.ir.contexts import thread_context

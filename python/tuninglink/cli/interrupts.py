@@ -8,6 +8,8 @@ import threading
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from tuninglink.cleanup import clean_up
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -16,7 +18,7 @@ INTERRUPTED = 130
 
 
 def exit_on_interrupt(program: str) -> None:
-    """Makes an interrupt end the process with one line and exit code 130.
+    """Makes an interrupt end the process with one line and exit code 130, once what is pending is cleaned up.
 
     Python's own handler would have to wait until the compiler returns. To be called from the main thread.
     """
@@ -32,6 +34,7 @@ def exit_on_interrupt(program: str) -> None:
     def watch() -> None:
         while os.read(reader, 1)[0] != signal.SIGINT:
             pass
+        clean_up()
         os.write(2, f"{program}: interrupted\n".encode())
         os._exit(INTERRUPTED)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tuninglink.cli import process
-from tuninglink.cli.terminal import progress
+from tuninglink.cli.progress import progress
 from tuninglink.errors import TuninglinkError
 from tuninglink.ir.diagnostics import Diagnostic, Severity, error
 from tuninglink.spec.library import default_spec

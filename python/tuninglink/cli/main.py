@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import sys
 
-from tuninglink.cli import process
+from tuninglink.cli.interrupts import exit_on_interrupt
 
 
 def main() -> int:
     """Runs the command line of this process and returns its exit code."""
+    exit_on_interrupt("tuninglink")
+    # Loading the compiler takes most of the time; an interrupt meanwhile is to end well, too.
+    from tuninglink.cli import process  # noqa: PLC0415
+
     return process.run(_run)
 
 

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
 SUCCESS = 0
 FAILURE = 1
-INTERRUPTED = 130
-"""What a shell reports for a program that was ended by an interrupt."""
 
 STANDARD_STREAM = "-"
 """What stands for standard input or output where a path is expected."""
@@ -40,9 +38,6 @@ def run(body: Callable[[], int]) -> int:
         show(*failure.diagnostics)
     except BrokenPipeError:
         _discard_output()
-    except KeyboardInterrupt:
-        _discard_output()
-        return INTERRUPTED
     else:
         return code
     return FAILURE

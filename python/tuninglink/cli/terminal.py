@@ -1,9 +1,8 @@
-"""What the commands show: tables, and progress where somebody watches."""
+"""The tables that the commands show."""
 
 from __future__ import annotations
 
 import sys
-from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from rich.box import SIMPLE_HEAD
@@ -12,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
     from typing import TextIO
 
 UNBROKEN = 100_000
@@ -45,14 +44,3 @@ def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]], title: st
         target.print(table)
     for line in captured.get().splitlines():
         sys.stdout.write(line.rstrip() + "\n")
-
-
-@contextmanager
-def progress(what: str) -> Iterator[None]:
-    """Shows on the terminal, if there is one, that `what` is going on while the block runs."""
-    target = console(sys.stderr)
-    if not target.is_interactive:
-        yield
-        return
-    with target.status(Text(what)):
-        yield

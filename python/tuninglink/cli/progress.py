@@ -1,0 +1,46 @@
+"""Telling who watches that something is going on."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from contextlib import ExitStack, contextmanager
+from typing import TYPE_CHECKING
+
+from tuninglink.cleanup import pending
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+PATIENCE = 1.0
+"""The seconds after which somebody who watches wants to know."""
+
+_SHOW_CURSOR = b"\033[?25h"
+
+
+@contextmanager
+def progress(what: str) -> Iterator[None]:
+    """Shows on the terminal, if there is one, that `what` is going on once the block has taken a second."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    with ExitStack() as shown:
+        timer = threading.Timer(PATIENCE, _show, (what, shown))
+        timer.daemon = True
+        timer.start()
+        try:
+            yield
+        finally:
+            timer.cancel()
+            timer.join()
+
+
+def _show(what: str, shown: ExitStack) -> None:
+    from rich.console import Console  # noqa: PLC0415 - it takes as long to load as a small run
+    from rich.text import Text  # noqa: PLC0415
+
+    console = Console(stderr=True)
+    if console.is_interactive:
+        shown.enter_context(pending(lambda: os.write(sys.stderr.fileno(), _SHOW_CURSOR)))
+        shown.enter_context(console.status(Text(what)))
