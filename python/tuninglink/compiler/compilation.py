@@ -92,11 +92,16 @@ class Compiler:
             self._forward(diagnostic)
 
     def _check(self, succeeded: bool, doing: str) -> None:  # noqa: FBT001 - it is what a step returned
-        """Fails if a step did, or if it said so while it claims success."""
+        """Fails if a step did, or if the compiler reported an error while it claims success.
+
+        Args:
+            succeeded: what the step returned.
+            doing: what to say of it, should the compiler have said nothing.
+        """
         if self._errors:
             raise CompileError(*self._errors)
         if not succeeded:
-            raise CompileError(error(f"the compiler failed while {doing} and did not say why"))
+            raise CompileError(error(f"the compiler failed {doing}"))
 
     def compile_file(self, path: str) -> Compilation:
         """Compiles a file; `-` is standard input.
@@ -207,13 +212,13 @@ class Compiler:
     def _write(self, invocation: Invocation, output: Output) -> None:
         options = self._options
         function = _OUTPUTS.get(options.output_format)
+        arguments: tuple[int, ...] = ()
         if options.mode is Mode.HAL_EXECUTABLE:
             function = native.output_hal_executable
         ends_early = options.compile_to is not Phase.END or options.mode is Mode.PRECOMPILE
-        if function and not ends_early:
-            invocation.write(output, function)
-        elif options.emit_bytecode:
-            invocation.write(output, native.output_ir_bytecode, options.bytecode_version)
-        else:
-            invocation.write(output, native.output_ir)
-        self._check(succeeded=True, doing="writing")
+        if ends_early or function is None:
+            function = native.output_ir
+            if options.emit_bytecode:
+                function, arguments = native.output_ir_bytecode, (options.bytecode_version,)
+        failure = invocation.write(output, function, *arguments)
+        self._check(failure is None, f"writing the output: {failure}")

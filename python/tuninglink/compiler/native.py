@@ -131,6 +131,13 @@ make_capsule = ctypes.PYFUNCTYPE(py_object, c_void_p, c_char_p, c_void_p)(
 )
 
 
+def take_message(failure: int) -> str:
+    """Returns the message of an error, and destroys it."""
+    message: str = error_message(failure).decode(errors="replace")
+    destroy_error(failure)
+    return message
+
+
 def check(failure: int | None, doing: str = "") -> None:
     """Raises what a function of the interface returned as its error.
 
@@ -141,8 +148,6 @@ def check(failure: int | None, doing: str = "") -> None:
     Raises:
         CompileError: there is an error.
     """
-    if failure is None:
-        return
-    message = error_message(failure).decode(errors="replace")
-    destroy_error(failure)
-    raise CompileError(error(f"{doing}: {message}" if doing else message))
+    if failure is not None:
+        message = take_message(failure)
+        raise CompileError(error(f"{doing}: {message}" if doing else message))

@@ -264,16 +264,18 @@ class Invocation(Handle):
         capsule = native.make_capsule(self._module, _OPERATION_CAPSULE, None)
         return cast("mlir.Operation", mlir.Operation._CAPICreate(capsule))  # noqa: SLF001
 
-    def write(self, output: Output, function: Callable[..., int | None], *arguments: int) -> None:
+    def write(
+        self, output: Output, function: Callable[..., int | None], *arguments: int
+    ) -> str | None:
         """Writes the module with one of the output functions of the C interface.
 
-        Raises:
-            CompileError: it could not be written; why may be among the diagnostics.
+        Returns:
+            What the compiler said if it could not; there may be diagnostics as well.
         """
         failure = function(self.pointer, output.pointer, *arguments)
         if self._failures:
             raise self._failures[0]
-        native.check(failure, "cannot write the output")
+        return None if failure is None else native.take_message(failure)
 
 
 class Output(Handle):

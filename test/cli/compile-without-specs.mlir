@@ -1,0 +1,73 @@
+// Without specs `tuninglink compile` writes, byte for byte, what `iree-compile` writes.
+
+// RUN: tuninglink compile %s --no-default-specs --iree-hal-target-backends=vmvx -o %t.ours
+// RUN: iree-compile %s --iree-hal-target-backends=vmvx -o %t.theirs
+// RUN: cmp %t.ours %t.theirs
+
+// Default specs are on; where none is for the target, or none of its entries matches, nothing changes.
+// RUN: tuninglink compile %s --iree-hal-target-backends=vmvx -o %t.ours
+// RUN: cmp %t.ours %t.theirs
+// RUN: tuninglink compile %s --iree-hal-target-device=hip --iree-rocm-target=gfx942 -o %t.ours
+// RUN: iree-compile %s --iree-hal-target-device=hip --iree-rocm-target=gfx942 -o %t.theirs
+// RUN: cmp %t.ours %t.theirs
+
+// Standard input and output.
+// RUN: tuninglink compile - --iree-hal-target-backends=vmvx < %s > %t.ours
+// RUN: iree-compile - --iree-hal-target-backends=vmvx < %s > %t.theirs
+// RUN: cmp %t.ours %t.theirs
+
+// IR on the way, as text and as bytecode; and on from there.
+// RUN: tuninglink compile %s --iree-hal-target-backends=vmvx --compile-to=flow -o %t.ours
+// RUN: iree-compile %s --iree-hal-target-backends=vmvx --compile-to=flow -o %t.theirs
+// RUN: diff %t.ours %t.theirs
+// RUN: tuninglink compile %s --iree-hal-target-backends=vmvx --compile-to executable-sources --emit-mlir-bytecode -o %t.mlirbc
+// RUN: tuninglink compile %t.mlirbc --iree-hal-target-backends=vmvx --compile-from=executable-sources -o %t.ours
+// RUN: iree-compile %t.mlirbc --iree-hal-target-backends=vmvx --compile-from=executable-sources -o %t.theirs
+// RUN: cmp %t.ours %t.theirs
+
+// The parts of a file, one by one.
+// RUN: cat %s > %t.parts.mlir
+// RUN: %python -c "print('/' * 2, '-' * 5)" >> %t.parts.mlir
+// RUN: cat %s >> %t.parts.mlir
+// RUN: tuninglink compile %t.parts.mlir --iree-hal-target-backends=vmvx --split-input-file -o %t.ours
+// RUN: iree-compile %t.parts.mlir --iree-hal-target-backends=vmvx --split-input-file -o %t.theirs
+// RUN: cmp %t.ours %t.theirs
+
+// Other results.
+// RUN: tuninglink compile %s --iree-hal-target-backends=vmvx --output-format=vm-asm -o %t.ours
+// RUN: iree-compile %s --iree-hal-target-backends=vmvx --output-format=vm-asm -o %t.theirs
+// RUN: diff %t.ours %t.theirs
+// RUN: tuninglink compile %t.ours --compile-mode=vm -o %t.again
+// RUN: iree-compile %t.ours --compile-mode=vm -o %t.theirs.again
+// RUN: cmp %t.again %t.theirs.again
+// RUN: tuninglink compile %s --iree-hal-target-backends=vmvx --output-format=vm-c -o %t.ours
+// RUN: iree-compile %s --iree-hal-target-backends=vmvx --output-format=vm-c -o %t.theirs
+// RUN: diff %t.ours %t.theirs
+// RUN: tuninglink compile %s --compile-mode=precompile -o %t.ours
+// RUN: iree-compile %s --compile-mode=precompile -o %t.theirs
+// RUN: diff %t.ours %t.theirs
+// RUN: iree-compile %s --iree-hal-target-backends=vmvx --iree-hal-dump-executable-sources-to=%t.sources -o %t.theirs
+// RUN: tuninglink compile %t.sources/module_add_dispatch_0.mlir --compile-mode=hal-executable --iree-hal-target-backends=vmvx -o %t.ours
+// RUN: iree-compile %t.sources/module_add_dispatch_0.mlir --compile-mode=hal-executable --iree-hal-target-backends=vmvx -o %t.theirs
+// RUN: cmp %t.ours %t.theirs
+
+// Flags that belong to the whole process; values of their own word; one dash; a file of arguments.
+// RUN: echo "%s --iree-hal-target-backends vmvx" > %t.rsp
+// RUN: tuninglink compile @%t.rsp --mlir-disable-threading -iree-hal-memoization=false --mlir-print-debuginfo --compile-to=hal -o %t.ours
+// RUN: iree-compile @%t.rsp --mlir-disable-threading -iree-hal-memoization=false --mlir-print-debuginfo --compile-to=hal -o %t.theirs
+// RUN: diff %t.ours %t.theirs
+// RUN: tuninglink compile %s --iree-hal-target-backends=vmvx --mlir-timing -o %t.ours 2>&1 | filecheck %s --check-prefix=TIMING
+// TIMING: Execution time report
+
+// What the compiler says about itself.
+// RUN: tuninglink compile --iree-hal-list-target-backends | filecheck %s --check-prefix=BACKENDS
+// BACKENDS: llvm-cpu
+// BACKENDS: vulkan-spirv
+// RUN: tuninglink compile --help | filecheck %s --check-prefix=HELP
+// HELP: Usage: tuninglink compile INPUT
+// HELP: --spec SPEC
+
+func.func @add(%a: tensor<16xf32>, %b: tensor<16xf32>) -> tensor<16xf32> {
+  %sum = arith.addf %a, %b : tensor<16xf32>
+  return %sum : tensor<16xf32>
+}
