@@ -33,7 +33,8 @@ class StripConfigs(Pass):
     - `lowering-config`: the attribute `lowering_config`;
     - `compilation-info`: the attribute `compilation_info`;
     - `decomposition-config`: `qk_attrs` and `pv_attrs` in `decomposition_config`, the rest of which stays;
-    - `ukernel`: the attribute `iree_codegen.ukernel`, with the code of the ukernel beside it;
+    - `ukernel`: the attribute `iree_codegen.ukernel`, with the code of the ukernel: the attribute
+      `hal.executable.objects` beside it, or a function that is there for nothing else;
     - `constraints`: the operations `iree_codegen.smt.constraints`;
     - `root-op`: the attribute `root_op`;
     - `embedded-spec`: the attribute `iree_codegen.tuning_spec_mlirbc`;

@@ -148,15 +148,33 @@ func.func @constraints(%a: tensor<16xf32>) {
 
 // -----
 
-// A ukernel goes with its code. Code that stands elsewhere stays.
+// A ukernel goes with its code, a binary or a function. Code that stands elsewhere, or has a caller, stays.
 
 // CHECK-LABEL: func.func @ukernels(
-// CHECK:         arith.addi %arg0, %arg0 {kept} :
+// CHECK:         {{.*}}arith.addi %arg0, %arg0 {kept} :
 // CHECK-NEXT:    {{.*}}arith.addi %arg0, %arg0 {hal.executable.objects = []} :
+// CHECK-NEXT:    {{.*}}arith.addi %arg0, %arg0 :
+// CHECK-NEXT:    {{.*}}arith.addi %arg0, %arg0 :
+// CHECK-NEXT:    util.call @called()
+// CHECK-NOT:   util.func private @uncalled
+// CHECK:       util.func private @called
+// CHECK:       util.func private @argmax
 func.func @ukernels(%x: i32) {
   %1 = arith.addi %x, %x {kept, hal.executable.objects = [], iree_codegen.ukernel = #iree_codegen.ukernel_descriptor<"argmax", bitcode>} : i32
   %2 = arith.addi %x, %x {hal.executable.objects = []} : i32
+  %3 = arith.addi %x, %x {iree_codegen.ukernel = #iree_codegen.ukernel_descriptor<"uncalled", tensor>} : i32
+  %4 = arith.addi %x, %x {iree_codegen.ukernel = #iree_codegen.ukernel_descriptor<"called", tensor>} : i32
+  util.call @called() : () -> ()
   return
+}
+util.func private @uncalled() attributes {translation_info = #iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline>} {
+  util.return
+}
+util.func private @called() {
+  util.return
+}
+util.func private @argmax() {
+  util.return
 }
 
 // -----

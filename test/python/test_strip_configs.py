@@ -220,6 +220,22 @@ def test_ukernels_are_chosen_anew() -> None:
     assert reconfigure(module) == chosen
 
 
+def test_ukernels_that_are_functions_are_chosen_anew() -> None:
+    ukernels = "--iree-rocm-enable-tensor-ukernels"
+    source = EXAMPLE.read_text()
+    for size, other in (("2048x", "4096x"), ("1280x", "2048x"), ("5120x", "1024x")):
+        source = source.replace(size, other)
+    module = parse(configure(source, *TARGETS["hip"], ukernels))
+    chosen = configured_functions(module)
+    assert any(names.UKERNEL in choice for each in chosen for choice in each.choices)
+    (variant,) = collect(module, names.EXECUTABLE_VARIANT)
+    assert len(collect(variant, names.UTIL_FUNCTION)) == 1
+    strip(module)
+    check_nothing_is_left(module)
+    assert not collect(variant, names.UTIL_FUNCTION)
+    assert reconfigure(module, ukernels) == chosen
+
+
 def test_a_spec_takes_effect_on_a_stripped_benchmark(tmp_path: Path) -> None:
     """The compiler's dispatch benchmarks are configured, which wins over a spec in silence.
 

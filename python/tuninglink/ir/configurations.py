@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from iree.compiler import ir as mlir
 
 from tuninglink.ir import names
+from tuninglink.ir.symbols import symbol_name
 from tuninglink.ir.walk import visit
 
 if TYPE_CHECKING:
@@ -81,6 +82,9 @@ class _Stripping:
         self._removes_constraints = ConfigurationKind.CONSTRAINTS not in keep
         self._changes: list[tuple[mlir.Operation, str, mlir.Attribute | None]] = []
         self._erased: list[mlir.Operation] = []
+        self._ukernels: set[mlir.Attribute] = set()
+        self._functions: list[mlir.Operation] = []
+        self._called: set[str] = set()
 
     def inspect(self, operation: mlir.Operation) -> mlir.WalkResult | None:
         """Notes what is to be removed from an operation."""
@@ -95,13 +99,37 @@ class _Stripping:
             cleaned = self._clean(name, attribute)
             if cleaned is not attribute:
                 self._changes.append((operation, name, cleaned))
-        loses_ukernel = names.UKERNEL in self._removed and names.UKERNEL in attributes
-        if loses_ukernel and _UKERNEL_OBJECTS in attributes:
-            self._changes.append((operation, _UKERNEL_OBJECTS, None))
+        if names.UKERNEL in self._removed:
+            self._inspect_ukernel(operation)
         return None
+
+    def _inspect_ukernel(self, operation: mlir.Operation) -> None:
+        """Notes what comes with a ukernel: its code, as a binary beside its name or as a function."""
+        ukernel = operation.attributes.get(names.UKERNEL)
+        if ukernel is not None:
+            self._ukernels.add(ukernel)
+            if _UKERNEL_OBJECTS in operation.attributes:
+                self._changes.append((operation, _UKERNEL_OBJECTS, None))
+        if operation.name == names.UTIL_FUNCTION:
+            self._functions.append(operation)
+        elif operation.name == names.UTIL_CALL:
+            callee = operation.attributes["callee"]
+            if isinstance(callee, mlir.FlatSymbolRefAttr):
+                self._called.add(callee.value)
+
+    def _is_ukernel(self, function: mlir.Operation) -> bool:
+        """Tells whether a function is there as the code of a ukernel that is not chosen any more."""
+        name = symbol_name(function)
+        if not self._ukernels or name is None or name in self._called:
+            return False
+        quoted = mlir.StringAttr.get(name, function.context)
+        descriptor = f"#iree_codegen.ukernel_descriptor<{quoted}, tensor>"
+        return mlir.Attribute.parse(descriptor, function.context) in self._ukernels
 
     def carry_out(self) -> int:
         """Removes what was noted, and returns how much that was."""
+        self._erased += filter(self._is_ukernel, self._functions)
+        self._functions.clear()
         count = len(self._changes) + len(self._erased)
         for operation, name, attribute in self._changes:
             if attribute is None:
