@@ -14,10 +14,14 @@ from tuninglink.ir.diagnostics import Diagnostic, Severity, error
 from tuninglink.spec.library import default_spec
 from tuninglink.spec.linking import LINKED_SPEC_NAME, link_specs
 from tuninglink.spec.loading import load_spec
-from tuninglink.spec.targets import Target
+from tuninglink.spec.targets import Target, known_target_names
 
 if TYPE_CHECKING:
     from tuninglink.spec.model import Spec
+
+
+def _known_names(incomplete: str) -> list[str]:
+    return [name for name in known_target_names() if name.startswith(incomplete.lower())]
 
 
 def link(
@@ -35,6 +39,7 @@ def link(
         typer.Option(
             metavar="TARGET",
             help="Link the default spec of this SKU, architecture or family last.",
+            autocompletion=_known_names,
             show_default=False,
         ),
     ] = None,
