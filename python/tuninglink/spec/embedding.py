@@ -14,10 +14,10 @@ from iree.compiler import ir as mlir
 from tuninglink.errors import SpecError
 from tuninglink.ir import names
 from tuninglink.ir.diagnostics import Severity, error
-from tuninglink.spec.anatomy import has_entry_point
 from tuninglink.spec.dispatches import ancestors, find_dispatches
 from tuninglink.spec.linking import link_specs
 from tuninglink.spec.loading import in_context, load_spec
+from tuninglink.spec.programs import check_is_program
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -74,7 +74,8 @@ def materialize_specs(
         TargetError: see `find_dispatches`.
         TuninglinkError: the default library cannot be read.
     """
-    _check_is_program(root)
+    check_is_program(root, remedy="give specs to materialize in the option 'specs'")
+    _check_can_hold_specs(root)
     linker = _Linker(context or root.context, root.context, specs, library, diagnostics)
     plan = [(each, *linker.link_for(each)) for each in find_dispatches(root)]
     for dispatch, _, attribute in plan:
@@ -153,10 +154,7 @@ def _bytes(attribute: mlir.Attribute) -> bytes | None:
     return bytes(memoryview(cast("bytes", attribute)))  # the stubs keep quiet about the buffer
 
 
-def _check_is_program(root: mlir.Operation) -> None:
-    if root.name == names.MODULE and has_entry_point(root):
-        message = "expected a program, found a tuning spec; give specs to materialize in the option 'specs'"
-        raise SpecError(error(message, root))
+def _check_can_hold_specs(root: mlir.Operation) -> None:
     if root.name not in (names.MODULE, names.EXECUTABLE, names.EXECUTABLE_VARIANT):
         wanted = f"'{names.MODULE}', '{names.EXECUTABLE}' or '{names.EXECUTABLE_VARIANT}'"
         raise SpecError(error(f"cannot embed a tuning spec in '{root.name}': use {wanted}", root))

@@ -14,10 +14,16 @@ if TYPE_CHECKING:
     from iree.compiler import ir as mlir
 
 
-def check_is_program(root: mlir.Operation) -> None:
+def check_is_program(
+    root: mlir.Operation, remedy: str = "give the program that it is meant for"
+) -> None:
     """Checks that `root` is no tuning spec.
 
     A module that holds the sequences of a spec beside something else is a program.
+
+    Args:
+        root: what was given as a program.
+        remedy: what to do instead of giving a spec.
 
     Raises:
         SpecError: `root` is a module with nothing but a spec.
@@ -25,5 +31,4 @@ def check_is_program(root: mlir.Operation) -> None:
     if root.name != names.MODULE or not has_entry_point(root):
         return
     if all(each.name == names.MODULE or each.name.startswith("transform.") for each in body(root)):
-        message = "expected a program, found a tuning spec; give the program that it is meant for"
-        raise SpecError(error(message, root))
+        raise SpecError(error(f"expected a program, found a tuning spec; {remedy}", root))
