@@ -1,0 +1,143 @@
+"""Deciding whether assertions can hold together: by search where that is possible, else by the solver."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from tuninglink.constraints.answers import DEFAULT_LIMITS, UndecidedError
+from tuninglink.constraints.domains import TooManyValuesError
+from tuninglink.constraints.from_z3 import OutsideFragmentError, TermReader
+from tuninglink.constraints.search import Search
+from tuninglink.constraints.terms import Kind, Term, constant, evaluate, make
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import z3
+
+    from tuninglink.constraints.answers import Deadline
+    from tuninglink.constraints.assertions import Assertion
+    from tuninglink.constraints.solver import Solver
+
+
+class Decider:
+    """Answers about choices of assertions, which are named by their index.
+
+    Args:
+        assertions: all assertions.
+        shown: the unknowns that a solution shows.
+        hidden: those for which it is enough that values exist.
+        solver: where the search ends.
+    """
+
+    def __init__(
+        self,
+        assertions: Sequence[Assertion],
+        shown: Sequence[str],
+        hidden: Sequence[str],
+        solver: Solver,
+    ) -> None:
+        self._assertions = assertions
+        self._names = [*shown, *hidden]
+        self._hidden = frozenset(hidden)
+        self._solver = solver
+
+    @cached_property
+    def terms(self) -> list[Term] | None:
+        """The assertions as terms, or None if some are outside the fragment."""
+        reader = TermReader()
+        with self._solver.lock:
+            try:
+                return [reader.read(each.expression) for each in self._assertions]
+            except OutsideFragmentError:
+                return None
+
+    @cached_property
+    def search(self) -> Search | None:
+        """The search for whole solutions, or None if only the solver can find them."""
+        return self._plan(range(len(self._assertions)), {}, self._names)
+
+    def _plan(
+        self, indices: Sequence[int], fixed: Mapping[str, int], names: Sequence[str]
+    ) -> Search | None:
+        if self.terms is None:
+            return None
+        given = [
+            make(Kind.EQ, Term(Kind.VARIABLE, name=name), constant(value))
+            for name, value in fixed.items()
+            if name in names
+        ]
+
+        def confirm(values: Mapping[str, int]) -> bool:
+            deadline = DEFAULT_LIMITS.start()
+            return self._solver.solve(self.expressions(indices), values, deadline) is not None
+
+        terms = [*(self.terms[index] for index in indices), *given]
+        try:
+            return Search(terms, names, self._hidden.intersection(names), confirm)
+        except (TooManyValuesError, OverflowError):  # floating-point infinity meets a huge integer
+            return None
+
+    def expressions(self, indices: Sequence[int] | None = None) -> list[z3.BoolRef]:
+        """Returns the expressions of the assertions at `indices`, or of all."""
+        chosen = range(len(self._assertions)) if indices is None else indices
+        return [self._assertions[index].expression for index in chosen]
+
+    def judge(self, assignment: Mapping[str, int]) -> tuple[list[int], list[int]]:
+        """Returns which assertions the knobs alone violate, and about which they do not decide."""
+        if self.terms is None:
+            return [], list(range(len(self._assertions)))
+        violated, is_open = [], []
+        for index, term in enumerate(self.terms):
+            try:
+                if not evaluate(term, assignment):
+                    violated.append(index)
+            except (KeyError, ZeroDivisionError):
+                is_open.append(index)
+        return violated, is_open
+
+    def solution(
+        self, indices: Sequence[int], fixed: Mapping[str, int], deadline: Deadline
+    ) -> Mapping[str, int] | None:
+        """Returns values for which the chosen assertions hold, or None if there are none.
+
+        Raises:
+            UndecidedError: it cannot be told within the limit.
+        """
+        if self.terms is not None:
+            used = {name for index in indices for name in self.terms[index].variables}
+            names = [name for name in self._names if name in used]
+            search = self._plan(indices, fixed, names)
+            if search is not None:
+                return next(search.solutions(deadline), None)
+        return self._solver.solve(self.expressions(indices), fixed, deadline)
+
+    def shrink(
+        self,
+        indices: Sequence[int],
+        fixed: Mapping[str, int],
+        deadline: Deadline,
+        *,
+        shrink_fixed: bool,
+    ) -> tuple[list[int], dict[str, int], bool]:
+        """Leaves out of a contradiction what it does not need, one part after the other."""
+        core, given = list(indices), dict(fixed)
+        try:
+            parts, names = self._solver.core(self.expressions(indices), fixed, deadline)
+            core = [indices[part] for part in parts]
+            if shrink_fixed:
+                given = {name: fixed[name] for name in names}
+        except UndecidedError:
+            pass  # all of it is a contradiction, too
+        minimal = True
+        for part in [*core, *(given if shrink_fixed else ())]:
+            fewer = [index for index in core if index != part]
+            less = {name: value for name, value in given.items() if name != part}
+            try:
+                deadline.check()
+                if self.solution(fewer, less, deadline) is None:
+                    core, given = fewer, less
+            except UndecidedError:
+                minimal = False
+        return core, given, minimal

@@ -1,0 +1,259 @@
+"""Finding all assignments with which assertions hold, by trying values in an order that fails early.
+
+Variables are given values one after the other; an assertion is looked at as soon as the last of its variables
+has a value, and an equation that leaves a variable only one value spares trying the others.
+"""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tuninglink.constraints.code import conjunction, solution
+from tuninglink.constraints.domains import find_domains
+from tuninglink.constraints.intervals import Bounds, Interval
+from tuninglink.constraints.terms import Kind, Term, evaluate
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from tuninglink.constraints.answers import Deadline
+    from tuninglink.constraints.code import Values
+
+    Predicate = Callable[[Values], bool]
+    Confirm = Callable[[Mapping[str, int]], bool]
+
+_NODES_BETWEEN_CHECKS = 2048
+_DETERMINED = 0.9
+"""The cost of a variable that has one value at most."""
+
+
+@dataclass(frozen=True)
+class _Level:
+    """One step of the search: a variable, and what can be decided once it has a value."""
+
+    name: str
+    domain: tuple[int, ...]
+    allowed: frozenset[int]
+    terms: tuple[Term, ...]
+    holds: Predicate
+    solve: Callable[[Values], int | None] | None
+
+
+class Search:
+    """The plan of a search.
+
+    Args:
+        assertions: boolean terms, all of which are to hold.
+        variables: all variables that a solution gives values to.
+        hidden: variables that a solution does not show: it is enough that values for them exist.
+        confirm: asked about solutions in which something was divided by zero.
+
+    Raises:
+        TooManyValuesError: some variable cannot be searched.
+    """
+
+    def __init__(
+        self,
+        assertions: Sequence[Term],
+        variables: Sequence[str],
+        hidden: frozenset[str],
+        confirm: Confirm,
+    ) -> None:
+        self._confirm = confirm
+        self._shown = [name for name in variables if name not in hidden]
+        self._levels: list[_Level] = []
+        constants = [each for each in assertions if each.kind is Kind.CONSTANT]
+        rest = [each for each in assertions if each.kind is not Kind.CONSTANT]
+        domains = find_domains(rest, variables)
+        self.domains: Mapping[str, Sequence[int]] | None = domains
+        if domains is None or not all(each.value for each in constants):
+            self.domains = None
+            return
+        order = _order(rest, domains, hidden)
+        self._slots = {name: index for index, name in enumerate(order)}
+        self._levels = _plan(rest, order, domains, self._slots)
+        places = [slot for name, slot in self._slots.items() if name not in hidden]
+        self._last_shown = max(places, default=-1)
+        # A solution could come again with other values of what it does not show.
+        self._may_repeat = any(len(domains[name]) > 1 for name in hidden)
+
+    def solutions(
+        self,
+        deadline: Deadline,
+        seed: int | None = None,
+        prune: Callable[[int, Values], bool] | None = None,
+        near: Mapping[str, int] | None = None,
+    ) -> Iterator[dict[str, int]]:
+        """Yields every solution once.
+
+        Args:
+            deadline: when to give up.
+            seed: fixes the order; None is the ascending order of each variable.
+            prune: given a level and the values up to it, tells whether to go back.
+            near: values to try first, and then those that are near.
+
+        Raises:
+            UndecidedError: the time is up, or a division by zero cannot be decided.
+        """
+        if self.domains is None:
+            return
+        seen: set[tuple[int, ...]] = set()
+        shown = [(name, self._slots[name]) for name in self._shown]
+        for values in self._walk(self._ordered(seed, near), deadline, prune):
+            found = {name: values[slot] for name, slot in shown}
+            if self._may_repeat:
+                key = tuple(found.values())
+                if key in seen:
+                    continue
+                seen.add(key)
+            yield found
+
+    @property
+    def order(self) -> Sequence[str]:
+        """The variables in the order in which they are given values; `prune` counts levels by it."""
+        return [level.name for level in self._levels]
+
+    def _all(self, values: Values) -> dict[str, int]:
+        return {name: values[slot] for name, slot in self._slots.items()}
+
+    def _ordered(self, seed: int | None, near: Mapping[str, int] | None) -> list[tuple[int, ...]]:
+        domains = [level.domain for level in self._levels]
+        if near is not None:
+            wanted = [near.get(level.name) for level in self._levels]
+            domains = [
+                each if value is None else tuple(sorted(each, key=lambda x: (abs(x - value), x)))
+                for each, value in zip(domains, wanted, strict=True)
+            ]
+        if seed is not None:
+            shuffler = random.Random(seed)  # noqa: S311 - no secret
+            domains = [tuple(shuffler.sample(each, len(each))) for each in domains]
+        return domains
+
+    def _walk(
+        self,
+        domains: list[tuple[int, ...]],
+        deadline: Deadline,
+        prune: Callable[[int, Values], bool] | None,
+    ) -> Iterator[Values]:
+        levels = self._levels
+        values = [0] * len(levels)
+        if not levels:
+            yield values
+            return
+        is_open = [False] * len(levels)  # whether something at the level was divided by zero
+        last = len(levels) - 1
+        nodes = 0
+        choices = [iter(_choices(levels[0], domains[0], values))] * len(levels)
+        at = 0
+        deadline.check()
+        while at >= 0:
+            level = levels[at]
+            for value in choices[at]:
+                nodes += 1
+                if nodes % _NODES_BETWEEN_CHECKS == 0:
+                    deadline.check()
+                values[at] = value
+                try:
+                    holds = level.holds(values)
+                    is_open[at] = False
+                except ZeroDivisionError:
+                    holds = is_open[at] = _may_hold(level.terms, self._all(values))
+                if not holds or (prune is not None and prune(at, values)):
+                    continue
+                if at < last:
+                    at += 1
+                    choices[at] = iter(_choices(levels[at], domains[at], values))
+                    break
+                if any(is_open) and not self._confirm(self._all(values)):
+                    continue
+                yield values
+                at = self._last_shown  # other values of what is not shown are the same solution
+                break
+            else:
+                at -= 1
+
+
+def _choices(level: _Level, domain: tuple[int, ...], values: Values) -> tuple[int, ...]:
+    if level.solve is None:
+        return domain
+    try:
+        value = level.solve(values)
+    except ZeroDivisionError:
+        return domain
+    return (value,) if value in level.allowed else ()
+
+
+def _may_hold(terms: Iterable[Term], values: Mapping[str, int]) -> bool:
+    for each in terms:
+        try:
+            if not evaluate(each, values):
+                return False
+        except ZeroDivisionError:
+            pass
+    return True
+
+
+def _order(
+    assertions: Sequence[Term], domains: Mapping[str, Sequence[int]], hidden: frozenset[str]
+) -> list[str]:
+    """Chooses the order of the variables: what equations determine at once, else what decides most.
+
+    Hidden ones that no equation determines come last.
+    """
+    order = [name for name, values in domains.items() if len(values) == 1]
+    placed = set(order)
+    pending = [each for each in assertions if not each.variables <= placed]
+    while len(order) < len(domains):
+        left = [name for name in domains if name not in placed]
+        costs = {name: _cost(name, len(domains[name]), pending, placed) for name in left}
+        best = min(
+            left, key=lambda name: (name in hidden and costs[name] > _DETERMINED, costs[name])
+        )
+        order.append(best)
+        placed.add(best)
+        pending = [each for each in pending if not each.variables <= placed]
+    return order
+
+
+def _cost(name: str, size: int, pending: Sequence[Term], placed: set[str]) -> float:
+    """Returns roughly how many values of a variable are left once what can be decided is."""
+    cost = float(size)
+    for each in pending:
+        if name in each.variables and all(v == name or v in placed for v in each.variables):
+            if each.kind is Kind.EQ and each.occurrences(name) == 1:
+                divides = any(side.kind is Kind.MOD for side in each.operands)
+                cost = cost * 0.5 if divides else min(cost, _DETERMINED)
+            else:
+                cost *= 0.8
+    return cost
+
+
+def _plan(
+    assertions: Sequence[Term],
+    order: Sequence[str],
+    domains: Mapping[str, Sequence[int]],
+    slots: Mapping[str, int],
+) -> list[_Level]:
+    bounds = Bounds(order)
+    for name in order:
+        bounds.restrict(name, Interval(domains[name][0], domains[name][-1]))
+    decided: list[list[Term]] = [[] for _ in order]
+    for each in assertions:
+        decided[max((slots[name] for name in each.variables), default=0)].append(each)
+    levels = []
+    for name, terms in zip(order, decided, strict=True):
+        domain = tuple(domains[name])
+        solvers = (solution(each, name, slots, bounds) for each in terms)
+        levels.append(
+            _Level(
+                name,
+                domain,
+                frozenset(domain),
+                tuple(terms),
+                conjunction(terms, slots, bounds),
+                next(filter(None, solvers), None) if len(domain) > 1 else None,
+            )
+        )
+    return levels

@@ -1,0 +1,182 @@
+"""Integer and boolean terms, as the search reads them: the fragment of Z3's expressions that assertions use.
+
+A term is a node of a graph in which equal Z3 expressions are one node. The search works on terms and not on
+Z3's expressions as these cost microseconds to touch, and a context each.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum, auto
+from functools import cached_property
+from math import prod
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+
+class Kind(Enum):
+    """What a term is made with. Comparisons and the boolean kinds give 0 or 1."""
+
+    CONSTANT = auto()
+    VARIABLE = auto()
+    ADD = auto()
+    MUL = auto()
+    NEG = auto()
+    DIV = auto()
+    MOD = auto()
+    ITE = auto()
+    EQ = auto()
+    LE = auto()
+    LT = auto()
+    AND = auto()
+    OR = auto()
+    NOT = auto()
+
+
+@dataclass(frozen=True, eq=False)
+class Term:
+    """A node: its kind, its operands, and the value of a constant or the name of a variable."""
+
+    kind: Kind
+    operands: tuple[Term, ...] = ()
+    value: int = 0
+    name: str = ""
+
+    @cached_property
+    def variables(self) -> frozenset[str]:
+        """The names of the variables in the term."""
+        if self.kind is Kind.VARIABLE:
+            return frozenset((self.name,))
+        return frozenset().union(*(each.variables for each in self.operands))
+
+    @cached_property
+    def tree_size(self) -> int:
+        """How many nodes the term would have if none were shared."""
+        return 1 + sum(each.tree_size for each in self.operands)
+
+    @cached_property
+    def depth(self) -> int:
+        """How many nodes are on the longest way to a leaf."""
+        return 1 + max((each.depth for each in self.operands), default=0)
+
+    def occurrences(self, name: str) -> int:
+        """Returns how often the variable `name` occurs, up to two, counting each use of a shared node."""
+        if name not in self.variables:
+            return 0
+        if self.kind is Kind.VARIABLE:
+            return 1
+        return min(2, sum(each.occurrences(name) for each in self.operands))
+
+
+def constant(value: int) -> Term:
+    """Returns the term of a number; true is 1, false 0."""
+    return Term(Kind.CONSTANT, value=value)
+
+
+def make(kind: Kind, *operands: Term) -> Term:
+    """Returns the term of `kind` over `operands`, computed if they are all constants.
+
+    A division by zero stays a term: SMT-LIB leaves its value open.
+    """
+    if kind in _DIVISIONS and _is_constant(operands[1]) and operands[1].value == 0:
+        return Term(kind, operands)
+    if all(map(_is_constant, operands)):
+        return constant(_apply(kind, [each.value for each in operands]))
+    return Term(kind, operands)
+
+
+def divide(numerator: int, divisor: int) -> int:
+    """Returns the quotient as SMT-LIB defines it: the remainder is never negative.
+
+    Raises:
+        ZeroDivisionError: SMT-LIB leaves the quotient open.
+    """
+    return numerator // divisor if divisor > 0 else -(numerator // -divisor)
+
+
+def modulo(numerator: int, divisor: int) -> int:
+    """Returns the remainder as SMT-LIB defines it, which is never negative.
+
+    Raises:
+        ZeroDivisionError: SMT-LIB leaves the remainder open.
+    """
+    return numerator % abs(divisor)
+
+
+def evaluate(term: Term, values: Mapping[str, int]) -> int:
+    """Returns the value of `term`; only the chosen branch of a choice is computed.
+
+    Raises:
+        ZeroDivisionError: the value depends on a division by zero.
+        KeyError: a variable that is needed has no value.
+    """
+    kind = term.kind
+    if kind is Kind.CONSTANT:
+        return term.value
+    if kind is Kind.VARIABLE:
+        return values[term.name]
+    if kind is Kind.ITE:
+        condition, yes, no = term.operands
+        return evaluate(yes if evaluate(condition, values) else no, values)
+    if kind in (Kind.AND, Kind.OR):
+        return int(_evaluate_lazily(term, values, decisive=kind is Kind.OR))
+    return _apply(kind, [evaluate(each, values) for each in term.operands])
+
+
+def _evaluate_lazily(term: Term, values: Mapping[str, int], *, decisive: bool) -> bool:
+    """Finds an operand that is `decisive`, whatever operands that are open would be."""
+    is_open: ZeroDivisionError | None = None
+    for each in term.operands:
+        try:
+            if bool(evaluate(each, values)) is decisive:
+                return decisive
+        except ZeroDivisionError as failure:
+            is_open = failure
+    if is_open:
+        raise is_open
+    return not decisive
+
+
+def graph(roots: list[Term]) -> Iterator[Term]:
+    """Yields every node under `roots` once, operands before their users."""
+    done: set[int] = set()
+    stack = [(root, False) for root in reversed(roots)]
+    while stack:
+        term, operands_done = stack.pop()
+        if id(term) in done:
+            continue
+        if operands_done or not term.operands:
+            done.add(id(term))
+            yield term
+        else:
+            stack.append((term, True))
+            stack += [(each, False) for each in term.operands]
+
+
+_DIVISIONS = (Kind.DIV, Kind.MOD)
+
+
+def _is_constant(term: Term) -> bool:
+    return term.kind is Kind.CONSTANT
+
+
+def _apply(kind: Kind, values: list[int]) -> int:
+    return int(_OPERATIONS[kind](values))
+
+
+_OPERATIONS: dict[Kind, Callable[[list[int]], int]] = {
+    Kind.ADD: sum,
+    Kind.MUL: prod,
+    Kind.NEG: lambda values: -values[0],
+    Kind.DIV: lambda values: divide(*values),
+    Kind.MOD: lambda values: modulo(*values),
+    Kind.ITE: lambda values: values[1] if values[0] else values[2],
+    Kind.EQ: lambda values: values[0] == values[1],
+    Kind.LE: lambda values: values[0] <= values[1],
+    Kind.LT: lambda values: values[0] < values[1],
+    Kind.AND: all,
+    Kind.OR: any,
+    Kind.NOT: lambda values: not values[0],
+}

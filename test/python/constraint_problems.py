@@ -1,0 +1,135 @@
+"""Constraint sets for tests: random ones, and what Z3 alone says about them."""
+
+from __future__ import annotations
+
+import itertools
+from typing import TYPE_CHECKING
+
+import z3
+from hypothesis import strategies as st
+
+from tuninglink.constraints.builder import ConstraintSetBuilder
+from tuninglink.constraints.knobs import IntegerKnob, OneOfKnob
+from tuninglink.constraints.problem import OpKind, Problem
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tuninglink.constraints.constraint_set import ConstraintSet
+
+PROBLEM = Problem(OpKind.OTHER)
+LOW, HIGH = -3, 6
+
+# An expression is drawn as a tree of these, and built in the context of a set.
+Tree = tuple
+
+
+def _numbers() -> st.SearchStrategy[Tree]:
+    leaves = st.one_of(
+        st.tuples(st.just("number"), st.integers(-4, 12)),
+        st.tuples(st.just("unknown"), st.sampled_from(["a", "b", "c", "hidden"])),
+    )
+
+    def extend(inner: st.SearchStrategy[Tree]) -> st.SearchStrategy[Tree]:
+        binary = st.tuples(st.sampled_from(["+", "-", "*", "div", "mod"]), inner, inner)
+        choice = st.tuples(st.just("if"), st.tuples(st.just("<="), inner, inner), inner, inner)
+        return st.one_of(binary, st.tuples(st.just("neg"), inner), choice)
+
+    return st.recursive(leaves, extend, max_leaves=6)
+
+
+def truths() -> st.SearchStrategy[Tree]:
+    """Returns a strategy for boolean expressions."""
+    comparisons = st.tuples(st.sampled_from(["<=", "<", "==", "!="]), _numbers(), _numbers())
+    divisible = st.tuples(
+        st.just("=="), st.tuples(st.just("mod"), _numbers(), _numbers()), st.just(("number", 0))
+    )
+
+    def extend(inner: st.SearchStrategy[Tree]) -> st.SearchStrategy[Tree]:
+        binary = st.tuples(st.sampled_from(["and", "or", "implies", "xor"]), inner, inner)
+        return st.one_of(binary, st.tuples(st.just("not"), inner))
+
+    return st.recursive(st.one_of(comparisons, divisible), extend, max_leaves=3)
+
+
+_OPERATORS: dict[str, Callable[..., z3.ExprRef]] = {
+    "+": lambda a, b: a + b,
+    "-": lambda a, b: a - b,
+    "*": lambda a, b: a * b,
+    "div": lambda a, b: a / b,
+    "mod": lambda a, b: a % b,
+    "neg": lambda a: -a,
+    "if": z3.If,
+    "<=": lambda a, b: a <= b,
+    "<": lambda a, b: a < b,
+    "==": lambda a, b: a == b,
+    "!=": lambda a, b: a != b,
+    "and": z3.And,
+    "or": z3.Or,
+    "implies": z3.Implies,
+    "xor": z3.Xor,
+    "not": z3.Not,
+}
+
+
+def build(trees: list[Tree]) -> ConstraintSet:
+    """Returns a set with the knobs a, b and c, a hidden unknown, and an assertion for each tree."""
+    builder = ConstraintSetBuilder()
+    unknowns = {
+        "a": builder.knob(IntegerKnob("a", LOW, HIGH)),
+        "b": builder.knob(IntegerKnob("b", 1, HIGH)),
+        "c": builder.knob(OneOfKnob("c", ("x", "y", "z"))),
+        "hidden": builder.auxiliary("hidden"),
+    }
+    hidden = unknowns["hidden"]
+    builder.require(hidden >= LOW, "hidden from", provenance="test")
+    builder.require(hidden <= HIGH, "hidden to", provenance="test")
+
+    def expression(tree: Tree) -> z3.ExprRef:
+        head, *rest = tree
+        if head == "number":
+            return z3.IntVal(rest[0], builder.context)
+        if head == "unknown":
+            return unknowns[rest[0]]
+        return _OPERATORS[head](*map(expression, rest))
+
+    for tree in trees:
+        condition = expression(tree)
+        if not z3.is_expr(condition):  # two numbers compared by Python
+            condition = z3.BoolVal(condition, builder.context)
+        builder.require(condition, "{} of the tree", unknowns["a"], provenance="test")
+    return builder.build(PROBLEM, "#test", "test")
+
+
+def is_valid(constraints: ConstraintSet, assignment: dict[str, int]) -> bool | None:
+    """Returns what Z3 says about an assignment, in a context of its own; None if it gives up."""
+    context = z3.Context()
+    solver = z3.Solver(ctx=context)
+    solver.set("timeout", 2000)
+    solver.add(*(each.expression.translate(context) for each in constraints.assertions))
+    solver.add(*(z3.Int(name, context) == value for name, value in assignment.items()))
+    result = solver.check()
+    return None if result == z3.unknown else result == z3.sat
+
+
+def all_valid(constraints: ConstraintSet) -> set[tuple[int, ...]] | None:
+    """Returns every valid assignment, found by blocking those found before; None if Z3 gives up."""
+    context = z3.Context()
+    solver = z3.Solver(ctx=context)
+    solver.set("timeout", 2000)
+    solver.add(*(each.expression.translate(context) for each in constraints.assertions))
+    unknowns = [z3.Int(each.name, context) for each in constraints.knobs]
+    found = set()
+    while (result := solver.check()) == z3.sat:
+        model = solver.model()
+        values = tuple(model.eval(each, model_completion=True).as_long() for each in unknowns)
+        found.add(values)
+        pairs = zip(unknowns, values, strict=True)
+        solver.add(z3.Or([unknown != value for unknown, value in pairs]))
+    return found if result == z3.unsat else None
+
+
+def box() -> list[dict[str, int]]:
+    """Returns every assignment within the bounds of the knobs, and some outside."""
+    ranges = [range(LOW - 1, HIGH + 2), range(HIGH + 2), range(4)]
+    return [dict(zip("abc", values, strict=True)) for values in itertools.product(*ranges)]
