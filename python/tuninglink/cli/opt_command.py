@@ -18,11 +18,12 @@ from tuninglink.driver.execution import Execution
 from tuninglink.driver.expectations import Expectations
 from tuninglink.driver.handlers import handled
 from tuninglink.driver.inputs import Chunk, parse, split_input
-from tuninglink.driver.pipeline import parse_pipeline
+from tuninglink.driver.pipeline import PIPELINE_SOURCE, parse_pipeline
 from tuninglink.driver.process_state import set_up_process
 from tuninglink.driver.registry import PassRegistry
 from tuninglink.driver.rendering import Sources, render, wants_color
 from tuninglink.errors import TuninglinkError
+from tuninglink.files import write_file, write_standard_output
 from tuninglink.ir.diagnostics import Diagnostic, DiagnosticSink, Place, Severity, error
 
 if TYPE_CHECKING:
@@ -56,6 +57,8 @@ def run(arguments: Sequence[str]) -> int:
     try:
         options = read_options(arguments[1:])
         reporter.configure(options)
+        if options.pipeline:
+            reporter.sources.add(PIPELINE_SOURCE, options.pipeline.encode())
         registry = PassRegistry(_own_passes, reporter.show)
         if options.action != "run":
             return _inform(options, registry, program)
@@ -226,23 +229,13 @@ def _read(path: str) -> bytes:
                 return standard_input.read()
         return Path(path).read_bytes()
     except OSError as failure:
-        message = f"cannot open input file '{path}': {failure.strerror or failure}"
-        raise TuninglinkError(error(message)) from None
+        reason = failure.strerror or str(failure)
+        raise TuninglinkError(error(f"cannot open input file '{path}': {reason}")) from None
 
 
 def _write(path: str, data: bytes) -> None:
-    if path != STANDARD_STREAM:
-        from tuninglink.files import write_file  # noqa: PLC0415 - seldom needed
-
-        with interrupts_wait():
-            write_file(path, data)
+    if path == STANDARD_STREAM:
+        write_standard_output(data)
         return
-    try:
-        remaining = memoryview(data)
-        while remaining:
-            remaining = remaining[os.write(1, remaining) :]
-    except BrokenPipeError:
-        raise
-    except OSError as failure:
-        message = f"cannot write to standard output: {failure.strerror or failure}"
-        raise TuninglinkError(error(message)) from None
+    with interrupts_wait():
+        write_file(path, data)

@@ -207,6 +207,8 @@ def read_options(arguments: Sequence[str]) -> Options:
     split_marker = parsed.get("split-input-file")
     expectations = parsed.get("verify-diagnostics")
     output_marker = parsed.get("output-split-marker")
+    if output_marker is None:
+        output_marker = SPLIT_MARKER
     return Options(
         action=_action(parsed),
         positional=tuple(parsed.positional),
@@ -214,7 +216,7 @@ def read_options(arguments: Sequence[str]) -> Options:
         output=parsed.get("o") or "-",
         pipeline=parsed.get("pass-pipeline"),
         split_marker=None if split_marker is None else split_marker or SPLIT_MARKER,
-        output_marker=f"{SPLIT_MARKER}\n" if output_marker is None else output_marker,
+        output_marker=f"{output_marker}\n",
         expectations=_expectations(expectations),
         implicit_module=not parsed.has("no-implicit-module"),
         allow_unregistered=parsed.has("allow-unregistered-dialect"),

@@ -23,8 +23,7 @@ if TYPE_CHECKING:
     from tuninglink.driver.registry import PassRegistry
 
 _COLUMN = 60
-_PASS_LINE = re.compile(r"^ +--([\w.-]+)(=| )")
-_OPTION_LINE = re.compile(r"^( +)--([\w.-]+)(=\S+)? +- ")
+_PASS_OR_OPTION = re.compile(r" {6}(?:--(?P<pass>[\w.-]+)| {2}--(?P<option>[\w.-]+))")
 
 
 def version(program: str) -> str:
@@ -71,7 +70,7 @@ def _flag(flag: Flag) -> str:
         Value.REQUIRED: f" {value}" if len(flag.name) == 1 else f"={value}",
         Value.OPTIONAL: f"[={value}]",
     }[flag.value]
-    return _described(f"  {flag.spelling}{aliases}{shape}", flag.help)
+    return _described(f"  {flag.spelling}{shape}{aliases}", flag.help)
 
 
 def _python_passes(registry: PassRegistry) -> Iterator[str]:
@@ -94,16 +93,14 @@ def _with_defaults(lines: Iterator[str] | list[str]) -> Iterator[str]:
     """Adds to options of the compiler's passes the defaults, which it prints only in pipelines."""
     passes = CompilerPasses(mlir.Context())
     options: dict[str, str] = {}
-    depth = 0
     for line in lines:
-        match = _OPTION_LINE.match(line)
+        match = _PASS_OR_OPTION.match(line)
         if match is None:
             yield line
-            continue
-        indent, name = len(match[1]), match[2]
-        if options and indent > depth and name in options:
-            yield f"{line} (default: {options[name]})"
-            continue
-        yield line
-        depth = indent
-        options = passes.options(name) if passes.knows(name) else {}
+        elif match["option"]:
+            default = options.get(match["option"])
+            yield f"{line} (default: {default})" if default else line
+        else:
+            yield line
+            name = match["pass"]
+            options = passes.options(name) if passes.knows(name) else {}

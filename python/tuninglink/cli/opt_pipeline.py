@@ -78,9 +78,16 @@ def resolve(
     else:
         pipeline = parse_pipeline(options.pipeline)
     nest_implicitly = options.pipeline is None
-    exclusive = [each for each in other if each.name in IREE_OPT_ONLY]
-    if exclusive:
-        _check_is_native(pipeline, lookup, exclusive[0])
+    python_pass = next(
+        (leaf.name for leaf in leaves(pipeline) if lookup.python_pass(leaf.name)), None
+    )
+    exclusive = next((each.name for each in other if each.name in IREE_OPT_ONLY), None)
+    if exclusive and python_pass:
+        raise UsageError(
+            f"for the --{exclusive} option: only iree-opt can do that, and it does not know "
+            f"'{python_pass}'; run the passes of the compiler apart from those written in Python"
+        )
+    if exclusive or (_prints_inside_pipelines(options, pipeline, lookup) and not python_pass):
         command = (iree_opt.executable(), *arguments)
         return Request(context, "", pipeline, nest_implicitly, (), command)
     flags, path = _compiler_flags(other, options.positional, registry)
@@ -99,13 +106,12 @@ def _is_pass(flag: Unknown, lookup: PassLookup) -> bool:
     return bool(lookup.compiler.knows(flag.name) or lookup.python_pass(flag.name))
 
 
-def _check_is_native(pipeline: Nest, lookup: PassLookup, flag: Unknown) -> None:
-    for leaf in leaves(pipeline):
-        if lookup.python_pass(leaf.name):
-            raise UsageError(
-                f"for the --{flag.name} option: only iree-opt can do that, and it does not know "
-                f"'{leaf.name}'; run the passes of the compiler apart from those written in Python"
-            )
+def _prints_inside_pipelines(options: Options, pipeline: Nest, lookup: PassLookup) -> bool:
+    """Tells whether selected passes are to be printed that may be inside pipelines of the compiler."""
+    compiler = lookup.compiler
+    return options.instrumentation.printing.is_selective and any(
+        compiler.knows(leaf.name) and compiler.expand(leaf) != (leaf,) for leaf in leaves(pipeline)
+    )
 
 
 def _compiler_flags(

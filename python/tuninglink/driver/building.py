@@ -8,7 +8,7 @@ from tuninglink.driver.native_passes import NativePassManager
 from tuninglink.driver.options import make_pass, print_pass
 from tuninglink.driver.pipeline import ANY, Element, Nest, leaves
 from tuninglink.errors import PipelineError
-from tuninglink.ir.diagnostics import error, note
+from tuninglink.ir.diagnostics import Diagnostic, Severity, error, note
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from tuninglink.driver.lookup import PassLookup
     from tuninglink.driver.native_passes import Passes
     from tuninglink.driver.passes import Pass
-    from tuninglink.ir.diagnostics import Diagnostic
 
 
 class PipelineBuilder:
@@ -30,6 +29,7 @@ class PipelineBuilder:
         lookup: the passes there are.
         instrumentation: what runs tell about themselves.
         run: runs a pass written in Python and returns whether it succeeded; must not raise.
+        warn: is told what cannot be done as it is asked for.
         nest_implicitly: whether a pass that stands at the top, but runs on other operations, is nested
             (as for passes given as flags) instead of refused.
     """
@@ -40,6 +40,7 @@ class PipelineBuilder:
         lookup: PassLookup,
         instrumentation: Instrumentation,
         run: Callable[[Pass, mlir.Operation], bool],
+        warn: Callable[[Diagnostic], None],
         *,
         nest_implicitly: bool,
     ) -> None:
@@ -47,6 +48,7 @@ class PipelineBuilder:
         self._lookup = lookup
         self._instrumentation = instrumentation
         self._run = run
+        self._warn = warn
         self._nest_implicitly = nest_implicitly
         self._print_selected = instrumentation.printing.is_selective
 
@@ -89,11 +91,27 @@ class PipelineBuilder:
             misplaced = wanted is not None and nest.anchor not in (wanted, ANY)
             if misplaced and not nest_implicitly:
                 raise PipelineError(_misplaced(child, title, wanted or ANY, nest.anchor))
-            if parts != (child,) and (misplaced or self._print_selected):
-                self._add_children(passes, Nest(nest.anchor, parts), nest_implicitly=misplaced)
+            expanded = Nest(nest.anchor, parts)
+            if parts != (child,) and (misplaced or self._looks_into(child, expanded)):
+                self._add_children(passes, expanded, nest_implicitly=misplaced)
                 continue
             target = passes.nest(wanted) if misplaced and wanted else passes
             self._add_element(target, child, python_pass)
+
+    def _looks_into(self, pipeline: Element, expanded: Nest) -> bool:
+        """Tells whether to take a pipeline apart, in order to print around some of its passes."""
+        if not self._print_selected:
+            return False
+        unnamed = [
+            leaf.name for leaf in leaves(expanded) if not self._lookup.compiler.knows(leaf.name)
+        ]
+        if unnamed:
+            message = (
+                f"passes inside '{pipeline.name}' are not printed: it cannot be taken apart, since "
+                f"'{unnamed[0]}' has no name that a pipeline could contain"
+            )
+            self._warn(Diagnostic(Severity.WARNING, message, pipeline.place))
+        return not unnamed
 
     def _restriction(self, parts: tuple[Element | Nest, ...], anchor: str) -> str | None:
         """Returns what the first of `parts` that cannot run on `anchor` would run on."""

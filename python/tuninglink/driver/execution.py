@@ -43,6 +43,9 @@ def run_pass(pass_: Pass, operation: mlir.Operation, diagnostics: DiagnosticSink
         for diagnostic in found or [error(f"pass '{pass_.name}' failed: {failure}", operation)]:
             diagnostics.emit(diagnostic)
         return False
+    except BrokenPipeError:
+        # Whoever was reading has seen enough; that ends the run, and is no mistake.
+        raise
     except Exception as failure:  # noqa: BLE001 - it must not unwind through the compiler's frames
         traceback.print_exc()
         sys.stderr.flush()
@@ -88,7 +91,12 @@ class Execution:
             for name in sorted(names):
                 lookup.check(name, prefix=f"for the --mlir-print-ir-{flag} option: ")
         builder = PipelineBuilder(
-            context, lookup, instrumentation, self._run_pass, nest_implicitly=nest_implicitly
+            context,
+            lookup,
+            instrumentation,
+            self._run_pass,
+            diagnostics.emit,
+            nest_implicitly=nest_implicitly,
         )
         self._manager = builder.build(pipeline)
 

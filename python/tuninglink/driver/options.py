@@ -101,7 +101,7 @@ def make_pass(pass_type: type[Pass], text: str) -> Pass:
     """
     options = {option.name: option for option in options_of(pass_type)}
     values: dict[str, Any] = {}
-    for name, value in _assignments(pass_type.name, text):
+    for name, value in split_options(text):
         option = options.get(name)
         if option is None:
             raise PipelineError(_no_such_option(pass_type.name, name, options))
@@ -124,6 +124,13 @@ def print_pass(pass_: Pass) -> str:
         return pass_.name
     values = (f"{each.name}={each.print(getattr(pass_, each.field))}" for each in options)
     return f"{pass_.name}{{{' '.join(values)}}}"
+
+
+def split_options(text: str) -> Iterator[tuple[str, str]]:
+    """Yields names and values in the text of options; what is only named has an empty value."""
+    for part in _split(text, None):
+        name, _, value = part.partition("=")
+        yield name, value
 
 
 def split_list(text: str) -> tuple[str, ...]:
@@ -170,15 +177,6 @@ def _option(pass_type: type[Pass], field: dataclasses.Field[Any], hint: Any) -> 
     return Option(name, field.name, hint, is_list, choices, field.default, help_text)
 
 
-def _assignments(pass_name: str, text: str) -> Iterator[tuple[str, str]]:
-    for part in _split(text, None):
-        name, _, value = part.partition("=")
-        if not name:
-            message = f"expected 'option=value' instead of '{part}' in the options of '{pass_name}'"
-            raise PipelineError(error(message))
-        yield name, value
-
-
 def _no_such_option(pass_name: str, name: str, options: Iterable[str]) -> Any:
     known = list(options)
     message = f"'{pass_name}' has no option '{name}'{did_you_mean(name, known)}"
@@ -218,7 +216,7 @@ def _print_one(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     text = str(value)
-    if not any(each.isspace() or each in ",={}[]()'\"" for each in text):
+    if text and not any(each.isspace() or each in ",={}[]()'\"" for each in text):
         return text
     quote = '"' if "'" in text else "'"
     return f"{quote}{text}{quote}"

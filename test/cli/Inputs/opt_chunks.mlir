@@ -1,0 +1,6 @@
+func.func @first() { return }
+//
+====NEXT====
+func.func @second() { return }
+// ====NEXT==x
+func.func @third() { return }
