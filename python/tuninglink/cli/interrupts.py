@@ -5,13 +5,8 @@ from __future__ import annotations
 import os
 import signal
 import threading
-from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
 from tuninglink.cleanup import clean_up
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 INTERRUPTED = 130
 """What a shell reports for a program that was ended by an interrupt."""
@@ -39,13 +34,3 @@ def exit_on_interrupt(program: str) -> None:
         os._exit(INTERRUPTED)
 
     threading.Thread(target=watch, daemon=True).start()
-
-
-@contextmanager
-def interrupts_wait() -> Iterator[None]:
-    """Puts off interrupts while the block runs; for what must not be left half done."""
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 from iree.compiler import ir as mlir
 
-from tuninglink.cli.interrupts import interrupts_wait
 from tuninglink.cli.llvm_arguments import UsageError
 from tuninglink.cli.opt_flags import read_options
 from tuninglink.cli.opt_pipeline import dump, resolve
+from tuninglink.cli.process import STANDARD_STREAM, write_output
 from tuninglink.driver.execution import Execution
 from tuninglink.driver.expectations import Expectations
 from tuninglink.driver.handlers import handled
@@ -23,7 +23,6 @@ from tuninglink.driver.process_state import set_up_process
 from tuninglink.driver.registry import PassRegistry
 from tuninglink.driver.rendering import Sources, render, wants_color
 from tuninglink.errors import TuninglinkError
-from tuninglink.files import write_file, write_standard_output
 from tuninglink.ir.diagnostics import Diagnostic, DiagnosticSink, Place, Severity, error
 
 if TYPE_CHECKING:
@@ -34,7 +33,6 @@ if TYPE_CHECKING:
     from tuninglink.driver.passes import Pass
 
 PROGRAM = "tuninglink-opt"
-STANDARD_STREAM = "-"
 STANDARD_INPUT_NAME = "<stdin>"
 NOWHERE = "<unknown>:0"
 """What the compiler's tools write in place of the place of a diagnostic that has none."""
@@ -150,7 +148,7 @@ class _Run:
         if self._expectations:
             succeeded = self._expectations.verify()
         if succeeded or options.output == STANDARD_STREAM:
-            _write(options.output, options.output_marker.encode().join(outputs))
+            write_output(options.output, options.output_marker.encode().join(outputs))
         return 0 if succeeded else 1
 
     def _process(self, chunk: Chunk) -> bytes | None:
@@ -218,7 +216,7 @@ def _inform(options: Options, registry: PassRegistry, program: str) -> int:
         text = opt_help.pass_list(registry)
     else:
         text = opt_help.help_text(program, registry)
-    _write(STANDARD_STREAM, text.encode())
+    write_output(STANDARD_STREAM, text.encode())
     return 0
 
 
@@ -231,11 +229,3 @@ def _read(path: str) -> bytes:
     except OSError as failure:
         reason = failure.strerror or str(failure)
         raise TuninglinkError(error(f"cannot open input file '{path}': {reason}")) from None
-
-
-def _write(path: str, data: bytes) -> None:
-    if path == STANDARD_STREAM:
-        write_standard_output(data)
-        return
-    with interrupts_wait():
-        write_file(path, data)
