@@ -24,6 +24,7 @@ EXTENSIONS = {
     f"{BINDINGS}._ireeCompilerDialects.iree_codegen": f"{BINDINGS}._ireeCompilerDialects.iree_codegen",
     f"{BINDINGS}._ireeCompilerDialects.iree_gpu": f"{BINDINGS}._ireeCompilerDialects.iree_gpu",
     f"{BINDINGS}._mlirDialectsSMT": f"{BINDINGS}._mlirDialectsSMT",
+    f"{BINDINGS}._mlirDialectsTransform": f"{BINDINGS}._mlirDialectsTransform",
     f"{BINDINGS}._mlirTransformInterpreter": f"{BINDINGS}._mlirTransformInterpreter",
 }
 """Modules written in C++, described by nanobind, and where their stubs go."""
@@ -49,6 +50,7 @@ WRITTEN_BY_HAND = {
     "iree.compiler.ir": f"from {BINDINGS}._mlir.ir import *\n"
     f"from {BINDINGS}._mlir.ir import _OperationBase as _OperationBase\n",
     "_mlir.ir": f"from {BINDINGS}._mlir.ir import *\n",  # as some signatures call it
+    "iree.compiler.dialects.transform.__init__": f"from {BINDINGS}._mlirDialectsTransform import *\n",
     "iree.compiler.passmanager": f"from {BINDINGS}._mlir.passmanager import *\n",
 }
 """Python modules that hand on an extension module."""
