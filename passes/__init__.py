@@ -9,7 +9,6 @@ from tuninglink.passes.dump_specs import DumpSpecs
 from tuninglink.passes.link_specs import LinkSpecs
 from tuninglink.passes.materialize_specs import MaterializeSpecs
 from tuninglink.passes.strip_configs import StripConfigs
-from tuninglink.passes.verify_configs import VerifyConfigs
 from tuninglink.passes.verify_specs import VerifySpecs
 
 if TYPE_CHECKING:
@@ -21,7 +20,6 @@ PASSES: tuple[type[Pass], ...] = (
     LinkSpecs,
     MaterializeSpecs,
     StripConfigs,
-    VerifyConfigs,
     VerifySpecs,
 )
 """Every pass that comes with Tuninglink, in alphabetical order."""
