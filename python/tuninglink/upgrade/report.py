@@ -1,0 +1,96 @@
+"""What an upgrade did, and what it could not do."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tuninglink.ir.diagnostics import Place
+
+
+@dataclass(frozen=True)
+class Change:
+    """One thing that a rule changed.
+
+    Attributes:
+        rule: the name of the rule.
+        message: what was changed, and why.
+        place: where in the original.
+        is_decision: whether something had to be decided: a default that changed, a field without successor.
+        sequence: the named sequence that it stands in, None outside of any.
+    """
+
+    rule: str
+    message: str
+    place: Place
+    is_decision: bool
+    sequence: str | None
+
+
+@dataclass(frozen=True)
+class KeptOut:
+    """A part of the spec that could not be upgraded, and stands in the result as a comment.
+
+    Attributes:
+        what: the named sequence or alias, with `@` or `#`.
+        reason: why, in words that a reader can check.
+        place: where in the original.
+    """
+
+    what: str
+    reason: str
+    place: Place
+
+
+@dataclass(frozen=True)
+class EntryReport:
+    """What became of one entry.
+
+    Attributes:
+        matcher: its matcher's symbol.
+        action: its action's symbol.
+        place: where the pair stands in the original.
+        changes: what was changed in its sequences, those that they include among them.
+        kept_out: why it is not in the result, None if it is.
+    """
+
+    matcher: str
+    action: str
+    place: Place
+    changes: tuple[Change, ...]
+    kept_out: KeptOut | None
+
+    @property
+    def state(self) -> str:
+        """`kept out`, `upgraded` or `unchanged`."""
+        if self.kept_out:
+            return "kept out"
+        return "upgraded" if self.changes else "unchanged"
+
+
+@dataclass(frozen=True)
+class Upgraded:
+    """A spec in today's syntax.
+
+    Attributes:
+        text: the spec; what no rule changed is as it was, character for character.
+        changes: everything that was changed, in order.
+        kept_out: what could not be upgraded.
+        entries: what became of each entry, in order of precedence.
+    """
+
+    text: str
+    changes: tuple[Change, ...]
+    kept_out: tuple[KeptOut, ...]
+    entries: tuple[EntryReport, ...]
+
+    @property
+    def is_changed(self) -> bool:
+        """Whether anything was old."""
+        return bool(self.changes or self.kept_out)
+
+    @property
+    def decisions(self) -> tuple[Change, ...]:
+        """The changes that are decisions."""
+        return tuple(each for each in self.changes if each.is_decision)
