@@ -136,9 +136,9 @@ class _Run:
             )
         if options.split_marker:
             sink = DiagnosticSink(self._reporter.show)
-            chunks: Iterable[Chunk] = split_input(name, data, options.split_marker, sink)
+            chunks = list(split_input(name, data, options.split_marker, sink))
         else:
-            chunks = (Chunk(name, data),)
+            chunks = [Chunk(name, data)]
         outputs: list[bytes] = []
         succeeded = True
         for chunk in chunks:

@@ -111,11 +111,10 @@ def parse(
         found.clear()
         with handled(context, found.append):
             operation = _parse_into_module(source, context, found)
-        found = [_renamed(each, chunk.name) for each in found]
         if operation is not None:
             _relocate(operation, chunk)
     for diagnostic in found:
-        diagnostics.emit(diagnostic)
+        diagnostics.emit(_placed(diagnostic, chunk))
     return operation
 
 
@@ -156,9 +155,12 @@ def _relocate(module: mlir.Operation, chunk: Chunk) -> None:
     module.location = start
 
 
-def _renamed(diagnostic: Diagnostic, name: str) -> Diagnostic:
+def _placed(diagnostic: Diagnostic, chunk: Chunk) -> Diagnostic:
+    """Gives a diagnostic the name of its source, and what is about all of a chunk the chunk's place."""
     place = diagnostic.place
     if place and place.file == _UNNAMED:
-        place = replace(place, file=name)
-    notes = tuple(_renamed(each, name) for each in diagnostic.notes)
+        place = replace(place, file=chunk.name)
+    if place == Place(chunk.name, 0, 0) and not chunk.is_first:
+        place = Place(chunk.name, chunk.line, chunk.column)
+    notes = tuple(_placed(each, chunk) for each in diagnostic.notes)
     return replace(diagnostic, place=place, notes=notes)

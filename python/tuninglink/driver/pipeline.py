@@ -103,8 +103,11 @@ class _Parser:
         found: list[Element | Nest] = []
         while True:
             child = self._child()
+            separated = self._peek() == ","
             if child:
                 found.append(child)
+            elif found or separated:
+                raise self.failure("expected the name of a pass or of an operation")
             if not self._take(","):
                 return tuple(found)
 

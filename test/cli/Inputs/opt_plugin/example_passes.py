@@ -1,5 +1,8 @@
 """Passes of a plug-in, for tests of tuninglink-opt."""
 
+# A pass is given what not every pass needs.
+# ruff: noqa: ARG002
+
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -37,7 +40,7 @@ class Mark(Pass):
     words: tuple[str, ...] = option((), "further words that it says")
     numbers: tuple[int, ...] = option((), "numbers that it says")
     times: int = option(1, "how often it says it")
-    shout: bool = option(False, "whether to use capital letters")
+    shout: bool = option(default=False, help="whether to use capital letters")
     style: Literal["plain", "quoted"] = option("plain", "how it says it")
 
     def apply(self, operation: ir.Operation, diagnostics: DiagnosticSink) -> None:

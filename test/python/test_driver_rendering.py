@@ -1,0 +1,98 @@
+"""Diagnostics as text."""
+
+from __future__ import annotations
+
+import io
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tuninglink.driver.rendering import Sources, print_diagnostic, render
+from tuninglink.ir.diagnostics import Diagnostic, Place, Severity, error, note
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+TEXT = b"first line\n\tsecond \xc3\xa9 line\r\n\nbad \xff\x07 byte\nlast"
+
+
+@pytest.fixture
+def sources() -> Sources:
+    return Sources({"a.mlir": TEXT})
+
+
+def test_shows_place_line_caret_and_notes(sources: Sources) -> None:
+    there = Place("a.mlir", 1, 7)
+    diagnostic = error(
+        "wrong", there, [note("here, too", there), note("and there", Place("a.mlir", 5, 1))]
+    )
+    assert render(diagnostic, sources) == (
+        "a.mlir:1:7: error: wrong\n"
+        "first line\n"
+        "      ^\n"
+        "a.mlir:1:7: note: here, too\n"
+        "a.mlir:5:1: note: and there\n"
+        "last\n"
+        "^\n"
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("place", "shown"),
+    [
+        (Place("a.mlir", 2, 2), "        second é line\n        ^\n"),
+        (Place("a.mlir", 2, 12), "        second é line\n                 ^\n"),
+        (Place("a.mlir", 4, 8), "bad \ufffd\ufffd byte\n       ^\n"),
+        (Place("a.mlir", 5, 7), "last\n      ^\n"),
+        (Place("a.mlir", 3, 1), ""),
+        (Place("a.mlir", 6, 1), ""),
+        (Place("a.mlir", 0, 0), ""),
+        (Place("no such file", 1, 1), ""),
+    ],
+)
+def test_puts_the_caret_where_the_eye_looks(sources: Sources, place: Place, shown: str) -> None:
+    assert render(error("wrong", place), sources) == f"{place}: error: wrong\n{shown}"
+
+
+def test_shows_a_diagnostic_without_a_place() -> None:
+    assert render(error("wrong")) == "error: wrong\n"
+    assert render(error("wrong"), nowhere="tool") == "tool: error: wrong\n"
+
+
+def test_reads_lines_from_files(tmp_path: Path) -> None:
+    path = tmp_path / "input.mlir"
+    path.write_text("some text\n")
+    place = Place(str(path), 1, 6)
+    assert render(error("wrong", place)).endswith("some text\n     ^\n")
+
+
+def test_has_no_lines_of_bytecode_and_devices() -> None:
+    sources = Sources({"x": b"ML\xefR\n\n"})
+    assert sources.line(Place("x", 1, 1)) is None
+    assert not sources.line(Place("/dev/zero", 1, 1))
+
+
+def test_cuts_very_long_lines_around_the_place() -> None:
+    sources = Sources({"x": b"a" * 100_000 + b"!" + b"b" * 100_000})
+    lines = render(error("wrong", Place("x", 1, 100_001)), sources).splitlines()
+    assert len(lines[1]) < 10_000
+    assert lines[1][lines[2].index("^")] == "!"
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize(
+    ("no_color", "stream", "colored"),
+    [("", Terminal(), True), ("1", Terminal(), False), ("", io.StringIO(), False)],
+)
+def test_uses_colors_on_terminals_only(
+    no_color: str, stream: io.StringIO, *, colored: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NO_COLOR", no_color)
+    monkeypatch.setenv("TERM", "xterm")
+    print_diagnostic(Diagnostic(Severity.WARNING, "careful"), stream=stream)
+    assert ("\033[" in stream.getvalue()) == colored
+    assert "careful" in stream.getvalue()
