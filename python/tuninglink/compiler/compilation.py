@@ -173,7 +173,8 @@ class Compiler:
         options = self._options
         if not self._specs or options.mode not in (Mode.STANDARD, Mode.HAL_EXECUTABLE):
             return False
-        return options.compile_from <= Phase.EXECUTABLE_SOURCES <= options.compile_to
+        first, last = options.compile_from, options.compile_to
+        return first <= Phase.EXECUTABLE_SOURCES <= last and first is not last
 
     def _run_with_specs(self, invocation: Invocation) -> None:
         """Stops where specs are embedded and, if some are, where they have taken effect."""

@@ -38,10 +38,25 @@ def read_diagnostic(diagnostic: int) -> Diagnostic:
 
 
 def _location(pointer: int) -> mlir.Location:
-    return mlir.Location._CAPICreate(native.make_capsule(pointer, _LOCATION_CAPSULE, None))  # noqa: SLF001
+    capsule = native.make_capsule(pointer, _LOCATION_CAPSULE, None)
+    location = mlir.Location._CAPICreate(capsule)  # noqa: SLF001
+    return mlir.Location.from_attr(location.attr, location.context)  # Now of its own kind.
 
 
 def _callers(location: mlir.Location) -> Iterator[Diagnostic]:
-    while isinstance(location, mlir.CallSiteLoc):
-        location = location.caller
-        yield note("called from", location)
+    site = _call_site(location)
+    while site is not None:
+        yield note("called from", site.caller)
+        site = _call_site(site.caller)
+
+
+def _call_site(location: mlir.Location) -> mlir.CallSiteLoc | None:
+    """Returns the first call site in `location`, through names and fusions, or None."""
+    if isinstance(location, mlir.CallSiteLoc):
+        return location
+    if isinstance(location, mlir.NameLoc):
+        return _call_site(location.child_loc)
+    if isinstance(location, mlir.FusedLoc):
+        parts = (part for part in location.locations if isinstance(part, mlir.Location))
+        return next(filter(None, map(_call_site, parts)), None)
+    return None

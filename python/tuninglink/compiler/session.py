@@ -37,11 +37,18 @@ class Pipeline(IntEnum):
 
 
 class Handle:
-    """An object of the C interface, destroyed on leaving its `with` block."""
+    """An object of the C interface, destroyed on leaving its `with` block.
 
-    def __init__(self, pointer: int, destroy: Callable[[int], None]) -> None:
+    Args:
+        pointer: the object.
+        destroy: how to destroy it.
+        keep: what must live as long as it does.
+    """
+
+    def __init__(self, pointer: int, destroy: Callable[[int], None], keep: object = None) -> None:
         self.pointer = pointer
         self._destroy = destroy
+        self._keep = keep
 
     def close(self) -> None:
         """Destroys the object; a second call does nothing."""
@@ -100,7 +107,7 @@ class Session(Handle):
         return _source(source.value)
 
     def wrap(self, data: bytes, name: str) -> Handle:
-        """Makes a source of `data`, which must outlive it; diagnostics and locations call it `name`."""
+        """Makes a source of bytecode or of text that ends with a null; locations call it `name`."""
         source = c_void_p()
         is_text = data.endswith(b"\0")
         native.check(
@@ -108,7 +115,7 @@ class Session(Handle):
                 *(self.pointer, name.encode(), data, len(data), is_text, byref(source))
             )
         )
-        return _source(source.value)
+        return _source(source.value, keep=data)
 
 
 def set_up_command_line(program: str, flags: Sequence[str]) -> None:
@@ -168,9 +175,9 @@ def registered_backends() -> tuple[str, ...]:
     return tuple(sorted(found))
 
 
-def _source(pointer: int | None) -> Handle:
+def _source(pointer: int | None, keep: object = None) -> Handle:
     assert pointer
-    return Handle(pointer, native.destroy_source)
+    return Handle(pointer, native.destroy_source, keep)
 
 
 def split(source: Handle) -> list[Handle]:

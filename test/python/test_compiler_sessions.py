@@ -1,0 +1,286 @@
+"""The compiler in this process: the same bytes, flags that stay where they belong, flat memory."""
+
+from __future__ import annotations
+
+import gc
+import itertools
+import os
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from elementwise_specs import PROGRAM, spec
+from iree.compiler.api import Session as OtherSession
+from programs import TARGETS, TOOLS
+
+import tuninglink
+from tuninglink.compiler import native
+from tuninglink.compiler.phases import Phase
+from tuninglink.compiler.session import Invocation, Output, Session
+from tuninglink.errors import CompileError
+from tuninglink.ir.diagnostics import Diagnostic, DiagnosticSink, Place, Severity
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+VMVX = TARGETS["vmvx"]
+CONFIGURED = "--compile-to=executable-configurations"
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> Path:
+    path = tmp_path / "program.mlir"
+    path.write_text(PROGRAM)
+    return path
+
+
+def iree_compile(program: Path, *flags: str) -> bytes:
+    command = [TOOLS / "iree-compile", program, *flags, "-o", "-"]
+    return subprocess.run(command, capture_output=True, check=True).stdout
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_without_specs_the_output_is_that_of_iree_compile(target: str, program: Path) -> None:
+    flags = TARGETS[target]
+    compiled = tuninglink.compile(program, default_specs=False, flags=flags)
+    assert compiled.output == iree_compile(program, *flags)
+    assert compiled.applied == ()
+
+
+@pytest.mark.parametrize(
+    "flags",
+    [
+        ["--compile-to=stream"],
+        ["--compile-to=hal", "--iree-hal-executable-debug-level=3"],
+        ["--output-format=vm-asm", "--emit-mlir-bytecode", "--emit-mlir-bytecode-version=5"],
+        ["--iree-opt-level=O3", "--iree-opt-strip-assertions"],
+        ["--verify=false"],
+    ],
+)
+def test_every_kind_of_output_is_that_of_iree_compile(flags: list[str], program: Path) -> None:
+    compiled = tuninglink.compile(program, flags=[*VMVX, *flags])
+    assert compiled.output == iree_compile(program, *VMVX, *flags)
+
+
+def test_stopping_on_the_way_changes_nothing(program: Path) -> None:
+    with (
+        Session(VMVX) as session,
+        session.open_file(str(program)) as source,
+        Invocation(session, refuse) as invocation,
+        Output() as output,
+    ):
+        assert invocation.parse(source)
+        for first, last in itertools.pairwise(Phase):
+            assert invocation.run(first, last)
+            assert invocation.module().name == "builtin.module"
+        assert invocation.write(output, native.output_vm_bytecode) is None
+        assert output.content() == iree_compile(program, *VMVX)
+
+
+def refuse(diagnostic: Diagnostic) -> None:
+    raise AssertionError(diagnostic)
+
+
+def test_a_content_is_compiled_under_its_name(program: Path) -> None:
+    flags = [*VMVX, "--mlir-print-debuginfo"]
+    with pytest.raises(CompileError, match=r"'--mlir-print-debuginfo' holds for a whole process"):
+        tuninglink.compile(PROGRAM.encode(), flags=flags)
+    text = tuninglink.compile(PROGRAM.encode(), flags=VMVX, name=str(program))
+    assert text.output == tuninglink.compile(program, flags=VMVX).output
+    bytecode = tuninglink.compile(program, flags=["--compile-to=input", "--emit-mlir-bytecode"])
+    assert tuninglink.compile(bytecode.output, flags=VMVX).output == text.output
+
+
+def test_flags_hold_for_one_compilation(program: Path) -> None:
+    flags = [*TARGETS["hip"], CONFIGURED]
+    plain = tuninglink.compile(program, flags=flags).output
+    marked = tuninglink.compile(program, flags=[*flags, "--iree-codegen-add-tuner-attributes"])
+    assert b"root_op" in marked.output
+    assert tuninglink.compile(program, flags=flags).output == plain
+
+
+def test_flags_of_other_sessions_do_not_reach_a_compilation(program: Path) -> None:
+    flags = [*TARGETS["hip"], CONFIGURED]
+    plain = tuninglink.compile(program, flags=flags).output
+    other = OtherSession()
+    other.set_flags(
+        "--iree-codegen-tuning-spec-path=nowhere.mlir", "--iree-codegen-add-tuner-attributes"
+    )
+    assert tuninglink.compile(program, flags=flags).output == plain
+
+
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        (["--iree-opt-level=O9"], "malformed flag: Error parsing flags:"),
+        (["--iree-opt-data-tiling=maybe"], "option parse error for: iree-opt-data-tiling=maybe"),
+        (["--mlir-timing"], "'--mlir-timing' holds for a whole process"),
+        (["--no-such-flag"], "unknown flag '--no-such-flag'"),
+        (["program.mlir"], "'program.mlir' is no flag"),
+        (["-o", "out.vmfb"], "'-o' is of no use here"),
+        (["--iree-hal-target-backends=vmx"], "target backend 'vmx' is not registered"),
+    ],
+)
+def test_flags_that_make_no_sense_are_refused(
+    flags: list[str], message: str, program: Path
+) -> None:
+    with pytest.raises(CompileError, match=message):
+        tuninglink.compile(program, flags=flags)
+
+
+def test_errors_carry_their_place_and_those_who_called() -> None:
+    source = b"func.func @f(%a: tensor<?xi3>) -> tensor<?xi3> {\n  return %b : tensor<?xi3>\n}"
+    with pytest.raises(CompileError) as caught:
+        tuninglink.compile(source, name="f.mlir", flags=VMVX)
+    (found,) = caught.value.diagnostics
+    assert found.message == "use of undeclared SSA value name"
+    assert found.place == Place("f.mlir", 2, 10)
+
+
+def test_warnings_are_told_and_kept(program: Path) -> None:
+    told: list[Diagnostic] = []
+    flags = ["--iree-hal-target-backends=llvm-cpu"]
+    compiled = tuninglink.compile(program, flags=flags, diagnostics=DiagnosticSink(told.append))
+    assert tuple(told) == compiled.diagnostics
+    (warning,) = told
+    assert warning.severity is Severity.WARNING
+    assert "generic CPU" in warning.message
+    assert warning.place == Place(str(program), 3, 10)
+    assert [(each.message, each.place) for each in warning.notes] == [
+        ("called from", Place(str(program), 2, 1))
+    ]
+
+
+def test_an_exception_of_whoever_is_told_comes_out(program: Path) -> None:
+    def handler(_: Diagnostic) -> None:
+        raise KeyError("mine")
+
+    with pytest.raises(KeyError, match="mine"):
+        tuninglink.compile(
+            program,
+            flags=["--iree-hal-target-backends=llvm-cpu"],
+            diagnostics=DiagnosticSink(handler),
+        )
+
+
+def test_errors_of_all_parts_are_reported() -> None:
+    source = "func.func @f() { one }\n// -----\n" + PROGRAM + "// -----\nfunc.func @f() { two }"
+    with pytest.raises(CompileError) as caught:
+        tuninglink.compile(source.encode(), flags=[*VMVX, "--split-input-file"])
+    assert ["'one'" in caught.value.diagnostics[0].message, len(caught.value.diagnostics)] == [
+        True,
+        2,
+    ]
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        (b"", "'p.mlir' is empty"),
+        (b"\0\1\2", "'p.mlir' is neither MLIR text nor MLIR bytecode"),
+        (b"ML\xefR\0", "p.mlir"),
+        (spec("vmvx", "mine").encode(), "this is a tuning spec, not a program"),
+    ],
+)
+def test_what_is_no_program_is_refused(source: bytes, message: str) -> None:
+    with pytest.raises(CompileError, match=message):
+        tuninglink.compile(source, name="p.mlir", flags=VMVX)
+
+
+def test_programs_without_dispatches_compile() -> None:
+    source = b"func.func @f(%a: i32) -> i32 {\n  return %a : i32\n}"
+    compiled = tuninglink.compile(source, specs=[spec("vmvx", "mine").encode()], flags=VMVX)
+    assert compiled.output == tuninglink.compile(source, default_specs=False, flags=VMVX).output
+    (warning,) = compiled.diagnostics
+    assert "configured nothing" in warning.message
+
+
+def resident_mebibytes() -> float:
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE") / 2**20
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="needs Linux's /proc")
+def test_memory_stays_flat() -> None:
+    large = "".join(PROGRAM.replace("@add", f"@add{i}") for i in range(500)).encode()
+    mine = tuninglink.load_spec(spec("vmvx", "mine").encode())
+
+    def once() -> None:
+        tuninglink.compile(large, flags=["--compile-to=input"])
+        tuninglink.compile(PROGRAM.encode(), specs=[mine], flags=[*VMVX, CONFIGURED])
+        with pytest.raises(CompileError):
+            tuninglink.compile(b"nonsense", flags=VMVX)
+
+    def grown(times: int) -> float:
+        before = resident_mebibytes()
+        for _ in range(times):
+            once()
+        gc.collect()
+        return resident_mebibytes() - before
+
+    grown(5)
+    # A large module that is not given back takes more than a MiB.
+    assert grown(25) < 10
+
+
+def in_threads(*works: Callable[[], None]) -> None:
+    failures: list[BaseException] = []
+
+    def guarded(work: Callable[[], None]) -> None:
+        try:
+            work()
+        except BaseException as failure:  # noqa: BLE001 - it is raised again below
+            failures.append(failure)
+
+    threads = [threading.Thread(target=guarded, args=(work,)) for work in works]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if failures:
+        raise failures[0]
+
+
+def test_threads_compile_at_the_same_time() -> None:
+    def work(target: str) -> Callable[[], None]:
+        def body() -> None:
+            outputs = set()
+            for _ in range(4):
+                compiled = tuninglink.compile(
+                    PROGRAM.encode(), specs=[spec(target, "mine").encode()], flags=TARGETS[target]
+                )
+                assert [each.is_own for each in compiled.applied] == [True]
+                outputs.add(compiled.output)
+            assert len(outputs) == 1
+
+        return body
+
+    in_threads(*map(work, ("vmvx", "vulkan", "metal", "llvm-cpu")))
+
+
+OWNERSHIP = """
+import gc
+from iree.compiler import ir
+from tuninglink.compiler.session import Invocation, Session
+with (
+    Session() as session,
+    session.wrap(b"module {}\\0", "p.mlir") as source,
+    Invocation(session, print) as invocation,
+):
+    assert invocation.parse(source)
+    assert invocation.module().context is not None
+    gc.collect()
+    print(ir.Context._get_live_count(), invocation.module().verify())
+"""
+
+
+def test_contexts_of_sessions_are_never_pythons() -> None:
+    """What `Invocation.module` says of ownership: whoever upgrades the compiler sees here if it still holds."""
+    # In a process of its own: contexts are counted by address, and addresses are used again.
+    result = subprocess.run(
+        [sys.executable, "-c", OWNERSHIP], capture_output=True, text=True, check=True
+    )
+    assert result.stdout == "1 True\n"
