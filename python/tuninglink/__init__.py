@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from tuninglink.spec.model import Spec
     from tuninglink.spec.precedence import link
     from tuninglink.spec.targets import Target
+    from tuninglink.upgrading import Upgraded, upgrade
 
 __all__ = [
     "CompileError",
@@ -34,10 +35,12 @@ __all__ = [
     "Target",
     "TargetError",
     "TuninglinkError",
+    "Upgraded",
     "compile",
     "default_spec",
     "link",
     "load_spec",
+    "upgrade",
 ]
 
 _HOMES = {
@@ -50,6 +53,8 @@ _HOMES = {
     "default_spec": "spec.library",
     "link": "spec.precedence",
     "load_spec": "spec.loading",
+    "Upgraded": "upgrading",
+    "upgrade": "upgrading",
 }
 
 

@@ -13,6 +13,7 @@ from tuninglink.cli.demo import demo
 from tuninglink.cli.dump import dump
 from tuninglink.cli.link import link
 from tuninglink.cli.targets import targets
+from tuninglink.cli.upgrade import upgrade
 from tuninglink.errors import TuninglinkError
 from tuninglink.ir.diagnostics import error, note
 
@@ -42,6 +43,7 @@ def compile(context: typer.Context) -> None:  # noqa: A001 - named as the comman
 app.command()(dump)
 app.command()(targets)
 app.command()(demo)
+app.command()(upgrade)
 
 
 def _print_version(wanted: bool) -> None:  # noqa: FBT001 - typer calls it so

@@ -60,6 +60,18 @@ def parse_module(data: bytes, source: str, context: mlir.Context) -> mlir.Operat
     return parsed
 
 
+def decode(data: bytes, source: str) -> str:
+    """Returns MLIR text that comes as bytes.
+
+    Raises:
+        SpecError: there is nothing, or it is no text in UTF-8.
+    """
+    start = Place(source, 1, 1)
+    if not data.strip():
+        raise SpecError(error("the file is empty; expected MLIR text", start))
+    return _text(data, start)
+
+
 def _text(data: bytes, start: Place) -> str:
     try:
         text = data.decode()

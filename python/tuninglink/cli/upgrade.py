@@ -1,0 +1,115 @@
+"""`tuninglink upgrade`: specs written for older compilers work again."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from tuninglink.cli import process
+from tuninglink.cli.progress import progress
+from tuninglink.errors import SpecError, TuninglinkError
+from tuninglink.files import cannot
+from tuninglink.ir.diagnostics import Diagnostic, Place, Severity, error
+from tuninglink.ir.serialization import is_bytecode, parse_module
+from tuninglink.upgrading import upgrade_bytes
+from tuninglink.upgrading.report import render_report
+
+if TYPE_CHECKING:
+    from tuninglink.upgrading import Upgraded
+
+_STANDARD_INPUT = "<stdin>"
+
+
+def upgrade(
+    spec: Annotated[
+        str,
+        typer.Argument(metavar="SPEC", help="A spec, as text. `-` is standard input."),
+    ],
+    *,
+    output: Annotated[
+        str, typer.Option("--output", "-o", metavar="OUT", help="Where the upgraded spec goes.")
+    ] = process.STANDARD_STREAM,
+    written_for: Annotated[
+        str | None,
+        typer.Option(
+            "--from",
+            metavar="VERSION",
+            help="The compiler that the spec was written for, such as 3.4: older changes do not apply.",
+            show_default=False,
+        ),
+    ] = None,
+    report: Annotated[
+        bool,
+        typer.Option(
+            "--report",
+            help="List what was changed in each entry and why, and what could not be upgraded: on standard "
+            "output if the spec goes elsewhere, else on standard error.",
+        ),
+    ] = False,
+) -> None:
+    """Bring a spec that was written for an older compiler into today's syntax.
+
+    What is in today's syntax stays as it is, comments and layout included. An entry that cannot be upgraded
+    is kept out: it stands in the result as a comment, with the reason.
+    """
+    version = _version(written_for) if written_for else None
+    name, data = _read(spec)
+    if is_bytecode(data):
+        _check_bytecode(name, data)
+        process.write_output(output, data)
+        return
+    with progress("upgrading"):
+        upgraded = upgrade_bytes(data, name, written_for=version)
+    process.write_output(output, upgraded.text.encode())
+    if report:
+        stream = sys.stderr if output == process.STANDARD_STREAM else sys.stdout
+        stream.write(render_report(upgraded))
+    else:
+        _show(upgraded)
+
+
+def _version(text: str) -> tuple[int, int]:
+    match = re.fullmatch(r"v?(\d+)\.(\d+)(?:\.\d+)?", text)
+    if match is None:
+        message = f"'{text}' is no version; write it as 3.4"
+        raise TuninglinkError(error(message))
+    return int(match[1]), int(match[2])
+
+
+def _read(spec: str) -> tuple[str, bytes]:
+    if spec == process.STANDARD_STREAM:
+        return _STANDARD_INPUT, process.read_standard_input()
+    try:
+        return spec, Path(spec).read_bytes()
+    except OSError as failure:
+        raise TuninglinkError(cannot("read", spec, failure)) from None
+
+
+def _check_bytecode(name: str, data: bytes) -> None:
+    """Checks that bytecode needs no upgrade; it cannot have one."""
+    from tuninglink.ir.contexts import thread_context  # noqa: PLC0415 - loads the compiler
+
+    try:
+        parse_module(data, name, thread_context())
+    except SpecError as failure:
+        message = (
+            "bytecode cannot be upgraded; have the compiler that wrote it print it as text "
+            "(iree-opt), and upgrade that"
+        )
+        raise SpecError(*failure.diagnostics, error(message, Place(name, 1, 1))) from None
+
+
+def _show(upgraded: Upgraded) -> None:
+    """Says what nobody should miss: what is kept out, and what was decided."""
+    for each in upgraded.kept_out:
+        message = f"'{each.what}' is kept out: {each.reason}"
+        process.show(Diagnostic(Severity.WARNING, message, each.place))
+    first = {each.message: each for each in reversed(upgraded.decisions)}
+    for message, count in Counter(each.message for each in upgraded.decisions).items():
+        times = f" ({count} times)" if count > 1 else ""
+        process.show(Diagnostic(Severity.REMARK, message + times, first[message].place))

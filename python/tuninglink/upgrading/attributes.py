@@ -1,0 +1,208 @@
+"""Applying attribute rules to every attribute of a spec."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from tuninglink.errors import SpecError
+from tuninglink.ir.diagnostics import error
+from tuninglink.upgrading.edits import Edits
+from tuninglink.upgrading.problems import problem_of
+from tuninglink.upgrading.rule import AttributeContext, Refusal
+from tuninglink.upgrading.trees import Definitions, Leaf, Node, as_node, parse, uses
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from tuninglink.upgrading.outline import NamedSequence, Outline
+    from tuninglink.upgrading.problems import Problem
+    from tuninglink.upgrading.rule import AttributeRule
+    from tuninglink.upgrading.source import Mark
+    from tuninglink.upgrading.trees import Value
+
+_PARAMETER: Final = "transform.param.constant"
+_DIALECTS: Final = ("#iree_codegen.", "#iree_gpu.", "#iree_cpu.")
+
+_LEAST_EXPANSION: Final = 1 << 20
+_MOST_EXPANSION: Final = 16
+"""How many times the length of the spec its aliases may be spelled out to, beyond what is allowed anyway."""
+
+# Attributes that may be written without their name, by what they stand in and under which key.
+_ELIDED: Final = {
+    ("iree_codegen.compilation_info", "lowering_config"): "iree_codegen.lowering_config",
+    ("iree_codegen.compilation_info", "translation_info"): "iree_codegen.translation_info",
+    ("iree_gpu.mma_schedule", "intrinsic"): "iree_gpu.mma_layout",
+}
+
+
+@dataclass
+class AttributeUpgrade:
+    """Applies rules to all attributes of a spec.
+
+    Args:
+        outline: the spec.
+        rules: the rules, in the order in which they are applied.
+        report: takes the name of a rule, where in the text it changed something, what, and whether that is
+            a decision.
+        refuse: takes the sequence that cannot be upgraded, None for an alias, why, and where.
+
+    Raises:
+        SpecError: aliases would grow beyond all measure.
+    """
+
+    outline: Outline
+    rules: Sequence[AttributeRule]
+    report: Callable[[str, int, str, bool], None]
+    refuse: Callable[[NamedSequence | None, str, int], None]
+    _definitions: Definitions = field(default_factory=Definitions)
+    _trees: dict[str, Node | None] = field(default_factory=dict)
+    _problems: dict[int, Problem | None] = field(default_factory=dict)
+    _expanded: int = 0
+
+    def edits(self) -> Edits:
+        """Returns the changes to the text."""
+        source = self.outline.source
+        roots = [(*span, self._root(*span)) for span in self._spans()]
+        upgraded = [each for each in roots if self._upgrade(each[2], each[0])]
+        changes = Edits()
+        for start, end, root in upgraded:
+            text = root.render()
+            if text != source.text[start:end]:
+                changes.replace(start, end, text)
+        for alias in self.outline.aliases.values():
+            self._upgrade_alias(alias.name, changes)
+        return changes
+
+    def _upgrade_alias(self, name: str, changes: Edits) -> None:
+        alias = self.outline.aliases[name]
+        tree = self._definitions[name]
+        if tree is None:
+            tree = self._tree(name)
+            if tree is None:
+                return
+            if not self._upgrade(tree, alias.value, is_alias=True):
+                return
+        text = tree.render()
+        if text != self.outline.source.text[alias.value : alias.end]:
+            changes.replace(alias.value, alias.end, text)
+
+    def _spans(self) -> Iterator[tuple[int, int]]:
+        """Yields where attributes stand that are in no other, apart from the definitions of aliases."""
+        source, aliases = self.outline.source, self.outline.aliases
+        done = 0
+        for mark in source.marks:
+            if mark.start < done:
+                continue
+            if mark.text[0] == "#":
+                alias = aliases.get(mark.text)
+                if alias is not None and mark.start == alias.start:
+                    done = alias.end
+                    continue
+                end = self._end(mark)
+                if end:
+                    done = end
+                    yield mark.start, end
+            elif mark.text == _PARAMETER:
+                token = next(source.tokens(mark.end, len(source.text)), None)
+                if token is not None and token.text == "{":
+                    done = token.end
+                    yield token.start, token.end
+
+    def _end(self, mark: Mark) -> int | None:
+        """Returns where the attribute at `mark` ends, None if no rule could care for it."""
+        if mark.text in self.outline.aliases:
+            return mark.end
+        closer = self.outline.source.closers.get(mark.end)
+        if mark.text.startswith(_DIALECTS) and closer is not None:
+            return closer + 1
+        return None
+
+    def _root(self, start: int, end: int) -> Value:
+        value = parse(self.outline.source, start, end)
+        return self._expand(value)
+
+    def _tree(self, alias: str) -> Node | None:
+        """Returns what an alias is defined as, None if it is nothing that rules look at."""
+        if alias not in self._trees:
+            self._trees[alias] = None  # an alias in terms of itself is none
+            found = self.outline.aliases[alias]
+            source = self.outline.source
+            is_relevant = source.text.startswith((*_DIALECTS, "{"), found.value)
+            value = parse(source, found.value, found.end) if is_relevant else None
+            self._trees[alias] = as_node(self._expand(value)) if value is not None else None
+        return self._trees[alias]
+
+    def _expand(self, value: Value) -> Value:
+        """Puts what aliases stand for in the place of aliases."""
+        if isinstance(value, Leaf) and value.text in self.outline.aliases:
+            tree = self._tree(value.text)
+            if tree is None:
+                return value
+            alias = self.outline.aliases[value.text]
+            self._expanded += alias.end - alias.value
+            limit = _LEAST_EXPANSION + _MOST_EXPANSION * len(self.outline.source.text)
+            if self._expanded > limit:
+                place = self.outline.source.place(alias.start)
+                raise SpecError(error(f"'{alias.name}' is used too often to be followed", place))
+            return self._definitions.use(value.text, tree.copy())
+        if isinstance(value, Node):
+            for each in value.fields:
+                each.value = self._expand(each.value)
+        return value
+
+    def _upgrade(self, root: Value, start: int, *, is_alias: bool = False) -> bool:
+        """Applies the rules to one attribute, and tells whether that went well."""
+        sequence = self.outline.sequence_at(start)
+
+        def report(rule: str) -> Callable[[str, bool], None]:
+            return lambda message, is_decision: self.report(rule, start, message, is_decision)
+
+        context = AttributeContext(report(""), lambda: self._problem(sequence))
+        kinds = _kinds(root)
+        for rule in self.rules:
+            nodes = [node for kind in rule.kinds for node in kinds.get(kind, ())]
+            if not nodes:
+                continue
+            context.report = report(rule.name)
+            try:
+                for node in nodes:
+                    rule.rewrite(node, context)
+            except Refusal as refusal:
+                if not is_alias:
+                    self.refuse(sequence, refusal.reason, start)
+                for each in uses(root):
+                    self._definitions.withdraw(each)
+                return False
+            kinds = _kinds(root)
+        return True
+
+    def _problem(self, sequence: NamedSequence | None) -> Problem | None:
+        if sequence is None:
+            return None
+        if sequence.start not in self._problems:
+            self._problems[sequence.start] = problem_of(self.outline, sequence)
+        return self._problems[sequence.start]
+
+
+def _kinds(root: Value) -> dict[str, list[Node]]:
+    """Returns the nodes of a tree by what they are."""
+    found: dict[str, list[Node]] = {}
+    pending: list[tuple[Value, str, str | None]] = [(root, "", None)]
+    while pending:
+        value, parent, key = pending.pop()
+        node = as_node(value)
+        if node is None:
+            continue
+        kind = node.head.removeprefix("#")
+        if not kind and node.bracket == "<":
+            kind = _ELIDED.get((parent, key or ""), "")
+        elif not kind and node.bracket == "{":
+            if parent == "iree_codegen.translation_info":
+                kind = "translation_info.options"
+            elif node.find("qk_attrs") or node.find("pv_attrs"):
+                kind = "decomposition_config"
+        if kind:
+            found.setdefault(kind, []).append(node)
+        pending.extend((each.value, kind, each.name) for each in reversed(node.fields))
+    return found

@@ -1,0 +1,71 @@
+"""The rules, one file each, in the order in which they are applied.
+
+A rule is data: the versions that it bridges, an example before and after, the evidence, and the function
+that follows the change. To add one, write a file like the others and name it here.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from tuninglink.upgrading.rules import (
+    attention_basis,
+    denormals,
+    elided_lowering_config,
+    entry_points,
+    generalized_operations,
+    intrinsics,
+    lowering_config_braces,
+    mma_layouts,
+    mma_schedule,
+    native_vector_size,
+    pipeline_keyword,
+    pipeline_options,
+    pipelines,
+    prefetch_num_stages,
+    reorder_workgroups,
+    software_pipelining,
+    strict_properties,
+    subgroup_basis,
+    tile_levels,
+    transposed_matmuls,
+    waves_per_eu,
+    workgroup_sizes,
+)
+
+if TYPE_CHECKING:
+    from tuninglink.upgrading.rule import AttributeRule, OperationRule, Rule
+
+OPERATION_RULES: Final[tuple[OperationRule, ...]] = (
+    transposed_matmuls.RULE,
+    strict_properties.RULE,
+    entry_points.RULE,
+)
+
+ATTRIBUTE_RULES: Final[tuple[AttributeRule, ...]] = (
+    mma_layouts.RULE,
+    intrinsics.RULE,
+    elided_lowering_config.RULE,
+    native_vector_size.RULE,
+    lowering_config_braces.RULE,
+    pipeline_keyword.RULE,
+    software_pipelining.RULE,
+    workgroup_sizes.RULE,
+    waves_per_eu.RULE,
+    pipeline_options.RULE,
+    reorder_workgroups.RULE,
+    prefetch_num_stages.RULE,
+    tile_levels.RULE,
+    mma_schedule.RULE,
+    subgroup_basis.RULE,
+    attention_basis.RULE,
+    pipelines.RULE,
+    denormals.RULE,
+)
+
+RULES: Final[tuple[Rule, ...]] = (
+    *OPERATION_RULES,
+    generalized_operations.RULE,
+    *ATTRIBUTE_RULES,
+)
+"""Every rule."""

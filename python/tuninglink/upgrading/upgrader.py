@@ -1,0 +1,232 @@
+"""Upgrading a spec: rules first, then today's compiler has the last word."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from tuninglink.errors import SpecError
+from tuninglink.ir.contexts import thread_context
+from tuninglink.ir.diagnostics import error
+from tuninglink.ir.serialization import decode
+from tuninglink.upgrading.attributes import AttributeUpgrade
+from tuninglink.upgrading.edits import Edited, Edits
+from tuninglink.upgrading.exclusion import Exclusion, exclude
+from tuninglink.upgrading.generalization import generalize
+from tuninglink.upgrading.outline import Outline
+from tuninglink.upgrading.report import Change, EntryReport, KeptOut, Upgraded
+from tuninglink.upgrading.rule import OperationContext, Refusal
+from tuninglink.upgrading.rules import ATTRIBUTE_RULES, OPERATION_RULES, generalized_operations
+from tuninglink.upgrading.source import Source
+from tuninglink.upgrading.verification import Verdict, verify
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from iree.compiler import ir as mlir
+
+    from tuninglink.ir.diagnostics import Place
+    from tuninglink.upgrading.outline import NamedSequence
+    from tuninglink.upgrading.source import Mark
+
+
+def upgrade(
+    text: str,
+    name: str = "<memory>",
+    *,
+    written_for: tuple[int, int] | None = None,
+    context: mlir.Context | None = None,
+) -> Upgraded:
+    """Brings a spec that was written for an older compiler into today's syntax.
+
+    What no rule changes comes back as it was, comments and layout included; a spec in today's syntax comes
+    back character for character. What cannot be upgraded stands in the result as a comment, with the
+    reason; the rest goes on.
+
+    Args:
+        text: the spec.
+        name: what to call it in diagnostics and reports, usually its path.
+        written_for: the version of the compiler that it was written for, if known; rules for changes up to
+            that version are not applied.
+        context: where the result is parsed and verified; by default the context of the calling thread.
+
+    Raises:
+        SpecError: the text is no spec at all, or nothing of it can be upgraded.
+    """
+    return _Upgrade(text, name, written_for or (0, 0), context or thread_context()).run()
+
+
+def upgrade_bytes(
+    data: bytes,
+    name: str = "<memory>",
+    *,
+    written_for: tuple[int, int] | None = None,
+    context: mlir.Context | None = None,
+) -> Upgraded:
+    """Upgrades a spec that comes as bytes, as files do.
+
+    Raises:
+        SpecError: as `upgrade` does, and when the bytes are no text.
+    """
+    return upgrade(decode(data, name), name, written_for=written_for, context=context)
+
+
+@dataclass
+class _Upgrade:
+    """One upgrade, and what has come of it so far."""
+
+    text: str
+    name: str
+    written_for: tuple[int, int]
+    context: mlir.Context
+    _versions: list[Edited] = field(default_factory=list)
+    _changes: list[Change] = field(default_factory=list)
+    _refused: dict[int, tuple[str, int]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._source = Source(self.text, self.name)
+        self._outline = self._first = Outline(self._source)
+
+    def run(self) -> Upgraded:
+        self._operations()
+        self._generalize()
+        self._attributes()
+        exclusion = exclude(self._outline, self._first, self._reasons())
+        verdict = verify(exclusion, self._outline, self.name, self.context)
+        while verdict.problems:
+            for index, reason, offset in verdict.problems:
+                self._refused.setdefault(index, (reason, self._original(offset)))
+            before = exclusion.excluded
+            exclusion = exclude(self._outline, self._first, self._reasons(), verdict.aliases)
+            if exclusion.excluded == before and not verdict.aliases:
+                break
+            verdict = verify(exclusion, self._outline, self.name, self.context)
+        self._check(exclusion, verdict)
+        return self._result(exclusion)
+
+    def _reasons(self) -> dict[int, str]:
+        return {index: reason for index, (reason, _) in self._refused.items()}
+
+    def _check(self, exclusion: Exclusion, verdict: Verdict) -> None:
+        """Raises what is wrong with the result, at the place in the original that it comes from."""
+        if verdict.error is None:
+            return
+        message, offset = verdict.error
+        place = self._place(exclusion.edited.original(offset)) if offset is not None else None
+        raise SpecError(error(message, place or self._first.source.place(0)))
+
+    # Rules.
+
+    def _operations(self) -> None:
+        """Applies the rules for operations."""
+        rules = {
+            operation: rule
+            for rule in OPERATION_RULES
+            if rule.version > self.written_for
+            for operation in rule.operations
+        }
+        edits = Edits()
+        for mark in self._source.marks:
+            rule = rules.get(mark.text)
+            if rule is None:
+                continue
+            sequence = self._outline.sequence_at(mark.start)
+            context = OperationContext(
+                self._outline, sequence, edits, self._reporter(rule.name, mark)
+            )
+            try:
+                rule.rewrite(mark, context)
+            except Refusal as refusal:
+                self._refuse(sequence, refusal.reason, mark.start)
+        self._advance(edits)
+
+    def _generalize(self) -> None:
+        """Writes named operations as what matchers see."""
+        rule = generalized_operations.RULE
+        if rule.version > self.written_for:
+            report: Callable[[int, str], None] = lambda offset, message: self._record(  # noqa: E731
+                rule.name, offset, message, is_decision=False
+            )
+            self._advance(generalize(self._outline, report))
+
+    def _attributes(self) -> None:
+        """Applies the rules for attributes."""
+        rules = [rule for rule in ATTRIBUTE_RULES if rule.version > self.written_for]
+        attributes = AttributeUpgrade(self._outline, rules, self._record, self._refuse)
+        self._advance(attributes.edits())
+
+    def _advance(self, edits: Edits) -> None:
+        """Makes the changes; the result is what the next rules see."""
+        if not edits.edits:
+            return
+        edited = edits.apply(self._source.text)
+        self._versions.append(edited)
+        self._source = Source(edited.text, self.name)
+        self._outline = Outline(self._source)
+
+    # What happened.
+
+    def _reporter(self, rule: str, mark: Mark) -> Callable[[str, bool], None]:
+        return lambda message, is_decision: self._record(rule, mark.start, message, is_decision)
+
+    def _record(self, rule: str, offset: int, message: str, is_decision: bool) -> None:  # noqa: FBT001
+        sequence = self._outline.sequence_at(offset)
+        name = sequence.name if sequence is not None else None
+        self._changes.append(Change(rule, message, self._place(offset), is_decision, name))
+
+    def _refuse(self, sequence: NamedSequence | None, reason: str, offset: int) -> None:
+        if sequence is not None:
+            index = self._outline.sequences.index(sequence)
+            self._refused.setdefault(index, (reason, self._original(offset)))
+
+    def _original(self, offset: int) -> int:
+        """Returns where in the original the thing at `offset` of the current text comes from."""
+        for edited in reversed(self._versions):
+            offset = edited.original(offset)
+        return offset
+
+    def _place(self, offset: int) -> Place:
+        return self._first.source.place(self._original(offset))
+
+    # The result.
+
+    def _result(self, exclusion: Exclusion) -> Upgraded:
+        kept_out = {
+            index: self._kept_out(index, reason) for index, reason in exclusion.excluded.items()
+        }
+        aliases = tuple(
+            KeptOut(name, reason, self._place(self._outline.aliases[name].start))
+            for name, reason in exclusion.aliases.items()
+        )
+        gone = {self._outline.sequences[index].name for index in kept_out}
+        changes = tuple(each for each in self._changes if each.sequence not in gone)
+        entries = tuple(self._entries(changes, kept_out))
+        if entries and all(each.kept_out for each in entries):
+            notes = [error(f"{each.what}: {each.reason}", each.place) for each in kept_out.values()]
+            start = self._first.source.place(0)
+            raise SpecError(error("no entry of the spec can be upgraded", start), *notes)
+        return Upgraded(exclusion.edited.text, changes, (*kept_out.values(), *aliases), entries)
+
+    def _kept_out(self, index: int, reason: str) -> KeptOut:
+        sequence = self._outline.sequences[index]
+        refused = self._refused.get(index)
+        offset = refused[1] if refused else self._original(sequence.start)
+        return KeptOut(f"@{sequence.name}", reason, self._first.source.place(offset))
+
+    def _entries(
+        self, changes: tuple[Change, ...], kept_out: dict[int, KeptOut]
+    ) -> list[EntryReport]:
+        by_sequence: dict[str, list[Change]] = {}
+        for change in changes:
+            by_sequence.setdefault(change.sequence or "", []).append(change)
+        out = {self._outline.sequences[index].name: each for index, each in kept_out.items()}
+        entries = []
+        for sequence in self._outline.sequences:
+            for foreach_match in self._outline.foreach_matches(sequence):
+                for pair in foreach_match.pairs:
+                    involved = [pair.matcher, pair.action]
+                    found = tuple(one for each in involved for one in by_sequence.get(each, ()))
+                    reason = next((out[each] for each in involved if each in out), None)
+                    place = self._place(pair.start)
+                    entries.append(EntryReport(pair.matcher, pair.action, place, found, reason))
+        return entries
