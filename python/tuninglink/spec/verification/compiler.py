@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from iree.compiler import ir as mlir
@@ -49,13 +50,8 @@ def passes_compiler(module: mlir.Operation, diagnostics: DiagnosticSink) -> bool
 def _report_repeated_matchers(module: mlir.Operation, diagnostics: DiagnosticSink) -> bool:
     found = False
     for foreach_match in collect(module, names.FOREACH_MATCH):
-        seen: set[mlir.Attribute] = set()
-        repeated: dict[mlir.Attribute, None] = {}
-        for matcher in _list(foreach_match, "matchers"):
-            if matcher in seen:
-                repeated[matcher] = None
-            seen.add(matcher)
-        for matcher in repeated:
+        count = Counter(matcher for matcher, _ in _pairs(foreach_match))
+        for matcher in (matcher for matcher, uses in count.items() if uses > 1):
             found = True
             diagnostics.error(
                 f"matcher '@{reference(matcher)}' is used more than once: only its first entry can "
@@ -67,15 +63,28 @@ def _report_repeated_matchers(module: mlir.Operation, diagnostics: DiagnosticSin
 
 def _drop_repeated_matchers(foreach_match: mlir.Operation) -> None:
     pairs: dict[mlir.Attribute, mlir.Attribute] = {}
-    lists = (_list(foreach_match, side) for side in ("matchers", "actions"))
-    for matcher, action in zip(*lists, strict=False):
+    for matcher, action in _pairs(foreach_match):
         pairs.setdefault(matcher, action)
-    with foreach_match.context:
-        foreach_match.attributes["matchers"] = mlir.ArrayAttr.get(list(pairs))
-        foreach_match.attributes["actions"] = mlir.ArrayAttr.get(list(pairs.values()))
+    if pairs:
+        with foreach_match.context:
+            foreach_match.attributes["matchers"] = mlir.ArrayAttr.get(list(pairs))
+            foreach_match.attributes["actions"] = mlir.ArrayAttr.get(list(pairs.values()))
 
 
-def _list(operation: mlir.Operation, attribute: str) -> list[mlir.Attribute]:
-    """Returns the elements of an attribute of IR that may be invalid."""
+def _pairs(foreach_match: mlir.Operation) -> list[tuple[mlir.Attribute, mlir.Attribute]]:
+    """Returns the pairs of an operation that may be invalid.
+
+    There are none if they are no pairs of references: then the compiler refuses the operation without
+    looking further.
+    """
+    matchers, actions = (_references(foreach_match, side) for side in ("matchers", "actions"))
+    if len(matchers) != len(actions):
+        return []
+    return list(zip(matchers, actions, strict=True))
+
+
+def _references(operation: mlir.Operation, attribute: str) -> list[mlir.Attribute]:
     found = operation.attributes.get(attribute)
-    return list(found) if isinstance(found, mlir.ArrayAttr) else []
+    elements: list[mlir.Attribute] = list(found) if isinstance(found, mlir.ArrayAttr) else []
+    references = (mlir.FlatSymbolRefAttr, mlir.SymbolRefAttr)
+    return elements if all(isinstance(each, references) for each in elements) else []
