@@ -1,0 +1,402 @@
+"""Specs within a compilation: they take effect on every backend, and what is said of it is what happened."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from typing import TYPE_CHECKING
+
+import pytest
+from elementwise_specs import (
+    PROGRAM,
+    configuration,
+    lowering_config,
+    matcher,
+    matcher_list,
+    spec,
+)
+from programs import TARGETS, TOOLS
+
+import tuninglink
+from tuninglink.errors import CompileError, SpecError
+from tuninglink.ir.diagnostics import Place
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tuninglink.compiler import Compilation
+
+VMVX = TARGETS["vmvx"]
+CPU = TARGETS["llvm-cpu"]
+CONFIGURED = "--compile-to=executable-configurations"
+TO_SOURCES = "--compile-to=executable-sources"
+FROM_SOURCES = "--compile-from=executable-sources"
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> Path:
+    path = tmp_path / "program.mlir"
+    path.write_text(PROGRAM)
+    return path
+
+
+def iree_compile(program: Path, *flags: str) -> bytes:
+    command = [TOOLS / "iree-compile", program, *flags, "-o", "-"]
+    return subprocess.run(command, capture_output=True, check=True).stdout
+
+
+def who(compiled: Compilation) -> list[tuple[str, str | None, bool | None]]:
+    """Returns, for each operation that was configured: the spec, the entry, and whether it is its own."""
+    return [
+        (each.spec_name, each.entry.matcher if each.entry else None, each.is_own)
+        for each in compiled.applied
+    ]
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_a_spec_takes_effect_on_every_backend(target: str, program: Path, tmp_path: Path) -> None:
+    flags = TARGETS[target]
+    mine = spec(target, "mine").encode()
+    tuned = tuninglink.compile(program, specs=[mine], default_specs=False, flags=flags)
+    (applied,) = tuned.applied
+    assert applied.operation == "linalg.generic"
+    assert applied.dispatch.startswith("@add_dispatch_0::@")
+    assert applied.function == "add_dispatch_0_elementwise_16_f32"
+    assert applied.place == Place(str(program), 3, 10)
+    assert (applied.position, applied.spec, applied.spec_name) == (0, "<memory>", "mine")
+    assert applied.entry
+    assert applied.entry.matcher == "match_mine"
+    assert applied.is_own is True
+    assert applied.target
+    assert tuned.output != tuninglink.compile(program, default_specs=False, flags=flags).output
+
+    configured = tuninglink.compile(program, specs=[mine], flags=[*flags, CONFIGURED])
+    assert lowering_config(target) in configured.output.decode()
+    assert b"tuninglink" not in configured.output
+
+    # Without a trace the output is the same: with fewer tags, and without any.
+    fewer = tuninglink.compile(program, specs=[mine], default_specs=False, flags=flags, trace=False)
+    assert fewer.output == tuned.output
+    sources = tmp_path / "sources.mlir"
+    embedded = tuninglink.compile(
+        program, specs=[mine], default_specs=False, flags=[*flags, TO_SOURCES]
+    )
+    sources.write_bytes(embedded.output)
+    untagged = tuninglink.compile(sources, default_specs=False, flags=[*flags, FROM_SOURCES])
+    again = tuninglink.compile(
+        sources, specs=[mine], default_specs=False, flags=[*flags, FROM_SOURCES]
+    )
+    assert untagged.applied == ()
+    assert again.output == untagged.output
+
+
+@pytest.mark.parametrize("target", ["hip", "llvm-cpu"])
+def test_the_output_is_that_of_iree_compile_with_the_same_spec(
+    target: str, program: Path, tmp_path: Path
+) -> None:
+    path = tmp_path / "mine.mlir"
+    path.write_text(spec(target, "mine"))
+    flags = [*TARGETS[target], f"--iree-codegen-tuning-spec-path={path}"]
+    for more in ([], [CONFIGURED]):
+        compiled = tuninglink.compile(program, default_specs=False, flags=[*flags, *more])
+        assert compiled.output == iree_compile(program, *flags, *more)
+        assert who(compiled) == [("mine", "match_mine", True)]
+
+
+def test_the_entry_is_the_one_that_matched_even_if_all_give_the_same() -> None:
+    names = {f"m{i}": "linalg.pack" for i in range(3)} | {
+        "m3": "linalg.generic",
+        "m4": "linalg.generic",
+    }
+    text = matcher_list("many", {n: matcher(n, "vmvx", op) for n, op in names.items()})
+    exact = tuninglink.compile(PROGRAM.encode(), specs=[text.encode()], flags=VMVX)
+    assert who(exact) == [("many", "m3", True)]
+    assert exact.applied[0].entry
+    assert exact.applied[0].entry.action == "configure"
+    rough = tuninglink.compile(PROGRAM.encode(), specs=[text.encode()], flags=VMVX, trace=False)
+    assert who(rough) == [("many", None, None)]
+    assert rough.output == exact.output
+
+
+def test_entries_keep_the_names_that_they_were_given() -> None:
+    mine, other = spec("vmvx", "same", "linalg.pack"), spec("vmvx", "same")
+    compiled = tuninglink.compile(
+        PROGRAM.encode(), specs=[mine.encode(), other.encode()], flags=VMVX
+    )
+    assert who(compiled) == [("same", "match_same", True)]
+    assert compiled.applied[0].position == 1
+    (warning,) = compiled.diagnostics
+    assert warning.message.startswith("spec '<memory>' configured nothing")
+
+
+OPAQUE = f"""
+module @opaque attributes {{transform.with_named_sequence}} {{
+  transform.named_sequence @match(%op: !transform.any_op {{transform.readonly}}) -> !transform.any_op {{
+    transform.match.operation_name %op ["linalg.generic"] : !transform.any_op
+    transform.yield %op : !transform.any_op
+  }}
+  transform.named_sequence @give(%op: !transform.any_op {{transform.readonly}}) {{
+    %info = transform.param.constant {configuration("vmvx")} -> !transform.any_param
+    transform.annotate %op "compilation_info" = %info : !transform.any_op, !transform.any_param
+    transform.yield
+  }}
+  transform.named_sequence @entry(%root: !transform.any_op {{transform.consumed}})
+      -> !transform.any_op attributes {{iree_codegen.tuning_spec_entrypoint}} {{
+    transform.annotate %root "asked" : !transform.any_op
+    %updated = transform.foreach_match in %root @match -> @give
+      : (!transform.any_op) -> !transform.any_op
+    transform.yield %updated : !transform.any_op
+  }}
+}}
+"""
+
+
+def test_opaque_specs_are_traced_through_the_chain() -> None:
+    packs = spec("vmvx", "packs", "linalg.pack")
+    compiled = tuninglink.compile(
+        PROGRAM.encode(), specs=[OPAQUE.encode(), packs.encode()], flags=VMVX
+    )
+    assert who(compiled) == [("opaque", "match", True)]
+    (warning,) = compiled.diagnostics
+    assert "configured nothing" in warning.message
+    compiled = tuninglink.compile(
+        PROGRAM.encode(), specs=[packs.encode(), OPAQUE.encode()], flags=VMVX
+    )
+    assert [(each.spec_name, each.position) for each in compiled.applied] == [("opaque", 1)]
+
+
+INDIRECT = f"""
+module @indirect attributes {{
+  transform.with_named_sequence, iree_codegen.tuning_spec_with_default_entrypoint
+}} {{
+  transform.named_sequence @info(%op: !transform.any_op {{transform.readonly}})
+      -> !transform.any_param {{
+    %info = transform.param.constant {configuration("vmvx")} -> !transform.any_param
+    transform.yield %info : !transform.any_param
+  }}
+  transform.named_sequence @match(%op: !transform.any_op {{transform.readonly}})
+      -> (!transform.any_op, !transform.any_param) {{
+    transform.match.operation_name %op ["linalg.generic"] : !transform.any_op
+    %info = transform.include @info failures(propagate) (%op)
+      : (!transform.any_op) -> !transform.any_param
+    transform.yield %op, %info : !transform.any_op, !transform.any_param
+  }}
+  transform.named_sequence @helper(%op: !transform.any_op {{transform.readonly}},
+      %info: !transform.any_param {{transform.readonly}}) {{
+    transform.annotate %op "compilation_info" = %info : !transform.any_op, !transform.any_param
+    transform.yield
+  }}
+  transform.named_sequence @configure(%op: !transform.any_op {{transform.readonly}},
+      %info: !transform.any_param {{transform.readonly}}) {{
+    transform.include @helper failures(propagate) (%op, %info)
+      : (!transform.any_op, !transform.any_param) -> ()
+    transform.yield
+  }}
+  transform.named_sequence @__kernel_config(%root: !transform.any_op {{transform.consumed}})
+      -> !transform.any_op attributes {{iree_codegen.tuning_spec_entrypoint}} {{
+    %updated = transform.foreach_match in %root @match -> @configure
+      : (!transform.any_op) -> !transform.any_op
+    transform.yield %updated : !transform.any_op
+  }}
+}}
+"""
+
+
+@pytest.mark.parametrize("trace", [True, False])
+def test_configurations_are_followed_through_includes(*, trace: bool) -> None:
+    compiled = tuninglink.compile(
+        PROGRAM.encode(), specs=[INDIRECT.encode()], flags=VMVX, trace=trace
+    )
+    assert who(compiled) == [("indirect", "match", True)]
+
+
+GROUPED = f"""
+module @grouped attributes {{
+  transform.with_named_sequence, iree_codegen.tuning_spec_with_default_entrypoint
+}} {{
+  transform.named_sequence @any(%op: !transform.any_op {{transform.readonly}}) -> !transform.any_op {{
+    transform.match.operation_name %op ["linalg.generic"] : !transform.any_op
+    transform.yield %op : !transform.any_op
+  }}
+  transform.named_sequence @give(%op: !transform.any_op {{transform.readonly}}) {{
+    %info = transform.param.constant {configuration("vmvx")} -> !transform.any_param
+    transform.annotate %op "compilation_info" = %info : !transform.any_op, !transform.any_param
+    transform.yield
+  }}
+  transform.named_sequence @group(%op: !transform.any_op {{transform.consumed}}) {{
+    %updated = transform.foreach_match restrict_root in %op @any -> @give
+      : (!transform.any_op) -> !transform.any_op
+    transform.yield
+  }}
+  transform.named_sequence @__kernel_config(%root: !transform.any_op {{transform.consumed}})
+      -> !transform.any_op attributes {{iree_codegen.tuning_spec_entrypoint}} {{
+    %updated = transform.foreach_match in %root @any -> @group
+      : (!transform.any_op) -> !transform.any_op
+    transform.yield %updated : !transform.any_op
+  }}
+}}
+"""
+
+
+def test_an_action_that_asks_on_is_traced_to_its_entry() -> None:
+    compiled = tuninglink.compile(PROGRAM.encode(), specs=[GROUPED.encode()], flags=VMVX)
+    (applied,) = compiled.applied
+    assert applied.entry
+    assert (applied.entry.matcher, applied.entry.action) == ("any", "group")
+    assert applied.is_own is None
+
+
+UNMARKED = spec("vmvx", "old").replace(
+    """-> !transform.any_op attributes {iree_codegen.tuning_spec_entrypoint} {""", "{"
+).replace("    transform.yield %updated : !transform.any_op\n", "    transform.yield\n").replace(
+    ", iree_codegen.tuning_spec_with_default_entrypoint", ""
+)  # fmt: skip
+
+
+def test_an_old_spec_without_marker_and_result_takes_effect_beside_a_default(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "vmvx.mlir").write_text(spec("vmvx", "default"))
+    assert "iree_codegen.tuning_spec" not in UNMARKED
+    compiled = tuninglink.compile(
+        PROGRAM.encode(), specs=[UNMARKED.encode()], spec_directories=[tmp_path], flags=VMVX
+    )
+    assert who(compiled) == [("old", "match_old", True)]
+
+
+def test_the_users_spec_wins_over_the_default_in_whatever_form_it_is(tmp_path: Path) -> None:
+    (tmp_path / "vmvx.mlir").write_text(spec("vmvx", "default"))
+    mine = spec("vmvx", "mine").replace(", iree_codegen.tuning_spec_with_default_entrypoint", "")
+    for given, winner in (
+        ([mine.encode()], "mine"),
+        ([OPAQUE.encode()], "opaque"),
+        ([], "default"),
+    ):
+        compiled = tuninglink.compile(
+            PROGRAM.encode(), specs=given, spec_directories=[tmp_path], flags=VMVX
+        )
+        assert [each.spec_name for each in compiled.applied] == [winner]
+
+
+def test_each_target_gets_its_own_default_spec(tmp_path: Path) -> None:
+    (tmp_path / "vmvx.mlir").write_text(spec("vmvx", "for_vmvx"))
+    (tmp_path / "znver4.mlir").write_text(spec("llvm-cpu", "for_znver4"))
+    backends = ["vmvx", "llvm-cpu"]
+    flags = [f"--iree-hal-local-target-device-backends={each}" for each in backends]
+    flags += ["--iree-hal-target-device=local", "--iree-llvmcpu-target-triple=x86_64-linux-gnu"]
+    flags += ["--iree-llvmcpu-target-cpu=znver4"]
+    dump = tmp_path / "dump"
+    compiled = tuninglink.compile(
+        PROGRAM.encode(), spec_directories=[tmp_path], flags=flags, dump_specs_to=dump
+    )
+    assert {(str(each.target), each.spec_name, each.is_own) for each in compiled.applied} == {
+        ("vmvx", "for_vmvx", True),
+        ("znver4", "for_znver4", True),
+    }
+    index = json.loads((dump / "index.json").read_text())
+    assert {each["target"] for each in index["dispatches"]} == {"vmvx", "znver4"}
+    assert len(index["specs"]) == 2
+
+
+def test_many_dispatches_share_one_dumped_file(tmp_path: Path) -> None:
+    functions = [PROGRAM.replace("@add", f"@add{i}").replace("16", str(i)) for i in range(1, 301)]
+    tuninglink.compile(
+        "".join(functions).encode(),
+        specs=[spec("vmvx", "mine").encode()],
+        flags=[*VMVX, TO_SOURCES],
+        dump_specs_to=tmp_path,
+    )
+    index = json.loads((tmp_path / "index.json").read_text())
+    assert len(index["dispatches"]) == 300
+    (only,) = index["specs"]
+    assert {path.name for path in tmp_path.iterdir()} == {"index.json", only["file"]}
+
+
+def test_a_damaged_embedded_spec_fails_the_compilation(program: Path, tmp_path: Path) -> None:
+    flags = [*VMVX, TO_SOURCES]
+    carried = tuninglink.compile(program, specs=[spec("vmvx", "mine").encode()], flags=flags)
+    text = carried.output.decode()
+    before, start, rest = text.partition('dense<"0x')
+    content, end, after = rest.partition('"> : vector<')
+    _, size, after = after.partition("xi8>")
+    assert start
+    assert end
+    damaged = tmp_path / "damaged.mlir"
+    damaged.write_text(f"{before}{start}{content[:400]}{end}200{size}{after}")
+
+    untuned = iree_compile(damaged, *VMVX, FROM_SOURCES)
+    assert untuned  # The compiler alone says something, and that it has succeeded.
+    with pytest.raises(CompileError) as caught:
+        tuninglink.compile(damaged, default_specs=False, flags=[*VMVX, FROM_SOURCES])
+    assert "attempting to parse" in str(caught.value)
+    with pytest.raises(SpecError, match="embedded in @add_dispatch_0::@vmvx_bytecode_fb"):
+        tuninglink.compile(damaged, flags=[*VMVX, FROM_SOURCES])
+
+
+FAILING = spec("vmvx", "failing").replace(
+    "#iree_codegen.vmvx_pipeline", "#iree_gpu.pipeline<TileAndFuse>"
+)
+
+
+def test_a_configuration_that_the_backend_does_not_take_is_the_compilers_error() -> None:
+    with pytest.raises(CompileError) as caught:
+        tuninglink.compile(PROGRAM.encode(), specs=[FAILING.encode()], flags=VMVX)
+    assert caught.value.diagnostics
+
+
+@pytest.mark.parametrize("mode", ["std", "hal-executable"])
+def test_dumped_dispatches_take_specs(mode: str, program: Path, tmp_path: Path) -> None:
+    iree_compile(program, *VMVX, f"--iree-hal-dump-executable-sources-to={tmp_path}")
+    dispatch = tmp_path / "module_add_dispatch_0.mlir"
+    path = tmp_path / "mine.mlir"
+    path.write_text(spec("vmvx", "mine"))
+    # As a program of its own nobody calls the dispatch, so nothing of it would be left at the end.
+    flags = [*VMVX, f"--compile-mode={mode}", *([CONFIGURED] if mode == "std" else [])]
+    compiled = tuninglink.compile(dispatch, specs=[path], default_specs=False, flags=flags)
+    assert who(compiled) == [("mine", "match_mine", True)]
+    assert compiled.output != iree_compile(dispatch, *flags)
+
+
+def test_a_dispatch_that_is_configured_keeps_its_configuration(
+    program: Path, tmp_path: Path
+) -> None:
+    iree_compile(program, *VMVX, f"--iree-hal-dump-executable-configurations-to={tmp_path}")
+    (configured,) = tmp_path.glob("configured_*.mlir")
+    compiled = tuninglink.compile(
+        configured, specs=[spec("vmvx", "mine").encode()], flags=VMVX, trace=False
+    )
+    assert who(compiled) == [("mine", "match_mine", False)]
+    (warning,) = compiled.diagnostics
+    assert "kept another configuration" in warning.message
+    assert "strip-configs" in warning.notes[0].message
+
+
+def test_parts_of_a_file_are_traced_together() -> None:
+    source = f"{PROGRAM}// -----\n{PROGRAM.replace('@add', '@plus')}"
+    compiled = tuninglink.compile(
+        source.encode(),
+        specs=[spec("vmvx", "mine").encode()],
+        flags=[*VMVX, "--split-input-file"],
+    )
+    assert [each.dispatch.partition("::")[0] for each in compiled.applied] == [
+        "@add_dispatch_0",
+        "@plus_dispatch_0",
+    ]
+    assert compiled.diagnostics == ()
+
+
+def test_specs_come_loaded_as_paths_or_as_contents(tmp_path: Path) -> None:
+    text = spec("vmvx", "mine")
+    path = tmp_path / "mine.mlir"
+    path.write_text(text)
+    outputs = set()
+    for each in (path, str(path), text.encode(), tuninglink.load_spec(path)):
+        compiled = tuninglink.compile(PROGRAM.encode(), specs=[each], flags=VMVX)
+        assert who(compiled) == [("mine", "match_mine", True)]
+        outputs.add(compiled.output)
+    linked = tuninglink.link([tuninglink.load_spec(path)], target="vmvx")
+    compiled = tuninglink.compile(PROGRAM.encode(), specs=[linked], flags=VMVX)
+    outputs.add(compiled.output)
+    assert len(outputs) == 1
+    with pytest.raises(SpecError):
+        tuninglink.compile(PROGRAM.encode(), specs=[b"nonsense"], flags=VMVX)
