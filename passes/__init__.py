@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tuninglink.passes.annotate_root_ops import AnnotateRootOps
+from tuninglink.passes.dedupe_sequences import DedupeSequences
 from tuninglink.passes.dump_specs import DumpSpecs
 from tuninglink.passes.link_specs import LinkSpecs
 from tuninglink.passes.materialize_specs import MaterializeSpecs
 from tuninglink.passes.strip_configs import StripConfigs
+from tuninglink.passes.verify_configs import VerifyConfigs
 from tuninglink.passes.verify_specs import VerifySpecs
 
 if TYPE_CHECKING:
@@ -16,10 +18,12 @@ if TYPE_CHECKING:
 
 PASSES: tuple[type[Pass], ...] = (
     AnnotateRootOps,
+    DedupeSequences,
     DumpSpecs,
     LinkSpecs,
     MaterializeSpecs,
     StripConfigs,
+    VerifyConfigs,
     VerifySpecs,
 )
 """Every pass that comes with Tuninglink, in alphabetical order."""

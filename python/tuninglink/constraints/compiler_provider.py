@@ -1,0 +1,119 @@
+"""The compiler's own constraints, as a provider."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from iree.compiler import ir as mlir
+from iree.compiler.dialects import iree_codegen
+
+from tuninglink.constraints.answers import AssignmentError, UndecidedError
+from tuninglink.constraints.compiler_process import shared_compiler
+from tuninglink.constraints.configuration import read_knobs
+from tuninglink.constraints.providers import Provider, Space
+from tuninglink.constraints.smt import PROVIDER, knob_template, read_constraints
+from tuninglink.ir import names
+from tuninglink.ir.diagnostics import error, place_of
+from tuninglink.ir.serialization import to_bytecode
+from tuninglink.ir.walk import collect, visit
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from tuninglink.constraints.compiler_process import CompilerProcess
+    from tuninglink.constraints.configuration import Configuration
+    from tuninglink.constraints.constraint_set import ConstraintSet
+    from tuninglink.constraints.problem import Problem
+    from tuninglink.constraints.providers import Dispatch
+
+_INSERT_CONSTRAINTS = "builtin.module(func.func(iree-codegen-insert-smt-constraints))"
+_SET = 0
+"""The set of root ops whose constraints are asked for; the others in the function are not marked."""
+
+
+class CompilerSpace(Space):
+    """The space of a constraints op.
+
+    Args:
+        operation: an `iree_codegen.smt.constraints`.
+        module: what keeps the operation alive.
+        problem: what the configuration is for.
+    """
+
+    def __init__(self, operation: mlir.Operation, module: mlir.Module, problem: Problem) -> None:
+        self.operation = operation
+        self._module = module
+        self.constraints: ConstraintSet = read_constraints(operation, problem)
+
+    def assignment(self, configuration: Configuration) -> Mapping[str, int]:
+        """Matches a configuration with the one of the constraints op, in which knobs stand for values."""
+        return read_knobs(knob_template(self.operation), configuration)
+
+    def compilation_info(self, assignment: Mapping[str, int]) -> mlir.Attribute:
+        """Returns the configuration as the compiler makes it of the values."""
+        try:
+            return iree_codegen.materialize_compilation_info(self.operation, dict(assignment))
+        except (ValueError, RuntimeError) as failure:
+            raise AssignmentError(error(f"the values make no configuration: {failure}")) from None
+
+
+class CompilerProvider(Provider):
+    """Asks the compiler for its constraints, in a process of its own.
+
+    Args:
+        compiler: the process; the one that all share by default.
+    """
+
+    name: ClassVar[str] = PROVIDER
+    pipelines: ClassVar[frozenset[str] | None] = frozenset(
+        {"#iree_gpu.pipeline<TileAndFuse>", "#iree_gpu.pipeline<VectorDistribute>"}
+    )
+
+    def __init__(self, compiler: CompilerProcess | None = None) -> None:
+        self._compiler = compiler
+
+    def spaces(self, dispatch: Dispatch, pipeline: str) -> Sequence[Space]:
+        """Returns the compiler's spaces in a pipeline; there may be several, as for convolutions."""
+        module = self._with_constraints(dispatch)
+        return [
+            CompilerSpace(each, module, dispatch.problem)
+            for each in collect(module.operation, names.CONSTRAINTS)
+            if str(each.attributes["pipeline"]) == pipeline
+        ]
+
+    def _with_constraints(self, dispatch: Dispatch) -> mlir.Module:
+        compiler = self._compiler or shared_compiler()
+        try:
+            answer = compiler.run(_INSERT_CONSTRAINTS, to_bytecode(_isolated(dispatch).operation))
+        except UndecidedError as failure:
+            place = place_of(dispatch.root.location)
+            where = f" at {place}" if place else ""
+            question = f"asked for the constraints on '{dispatch.root.name}'{where}"
+            raise UndecidedError(f"{failure.reason} when {question}") from None
+        return mlir.Module.parse(answer, dispatch.root.context)
+
+
+def _isolated(dispatch: Dispatch) -> mlir.Module:
+    """Returns a module with a copy of the function, in which only the root op is marked as one."""
+    context = dispatch.root.context
+    with mlir.Location.unknown(context):
+        module = mlir.Module.create()
+        with mlir.InsertionPoint(module.body):
+            function = dispatch.function.operation.clone().operation
+    if dispatch.target is not None:
+        function.attributes[names.EXECUTABLE_TARGET] = dispatch.target
+    position = _operations(dispatch.function).index(dispatch.root)
+    operations = _operations(function)
+    for each in operations:
+        if names.ROOT_OP in each.attributes and each.name != names.CONSTRAINTS:
+            del each.attributes[names.ROOT_OP]
+    operations[position].attributes[names.ROOT_OP] = iree_codegen.RootOpAttr.get(_SET, ctx=context)
+    for each in [found for found in operations if found.name == names.CONSTRAINTS]:
+        each.erase()
+    return module
+
+
+def _operations(function: mlir.Operation) -> list[mlir.Operation]:
+    found: list[mlir.Operation] = []
+    visit(function, found.append)
+    return found

@@ -1,0 +1,69 @@
+"""Programs as the compiler configures them, for tests of constraints."""
+
+from __future__ import annotations
+
+import functools
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from iree.compiler import ir as mlir
+
+from tuninglink.constraints.dispatch import problem_of, target_around
+from tuninglink.constraints.providers import Dispatch
+from tuninglink.ir import names
+from tuninglink.ir.walk import collect
+from tuninglink.spec.dispatch_roots import find_root_ops
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+PROGRAMS = Path(__file__).parent / "constraint_programs"
+TARGETS = {
+    "gfx942": ("--iree-hal-target-backends=rocm", "--iree-rocm-target=gfx942"),
+    "gfx1100": ("--iree-hal-target-backends=rocm", "--iree-rocm-target=gfx1100"),
+    "gfx1201": ("--iree-hal-target-backends=rocm", "--iree-rocm-target=gfx1201"),
+    "sm_80": ("--iree-hal-target-backends=cuda", "--iree-cuda-target=sm_80"),
+    "cpu": ("--iree-hal-target-backends=llvm-cpu", "--iree-llvmcpu-target-cpu=generic"),
+}
+EMIT_CONSTRAINTS = "--iree-codegen-emit-pipeline-constraints"
+
+
+_kept: list[mlir.Module] = []
+"""Operations live as long as their module, which tests are not to care about."""
+
+
+@functools.cache
+def _compiled(program: str, target: str, flags: tuple[str, ...]) -> bytes:
+    command = [
+        str(Path(sys.executable).with_name("iree-compile")),
+        str(PROGRAMS / f"{program}.mlir"),
+        *TARGETS[target],
+        *flags,
+        "--compile-to=executable-configurations",
+        "--emit-mlir-bytecode",
+        "-o",
+        "-",
+    ]
+    return subprocess.run(command, check=True, capture_output=True).stdout
+
+
+def configured(program: str, target: str, *flags: str) -> mlir.Module:
+    """Returns a program at executable-configurations, in a context of its own."""
+    module = mlir.Module.parse(_compiled(program, target, flags), mlir.Context())
+    _kept.append(module)
+    return module
+
+
+def constraints_ops(module: mlir.Module) -> Sequence[mlir.Operation]:
+    """Returns the compiler's constraints in a program."""
+    return collect(module.operation, names.CONSTRAINTS)
+
+
+def only_dispatch(module: mlir.Module) -> Dispatch:
+    """Returns the dispatch of a program with one root op."""
+    (root,) = (
+        (root, each.function) for each in find_root_ops(module.operation) for root in each.roots
+    )
+    return Dispatch(*root, target_around(root[1]), problem_of(root[0], {}))

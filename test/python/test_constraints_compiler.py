@@ -1,0 +1,321 @@
+"""The compiler's own constraints: read as they are, agreeing with its verifier, asked from a safe distance."""
+
+from __future__ import annotations
+
+import random
+import subprocess
+import sys
+import threading
+from typing import TYPE_CHECKING
+
+import pytest
+import z3
+from configured_programs import EMIT_CONSTRAINTS, configured, constraints_ops, only_dispatch
+from iree.compiler.dialects import iree_codegen
+from z3 import z3util
+
+from tuninglink.constraints.answers import Limits, UndecidedError, Verdict
+from tuninglink.constraints.compiler_process import CompilerProcess, shared_compiler
+from tuninglink.constraints.compiler_provider import CompilerProvider, _isolated
+from tuninglink.constraints.configuration import MismatchError, read_configuration
+from tuninglink.constraints.problem import OpKind, Problem
+from tuninglink.constraints.smt import read_constraints
+from tuninglink.ir import names
+from tuninglink.ir.serialization import to_bytecode
+from tuninglink.ir.walk import collect
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from iree.compiler import ir as mlir
+
+    from tuninglink.constraints.constraint_set import ConstraintSet
+
+CASES = [
+    (program, target)
+    for program, targets in {
+        "matmul": ("gfx942", "gfx1100", "gfx1201", "sm_80"),
+        "convolution": ("gfx942", "gfx1201", "sm_80"),
+        "attention": ("gfx942", "gfx1100"),
+    }.items()
+    for target in targets
+]
+PROBLEM = Problem(OpKind.OTHER)
+
+
+class Export:
+    """The compiler's SMT-LIB export of a constraints op."""
+
+    def __init__(self, operation: mlir.Operation, knobs: list[str]) -> None:
+        self._context = z3.Context()
+        text = iree_codegen.convert_constraints_op_to_smtlib(operation)
+        self._solver = z3.Solver(ctx=self._context)
+        self._solver.set("timeout", 20_000)
+        self._solver.add(z3.parse_smt2_string(text, ctx=self._context))
+        self._unknowns = [z3.Int(name, self._context) for name in knobs]
+
+    def all(self) -> set[tuple[int, ...]]:
+        """Returns every solution, found by blocking those found before."""
+        found = set()
+        while (result := self._solver.check()) == z3.sat:
+            model = self._solver.model()
+            values = [model.eval(each, model_completion=True) for each in self._unknowns]
+            found.add(tuple(each.as_long() for each in values))
+            pairs = zip(self._unknowns, values, strict=True)
+            self._solver.add(z3.Or([unknown != value for unknown, value in pairs]))
+        assert result == z3.unsat
+        return found
+
+    def holds(self, values: tuple[int, ...]) -> bool:
+        """Tells whether an assignment is a solution."""
+        pairs = zip(self._unknowns, values, strict=True)
+        result = self._solver.check([unknown == value for unknown, value in pairs])
+        assert result != z3.unknown
+        return bool(result == z3.sat)
+
+
+def knob_names(constraints: ConstraintSet) -> list[str]:
+    return [each.name for each in constraints.knobs]
+
+
+def sets(program: str, target: str) -> Iterator[tuple[mlir.Operation, ConstraintSet]]:
+    module = configured(program, target, EMIT_CONSTRAINTS)
+    operations = constraints_ops(module)
+    assert operations
+    for operation in operations:
+        yield operation, read_constraints(operation, PROBLEM)
+
+
+@pytest.mark.parametrize(("program", "target"), CASES)
+def test_solutions_are_those_of_the_export(program: str, target: str) -> None:
+    for operation, constraints in sets(program, target):
+        found = [tuple(each.values()) for each in constraints.enumerate()]
+        assert len(found) == len(set(found))
+        chance = random.Random(0)
+        names_in_order = knob_names(constraints)
+        if len(found) <= 700:
+            assert set(found) == Export(operation, names_in_order).all()
+        # Where there are more, the export is asked about each of many, valid and not.
+        export = Export(operation, names_in_order)
+        for values in chance.sample(found, min(20, len(found))):
+            assert export.holds(values)
+            changed = list(values)
+            position = chance.randrange(len(values))
+            changed[position] += chance.choice([-1, 1, changed[position], 16])
+            assert export.holds(tuple(changed)) is (tuple(changed) in set(found))
+
+
+def test_every_assertion_keeps_its_message_and_fills_its_placeholders() -> None:
+    for operation, constraints in sets("large_matmul", "sm_80"):
+        messages = [
+            each.attributes["msg"].value for each in collect(operation, names.CONSTRAINT_ASSERT)
+        ]
+        ours = [each for each in constraints.assertions if "bounds of" not in each.provenance]
+        assert [each.message for each in ours] == messages
+        assert all(each.provenance.startswith("the compiler's constraints of") for each in ours)
+        wrong = {**next(constraints.enumerate()), "wg_0": 96}
+        said = [each.message for each in constraints.check(wrong).violations]
+        assert "dim_0 must be divisible by wg_0 (2048 % 96 == 0)" in said
+        assert not any("{}" in each for each in said)
+
+
+def test_the_large_spaces_have_the_sizes_known() -> None:
+    counts = {
+        constraints.pipeline: constraints.count().count
+        for _, constraints in sets("large_matmul", "sm_80")
+    }
+    assert counts == {
+        "#iree_gpu.pipeline<TileAndFuse>": 3136,
+        "#iree_gpu.pipeline<VectorDistribute>": 2056,
+    }
+
+
+def test_a_sample_has_the_histograms_of_the_space() -> None:
+    for _, constraints in sets("large_matmul", "sm_80"):
+        everything = list(constraints.enumerate())
+        sample = constraints.sample(200, seed=1)
+        for knob in knob_names(constraints):
+            values = {each[knob] for each in everything}
+            distance = sum(
+                abs(
+                    sum(each[knob] == value for each in sample) / len(sample)
+                    - sum(each[knob] == value for each in everything) / len(everything)
+                )
+                for value in values
+            )
+            assert distance / 2 < 0.12, knob
+
+
+# --- Against the compiler's verifier ---------------------------------------------------------------------
+
+VERIFY = "builtin.module(func.func(iree-codegen-insert-smt-constraints,iree-codegen-verify-smt-constraints))"
+
+
+def compiler_accepts(module: mlir.Module) -> bool:
+    try:
+        shared_compiler().run(VERIFY, to_bytecode(module.operation))
+    except UndecidedError as failure:
+        reason = failure.reason
+    else:
+        return True
+    assert "pipeline constraints violated" in reason
+    return False
+
+
+def disturbed(
+    assignment: dict[str, int], constraints: ConstraintSet, chance: random.Random
+) -> dict[str, int]:
+    """Returns an assignment with one or two other values, of which the compiler can make a configuration."""
+    result = dict(assignment)
+    for name in chance.sample(list(assignment), chance.choice([0, 1, 1, 2])):
+        knob = next(each for each in constraints.knobs if each.name == name)
+        if knob.high is None:
+            result[name] = max(
+                1, chance.choice([result[name] * 2, result[name] // 2, result[name] + 1, 48])
+            )
+    return result
+
+
+def messages_about_hidden_unknowns(constraints: ConstraintSet) -> set[str]:
+    return {
+        each.message
+        for each in constraints.assertions
+        if any(str(name).endswith("'") for name in z3util.get_vars(each.expression))
+    }
+
+
+@pytest.mark.parametrize("target", ["gfx942", "gfx1201", "sm_80"])
+def test_checks_agree_with_the_compilers_verifier(target: str) -> None:
+    module = configured("large_matmul", target)
+    dispatch = only_dispatch(module)
+    chance = random.Random(1)
+    outcomes = set()
+    for pipeline in ("#iree_gpu.pipeline<TileAndFuse>", "#iree_gpu.pipeline<VectorDistribute>"):
+        (space,) = CompilerProvider().spaces(dispatch, pipeline)
+        for valid in space.constraints.sample(12, seed=2):
+            assignment = disturbed(valid, space.constraints, chance)
+            info = space.compilation_info(assignment)
+            isolated = _isolated(dispatch)
+            (root,) = (
+                each
+                for each in collect(isolated.operation, dispatch.root.name)
+                if names.ROOT_OP in each.attributes
+            )
+            function = isolated.body.operations[0]
+            root.attributes[names.LOWERING_CONFIG] = info.lowering_config
+            function.attributes[names.TRANSLATION_INFO] = info.translation_info
+            configuration = read_configuration(root, function.operation)
+            assert configuration is not None
+            assert space.assignment(configuration) == assignment
+            answer = space.constraints.check(assignment)
+            assert answer.verdict is not Verdict.NOT_DECIDED
+            outcomes.add(answer.verdict)
+            if compiler_accepts(isolated):
+                # It leaves out what speaks of unknowns that are no knobs.
+                hidden = messages_about_hidden_unknowns(space.constraints)
+                assert {each.message for each in answer.violations} <= hidden
+            else:
+                assert answer.verdict is Verdict.REFUTED
+    assert outcomes == {Verdict.PROVEN, Verdict.REFUTED}
+
+
+@pytest.mark.parametrize("target", ["gfx942", "gfx1100", "gfx1201", "sm_80"])
+def test_the_compilers_own_choice_is_valid(target: str) -> None:
+    dispatch = only_dispatch(configured("large_matmul", target))
+    configuration = read_configuration(dispatch.root, dispatch.function)
+    assert configuration is not None
+    (space,) = CompilerProvider().spaces(dispatch, str(configuration.pipeline))
+    assert space.constraints.check(space.assignment(configuration)).verdict is Verdict.PROVEN
+
+
+def test_a_configuration_of_another_form_is_not_taken_for_an_assignment() -> None:
+    dispatch = only_dispatch(configured("convolution", "gfx942"))
+    configuration = read_configuration(dispatch.root, dispatch.function)
+    assert configuration is not None
+    direct, implicit = CompilerProvider().spaces(dispatch, "#iree_gpu.pipeline<TileAndFuse>")
+    assert implicit.assignment(configuration)
+    with pytest.raises(MismatchError, match="'reduction' is") as failure:
+        direct.assignment(configuration)
+    assert not failure.value.is_missing
+
+
+# --- The compiler's process ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("target", ["gfx942", "sm_80"])
+def test_a_crash_of_the_compiler_is_an_answer(target: str) -> None:
+    with CompilerProcess() as compiler:
+        provider = CompilerProvider(compiler)
+        crashing = only_dispatch(configured("batched_matmul", target))
+        with pytest.raises(UndecidedError, match=r"the compiler crashed \(segmentation fault\)"):
+            provider.spaces(crashing, "#iree_gpu.pipeline<TileAndFuse>")
+        healthy = only_dispatch(configured("matmul", target))
+        assert provider.spaces(healthy, "#iree_gpu.pipeline<TileAndFuse>")
+
+
+def test_the_process_is_kept() -> None:
+    module = to_bytecode(configured("matmul", "gfx942").operation)
+    with CompilerProcess() as compiler:
+        compiler.run("builtin.module()", module)
+        first = compiler._process
+        assert compiler.run("builtin.module()", module)
+        assert compiler._process is first
+    assert compiler._process is None
+
+
+def test_the_compilers_errors_are_reported() -> None:
+    module = to_bytecode(configured("matmul", "gfx942").operation)
+    with CompilerProcess() as compiler:
+        with pytest.raises(UndecidedError, match="the compiler reports"):
+            compiler.run("builtin.module()", b"no bytecode")
+        with pytest.raises(UndecidedError, match="there-is-no-such-pass"):
+            compiler.run("builtin.module(there-is-no-such-pass)", module)
+
+
+@pytest.mark.parametrize(
+    ("command", "message"),
+    [
+        ([sys.executable, "-c", "import time; time.sleep(60)"], "did not answer within 0.3 s"),
+        ([sys.executable, "-c", "raise SystemExit(3)"], r"ended \(exit code 3\)"),
+        (["/there/is/no/such/program"], "does not start: No such file"),
+    ],
+)
+def test_a_process_that_does_not_answer(command: list[str], message: str) -> None:
+    with CompilerProcess(seconds=0.3, command=command) as compiler:
+        for _ in range(2):
+            with pytest.raises(UndecidedError, match=message):
+                compiler.run("builtin.module()", b"")
+        assert compiler._process is None
+
+
+def test_threads_share_a_process() -> None:
+    module = to_bytecode(configured("matmul", "gfx942").operation)
+    answers = []
+    with CompilerProcess() as compiler:
+        threads = [
+            threading.Thread(
+                target=lambda: answers.append(compiler.run("builtin.module()", module))
+            )
+            for _ in range(4)
+        ]
+        for each in threads:
+            each.start()
+        for each in threads:
+            each.join()
+    assert len(answers) == 4
+    assert len(set(answers)) == 1
+
+
+def test_z3_is_not_imported_before_somebody_asks() -> None:
+    program = (
+        "import sys, tuninglink, tuninglink.constraints, tuninglink.passes, tuninglink.cli.main, "
+        "tuninglink.cli.opt; sys.exit('z3' in sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def test_limits_are_kept_on_large_spaces() -> None:
+    for _, constraints in sets("large_matmul", "gfx942"):
+        count = constraints.count(Limits(30))
+        assert count.verdict is Verdict.PROVEN
+        assert count.count > 500
