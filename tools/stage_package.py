@@ -47,10 +47,13 @@ def link(place: Path, target: Path) -> None:
 
 def write_command(place: Path, python_path: Path, module: str) -> None:
     """Writes an executable script that runs the `main` of `module` with the staged package."""
+    program = (
+        f'import sys; sys.argv[0] = "{place.name}"; from {module} import main; sys.exit(main())'
+    )
     text = f"""#!/bin/sh
 PYTHONPATH={shlex.quote(str(python_path))}"${{PYTHONPATH:+:$PYTHONPATH}}"
 export PYTHONPATH
-exec {shlex.quote(sys.executable)} -c 'import sys; from {module} import main; sys.exit(main())' "$@"
+exec {shlex.quote(sys.executable)} -c '{program}' "$@"
 """
     place.parent.mkdir(parents=True, exist_ok=True)
     if not place.exists() or place.read_text() != text:
