@@ -721,3 +721,23 @@ module @chained attributes {transform.with_named_sequence} {
     transform.yield %done : !transform.any_op
   }
 }
+
+// -----
+
+// Matchers of collect_matching are matchers, too; what the handle leads to may be changed.
+
+module attributes {transform.with_named_sequence} {
+  transform.named_sequence @match(%op: !transform.any_op {transform.readonly}) -> !transform.any_op {
+    transform.match.operation_name %op ["linalg.fill"] : !transform.any_op
+    // expected-error @+1 {{'transform.annotate' changes the payload in matcher '@match'}}
+    transform.annotate %op "seen" : !transform.any_op
+    transform.yield %op : !transform.any_op
+  }
+  transform.named_sequence @main(%module: !transform.any_op {transform.readonly})
+      -> !transform.any_op attributes {iree_codegen.tuning_spec_entrypoint} {
+    // expected-note @+1 {{used as a matcher here}}
+    %found = transform.collect_matching @match in %module : (!transform.any_op) -> !transform.any_op
+    transform.annotate %found "seen" : !transform.any_op
+    transform.yield %module : !transform.any_op
+  }
+}

@@ -76,11 +76,11 @@ class MatcherChecks:
                 self._check_suppression(operation, matcher)
 
     def _check_argument(self, matcher: Code, user: mlir.Operation) -> None:
-        from iree.compiler.dialects.transform import OperationType  # noqa: PLC0415 - takes its time
-
         argument = signature(matcher.sequence).inputs[0]
         if is_any_op(argument) or "restrict_root" in user.attributes:
             return
+        from iree.compiler.dialects.transform import OperationType  # noqa: PLC0415 - takes its time
+
         if isinstance(argument, OperationType):
             self._diagnostics.error(
                 f"matcher '{_name(matcher)}' takes only '{argument.operation_name}', and the "

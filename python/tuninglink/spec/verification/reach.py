@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from iree.compiler import ir as mlir
@@ -114,6 +115,9 @@ class Reach:
                 yield Entry(matcher, action, matcher_code, action_code, code.table)
 
 
+_NONE: Mapping[mlir.Operation, tuple[str, ...]] = MappingProxyType({})
+
+
 def _read(table: SequenceTable, sequence: mlir.Operation) -> Code:
     top = tuple(body(sequence))
     operations = tuple(_with_nested(top))
@@ -130,7 +134,7 @@ def _read(table: SequenceTable, sequence: mlir.Operation) -> Code:
             matchers[operation] = tuple(_references(operation, "matchers"))
             actions = _references(operation, "actions")
             callees[operation] = (*matchers[operation], *actions)
-    return Code(sequence, table, top, operations, matchers, callees)
+    return Code(sequence, table, top, operations, matchers or _NONE, callees or _NONE)
 
 
 def _references(operation: mlir.Operation, attribute: str) -> Iterator[str]:

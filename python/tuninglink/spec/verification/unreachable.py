@@ -36,6 +36,8 @@ class UnreachableEntries:
         self._reach = reach
         self._diagnostics = diagnostics
         self._contents: dict[Code, _Key] = {}
+        # Matchers are much alike: a number for each distinct operation keeps what is held small.
+        self._seen: dict[_Key, int] = {}
 
     def check(self, entries: Iterable[Entry]) -> None:
         """Reports the unreachable ones among the entries of one `foreach_match`.
@@ -82,12 +84,13 @@ class UnreachableEntries:
     def _operations(
         self, code: Code, operations: Iterable[mlir.Operation], values: _Values
     ) -> _Key:
-        key: list[Hashable] = []
+        key: list[int] = []
         for operation in operations:
             if operation.name == names.PARAM_CONSTANT:
                 values.add_constant(operation)  # It cannot fail; whoever uses it holds its value.
                 continue
-            key.append(self._operation(code, operation, values))
+            content = self._operation(code, operation, values)
+            key.append(self._seen.setdefault(content, len(self._seen)))
             values.add(operation.results)
         return tuple(key)
 
