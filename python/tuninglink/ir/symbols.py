@@ -11,7 +11,7 @@ from tuninglink.ir import names
 from tuninglink.ir.walk import body, visit
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
 
 def symbol_name(operation: mlir.Operation | mlir.OpView) -> str | None:
@@ -75,6 +75,16 @@ def rename_symbols(table: mlir.Operation, renames: Mapping[str, str]) -> None:
             _replace_references(operation, replacer)
 
 
+def redirect_references(table: mlir.Operation, targets: Mapping[str, str]) -> None:
+    """Lets every reference to a symbol that is gone from `table` refer to another one, in one walk.
+
+    Args:
+        table: the operation whose symbols are referred to, usually a module.
+        targets: the names of symbols that `table` no longer defines, to the names of those instead.
+    """
+    rename_symbols(table, targets)
+
+
 def _replace_references(root: mlir.Operation, replacer: _ReferenceReplacer) -> None:
     nested_tables: list[mlir.Operation] = []
 
@@ -94,6 +104,29 @@ def _replace_references(root: mlir.Operation, replacer: _ReferenceReplacer) -> N
         outer = replacer.without(symbols(table))
         for operation in body(table):
             _replace_references(operation, outer)
+
+
+def references(attribute: mlir.Attribute) -> Iterator[tuple[str, ...]]:
+    """Yields every reference to a symbol in `attribute`, from the outermost name to the innermost.
+
+    Of attributes whose parts the bindings do not show, the names that can be meant are read off the printed
+    form: too many rather than too few.
+    """
+    if isinstance(attribute, _LEAVES):
+        return
+    if isinstance(attribute, mlir.FlatSymbolRefAttr):
+        yield (attribute.value,)
+    elif isinstance(attribute, mlir.SymbolRefAttr):
+        yield tuple(attribute.value)
+    elif isinstance(attribute, mlir.ArrayAttr):
+        for element in attribute:
+            yield from references(element)
+    elif isinstance(attribute, mlir.DictAttr):
+        for position in range(len(attribute)):
+            yield from references(attribute[position].attr)
+    else:
+        for name in _REFERENCE.findall(str(attribute)):
+            yield (name.strip('"'),)
 
 
 class _ReferenceReplacer:
