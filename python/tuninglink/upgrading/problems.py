@@ -28,6 +28,9 @@ _MATCHERS: Final = frozenset(
     }
 )
 _DEEPEST_INCLUDE: Final = 16
+_TYPE: Final = "transform.iree.match.cast_compatible_type"
+_LEAST_QUERY_RANK: Final = 2
+_MOST_QUERY_RANK: Final = 6
 _OPERANDS: Final = 3
 """Left-hand side, right-hand side and result."""
 _ATTENTION_OPERANDS: Final = 4
@@ -43,11 +46,14 @@ class Problem:
         maps: for each operand, inputs first, the loops that index each of its dimensions.
         is_attention: whether it is an attention, whose operands are query, key, value, perhaps scale and
             mask, and output.
+        is_assumed: whether the matcher gives only a name and the shape of the query, so that the usual order
+            of loops has to be assumed: batches, M, N, K1, K2.
     """
 
     loops: int
     maps: tuple[tuple[frozenset[int], ...], ...]
     is_attention: bool = False
+    is_assumed: bool = False
 
     @cached_property
     def _used(self) -> tuple[frozenset[int], ...]:
@@ -113,8 +119,13 @@ def _problem(outline: Outline, sequence: NamedSequence, seen: set[str]) -> Probl
     if sequence.body is None:
         return None
     included: list[NamedSequence] = []
+    is_attention = False
     for mark in outline.marks(sequence.body.start, sequence.end):
         found = None
+        if mark.text == OPERATION_NAME:
+            is_attention = is_attention or _names_attention(outline.source, mark)
+        elif mark.text == _TYPE and is_attention:
+            found = _usual_attention(outline.source, mark)
         if mark.text == DAG:
             found = _of_dag(outline, mark)
         elif mark.text in _MATCHERS:
@@ -129,6 +140,35 @@ def _problem(outline: Outline, sequence: NamedSequence, seen: set[str]) -> Probl
         if found is not None:
             return found
     return next(filter(None, (_problem(outline, each, seen) for each in included)), None)
+
+
+def _names_attention(source: Source, mark: Mark) -> bool:
+    """Tells whether an operation matched by name is an attention."""
+    names_ = next(
+        (each for each in source.tokens(mark.end, source.closers[mark.inside]) if each.text == "["),
+        None,
+    )
+    return names_ is not None and "attention" in source.text[names_.start : names_.end]
+
+
+def _usual_attention(source: Source, mark: Mark) -> Problem | None:
+    """Returns the problem of an attention whose query has the type that is checked at `mark`."""
+    type_ = next(
+        (each for each in source.tokens(mark.end, source.closers[mark.inside]) if each.text == "<"),
+        None,
+    )
+    if type_ is None:
+        return None
+    rank = source.text.count("x", type_.start, type_.end)
+    if not _LEAST_QUERY_RANK <= rank <= _MOST_QUERY_RANK:
+        return None
+    *batches, m, n, k1, k2 = range(rank + 2)
+
+    def operand(*loops: int) -> tuple[frozenset[int], ...]:
+        return tuple(frozenset({loop}) for loop in (*batches, *loops))
+
+    maps = (operand(m, k1), operand(k2, k1), operand(n, k2), operand(m, n))
+    return Problem(rank + 2, maps, is_attention=True, is_assumed=True)
 
 
 def dag_region(source: Source, mark: Mark) -> Token | None:
@@ -196,7 +236,7 @@ def _of_maps(outline: Outline, maps: object, *, is_attention: bool) -> Problem |
     loops = 0
     for each in maps.fields:
         text = _map_text(outline, each.value)
-        found = _affine_map(text) if text else None
+        found = read_affine_map(text) if text else None
         if found is None:
             return None
         loops, results = found
@@ -213,7 +253,7 @@ def _map_text(outline: Outline, value: Value) -> str | None:
     return value.render()
 
 
-def _affine_map(text: str) -> tuple[int, tuple[frozenset[int], ...]] | None:
+def read_affine_map(text: str) -> tuple[int, tuple[frozenset[int], ...]] | None:
     """Reads `affine_map<(d0, d1) -> (d0 + d1)>`: how many loops, and which index each dimension."""
     inside = text[text.find("<") + 1 : text.rfind(">")]
     domain, arrow, results = inside.partition("->")

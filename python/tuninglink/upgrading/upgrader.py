@@ -16,7 +16,12 @@ from tuninglink.upgrading.generalization import generalize
 from tuninglink.upgrading.outline import Outline
 from tuninglink.upgrading.report import Change, EntryReport, KeptOut, Upgraded
 from tuninglink.upgrading.rule import OperationContext, Refusal
-from tuninglink.upgrading.rules import ATTRIBUTE_RULES, OPERATION_RULES, generalized_operations
+from tuninglink.upgrading.rules import (
+    ATTRIBUTE_RULES,
+    MATCHER_RULES,
+    OPERATION_RULES,
+    generalized_operations,
+)
 from tuninglink.upgrading.source import Source
 from tuninglink.upgrading.verification import Verdict, verify
 
@@ -27,6 +32,7 @@ if TYPE_CHECKING:
 
     from tuninglink.ir.diagnostics import Place
     from tuninglink.upgrading.outline import NamedSequence
+    from tuninglink.upgrading.rule import AttributeRule, OperationRule
     from tuninglink.upgrading.source import Mark
 
 
@@ -88,8 +94,10 @@ class _Upgrade:
         self._outline = self._first = Outline(self._source)
 
     def run(self) -> Upgraded:
-        self._operations()
-        self._generalize()
+        self._operations(OPERATION_RULES)
+        if self._is_old():
+            self._operations(MATCHER_RULES)
+            self._generalize()
         self._attributes()
         exclusion = exclude(self._outline, self._first, self._reasons())
         verdict = verify(exclusion, self._outline, self.name, self.context)
@@ -117,11 +125,26 @@ class _Upgrade:
 
     # Rules.
 
-    def _operations(self) -> None:
-        """Applies the rules for operations."""
+    def _is_old(self) -> bool:
+        """Tells whether an attribute shows that the spec was written for an older compiler."""
+        seen: list[str] = []
+        attributes = AttributeUpgrade(
+            self._outline,
+            self._attribute_rules(),
+            lambda *change: seen.append(change[0]),
+            lambda *refusal: seen.append(refusal[1]),
+        )
+        attributes.edits()
+        return bool(seen)
+
+    def _attribute_rules(self) -> list[AttributeRule]:
+        return [rule for rule in ATTRIBUTE_RULES if rule.version > self.written_for]
+
+    def _operations(self, candidates: tuple[OperationRule, ...]) -> None:
+        """Applies rules for operations."""
         rules = {
             operation: rule
-            for rule in OPERATION_RULES
+            for rule in candidates
             if rule.version > self.written_for
             for operation in rule.operations
         }
@@ -151,8 +174,9 @@ class _Upgrade:
 
     def _attributes(self) -> None:
         """Applies the rules for attributes."""
-        rules = [rule for rule in ATTRIBUTE_RULES if rule.version > self.written_for]
-        attributes = AttributeUpgrade(self._outline, rules, self._record, self._refuse)
+        attributes = AttributeUpgrade(
+            self._outline, self._attribute_rules(), self._record, self._refuse
+        )
         self._advance(attributes.edits())
 
     def _advance(self, edits: Edits) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from tuninglink.upgrading.rules import (
     attention_basis,
+    attention_markers,
     denormals,
     elided_lowering_config,
     entry_points,
@@ -19,6 +20,7 @@ from tuninglink.upgrading.rules import (
     mma_layouts,
     mma_schedule,
     native_vector_size,
+    online_attention,
     pipeline_keyword,
     pipeline_options,
     pipelines,
@@ -29,6 +31,7 @@ from tuninglink.upgrading.rules import (
     subgroup_basis,
     tile_levels,
     transposed_matmuls,
+    virtual_intrinsics,
     waves_per_eu,
     workgroup_sizes,
 )
@@ -42,8 +45,13 @@ OPERATION_RULES: Final[tuple[OperationRule, ...]] = (
     entry_points.RULE,
 )
 
+MATCHER_RULES: Final[tuple[OperationRule, ...]] = (online_attention.RULE,)
+"""Rules for what matchers look for. They apply to specs with something else that is old: in one of today,
+a matcher that matches nothing is its author's business."""
+
 ATTRIBUTE_RULES: Final[tuple[AttributeRule, ...]] = (
     mma_layouts.RULE,
+    virtual_intrinsics.RULE,
     intrinsics.RULE,
     elided_lowering_config.RULE,
     native_vector_size.RULE,
@@ -59,12 +67,14 @@ ATTRIBUTE_RULES: Final[tuple[AttributeRule, ...]] = (
     mma_schedule.RULE,
     subgroup_basis.RULE,
     attention_basis.RULE,
+    attention_markers.RULE,
     pipelines.RULE,
     denormals.RULE,
 )
 
 RULES: Final[tuple[Rule, ...]] = (
     *OPERATION_RULES,
+    *MATCHER_RULES,
     generalized_operations.RULE,
     *ATTRIBUTE_RULES,
 )

@@ -12,11 +12,8 @@ if TYPE_CHECKING:
     from tuninglink.upgrading.trees import Node
 
 _COUNTS: Final = ("subgroup_m_count", "subgroup_n_count")
-_USUAL: Final = {
-    5: ((1,), (0, 1, 3, 4), (0, 1, 2, 4), 2),
-    6: ((2,), (0, 1, 2, 4, 5), (0, 1, 2, 3, 5), 3),
-}
-"""Rows, loops of query by key, loops of the product with the values, and columns, for batches, M, N, K1, K2."""
+_BATCHES: Final = 2
+"""How many loops over batches an attention has, where nothing says it."""
 
 
 def _rewrite(node: Node, context: AttributeContext) -> None:
@@ -56,16 +53,16 @@ def _distribute(levels: Node, context: AttributeContext, *, is_first: bool) -> N
 def _loops(context: AttributeContext, *, is_first: bool) -> tuple[int, int, int, tuple[int, ...]]:
     """Returns how many loops there are, that of the rows and of the columns, and those of the product."""
     problem = context.problem
-    if problem is not None and problem.is_attention and problem.query_rows:
-        loops = problem.query_key if is_first else problem.probability_value
-        columns = [each for each in problem.probability_value if each not in problem.query_key]
-        return problem.loops, problem.query_rows[-1], columns[-1] if columns else -1, loops
-    rank = 6
-    rows, query_key, probability_value, column = _USUAL[rank]
-    context.decided(
-        "the matcher does not show the attention; its loops are taken for two batches, M, N, K1, K2"
-    )
-    return rank, rows[-1], column, query_key if is_first else probability_value
+    if problem is None or not problem.is_attention or not problem.query_rows:
+        *batches, m, n, k1, k2 = range(_BATCHES + 4)
+        context.decided("the loops of the attention are taken for two batches, M, N, K1, K2")
+        loops = (*batches, m, k1, k2) if is_first else (*batches, m, n, k2)
+        return _BATCHES + 4, m, n, loops
+    if problem.is_assumed:
+        context.decided("the loops of the attention are taken for batches, M, N, K1, K2")
+    loops = problem.query_key if is_first else problem.probability_value
+    columns = [each for each in problem.probability_value if each not in problem.query_key]
+    return problem.loops, problem.query_rows[-1], columns[-1] if columns else -1, loops
 
 
 RULE = AttributeRule(
