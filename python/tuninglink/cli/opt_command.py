@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import io
 import os
+import signal
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from iree.compiler import ir as mlir
 
@@ -60,8 +61,10 @@ def run(arguments: Sequence[str]) -> int:
         registry = PassRegistry(_own_passes, reporter.show)
         if options.action != "run":
             return _inform(options, registry, program)
-        request = resolve(options, arguments[1:], registry, mlir.Context())
+        request = resolve(options, arguments[1:], registry, _new_context())
         if request.handed_over:
+            # The compiler's programs expect to be told by a signal when nobody reads their output.
+            signal.signal(signal.SIGPIPE, signal.SIG_DFL)
             os.execv(request.handed_over[0], list(request.handed_over))  # noqa: S606
         flags = list(request.compiler_flags)
         if options.expectations:
@@ -153,7 +156,10 @@ class _Run:
 
     def _process(self, chunk: Chunk) -> bytes | None:
         """Returns the output for one chunk, or None if there were errors."""
-        context, self._spare = self._spare or mlir.Context(), None
+        context, self._spare = self._spare or _new_context(), None
+        if self._request.runs_python:
+            # What Python builds must be known beforehand; the parser and the compiler load what they need.
+            context.load_all_available_dialects()
         context.allow_unregistered_dialects = self._options.allow_unregistered
         if not self._options.threads:
             context.enable_multithreading(False)  # noqa: FBT003
@@ -199,6 +205,15 @@ class _Run:
         text = operation.get_asm(binary=True)
         assert isinstance(text, bytes)
         return text + b"\n"
+
+
+def _new_context() -> mlir.Context:
+    """Returns a context that loads dialects when they are met: loading all takes longer than a small run."""
+    create: Any = (
+        mlir.Context
+    )  # what the bindings make of it takes more arguments than the stubs know
+    context: mlir.Context = create(load_on_create_dialects=[])
+    return context
 
 
 def _own_passes() -> Iterable[type[Pass]]:

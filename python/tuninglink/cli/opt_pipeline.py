@@ -36,6 +36,7 @@ class Request:
         pipeline: the passes.
         nest_implicitly: whether they were given as flags: then they run on whatever the input's
             outermost operation is, and what runs on other operations is nested.
+        runs_python: whether a pass written in Python is among them.
         compiler_flags: the flags that are for the compiler.
         handed_over: the command that does instead what only `iree-opt` can do, or nothing.
     """
@@ -44,7 +45,8 @@ class Request:
     input: str
     pipeline: Nest
     nest_implicitly: bool
-    compiler_flags: tuple[str, ...]
+    runs_python: bool
+    compiler_flags: tuple[str, ...] = ()
     handed_over: tuple[str, ...] = ()
 
     def pipeline_for(self, root: str) -> Nest:
@@ -89,9 +91,12 @@ def resolve(
         )
     if exclusive or (_prints_inside_pipelines(options, pipeline, lookup) and not python_pass):
         command = (iree_opt.executable(), *arguments)
-        return Request(context, "", pipeline, nest_implicitly, (), command)
+        return Request(
+            context, "", pipeline, nest_implicitly, runs_python=False, handed_over=command
+        )
     flags, path = _compiler_flags(other, options.positional, registry)
-    return Request(context, path, pipeline, nest_implicitly, flags)
+    runs_python = python_pass is not None
+    return Request(context, path, pipeline, nest_implicitly, runs_python, flags)
 
 
 def dump(pipeline: Nest) -> str:
