@@ -141,6 +141,29 @@ def test_every_ownership_links_without_a_word() -> None:
     }
 
 
+def test_a_private_entry_point_is_chained() -> None:
+    text = (
+        generated("a", Shape.TWO_LOOPS, 1, 2)
+        .text()
+        .replace("sequence @main", "sequence private @main")
+    )
+    linked = link_specs([load_spec(text.encode())])
+    assert linked.form is Form.CHAINED
+    assert linked.spec.module.verify()
+
+
+def test_warnings_from_threads_of_mlir_do_not_block() -> None:
+    """Nested modules are verified by MLIR's threads, and these entry points are worth a warning each."""
+    module = """module @nested_{0} attributes {{transform.with_named_sequence}} {{
+      transform.named_sequence @unused(%op: !transform.any_op {{transform.consumed}}) {{ transform.yield }}
+    }}"""
+    nested = "\n".join(module.format(number) for number in range(30))
+    spec = generated("a", Shape.DEFAULT, 1).text()
+    text = spec.removesuffix("}") + nested + "}"
+    for _ in range(5):
+        assert load_spec(text.encode(), context=mlir.Context()).entries
+
+
 def test_an_entry_point_that_loses_its_handle_is_refused() -> None:
     text = """module attributes {transform.with_named_sequence} {
       transform.named_sequence @eat(%op: !transform.any_op {transform.consumed}) { transform.yield }

@@ -32,7 +32,8 @@ def thread_context() -> mlir.Context:
 def collected_diagnostics(context: mlir.Context) -> Iterator[list[Diagnostic]]:
     """Collects what the compiler says about IR in `context` while the block runs.
 
-    Errors that an `MLIRError` carries are not among them.
+    Errors that an `MLIRError` carries are not among them. The block runs without MLIR's threads: one that
+    reports something would wait for the Python that waits for it.
     """
     collected: list[Diagnostic] = []
 
@@ -40,8 +41,12 @@ def collected_diagnostics(context: mlir.Context) -> Iterator[list[Diagnostic]]:
         collected.append(from_mlir(diagnostic))
         return True
 
+    has_threads = context.get_num_threads() > 1
+    context.enable_multithreading(False)  # noqa: FBT003 - the bindings name no argument
     attached = context.attach_diagnostic_handler(handler)
     try:
         yield collected
     finally:
         attached.detach()
+        if has_threads:
+            context.enable_multithreading(True)  # noqa: FBT003

@@ -17,6 +17,19 @@ FOREACH: Final = "transform.foreach"
 MATCH_STRUCTURED: Final = "transform.match.structured"
 PRINT: Final = "transform.print"
 HAS_NO_LOWERING_CONFIG: Final = "transform.iree.match.has_no_lowering_config"
+GET_OPERAND: Final = "transform.get_operand"
+GET_RESULT: Final = "transform.get_result"
+MATCH_OPERATION_NAME: Final = "transform.match.operation_name"
+MATCH_CONTRACTION: Final = "transform.iree.match.contraction"
+MATCH_CONVOLUTION: Final = "transform.iree.match.convolution"
+MATCH_ATTENTION: Final = "transform.iree.match.attention"
+MATCH_ONLINE_ATTENTION: Final = "transform.iree.match.online_attention"
+MATCH_DAG: Final = "transform.iree.match.cast_compatible_dag_from_root"
+MATCH_TYPE: Final = "transform.iree.match.cast_compatible_type"
+MATCH_DIMS_EQUAL: Final = "transform.iree.match.dims_equal"
+MATCH_DIM_MULTIPLE: Final = "transform.iree.match.dim_is_multiple_of"
+MATCH_DIM_BOUNDS: Final = "transform.iree.match.dim_bounds"
+MATCH_REGIONS: Final = "transform.iree.match.regions"
 
 # Operations around a dispatch.
 MODULE: Final = "builtin.module"
@@ -32,6 +45,10 @@ CONSTRAINTS: Final = "iree_codegen.smt.constraints"
 CONSTRAINT_KNOB: Final = "iree_codegen.smt.knob"
 CONSTRAINT_LOOKUP: Final = "iree_codegen.smt.lookup"
 CONSTRAINT_ASSERT: Final = "iree_codegen.smt.assert"
+
+# Operations in a dispatch.
+ATTENTION: Final = "iree_linalg_ext.attention"
+ONLINE_ATTENTION: Final = "iree_linalg_ext.online_attention"
 
 # Attributes that make a module a spec.
 WITH_NAMED_SEQUENCE: Final = "transform.with_named_sequence"
@@ -55,3 +72,4 @@ SPEC_APPLIED: Final = "__tuning_spec_applied__"
 """What the compiler's own default specs leave on each operation that they configure."""
 
 SYMBOL_NAME: Final = "sym_name"
+SYMBOL_VISIBILITY: Final = "sym_visibility"

@@ -16,7 +16,7 @@ from tuninglink.spec.guards import guard_matchers
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tuninglink.spec.anatomy import Anatomy
+    from tuninglink.spec.anatomy import Anatomy, EntryPoint
     from tuninglink.spec.sequences import Handle
 
 UNNAMED = "unnamed_spec"
@@ -40,9 +40,17 @@ def chain(container: mlir.Operation, members: Sequence[Anatomy]) -> None:
                 del member.module.attributes[names.DEFAULT_ENTRY_POINT]
         for entry_point in member.entry_points:
             modernize(entry_point, member.table)
+            _make_public(entry_point)
         if position and member.kind is Kind.MATCHER_LIST:
             guard_matchers(member)
     _include_all(container, paths, consumes=members[0].entry_points[0].consumes)
+
+
+def _make_public(entry_point: EntryPoint) -> None:
+    """Lets an include in another module refer to the entry point."""
+    attributes = entry_point.sequence.attributes
+    if names.SYMBOL_VISIBILITY in attributes:
+        del attributes[names.SYMBOL_VISIBILITY]
 
 
 def _name_modules(container: mlir.Operation, members: Sequence[Anatomy]) -> None:

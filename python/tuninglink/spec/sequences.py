@@ -126,27 +126,17 @@ class SequenceTable:
 
     def consumes(self, operation: mlir.Operation, handle: Handle) -> bool:
         """Tells whether `operation` invalidates `handle`."""
-        return any(
-            self._consumes_operand(operation, position)
-            for position, operand in enumerate(operation.operands)
-            if operand == handle
-        )
-
-    def _consumes_operand(self, operation: mlir.Operation, position: int) -> bool:
-        if operation.name == names.INCLUDE:
-            callee = self.lookup(reference(operation.attributes["target"]))
-            return callee is not None and names.CONSUMED in argument_attributes(callee, position)
+        if handle not in list(operation.operands):
+            return False
         with operation.context:
             effects = mlir.MemoryEffectsOpInterface(operation).get_effects()
-        # The bindings do not say which operand is freed; an operation that frees takes one handle.
-        return any(each.effect == mlir.MemoryEffect.Free for each in effects)
+        return any(e.effect == mlir.MemoryEffect.Free and e.value == handle for e in effects)
 
     def annotations(self, path: str) -> tuple[Annotation, ...] | None:
         """Returns what the sequence at `path` annotates if it does nothing else, so cannot fail; or None."""
         if path not in self._annotations:
-            self._annotations[path] = (
-                None  # A sequence that includes itself is not a list of annotations.
-            )
+            # A sequence that includes itself is not a list of annotations.
+            self._annotations[path] = None
             found = self.resolve(path)
             if found:
                 table, sequence = found
