@@ -245,6 +245,42 @@ def test_a_failing_run_leaves_the_output_file_alone(tmp_path: Path) -> None:
     assert stat.S_IMODE(out.stat().st_mode) == 0o640
 
 
+@pytest.mark.parametrize(
+    ("closed", "flags", "code", "said"),
+    [
+        ("<&-", "", 1, "cannot open input file '-': Bad file descriptor"),
+        (">&-", "INPUT", 1, "cannot write "),
+        (">&-", "--help", 1, "cannot write "),
+        ("2>&-", "INPUT", 0, ""),
+        ("2>&-", "nothing-there", 1, ""),
+        ("<&- >&- 2>&-", "INPUT -o OUTPUT", 0, ""),
+    ],
+)
+def test_closed_standard_streams_are_no_surprise(
+    closed: str, flags: str, code: int, said: str, tmp_path: Path
+) -> None:
+    flags = flags.replace("INPUT", _write(tmp_path, ADD)).replace("OUTPUT", str(tmp_path / "out"))
+    command = f"{TOOL} {flags} {closed}"
+    finished = subprocess.run(
+        ["sh", "-c", command], capture_output=True, check=False, timeout=60, text=True
+    )
+    assert finished.returncode == code
+    assert said in finished.stderr
+    assert "Traceback" not in finished.stderr
+    assert (tmp_path / "out").exists() == ("OUTPUT" in flags or "/out" in flags)
+
+
+def test_reads_response_files_as_iree_opt_does(tmp_path: Path) -> None:
+    inner, outer = tmp_path / "inner", tmp_path / "outer"
+    inner.write_text(f"--canonicalize\n'{_write(tmp_path, ADD)}'")
+    outer.write_text(f'--dump-pass-pipeline "@{inner}" --cse')
+    for arguments in ([f"@{outer}"], ["@no-such-file"], [f"@{inner}", "--emit-bytecode"]):
+        ours, theirs = (_run(tool, *arguments) for tool in (TOOL, iree_opt.executable()))
+        assert ours.stdout == theirs.stdout
+        assert ours.stderr[-200:] == theirs.stderr[-200:] or b"@no-such-file" in ours.stderr
+        assert ours.returncode == theirs.returncode
+
+
 def _endless(folder: Path) -> list[str]:
     """Returns a command that is busy inside the compiler for a long time."""
     chain = "\n".join(f"%{index + 1} = arith.addi %{index}, %a : i32" for index in range(30_000))

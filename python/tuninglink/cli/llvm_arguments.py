@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import Enum
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 
 class UsageError(Exception):
@@ -92,6 +93,9 @@ class ParsedArguments:
         return self.values[name][-1] if name in self.values else None
 
 
+_DEEPEST_RESPONSE_FILE = 20
+"""Response files may name response files, but not themselves."""
+
 _BOOLEANS = {
     **dict.fromkeys(("", "true", "TRUE", "True", "1"), "true"),
     **dict.fromkeys(("false", "FALSE", "False", "0"), "false"),
@@ -112,7 +116,7 @@ def parse_arguments(
         UsageError: a value is missing or wrong, or a flag is given too often.
     """
     parsed = ParsedArguments()
-    rest = list(reversed(arguments))
+    rest = list(reversed(list(_with_response_files(arguments))))
     while rest:
         argument = rest.pop()
         if argument == "--":
@@ -132,6 +136,21 @@ def parse_arguments(
         else:
             _add(parsed, flag, value, rest.pop if rest else None)
     return parsed
+
+
+def _with_response_files(arguments: Iterable[str], depth: int = 0) -> Iterator[str]:
+    """Replaces `@file` by the arguments in the file, if there is one that can be read."""
+    for argument in arguments:
+        path = Path(argument[1:])
+        if not argument.startswith("@") or depth == _DEEPEST_RESPONSE_FILE or not path.is_file():
+            yield argument
+            continue
+        import shlex  # noqa: PLC0415 - seldom needed
+
+        try:
+            yield from _with_response_files(shlex.split(path.read_text()), depth + 1)
+        except (OSError, ValueError) as failure:
+            raise UsageError(f"cannot expand the response file '{argument}': {failure}") from None
 
 
 def _add(

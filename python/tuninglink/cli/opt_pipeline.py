@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from tuninglink.cli.llvm_arguments import UsageError
 from tuninglink.cli.opt_flags import FLAGS, IREE_OPT_ONLY
 from tuninglink.driver import iree_opt
-from tuninglink.driver.lookup import PassLookup
+from tuninglink.driver.lookup import OWN_PREFIX, PassLookup
 from tuninglink.driver.options import nearest
 from tuninglink.driver.pipeline import Element, Nest, leaves, parse_pipeline
 from tuninglink.ir import names
@@ -108,7 +108,11 @@ def dump(pipeline: Nest) -> str:
 def _is_pass(flag: Unknown, lookup: PassLookup) -> bool:
     if flag.name in IREE_OPT_ONLY or not _PASS_NAME.fullmatch(flag.name):
         return False
-    return bool(lookup.compiler.knows(flag.name) or lookup.python_pass(flag.name))
+    if lookup.compiler.knows(flag.name):
+        return True
+    # Asking for the compiler's flags takes less time than loading passes and looking for plug-ins.
+    is_flag = not flag.name.startswith(OWN_PREFIX) and flag.name in iree_opt.flags_with_value()
+    return not is_flag and lookup.python_pass(flag.name) is not None
 
 
 def _prints_inside_pipelines(options: Options, pipeline: Nest, lookup: PassLookup) -> bool:
@@ -148,13 +152,16 @@ def _check_spelling(flag: Unknown, registry: PassRegistry) -> None:
     Raises:
         UsageError: there is no such flag; names the nearest.
     """
-    ours = nearest(flag.name, (*(each.name for each in FLAGS), *registry.all()))
-    if ours is None or flag.name in iree_opt.flags_with_value():
+    if flag.name in iree_opt.flags_with_value():
         return
-    theirs = nearest(flag.name, (*iree_opt.flags_with_value(), *iree_opt.pass_names(), ours))
+    ours = (*(each.name for each in FLAGS), *registry.all())
+    if nearest(flag.name, ours) is None:
+        # It may be a flag that the compiler does not list; if not, the compiler says so.
+        return
+    meant = nearest(flag.name, (*iree_opt.flags_with_value(), *iree_opt.pass_names(), *ours))
     raise UsageError(
         f"Unknown command line argument '{flag.argument}'.  Try: 'tuninglink-opt --help'\n"
-        f"tuninglink-opt: Did you mean '--{theirs or ours}'?"
+        f"tuninglink-opt: Did you mean '--{meant}'?"
     )
 
 
