@@ -229,6 +229,8 @@ def _inform(options: Options, registry: PassRegistry, program: str) -> int:
         text = opt_help.version(program)
     elif options.action == "list-passes":
         text = opt_help.pass_list(registry)
+    elif options.action == "completion":
+        text = opt_help.completion(options.shell, program, registry)
     else:
         text = opt_help.help_text(program, registry)
     write_output(STANDARD_STREAM, text.encode())

@@ -20,6 +20,13 @@ FLAGS: Final = (
     Flag("help", "Display available options"),
     Flag("version", "Display the versions of this program and of the compiler"),
     Flag("list-passes", "Print the list of registered passes and exit"),
+    Flag(
+        "completion",
+        "Print a script that completes flags and passes in this shell",
+        _REQUIRED,
+        "bash|zsh|fish",
+        ("bash", "zsh", "fish"),
+    ),
     Flag("o", "Output filename", _REQUIRED, "filename"),
     Flag("pass-pipeline", "Textual description of the pass pipeline to run", _REQUIRED, "string"),
     Flag("no-implicit-module", "Disable implicit addition of a top-level module op during parsing"),
@@ -156,6 +163,7 @@ class Options:
 
     Attributes:
         action: what to do.
+        shell: the shell to complete commands in.
         positional: the arguments that are no flags: one of them at most is the input, the others are
             values of flags of the compiler.
         unknown: the flags that are not in `FLAGS`, in order: passes, and flags of the compiler.
@@ -176,7 +184,8 @@ class Options:
         instrumentation: what the run tells about itself.
     """
 
-    action: Literal["run", "help", "version", "list-passes"]
+    action: Literal["run", "help", "version", "list-passes", "completion"]
+    shell: str
     positional: tuple[str, ...]
     unknown: tuple[Unknown, ...]
     output: str
@@ -211,6 +220,7 @@ def read_options(arguments: Sequence[str]) -> Options:
         output_marker = SPLIT_MARKER
     return Options(
         action=_action(parsed),
+        shell=parsed.get("completion") or "",
         positional=tuple(parsed.positional),
         unknown=tuple(parsed.unknown),
         output=parsed.get("o") or "-",
@@ -231,11 +241,15 @@ def read_options(arguments: Sequence[str]) -> Options:
     )
 
 
-def _action(parsed: ParsedArguments) -> Literal["run", "help", "version", "list-passes"]:
+def _action(
+    parsed: ParsedArguments,
+) -> Literal["run", "help", "version", "list-passes", "completion"]:
     if parsed.has("help"):
         return "help"
     if parsed.has("version"):
         return "version"
+    if parsed.get("completion"):
+        return "completion"
     return "list-passes" if parsed.has("list-passes") else "run"
 
 

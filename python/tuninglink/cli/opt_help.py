@@ -54,6 +54,21 @@ def pass_list(registry: PassRegistry) -> str:
     return "\n".join(lines) + "\n"
 
 
+def completion(shell: str, program: str, registry: PassRegistry) -> str:
+    """Returns a script for `shell` that completes the flags and passes there are now, and file names."""
+    spellings = {
+        *(flag.spelling for flag in FLAGS),
+        *(f"--{name}" for name in registry.all()),
+        *(f"--{name}" for name in iree_opt.pass_names()),
+        *(f"--{name}" for name in iree_opt.flags_with_value()),
+    }
+    words = " ".join(sorted(spellings))
+    if shell == "fish":
+        return f"complete -c {program} -a '{words}'\n"
+    prelude = "autoload -U +X bashcompinit && bashcompinit\n" if shell == "zsh" else ""
+    return f"{prelude}complete -o default -W '{words}' {program}\n"
+
+
 def _dedented(lines: list[str]) -> Iterator[str]:
     """Yields the lines of the list of passes, which ends where the next flag starts."""
     for line in lines:
