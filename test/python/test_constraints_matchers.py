@@ -1,0 +1,318 @@
+"""Conditions of matchers, and proofs about them, against the compiler's interpreter."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+
+import pytest
+from interpreter import apply_spec, numbered_attributes
+from iree.compiler import ir as mlir
+
+from tuninglink.constraints.answers import Verdict
+from tuninglink.constraints.conditions import Condition, Opaque
+from tuninglink.constraints.coverage import can_meet, covered
+from tuninglink.constraints.matchers import read_matcher
+from tuninglink.ir import names
+from tuninglink.ir.serialization import parse_module
+from tuninglink.ir.walk import collect
+from tuninglink.spec.model import Spec
+
+MAPS = {
+    "nt": ("(m, n, k) -> (m, k)", "(m, n, k) -> (n, k)", "(m, n, k) -> (m, n)"),
+    "nn": ("(m, n, k) -> (m, k)", "(m, n, k) -> (k, n)", "(m, n, k) -> (m, n)"),
+}
+SIZES = (16, 32, 48, 64, 100, 128, None)
+
+
+@dataclass(frozen=True)
+class Matmul:
+    """A payload operation; a size of None is dynamic."""
+
+    maps: str
+    m: int | None
+    n: int | None
+    k: int | None
+    element: str = "f16"
+
+    def shapes(self) -> tuple[str, str, str]:
+        m, n, k = ("?" if each is None else str(each) for each in (self.m, self.n, self.k))
+        rhs = f"{n}x{k}" if self.maps == "nt" else f"{k}x{n}"
+        return (
+            f"tensor<{m}x{k}x{self.element}>",
+            f"tensor<{rhs}x{self.element}>",
+            f"tensor<{m}x{n}xf32>",
+        )
+
+    def text(self, number: int) -> str:
+        lhs, rhs, out = self.shapes()
+        return f"""
+          func.func @f{number}(%lhs: {lhs}, %rhs: {rhs}, %out: {out}) -> {out} {{
+            %0 = {self.operation("%lhs", "%rhs", "%out", f" attrs = {{number = {number}}}")}
+            return %0 : {out}
+          }}"""
+
+    def operation(self, lhs: str, rhs: str, out: str, attributes: str = "") -> str:
+        types = self.shapes()
+        maps = ", ".join(f"affine_map<{each}>" for each in MAPS[self.maps])
+        return f"""linalg.generic {{indexing_maps = [{maps}],
+                iterator_types = ["parallel", "parallel", "reduction"]}}
+              ins({lhs}, {rhs} : {types[0]}, {types[1]}) outs({out} : {types[2]}){attributes} {{
+            ^bb0(%l: {self.element}, %r: {self.element}, %o: f32):
+              %wide_l = arith.extf %l : {self.element} to f32
+              %wide_r = arith.extf %r : {self.element} to f32
+              %product = arith.mulf %wide_l, %wide_r : f32
+              %sum = arith.addf %o, %product : f32
+              linalg.yield %sum : f32
+            }} -> {types[2]}"""
+
+
+def contraction(element: str, maps: str | None, *facts: str) -> str:
+    """Returns the body of a matcher of contractions."""
+    wanted = ""
+    if maps:
+        wanted = ", indexing_maps = [" + ", ".join(f"affine_map<{m}>" for m in MAPS[maps]) + "]"
+    return f"""
+      %b, %m, %n, %k = transform.iree.match.contraction %op,
+        lhs_type = {element}, rhs_type = {element}, output_type = f32{wanted}
+        : !transform.any_op -> !transform.param<i64>
+      %lhs = transform.get_operand %op[0] : (!transform.any_op) -> !transform.any_value
+      %rhs = transform.get_operand %op[1] : (!transform.any_op) -> !transform.any_value
+      """ + "\n".join(facts)
+
+
+def graph(matmul: Matmul) -> str:
+    """Returns the body of a matcher of one operation, written out."""
+    lhs, rhs, out = matmul.shapes()
+    # The payload's number is an attribute, which a graph would have to have as well.
+    return f"""
+      %ins, %outs = transform.iree.match.cast_compatible_dag_from_root %op {{
+        ^bb0(%lhs: {lhs}, %rhs: {rhs}, %out: {out}):
+          %0 = {matmul.operation("%lhs", "%rhs", "%out")}
+      }} : (!transform.any_op) -> (!transform.any_value, !transform.any_value)"""
+
+
+def dims(role: str, size: int) -> str:
+    return f"transform.iree.match.dims_equal %{role}, [{size}] : !transform.param<i64>"
+
+
+def multiple(operand: str, dim: int, factor: int) -> str:
+    return f"transform.iree.match.dim_is_multiple_of %{operand}[{dim}], {factor} : !transform.any_value"
+
+
+def bounds(operand: str, dim: int, low: int | None, high: int | None) -> str:
+    # In the generic form: the other one does not parse its own `none`.
+    ends = {"lower_bound": low, "upper_bound": high}
+    given = "".join(f", {name} = {end} : i64" for name, end in ends.items() if end is not None)
+    return (
+        f'"transform.iree.match.dim_bounds"(%{operand}) <{{dim = {dim} : i64{given}}}> '
+        ": (!transform.any_value) -> ()"
+    )
+
+
+def cast(operand: str, type_: str) -> str:
+    return f"transform.iree.match.cast_compatible_type %{operand} = {type_} : !transform.any_value"
+
+
+def spec_of(body: str) -> Spec:
+    text = f"""
+    module attributes {{transform.with_named_sequence,
+                        iree_codegen.tuning_spec_with_default_entrypoint}} {{
+      transform.named_sequence @match(%op: !transform.any_op {{transform.readonly}})
+          -> (!transform.any_op, !transform.any_param) {{
+        {body}
+        %who = transform.param.constant "matched" -> !transform.any_param
+        transform.yield %op, %who : !transform.any_op, !transform.any_param
+      }}
+      transform.named_sequence @apply(%op: !transform.any_op {{transform.readonly}},
+                                      %who: !transform.any_param {{transform.readonly}}) {{
+        transform.annotate %op "who" = %who : !transform.any_op, !transform.any_param
+        transform.yield
+      }}
+      transform.named_sequence @__kernel_config(%root: !transform.any_op {{transform.consumed}})
+          -> !transform.any_op attributes {{iree_codegen.tuning_spec_entrypoint}} {{
+        %0 = transform.foreach_match in %root @match -> @apply : (!transform.any_op) -> !transform.any_op
+        transform.yield %0 : !transform.any_op
+      }}
+    }}"""
+    return Spec(parse_module(text.encode(), "test.mlir", CONTEXT), "test.mlir")
+
+
+CONTEXT = mlir.Context()
+
+
+def condition_of(spec: Spec) -> Condition | Opaque:
+    sequence = collect(spec.module, names.NAMED_SEQUENCE)[0]
+    return read_matcher(sequence)
+
+
+def understood(spec: Spec) -> Condition:
+    condition = condition_of(spec)
+    assert isinstance(condition, Condition), condition
+    return condition
+
+
+def matched(spec: Spec, payloads: list[Matmul]) -> set[int]:
+    """Returns which payloads the interpreter finds to match."""
+    text = "\n".join(each.text(number) for number, each in enumerate(payloads))
+    return set(numbered_attributes(apply_spec(spec, text), "who"))
+
+
+def random_body(chance: random.Random) -> str:
+    facts = []
+    for _ in range(chance.randint(0, 2)):
+        size = chance.choice([each for each in SIZES if each])
+        facts.append(
+            chance.choice(
+                [
+                    dims(chance.choice("mnk"), size),
+                    multiple(
+                        chance.choice(["lhs", "rhs"]),
+                        chance.randint(0, 1),
+                        chance.choice([4, 8, 16, 32]),
+                    ),
+                    bounds(
+                        "lhs",
+                        chance.randint(0, 1),
+                        chance.choice([None, 32, 33]),
+                        chance.choice([None, 64, 99]),
+                    ),
+                    cast("lhs", f"tensor<?x{size}xf16>"),
+                    cast("lhs", f"tensor<{size}x?xf16>"),
+                ]
+            )
+        )
+    return contraction("f16", chance.choice(["nt", "nt", "nn", None]), *facts)
+
+
+def random_payloads(chance: random.Random, count: int) -> list[Matmul]:
+    return [
+        Matmul(chance.choice(["nt", "nn"]), *(chance.choice(SIZES) for _ in range(3)))
+        for _ in range(count)
+    ]
+
+
+def sizes_of(witness: dict[tuple[str, int, int], int]) -> dict[str, int]:
+    """Returns the sizes of m, n and k in a witness."""
+    sizes = {"m": 16, "n": 16, "k": 16}
+    for (kind, number, _), size in witness.items():
+        sizes["mnk"[number] if kind == "loop" else kind.removeprefix("contraction ")] = size
+    return sizes
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_proofs_hold_in_the_interpreter(seed: int) -> None:
+    chance = random.Random(seed)
+    payloads = random_payloads(chance, 60)
+    specs = [spec_of(random_body(chance)) for _ in range(7)]
+    conditions = [understood(each) for each in specs]
+    hits = [matched(each, payloads) for each in specs]
+    for index, condition in enumerate(conditions):
+        answer = covered(condition, conditions[:index])
+        earlier = set().union(*hits[:index])
+        if answer.verdict is Verdict.PROVEN:
+            assert hits[index] <= earlier
+            assert hits[index] <= set().union(*(hits[each] for each in answer.covering))
+        elif answer.verdict is Verdict.REFUTED:
+            candidates = [Matmul(maps, **sizes_of(answer.witness)) for maps in MAPS]
+            found = matched(specs[index], candidates)
+            for each in specs[:index]:
+                found -= matched(each, candidates)
+            assert found
+        for other, hit in zip(conditions[:index], hits, strict=False):
+            meeting = can_meet(condition, other)
+            if meeting.verdict is Verdict.REFUTED:
+                assert not hits[index] & hit
+            elif meeting.verdict is Verdict.PROVEN:
+                candidates = [Matmul(maps, **sizes_of(meeting.witness)) for maps in MAPS]
+                position = conditions.index(other)
+                assert matched(specs[index], candidates) & matched(specs[position], candidates)
+
+
+def verdict(later: str, *earlier: str) -> tuple[Verdict, tuple[int, ...]]:
+    answer = covered(understood(spec_of(later)), [understood(spec_of(each)) for each in earlier])
+    return answer.verdict, answer.covering
+
+
+def test_a_narrower_matcher_after_a_wider_one_is_dead() -> None:
+    wide = contraction("f16", "nt", multiple("lhs", 0, 16))
+    narrow = contraction("f16", "nt", dims("m", 64), dims("n", 32))
+    other = contraction("f32", "nt")
+    assert verdict(narrow, other, wide) == (Verdict.PROVEN, (1,))
+    assert verdict(wide, narrow) == (Verdict.REFUTED, ())
+
+
+def test_several_together_cover_what_none_does_alone() -> None:
+    later = contraction("f16", "nt", dims("n", 64), cast("lhs", "tensor<64x?xf16>"))
+    low = contraction("f16", "nt", bounds("lhs", 1, None, 100))
+    high = contraction("f16", "nt", bounds("lhs", 1, 101, None))
+    # A dynamic k is in neither.
+    assert verdict(later, low, high)[0] is Verdict.NOT_DECIDED
+    fixed = contraction("f16", "nt", dims("k", 100))
+    both = [
+        contraction("f16", "nt", bounds("lhs", 1, 100, None)),
+        contraction("f16", "nt", multiple("lhs", 1, 3)),
+    ]
+    assert verdict(fixed, *both) == (Verdict.PROVEN, (0,))
+
+
+def test_a_role_and_an_operand_meet_where_the_maps_are_known() -> None:
+    role = contraction("f16", "nt", dims("m", 64))
+    operand = contraction("f16", "nt", cast("lhs", "tensor<64x?xf16>"))
+    assert verdict(role, operand) == (Verdict.PROVEN, (0,))
+    assert verdict(operand, role) == (Verdict.PROVEN, (0,))
+    without_maps = contraction("f16", None, cast("lhs", "tensor<64x?xf16>"))
+    assert verdict(contraction("f16", None, dims("m", 64)), without_maps)[0] is Verdict.NOT_DECIDED
+
+
+def test_graphs_are_covered_by_the_same_and_by_contractions() -> None:
+    fixed = graph(Matmul("nt", 64, 32, 128))
+    flexible = graph(Matmul("nt", None, 32, 128))
+    assert verdict(fixed, flexible) == (Verdict.PROVEN, (0,))
+    assert verdict(fixed, fixed) == (Verdict.PROVEN, (0,))
+    assert verdict(flexible, fixed)[0] is Verdict.REFUTED
+    assert verdict(fixed, contraction("f16", None)) == (Verdict.PROVEN, (0,))
+    assert verdict(fixed, contraction("f16", "nn"))[0] is Verdict.REFUTED
+    assert verdict(contraction("f16", "nt", dims("m", 64)), fixed)[0] is not Verdict.PROVEN
+
+
+@pytest.mark.parametrize(
+    ("body", "reason"),
+    [
+        (
+            "transform.match.operation_empty %op : !transform.any_op",
+            "'transform.match.operation_empty' is not understood",
+        ),
+        (
+            """%all = transform.get_operand %op[all] : (!transform.any_op) -> !transform.any_value
+            transform.iree.match.dim_is_multiple_of %all[0], 2 : !transform.any_value""",
+            "several operands at once",
+        ),
+        (
+            """%r = transform.get_result %op[0] : (!transform.any_op) -> !transform.any_value
+            transform.iree.match.dim_is_multiple_of %r[0], 2 : !transform.any_value""",
+            "'transform.get_result' is not understood",
+        ),
+    ],
+)
+def test_what_is_not_understood_is_opaque(body: str, reason: str) -> None:
+    condition = condition_of(spec_of(body))
+    assert isinstance(condition, Opaque)
+    assert reason in condition.reason
+
+
+def test_names_and_the_lack_of_a_configuration_count() -> None:
+    fill = (
+        """transform.match.operation_name %op ["linalg.fill", "linalg.copy"] : !transform.any_op"""
+    )
+    one = """transform.match.operation_name %op ["linalg.fill"] : !transform.any_op"""
+    unconfigured = "transform.iree.match.has_no_lowering_config %op : !transform.any_op\n"
+    assert verdict(one, fill) == (Verdict.PROVEN, (0,))
+    assert verdict(unconfigured + one, fill) == (Verdict.PROVEN, (0,))
+    assert verdict(one, unconfigured + fill)[0] is Verdict.NOT_DECIDED
+    attention = (
+        """transform.match.operation_name %op ["iree_linalg_ext.attention"] : !transform.any_op"""
+    )
+    conditions = [understood(spec_of(each)) for each in (attention, contraction("f16", None), one)]
+    assert can_meet(conditions[0], conditions[1]).verdict is Verdict.REFUTED
+    assert can_meet(conditions[0], conditions[2]).verdict is Verdict.REFUTED
