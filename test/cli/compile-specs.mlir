@@ -18,12 +18,12 @@
 // RUN: filecheck %s --check-prefix=SECOND --input-file=%t/warnings
 // FIRST: lowering_config = #iree_cpu.lowering_config<distribution = [8], vector_common_parallel = [4]>
 // FIRST-NOT: tuninglink
-// SECOND: warning: spec '{{.*}}/other.mlir' configured nothing: none of its 1 entries matched an operation
+// SECOND: warning: spec '{{.*}}/other.mlir' configured nothing: its entry was never the first to match
 
 // A spec that matches nothing is worth a warning and changes nothing.
 // RUN: tuninglink compile %s --spec %t/packs.mlir --iree-hal-target-backends=llvm-cpu --iree-llvmcpu-target-cpu=generic -o %t/ours 2>&1 | filecheck %s --check-prefix=NOTHING
 // RUN: cmp %t/ours %t/untuned
-// NOTHING: warning: spec '{{.*}}/packs.mlir' configured nothing: none of its 1 entries matched an operation
+// NOTHING: warning: spec '{{.*}}/packs.mlir' configured nothing: its entry was never the first to match
 
 // So is one that is never asked.
 // RUN: tuninglink compile %s --spec %t/mine.mlir --iree-hal-target-backends=llvm-cpu --iree-llvmcpu-target-cpu=generic --compile-to=flow -o %t/flow 2>&1 | filecheck %s --check-prefix=EARLY

@@ -338,12 +338,6 @@ FAILING = spec("vmvx", "failing").replace(
 )
 
 
-def test_a_configuration_that_the_backend_does_not_take_is_the_compilers_error() -> None:
-    with pytest.raises(CompileError) as caught:
-        tuninglink.compile(PROGRAM.encode(), specs=[FAILING.encode()], flags=VMVX)
-    assert caught.value.diagnostics
-
-
 @pytest.mark.parametrize("mode", ["std", "hal-executable"])
 def test_dumped_dispatches_take_specs(mode: str, program: Path, tmp_path: Path) -> None:
     iree_compile(program, *VMVX, f"--iree-hal-dump-executable-sources-to={tmp_path}")
@@ -400,3 +394,61 @@ def test_specs_come_loaded_as_paths_or_as_contents(tmp_path: Path) -> None:
     assert len(outputs) == 1
     with pytest.raises(SpecError):
         tuninglink.compile(PROGRAM.encode(), specs=[b"nonsense"], flags=VMVX)
+
+
+TWO_OPS = """
+#map = affine_map<(i, j) -> (i, j)>
+func.func @f(%a: tensor<64x64xf32>, %b: tensor<64x64xf32>) -> tensor<64xf32> {
+  %zero = arith.constant 0.0 : f32
+  %empty = tensor.empty() : tensor<64xf32>
+  %fill = linalg.fill ins(%zero : f32) outs(%empty : tensor<64xf32>) -> tensor<64xf32>
+  %sum = linalg.generic {
+      indexing_maps = [#map, #map, affine_map<(i, j) -> (i)>],
+      iterator_types = ["parallel", "reduction"]}
+      ins(%a, %b : tensor<64x64xf32>, tensor<64x64xf32>) outs(%fill : tensor<64xf32>) {
+  ^bb0(%x: f32, %y: f32, %z: f32):
+    %product = arith.mulf %x, %y : f32
+    %total = arith.addf %product, %z : f32
+    linalg.yield %total : f32
+  } -> tensor<64xf32>
+  return %sum : tensor<64xf32>
+}
+"""
+
+
+@pytest.mark.parametrize("trace", [True, False])
+def test_two_entries_that_configure_one_dispatch_are_both_named(
+    tmp_path: Path, *, trace: bool
+) -> None:
+    """The compiler takes one configuration for a dispatch, and says at which operation it met the second."""
+    packs = {f"pack{i}": matcher(f"pack{i}", "vmvx", "linalg.pack") for i in range(3)}
+    fills = matcher("fills", "vmvx", "linalg.fill").replace(
+        "distribution = [8]", "distribution = [16]"
+    )
+    paths = [tmp_path / "generics.mlir", tmp_path / "fills.mlir"]
+    paths[0].write_text(
+        spec("vmvx", "generics").replace("distribution = [8]", "distribution = [8, 0]")
+    )
+    paths[1].write_text(matcher_list("fills", {**packs, "fills": fills}))
+    with pytest.raises(CompileError) as caught:
+        tuninglink.compile(TWO_OPS.encode(), specs=paths, flags=VMVX, trace=trace, name="two.mlir")
+    first = caught.value.diagnostics[0]
+    assert "multiple ops within dispatch trying to set the translation info" in first.message
+    dispatch = "@f_dispatch_0::@vmvx_bytecode_fb"
+    assert [(each.message, each.place) for each in first.notes[-2:]] == [
+        (
+            f"{dispatch}: linalg.fill configured by entry 'fills' of '{paths[1]}'",
+            Place("two.mlir", 6, 11),
+        ),
+        (
+            f"{dispatch}: linalg.generic configured by entry 'match_generics' of '{paths[0]}'",
+            Place("two.mlir", 7, 10),
+        ),
+    ]
+
+
+def test_an_error_behind_the_configuration_names_the_entry_that_gave_it() -> None:
+    with pytest.raises(CompileError) as caught:
+        tuninglink.compile(PROGRAM.encode(), specs=[FAILING.encode()], flags=VMVX, name="add.mlir")
+    notes = [each.message for each in caught.value.diagnostics[0].notes]
+    assert notes[-1].endswith("linalg.generic configured by entry 'match_failing' of '<memory>'")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from tuninglink.compiler.tagging import TaggedSpec
@@ -12,6 +12,7 @@ from tuninglink.ir import names
 from tuninglink.ir.contexts import thread_context
 from tuninglink.ir.diagnostics import Diagnostic, DiagnosticSink, Severity, note
 from tuninglink.ir.walk import body
+from tuninglink.spec.anatomy import Kind
 from tuninglink.spec.dispatches import containers, find_dispatches
 from tuninglink.spec.dumping import collect_specs
 from tuninglink.spec.embedding import materialize_specs, spec_attribute
@@ -35,13 +36,16 @@ class SpecChoice:
         given: the user's specs, in order of precedence.
         library: where the default spec of each target is looked up; None for nowhere.
         exact: whether each entry is traced, or only each spec.
-        dump: a directory that gets the linked specs, `-` for standard output, or nothing.
+        dump: a directory that gets the linked specs, `-` for standard output, or nothing. What is dumped is
+            whole, so then each dispatch gets all entries.
+        prune: whether each dispatch gets only the entries that may match in it.
     """
 
     given: Sequence[Spec] = ()
     library: DefaultLibrary | None = None
     exact: bool = True
     dump: str = ""
+    prune: bool = True
 
     def __bool__(self) -> bool:
         return bool(self.given) or self.library is not None
@@ -63,6 +67,8 @@ class Application:
         self._report = report
         self._tagged: dict[str, TaggedSpec] = {}
         self._configured: set[str] = set()
+        self._traceable: set[int] = set()
+        self._has_embedded = False
         self.applied: list[Applied] = []
 
     def embed(self, module: mlir.Operation, *, tagged: bool) -> bool:
@@ -86,6 +92,7 @@ class Application:
             module,
             choice.given,
             library=choice.library,
+            prune=choice.prune and not choice.dump,
             diagnostics=DiagnosticSink(self._report),
             context=thread_context(),
         )
@@ -99,11 +106,14 @@ class Application:
             if key not in copies:
                 copy = TaggedSpec(each.linked, exact=choice.exact)
                 copies[key] = copy, spec_attribute(copy.content, module.context)
+                self._traceable.update(origin.position for origin in copy.origins)
             self._tagged[each.dispatch.name], attribute = copies[key]
             each.dispatch.module.attributes[names.EMBEDDED_SPEC] = attribute
             if any(names.TRANSLATION_INFO in op.attributes for op in body(each.dispatch.module)):
                 self._configured.add(each.dispatch.name)
-        return any(each.linked for each in dispatches)
+        embedded = any(each.linked for each in dispatches)
+        self._has_embedded |= embedded
+        return embedded
 
     def _dump(self, module: mlir.Operation) -> None:
         found = collect_specs(module)
@@ -112,13 +122,32 @@ class Application:
         else:
             found.write(self._choice.dump)
 
-    def read(self, module: mlir.Operation) -> None:
-        """Reads what took effect from a program at `executable-configurations`, and leaves no trace of tags."""
+    def read(self, module: mlir.Operation, *, search: bool = False) -> None:
+        """Reads what took effect from a program at `executable-configurations`, and leaves no trace of tags.
+
+        Args:
+            module: the program.
+            search: whether entries that have no tag of their own are looked for by their configuration.
+        """
         for dispatch in find_dispatches(module):
             tagged = self._tagged.pop(dispatch.name, None)
             if tagged is not None:
                 kept = dispatch.name in self._configured
-                self.applied += take_tags(dispatch, tagged, kept=kept)
+                self.applied += take_tags(dispatch, tagged, kept=kept, search=search)
+
+    def explain(self, errors: Sequence[Diagnostic]) -> tuple[Diagnostic, ...]:
+        """Returns the errors of a compilation, the first one with what configured the dispatch that it is in.
+
+        Two entries that configure one dispatch exclude each other, and a configuration may be one that the
+        backend does not take: the compiler only knows the place in the program.
+        """
+        for index, each in enumerate(errors):
+            here = {a.dispatch for a in self.applied if each.place and a.place == each.place}
+            notes = [note(f"{a}", a.place) for a in self.applied if a.dispatch in here]
+            if notes:
+                explained = replace(each, notes=(*each.notes, *notes))
+                return (*errors[:index], explained, *errors[index + 1 :])
+        return tuple(errors)
 
     def warn(self, why: str = "") -> None:
         """Warns of each given spec that configured nothing, or less than it matched.
@@ -126,14 +155,20 @@ class Application:
         Args:
             why: what kept all specs from being applied; by default nothing did.
         """
+        if not why and not self._has_embedded:
+            why = "there is no dispatch to configure"
         for position, spec in enumerate(self._choice.given):
             applied = [each for each in self.applied if each.position == position]
             kept = [each for each in applied if each.is_own is False]
-            if not applied:
-                reason = why or f"none of its {len(spec.entries)} entries matched an operation"
-                self._warn(f"spec '{spec.source}' configured nothing: {reason}")
-            elif kept:
+            if kept:
                 self._warn_about_kept(spec, kept)
+            elif not applied and (why or self._would_have_told(position, spec)):
+                reason = why or _never_matched(len(spec.entries))
+                self._warn(f"spec '{spec.source}' configured nothing: {reason}")
+
+    def _would_have_told(self, position: int, spec: Spec) -> bool:
+        """Whether a spec that has left no tag has configured nothing; an opaque one can do so untraced."""
+        return position in self._traceable or spec.kind is Kind.MATCHER_LIST
 
     def _warn_about_kept(self, spec: Spec, kept: list[Applied]) -> None:
         first = kept[0]
@@ -148,3 +183,9 @@ class Application:
     def _warn(self, message: str, place: Place | None = None, remedy: str = "") -> None:
         notes = (note(remedy),) if remedy else ()
         self._report(Diagnostic(Severity.WARNING, message, place, notes))
+
+
+def _never_matched(entries: int) -> str:
+    if entries == 1:
+        return "its entry was never the first to match"
+    return f"none of its {entries:,} entries was ever the first to match"

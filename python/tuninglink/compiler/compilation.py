@@ -160,12 +160,19 @@ class Compiler:
             )
             self._check(invocation.parse(source), "parsing")
             refuse_spec(invocation.module())
-            if self._reaches_dispatches:
-                self._run_with_specs(invocation)
-            else:
-                pipeline = _PIPELINES[options.mode]
-                self._run(invocation, options.compile_from, options.compile_to, pipeline)
-            self._write(invocation, output)
+            try:
+                self._run_all(invocation)
+                self._write(invocation, output)
+            except CompileError as failure:
+                raise CompileError(*self._application.explain(failure.diagnostics)) from None
+
+    def _run_all(self, invocation: Invocation) -> None:
+        options = self._options
+        if self._reaches_dispatches:
+            self._run_with_specs(invocation)
+        else:
+            pipeline = _PIPELINES[options.mode]
+            self._run(invocation, options.compile_from, options.compile_to, pipeline)
 
     @property
     def _reaches_dispatches(self) -> bool:
@@ -188,7 +195,13 @@ class Compiler:
         embedded = self._application.embed(invocation.module(), tagged=tagged)
         self._check(succeeded=True, doing="embedding specs")
         if embedded and tagged:
-            self._run(invocation, here, here := Phase.EXECUTABLE_CONFIGURATIONS, Pipeline.STANDARD)
+            configured = Phase.EXECUTABLE_CONFIGURATIONS
+            try:
+                self._run(invocation, here, here := configured, Pipeline.STANDARD)
+            except CompileError:
+                # What was configured may be why.
+                self._application.read(invocation.module(), search=True)
+                raise
             self._application.read(invocation.module())
         if here < last:
             self._run(invocation, here, last, _PIPELINES[options.mode])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from iree.compiler import ir as mlir
@@ -64,13 +64,16 @@ class Applied:
         return f"{self.dispatch}: {self.operation} configured by {entry}'{self.spec}'"
 
 
-def take_tags(dispatch: Dispatch, tagged: TaggedSpec, *, kept: bool) -> list[Applied]:
+def take_tags(
+    dispatch: Dispatch, tagged: TaggedSpec, *, kept: bool, search: bool = False
+) -> list[Applied]:
     """Reads the tags in a configured dispatch, and removes them.
 
     Args:
         dispatch: the dispatch.
         tagged: the spec that it carried.
         kept: whether it was configured before, so that the spec has changed nothing.
+        search: whether an entry that has no tag of its own is looked for by its configuration.
     """
     found: list[tuple[mlir.Operation, Origin]] = []
 
@@ -83,8 +86,25 @@ def take_tags(dispatch: Dispatch, tagged: TaggedSpec, *, kept: bool) -> list[App
     applied = []
     for operation, origin in found:
         del operation.attributes[TAG]
-        applied.append(_applied(dispatch, operation, origin, kept=kept))
+        entry = origin.entry or (_entry_of(operation, origin.spec) if search else None)
+        applied.append(_applied(dispatch, operation, replace(origin, entry=entry), kept=kept))
     return applied
+
+
+def _entry_of(operation: mlir.Operation, spec: Spec) -> Entry | None:
+    """Returns the only entry of `spec` that gives what `operation` has, None if there are more."""
+    function = _function(operation)
+    info = str(operation.attributes.get(names.COMPILATION_INFO))
+    found = [
+        entry
+        for entry in spec.entries
+        if (settings := settings_of(spec, entry))
+        # Where the compiler fails, it has not taken the configuration apart.
+        and (
+            str(settings.get(names.COMPILATION_INFO)) == info or _has(operation, function, settings)
+        )
+    ]
+    return found[0] if len(found) == 1 else None
 
 
 def _applied(
@@ -117,8 +137,12 @@ def _is_own(origin: Origin, operation: mlir.Operation, function: mlir.Operation)
     if origin.entry is None:
         return None
     settings = settings_of(origin.spec, origin.entry)
-    if settings is None:
-        return None
+    return None if settings is None else _has(operation, function, settings)
+
+
+def _has(
+    operation: mlir.Operation, function: mlir.Operation, settings: dict[str, mlir.Attribute]
+) -> bool:
     # The two live in different contexts, so their attributes are compared as they are printed.
     return all(
         attribute is None or str(holder.attributes.get(name)) == str(attribute)
