@@ -10,7 +10,7 @@ from tuninglink.ir.diagnostics import error
 from tuninglink.upgrading.edits import Edits
 from tuninglink.upgrading.problems import problem_of
 from tuninglink.upgrading.rule import AttributeContext, Refusal
-from tuninglink.upgrading.trees import Definitions, Leaf, Node, as_node, parse, uses
+from tuninglink.upgrading.trees import Definitions, Expanded, Leaf, Node, as_node, parse, uses
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _PARAMETER: Final = "transform.param.constant"
 _DIALECTS: Final = ("#iree_codegen.", "#iree_gpu.", "#iree_cpu.")
 
-_LEAST_EXPANSION: Final = 1 << 20
+_LEAST_EXPANSION: Final = 1 << 17
 _MOST_EXPANSION: Final = 16
 """How many times the length of the spec its aliases may be spelled out to, beyond what is allowed anyway."""
 
@@ -57,6 +57,7 @@ class AttributeUpgrade:
     refuse: Callable[[NamedSequence | None, str, int], None]
     _definitions: Definitions = field(default_factory=Definitions)
     _trees: dict[str, Node | None] = field(default_factory=dict)
+    _sizes: dict[str, int] = field(default_factory=dict)
     _problems: dict[int, Problem | None] = field(default_factory=dict)
     _expanded: int = 0
 
@@ -128,9 +129,11 @@ class AttributeUpgrade:
             self._trees[alias] = None  # an alias in terms of itself is none
             found = self.outline.aliases[alias]
             source = self.outline.source
+            before = self._expanded
             is_relevant = source.text.startswith((*_DIALECTS, "{"), found.value)
             value = parse(source, found.value, found.end) if is_relevant else None
             self._trees[alias] = as_node(self._expand(value)) if value is not None else None
+            self._sizes[alias] = found.end - found.value + self._expanded - before
         return self._trees[alias]
 
     def _expand(self, value: Value) -> Value:
@@ -140,7 +143,7 @@ class AttributeUpgrade:
             if tree is None:
                 return value
             alias = self.outline.aliases[value.text]
-            self._expanded += alias.end - alias.value
+            self._expanded += self._sizes[alias.name]
             limit = _LEAST_EXPANSION + _MOST_EXPANSION * len(self.outline.source.text)
             if self._expanded > limit:
                 place = self.outline.source.place(alias.start)
@@ -159,8 +162,10 @@ class AttributeUpgrade:
             return lambda message, is_decision: self.report(rule, start, message, is_decision)
 
         context = AttributeContext(report(""), lambda: self._problem(sequence))
-        kinds = _kinds(root)
+        kinds, known = _kinds(root), 0
         for rule in self.rules:
+            if context.count != known:
+                kinds, known = _kinds(root), context.count
             nodes = [node for kind in rule.kinds for node in kinds.get(kind, ())]
             if not nodes:
                 continue
@@ -174,7 +179,6 @@ class AttributeUpgrade:
                 for each in uses(root):
                     self._definitions.withdraw(each)
                 return False
-            kinds = _kinds(root)
         return True
 
     def _problem(self, sequence: NamedSequence | None) -> Problem | None:
@@ -188,21 +192,35 @@ class AttributeUpgrade:
 def _kinds(root: Value) -> dict[str, list[Node]]:
     """Returns the nodes of a tree by what they are."""
     found: dict[str, list[Node]] = {}
-    pending: list[tuple[Value, str, str | None]] = [(root, "", None)]
+    pending: list[tuple[Node, str, str | None]] = []
+    first = as_node(root)
+    if first is not None:
+        pending.append((first, "", None))
     while pending:
-        value, parent, key = pending.pop()
-        node = as_node(value)
-        if node is None:
-            continue
-        kind = node.head.removeprefix("#")
-        if not kind and node.bracket == "<":
-            kind = _ELIDED.get((parent, key or ""), "")
-        elif not kind and node.bracket == "{":
-            if parent == "iree_codegen.translation_info":
-                kind = "translation_info.options"
-            elif node.find("qk_attrs") or node.find("pv_attrs"):
-                kind = "decomposition_config"
+        node, parent, key = pending.pop()
+        kind = _kind(node, parent, key)
         if kind:
             found.setdefault(kind, []).append(node)
-        pending.extend((each.value, kind, each.name) for each in reversed(node.fields))
+        for each in reversed(node.fields):
+            value = each.value
+            if isinstance(value, Leaf):
+                continue
+            inner = value.node if isinstance(value, Expanded) else value
+            if inner.bracket != "[":
+                pending.append((inner, kind, each.key))
     return found
+
+
+def _kind(node: Node, parent: str, key: str | None) -> str:
+    """Returns what a node is, by its name, or by where it stands if it has none."""
+    if node.head:
+        return node.head[1:]
+    if node.bracket == "<":
+        return _ELIDED.get((parent, key or ""), "")
+    if node.bracket != "{":
+        return ""
+    if parent == "iree_codegen.translation_info":
+        return "translation_info.options"
+    if any(each.key in {"qk_attrs", "pv_attrs"} for each in node.fields):
+        return "decomposition_config"
+    return ""

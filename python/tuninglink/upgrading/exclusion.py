@@ -43,6 +43,8 @@ def exclude(
         refused: by the index of a sequence, why it cannot be upgraded.
         aliases: by the name of an alias, why it cannot be read.
     """
+    if not refused and not aliases:
+        return Exclusion(Edits().apply(outline.source.text), {}, {})
     excluded = _with_dependents(outline, refused)
     edits = Edits()
     names = {(outline.sequences[index].scope, outline.sequences[index].name) for index in excluded}

@@ -47,6 +47,11 @@ class _Matcher:
     sequence: NamedSequence
 
 
+def is_named_operation(name: str) -> bool:
+    """Tells whether an operation is one that is generalized."""
+    return _NAMED.fullmatch(name) is not None
+
+
 def generalize(outline: Outline, report: Callable[[int, str], None]) -> Edits:
     """Returns the changes that write named operations in matchers for GPUs as `linalg.generic`.
 
@@ -83,7 +88,7 @@ def _matchers(outline: Outline) -> list[_Matcher]:
         for mark in outline.marks(sequence.body.start, sequence.end):
             region = dag_region(outline.source, mark) if mark.text == DAG else None
             root = dag_root(outline, region) if region is not None else None
-            if root is None or region is None or not _NAMED.fullmatch(root.text):
+            if root is None or region is None or not is_named_operation(root.text):
                 continue
             tokens = outline.source.tokens(region.start + 1, region.end - 1)
             block, arguments, colon = (next(tokens, None) for _ in range(3))

@@ -195,6 +195,10 @@ class Outline:
             return None
         return self.sequences[index]
 
+    def index_of(self, sequence: NamedSequence) -> int:
+        """Returns the position of a sequence among the sequences."""
+        return bisect_left(self._sequence_starts, sequence.start)
+
     @cached_property
     def by_name(self) -> dict[tuple[int, str], NamedSequence]:
         """The sequences by scope and name."""

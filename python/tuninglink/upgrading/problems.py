@@ -131,15 +131,20 @@ def _problem(outline: Outline, sequence: NamedSequence, seen: set[str]) -> Probl
         elif mark.text in _MATCHERS:
             found = _of_matcher(outline, sequence, mark)
         elif mark.text == names.INCLUDE:
-            target = next(outline.source.tokens(mark.end, sequence.end), None)
-            if target is not None and target.kind == "symbol":
-                other = outline.by_name.get((sequence.scope, plain(target.text)))
-                if other is not None and other.name not in seen and len(seen) < _DEEPEST_INCLUDE:
-                    seen.add(other.name)
-                    included.append(other)
+            other = _included(outline, sequence, mark)
+            if other is not None and other.name not in seen and len(seen) < _DEEPEST_INCLUDE:
+                seen.add(other.name)
+                included.append(other)
         if found is not None:
             return found
     return next(filter(None, (_problem(outline, each, seen) for each in included)), None)
+
+
+def _included(outline: Outline, sequence: NamedSequence, mark: Mark) -> NamedSequence | None:
+    target = next(outline.source.tokens(mark.end, sequence.end), None)
+    if target is None or target.kind != "symbol":
+        return None
+    return outline.by_name.get((sequence.scope, plain(target.text)))
 
 
 def _names_attention(source: Source, mark: Mark) -> bool:

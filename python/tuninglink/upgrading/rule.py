@@ -114,22 +114,26 @@ class AttributeContext:
     Attributes:
         report: takes what was changed and why, and whether something had to be decided.
         find_problem: finds what the operation computes that the attribute is for.
-        was_old: whether another rule has changed the configuration at hand, so that it was written for an
-            older compiler.
+        count: how many changes the configuration at hand has had.
     """
 
     report: Callable[[str, bool], None]
     find_problem: Callable[[], Problem | None]
-    was_old: bool = False
+    count: int = 0
+
+    @property
+    def was_old(self) -> bool:
+        """Whether a rule has changed the configuration at hand: it was written for an older compiler."""
+        return self.count > 0
 
     def changed(self, message: str) -> None:
         """Records a change."""
-        self.was_old = True
+        self.count += 1
         self.report(message, False)  # noqa: FBT003
 
     def decided(self, message: str) -> None:
         """Records a change that is a decision: another one would have been possible."""
-        self.was_old = True
+        self.count += 1
         self.report(message, True)  # noqa: FBT003
 
     @property

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from tuninglink.errors import SpecError
 from tuninglink.ir.contexts import thread_context
@@ -12,7 +12,7 @@ from tuninglink.ir.serialization import decode
 from tuninglink.upgrading.attributes import AttributeUpgrade
 from tuninglink.upgrading.edits import Edited, Edits
 from tuninglink.upgrading.exclusion import Exclusion, exclude
-from tuninglink.upgrading.generalization import generalize
+from tuninglink.upgrading.generalization import generalize, is_named_operation
 from tuninglink.upgrading.outline import Outline
 from tuninglink.upgrading.report import Change, EntryReport, KeptOut, Upgraded
 from tuninglink.upgrading.rule import OperationContext, Refusal
@@ -23,10 +23,10 @@ from tuninglink.upgrading.rules import (
     generalized_operations,
 )
 from tuninglink.upgrading.source import Source
-from tuninglink.upgrading.verification import Verdict, verify
+from tuninglink.upgrading.verification import Verdict, examine, parse_failure
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from iree.compiler import ir as mlir
 
@@ -77,6 +77,17 @@ def upgrade_bytes(
     return upgrade(decode(data, name), name, written_for=written_for, context=context)
 
 
+class _FoundOldError(Exception):
+    """Ends the search for something old."""
+
+
+def _is_about_matching(mark: Mark) -> bool:
+    return mark.text in _MATCHING or is_named_operation(mark.text)
+
+
+_MATCHING: Final = frozenset(each for rule in MATCHER_RULES for each in rule.operations)
+
+
 @dataclass
 class _Upgrade:
     """One upgrade, and what has come of it so far."""
@@ -90,8 +101,16 @@ class _Upgrade:
     _refused: dict[int, tuple[str, int]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self._source = Source(self.text, self.name)
-        self._outline = self._first = Outline(self._source)
+        self._text = self.text
+        self._current: Outline | None = Outline(Source(self.text, self.name))
+        self._first = self._current
+
+    @property
+    def _outline(self) -> Outline:
+        """The structure of the text as it is by now."""
+        if self._current is None:
+            self._current = Outline(Source(self._text, self.name))
+        return self._current
 
     def run(self) -> Upgraded:
         self._operations(OPERATION_RULES)
@@ -99,21 +118,32 @@ class _Upgrade:
             self._operations(MATCHER_RULES)
             self._generalize()
         self._attributes()
-        exclusion = exclude(self._outline, self._first, self._reasons())
-        verdict = verify(exclusion, self._outline, self.name, self.context)
+        exclusion = self._exclude({})
+        verdict = self._verify(exclusion)
         while verdict.problems:
             for index, reason, offset in verdict.problems:
                 self._refused.setdefault(index, (reason, self._original(offset)))
             before = exclusion.excluded
-            exclusion = exclude(self._outline, self._first, self._reasons(), verdict.aliases)
+            exclusion = self._exclude(verdict.aliases)
             if exclusion.excluded == before and not verdict.aliases:
                 break
-            verdict = verify(exclusion, self._outline, self.name, self.context)
+            verdict = self._verify(exclusion)
         self._check(exclusion, verdict)
         return self._result(exclusion)
 
-    def _reasons(self) -> dict[int, str]:
-        return {index: reason for index, (reason, _) in self._refused.items()}
+    def _exclude(self, aliases: Mapping[str, str]) -> Exclusion:
+        """Leaves out what cannot be upgraded."""
+        if not self._refused and not aliases:
+            return Exclusion(Edits().apply(self._text), {}, {})
+        reasons = {index: reason for index, (reason, _) in self._refused.items()}
+        return exclude(self._outline, self._first, reasons, aliases)
+
+    def _verify(self, exclusion: Exclusion) -> Verdict:
+        """Asks the compiler, and if it refuses the whole, about each part."""
+        failure = parse_failure(exclusion.edited.text, self.name, self.context)
+        if failure is None:
+            return Verdict()
+        return examine(failure, exclusion, self._outline, self.name, self.context)
 
     def _check(self, exclusion: Exclusion, verdict: Verdict) -> None:
         """Raises what is wrong with the result, at the place in the original that it comes from."""
@@ -127,15 +157,18 @@ class _Upgrade:
 
     def _is_old(self) -> bool:
         """Tells whether an attribute shows that the spec was written for an older compiler."""
-        seen: list[str] = []
-        attributes = AttributeUpgrade(
-            self._outline,
-            self._attribute_rules(),
-            lambda *change: seen.append(change[0]),
-            lambda *refusal: seen.append(refusal[1]),
-        )
-        attributes.edits()
-        return bool(seen)
+        if not any(map(_is_about_matching, self._outline.source.marks)):
+            return False
+
+        def stop(*_: object) -> None:
+            raise _FoundOldError
+
+        rules = self._attribute_rules()
+        try:
+            AttributeUpgrade(self._outline, rules, stop, stop).edits()
+        except _FoundOldError:
+            return True
+        return False
 
     def _attribute_rules(self) -> list[AttributeRule]:
         return [rule for rule in ATTRIBUTE_RULES if rule.version > self.written_for]
@@ -149,7 +182,7 @@ class _Upgrade:
             for operation in rule.operations
         }
         edits = Edits()
-        for mark in self._source.marks:
+        for mark in self._outline.source.marks:
             rule = rules.get(mark.text)
             if rule is None:
                 continue
@@ -183,10 +216,9 @@ class _Upgrade:
         """Makes the changes; the result is what the next rules see."""
         if not edits.edits:
             return
-        edited = edits.apply(self._source.text)
+        edited = edits.apply(self._text)
         self._versions.append(edited)
-        self._source = Source(edited.text, self.name)
-        self._outline = Outline(self._source)
+        self._text, self._current = edited.text, None
 
     # What happened.
 
@@ -200,7 +232,7 @@ class _Upgrade:
 
     def _refuse(self, sequence: NamedSequence | None, reason: str, offset: int) -> None:
         if sequence is not None:
-            index = self._outline.sequences.index(sequence)
+            index = self._outline.index_of(sequence)
             self._refused.setdefault(index, (reason, self._original(offset)))
 
     def _original(self, offset: int) -> int:
@@ -219,10 +251,10 @@ class _Upgrade:
             index: self._kept_out(index, reason) for index, reason in exclusion.excluded.items()
         }
         aliases = tuple(
-            KeptOut(name, reason, self._place(self._outline.aliases[name].start))
+            KeptOut(name, reason, self._first.source.place(self._first.aliases[name].start))
             for name, reason in exclusion.aliases.items()
         )
-        gone = {self._outline.sequences[index].name for index in kept_out}
+        gone = {self._first.sequences[index].name for index in kept_out}
         changes = tuple(each for each in self._changes if each.sequence not in gone)
         entries = tuple(self._entries(changes, kept_out))
         if entries and all(each.kept_out for each in entries):
@@ -232,9 +264,9 @@ class _Upgrade:
         return Upgraded(exclusion.edited.text, changes, (*kept_out.values(), *aliases), entries)
 
     def _kept_out(self, index: int, reason: str) -> KeptOut:
-        sequence = self._outline.sequences[index]
+        sequence = self._first.sequences[index]
         refused = self._refused.get(index)
-        offset = refused[1] if refused else self._original(sequence.start)
+        offset = refused[1] if refused else sequence.start
         return KeptOut(f"@{sequence.name}", reason, self._first.source.place(offset))
 
     def _entries(
@@ -243,14 +275,14 @@ class _Upgrade:
         by_sequence: dict[str, list[Change]] = {}
         for change in changes:
             by_sequence.setdefault(change.sequence or "", []).append(change)
-        out = {self._outline.sequences[index].name: each for index, each in kept_out.items()}
+        out = {self._first.sequences[index].name: each for index, each in kept_out.items()}
         entries = []
-        for sequence in self._outline.sequences:
-            for foreach_match in self._outline.foreach_matches(sequence):
+        for sequence in self._first.sequences:
+            for foreach_match in self._first.foreach_matches(sequence):
                 for pair in foreach_match.pairs:
                     involved = [pair.matcher, pair.action]
                     found = tuple(one for each in involved for one in by_sequence.get(each, ()))
                     reason = next((out[each] for each in involved if each in out), None)
-                    place = self._place(pair.start)
+                    place = self._first.source.place(pair.start)
                     entries.append(EntryReport(pair.matcher, pair.action, place, found, reason))
         return entries

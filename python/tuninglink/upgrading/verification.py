@@ -32,25 +32,38 @@ class Verdict:
     error: tuple[str, int | None] | None = None
 
 
-def verify(exclusion: Exclusion, outline: Outline, name: str, context: mlir.Context) -> Verdict:
-    """Parses and verifies an upgraded spec; if that fails, each part by itself to find the culprits."""
-    text = exclusion.edited.text
-    failure = _failure(text, name, context)
-    if failure is None:
-        return Verdict()
+def examine(
+    failure: tuple[str, Place | None],
+    exclusion: Exclusion,
+    outline: Outline,
+    name: str,
+    context: mlir.Context,
+) -> Verdict:
+    """Finds the parts of a spec that the compiler refuses.
+
+    Args:
+        failure: what the compiler says about the whole, and where.
+        exclusion: the whole.
+        outline: its structure, before anything was left out.
+        name: what it is called in diagnostics.
+        context: where parts are parsed.
+    """
     problems: list[tuple[int, str, int]] = []
     for index, sequence in enumerate(outline.sequences):
         if index not in exclusion.excluded:
             found = _check_sequence(outline, sequence, context)
             if found:
                 problems.append((index, *found))
-    aliases = _check_aliases(exclusion, outline, context, {index for index, _, _ in problems})
+    aliases = _check_aliases(exclusion, outline, context)
     message, place = failure
-    offset = _offset(text, place) if place is not None and place.file == name else None
+    offset = None
+    if place is not None and place.file == name:
+        offset = _offset(exclusion.edited.text, place)
     return Verdict(tuple(problems), aliases, (message, offset))
 
 
-def _failure(text: str, name: str, context: mlir.Context) -> tuple[str, Place | None] | None:
+def parse_failure(text: str, name: str, context: mlir.Context) -> tuple[str, Place | None] | None:
+    """Returns what the compiler says about a text that it refuses, and where; None if it takes it."""
     try:
         parse_module(text.encode(errors="replace"), name, context)
     except SpecError as failure:
@@ -73,7 +86,7 @@ def _check_sequence(
         if other is not None:
             lead += _declaration(outline, other) + "\n"
     whole = f"{lead}{text[sequence.start : sequence.end]}\n}}"
-    failure = _failure(whole, "<sequence>", context)
+    failure = parse_failure(whole, "<sequence>", context)
     if failure is None:
         return None
     message, place = failure
@@ -83,23 +96,15 @@ def _check_sequence(
     return _said(message), sequence.start
 
 
-def _check_aliases(
-    exclusion: Exclusion, outline: Outline, context: mlir.Context, problems: set[int]
-) -> dict[str, str]:
+def _check_aliases(exclusion: Exclusion, outline: Outline, context: mlir.Context) -> dict[str, str]:
     """Returns the aliases that cannot be read; what needs them has failed by itself."""
-    gone = {*exclusion.excluded, *problems}
-    spans = [
-        (each.start, each.end) for index, each in enumerate(outline.sequences) if index in gone
-    ]
-    if not spans and not exclusion.aliases and not outline.aliases:
-        return {}
     found = dict(exclusion.aliases)
     for alias in outline.aliases.values():
         if alias.name in found:
             continue
         whole = _aliases_of(outline, alias.value, alias.end)
         whole += f"module attributes {{iree_codegen.alias = {outline.source.text[alias.value : alias.end]}}} {{}}"
-        failure = _failure(whole, "<alias>", context)
+        failure = parse_failure(whole, "<alias>", context)
         if failure is not None:
             found[alias.name] = _said(failure[0])
     return found
