@@ -70,8 +70,7 @@ def run(arguments: Sequence[str]) -> int:
         if options.expectations:
             # The operation at a diagnostic is not to be expected as a note of its own.
             flags.insert(0, "--mlir-print-op-on-diagnostic=false")
-        if flags or request.pipeline.children:
-            set_up_process(program, flags)
+        set_up_process(program, flags, target_backends=request.needs_target_backends)
         return _Run(options, request, registry, reporter).process()
     except UsageError as failure:
         sys.stderr.write(f"{program}: {failure}\n")

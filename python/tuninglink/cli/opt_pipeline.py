@@ -37,6 +37,7 @@ class Request:
         nest_implicitly: whether they were given as flags: then they run on whatever the input's
             outermost operation is, and what runs on other operations is nested.
         runs_python: whether a pass written in Python is among them.
+        needs_target_backends: whether a pass among them looks for target backends.
         compiler_flags: the flags that are for the compiler.
         handed_over: the command that does instead what only `iree-opt` can do, or nothing.
     """
@@ -45,7 +46,8 @@ class Request:
     input: str
     pipeline: Nest
     nest_implicitly: bool
-    runs_python: bool
+    runs_python: bool = False
+    needs_target_backends: bool = False
     compiler_flags: tuple[str, ...] = ()
     handed_over: tuple[str, ...] = ()
 
@@ -91,12 +93,17 @@ def resolve(
         )
     if exclusive or (_prints_inside_pipelines(options, pipeline, lookup) and not python_pass):
         command = (iree_opt.executable(), *arguments)
-        return Request(
-            context, "", pipeline, nest_implicitly, runs_python=False, handed_over=command
-        )
+        return Request(context, "", pipeline, nest_implicitly, handed_over=command)
     flags, path = _compiler_flags(other, options.positional, registry)
-    runs_python = python_pass is not None
-    return Request(context, path, pipeline, nest_implicitly, runs_python, flags)
+    return Request(
+        context,
+        path,
+        pipeline,
+        nest_implicitly,
+        runs_python=python_pass is not None,
+        needs_target_backends=any(map(lookup.compiler.needs_target_backends, leaves(pipeline))),
+        compiler_flags=flags,
+    )
 
 
 def dump(pipeline: Nest) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
-from ctypes import Structure, c_char_p, c_int, c_int8, c_size_t, c_void_p, py_object
+from ctypes import Structure, c_bool, c_char_p, c_int, c_int8, c_size_t, c_void_p, py_object
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -140,10 +140,23 @@ def parse_operation(source: bytes, name: str, context: mlir.Context) -> mlir.Ope
 
 def run_opt_main(arguments: list[str]) -> int:
     """Runs the compiler's `iree-opt` in this process; it ends the process if a flag is wrong."""
-    encoded = [argument.encode(errors="surrogateescape") for argument in arguments]
     main = function("ireeOptRunMain", c_int, c_int, ctypes.POINTER(c_char_p))
-    values = (c_char_p * (len(encoded) + 1))(*encoded, None)
-    return int(main(len(encoded), values))
+    return int(main(len(arguments), _argument_vector(arguments)))
+
+
+def set_global_flags(arguments: list[str]) -> None:
+    """Sets flags of the compiler for this process, once; it ends the process if one is wrong."""
+    function("ireeCompilerGlobalInitialize", None)()
+    set_up = function(
+        "ireeCompilerSetupGlobalCL", None, c_int, ctypes.POINTER(c_char_p), c_char_p, c_bool
+    )
+    install_signal_handlers = False
+    set_up(len(arguments), _argument_vector(arguments), b"", install_signal_handlers)
+
+
+def _argument_vector(arguments: list[str]) -> Any:
+    encoded = [argument.encode(errors="surrogateescape") for argument in arguments]
+    return (c_char_p * (len(encoded) + 1))(*encoded, None)
 
 
 def _handle(wrapped: Any, kind: bytes) -> Handle:

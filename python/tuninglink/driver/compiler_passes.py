@@ -20,6 +20,9 @@ UNPRINTABLE = frozenset({"iree-llvmcpu-tile"})
 """Passes whose options cannot be printed with their default values: the compiler crashes."""
 
 UNKNOWN = "does not refer to a registered pass or pass pipeline"
+_TARGET_BACKENDS = "target-registry="
+"""The option that all passes have that look for target backends."""
+
 _RESTRICTED = re.compile(r"restricted to '([^']*)'")
 _NO_SUCH_OPTION = re.compile(r"no such option (\S+)")
 
@@ -59,6 +62,17 @@ class CompilerPasses:
             case (Element(name=name),) if name == element.name:
                 return (element,)
         return children
+
+    def needs_target_backends(self, element: Element) -> bool:
+        """Tells whether a pass, or one in a pipeline, looks for the target backends of the process."""
+        if element.name in UNPRINTABLE:
+            return False
+        try:
+            printed = str(PassManager.parse(f"{ANY}({element})", self._context))
+        except ValueError:
+            # What is wrong with it will be said when it is used.
+            return False
+        return _TARGET_BACKENDS in printed
 
     def restriction(self, element: Element, anchor: str) -> str | None:
         """Returns the operation that a pass is restricted to, if that keeps it from running on `anchor`."""
