@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 from iree.compiler import ir as mlir
@@ -12,7 +13,7 @@ from tuninglink.errors import SpecError, TargetError
 from tuninglink.ir import names
 from tuninglink.ir.diagnostics import Diagnostic, DiagnosticSink, Place, place_of
 from tuninglink.ir.walk import collect
-from tuninglink.spec import embedding
+from tuninglink.spec import embedding, pruning
 from tuninglink.spec.embedding import (
     MaterializedDispatch,
     carried_spec,
@@ -170,17 +171,18 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> Iterator[Counter[str]]:
     """Counts the calls of what must not be called for each dispatch."""
     counter: Counter[str] = Counter()
 
-    def count(name: str) -> None:
-        original = getattr(embedding, name)
+    def count(module: ModuleType, name: str) -> None:
+        original = getattr(module, name)
 
         def wrapper(*args: object, **kwargs: object) -> object:
             counter[name] += 1
             return original(*args, **kwargs)
 
-        monkeypatch.setattr(embedding, name, wrapper)
+        monkeypatch.setattr(module, name, wrapper)
 
-    for name in ("link_specs", "spec_attribute", "load_embedded_spec"):
-        count(name)
+    count(pruning, "link_shares")
+    count(embedding, "spec_attribute")
+    count(embedding, "load_embedded_spec")
     return counter
 
 
@@ -188,7 +190,7 @@ def test_what_is_the_same_for_many_dispatches_is_linked_once(counted: Counter[st
     targets = [MI300X, MI308X, GFX942, CPU]
     root = program(*(executable(f"e{i}", targets[i % 4]) for i in range(40)))
     materialize(root, marking("user"), library=DefaultLibrary())
-    assert counted == {"link_specs": 2, "spec_attribute": 2}
+    assert counted == {"link_shares": 2, "spec_attribute": 2}
     attributes = {m.attributes.get(names.EMBEDDED_SPEC) for m in collect(root, names.MODULE)}
     assert len(attributes - {None}) == 2
 
@@ -198,7 +200,7 @@ def test_a_carried_spec_is_read_once(counted: Counter[str]) -> None:
     materialize(root, marking("user", "linalg.fill"))
     counted.clear()
     materialize(root, marking("other"))
-    assert counted == {"link_specs": 1, "spec_attribute": 1, "load_embedded_spec": 1}
+    assert counted == {"link_shares": 1, "spec_attribute": 1, "load_embedded_spec": 1}
 
 
 def test_a_carried_spec_stays_behind_the_given_ones_and_replaces_the_default() -> None:

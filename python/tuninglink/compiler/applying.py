@@ -68,7 +68,7 @@ class Application:
         self._tagged: dict[str, TaggedSpec] = {}
         self._configured: set[str] = set()
         self._traceable: set[int] = set()
-        self._has_embedded = False
+        self._has_dispatches = False
         self.applied: list[Applied] = []
 
     def embed(self, module: mlir.Operation, *, tagged: bool) -> bool:
@@ -111,9 +111,8 @@ class Application:
             each.dispatch.module.attributes[names.EMBEDDED_SPEC] = attribute
             if any(names.TRANSLATION_INFO in op.attributes for op in body(each.dispatch.module)):
                 self._configured.add(each.dispatch.name)
-        embedded = any(each.linked for each in dispatches)
-        self._has_embedded |= embedded
-        return embedded
+        self._has_dispatches |= bool(dispatches)
+        return any(each.linked for each in dispatches)
 
     def _dump(self, module: mlir.Operation) -> None:
         found = collect_specs(module)
@@ -155,7 +154,7 @@ class Application:
         Args:
             why: what kept all specs from being applied; by default nothing did.
         """
-        if not why and not self._has_embedded:
+        if not why and not self._has_dispatches:
             why = "there is no dispatch to configure"
         for position, spec in enumerate(self._choice.given):
             applied = [each for each in self.applied if each.position == position]
@@ -163,7 +162,7 @@ class Application:
             if kept:
                 self._warn_about_kept(spec, kept)
             elif not applied and (why or self._would_have_told(position, spec)):
-                reason = why or _never_matched(len(spec.entries))
+                reason = why or _never_matched(len(spec.anatomy.pairs))
                 self._warn(f"spec '{spec.source}' configured nothing: {reason}")
 
     def _would_have_told(self, position: int, spec: Spec) -> bool:

@@ -63,6 +63,7 @@ class Options:
         spec_directories: where default specs are looked for beside the shipped ones.
         default_specs: whether default specs are used.
         spec_dumps: a directory for the linked specs, `-` for standard output, or nothing.
+        prune: whether each dispatch gets only the entries that may match in it.
         flags: everything else, one `--name` or `--name=value` each.
     """
 
@@ -83,6 +84,7 @@ class Options:
     spec_directories: tuple[str, ...] = ()
     default_specs: bool = True
     spec_dumps: str = ""
+    prune: bool = True
     flags: tuple[str, ...] = ()
 
 
@@ -127,6 +129,12 @@ def _boolean(value: str) -> bool:
     raise ValueError("expected true or false")
 
 
+def _switch(value: str) -> bool:
+    if value not in ("on", "off"):
+        raise ValueError("expected on or off")
+    return value == "on"
+
+
 def _version(value: str) -> int:
     if not value.isdecimal():
         raise ValueError("expected a number")
@@ -150,6 +158,7 @@ _KNOWN: Final = {
     "spec-dir": _Known("spec_directories", repeats=True),
     "no-default-specs": _Known("default_specs", lambda value: not _boolean(value), switch=True),
     "dump-specs-to": _Known("spec_dumps"),
+    "prune": _Known("prune", _switch),
     "iree-codegen-tuning-spec-path": _Known("specs", repeats=True),
     "iree-codegen-enable-default-tuning-specs": _Known("default_specs", _boolean, switch=True),
     "iree-codegen-dump-tuning-specs-to": _Known("spec_dumps"),

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from tuninglink.spec.anatomy import Entry
-    from tuninglink.spec.linking import LinkedSpec
+    from tuninglink.spec.linking import LinkedSpec, Part
     from tuninglink.spec.model import Spec
     from tuninglink.spec.sequences import Handle, SequenceTable
 
@@ -152,7 +152,7 @@ class _Pair:
 class _Scope:
     """A module whose sequences see each other, with the entries in it and what they come from."""
 
-    def __init__(self, module: mlir.Operation, specs: Sequence[tuple[int, Spec]]) -> None:
+    def __init__(self, module: mlir.Operation, parts: Sequence[tuple[int, Part]]) -> None:
         self.module = module
         anatomy = Anatomy(module)
         self.table: SequenceTable = anatomy.table
@@ -163,9 +163,9 @@ class _Scope:
             for _, action in self.table.pairs(foreach_match)
         ]
         self.origins = [
-            Origin(position, spec, entry) for position, spec in specs for entry in spec.entries
+            Origin(position, part.spec, entry) for position, part in parts for entry in part.entries
         ]
-        self._whole = Origin(*specs[0], None) if len(specs) == 1 else None
+        self._whole = Origin(parts[0][0], parts[0][1].spec, None) if len(parts) == 1 else None
 
     def origin(self, entries: Sequence[int]) -> Origin | None:
         """Returns what an annotation that these entries share comes from, None for nobody's."""
@@ -198,12 +198,12 @@ class _Scope:
 
 def _scopes(linked: LinkedSpec, module: mlir.Operation) -> Iterator[_Scope]:
     if linked.form is not Form.CHAINED:
-        yield _Scope(module, [(position, part.spec) for position, part in enumerate(linked.parts)])
+        yield _Scope(module, list(enumerate(linked.parts)))
         return
     nested = symbols(module)
     for position, part in enumerate(linked.parts):
-        assert part.module is not None
-        yield _Scope(nested[part.module], [(position, part.spec)])
+        if part.module is not None:
+            yield _Scope(nested[part.module], [(position, part)])
 
 
 def _configures(annotation: mlir.Operation) -> bool:

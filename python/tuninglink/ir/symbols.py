@@ -129,6 +129,22 @@ def references(attribute: mlir.Attribute) -> Iterator[tuple[str, ...]]:
             yield (name.strip('"'),)
 
 
+def references_in(root: mlir.Operation) -> Iterator[tuple[str, ...]]:
+    """Yields every reference to a symbol in `root`, as often as it stands there."""
+    found: list[tuple[str, ...]] = []
+    known: dict[mlir.Attribute, tuple[tuple[str, ...], ...]] = {}
+
+    def visitor(operation: mlir.Operation) -> None:
+        for attribute in operation.attributes.values():
+            paths = known.get(attribute)
+            if paths is None:
+                paths = known[attribute] = tuple(references(attribute))
+            found.extend(paths)
+
+    visit(root, visitor)
+    yield from found
+
+
 class _ReferenceReplacer:
     """Maps an attribute to the same attribute with renamed references; each distinct one is done once."""
 

@@ -118,7 +118,7 @@ class Anatomy:
         return next(self._opaque_pairs(), None)
 
     def _opaque_pairs(self) -> Iterator[Diagnostic]:
-        for matcher, action in dict.fromkeys(self.table.pairs(self.foreach_match)):
+        for matcher, action in dict.fromkeys(self.pairs):
             sequence = self.table.lookup(matcher)
             if sequence is None or self.table.lookup(action) is None:
                 yield note(f"its entry '{matcher} -> {action}' is dangling", self.foreach_match)
@@ -145,7 +145,7 @@ class Anatomy:
         """Whether an entry of this matcher list configures another operation than its matcher was given."""
         return any(
             self.table.yields_argument(matcher, annotation.operand) != 0
-            for matcher, action in dict.fromkeys(self.table.pairs(self.foreach_match))
+            for matcher, action in dict.fromkeys(self.pairs)
             for annotation in self.annotations(action)
         )
 
@@ -154,14 +154,24 @@ class Anatomy:
         return self.table.annotations(action) or ()
 
     @cached_property
-    def entries(self) -> tuple[Entry, ...]:
-        """The entries of all `foreach_match` operations in the entry points, in order of precedence."""
-        return tuple(
-            Entry(matcher, action, self._place(matcher))
+    def pairs(self) -> list[tuple[str, str]]:
+        """The `(matcher, action)` pairs of all entries, in order of precedence."""
+        return [
+            pair
             for entry_point in self.entry_points
             for foreach_match in collect(entry_point.sequence, names.FOREACH_MATCH)
-            for matcher, action in self.table.pairs(foreach_match)
-        )
+            for pair in self.table.pairs(foreach_match)
+        ]
+
+    @cached_property
+    def entries(self) -> tuple[Entry, ...]:
+        """The entries of all `foreach_match` operations in the entry points, in order of precedence."""
+        return tuple(map(self.entry, range(len(self.pairs))))
+
+    def entry(self, position: int) -> Entry:
+        """Returns the entry at `position`; equal to that of `entries`, without making all of them."""
+        matcher, action = self.pairs[position]
+        return Entry(matcher, action, self._place(matcher))
 
     def _place(self, symbol: str) -> Place | None:
         sequence = self.table.lookup(symbol)

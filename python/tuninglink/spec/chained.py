@@ -23,7 +23,7 @@ UNNAMED = "unnamed_spec"
 """What an unnamed member is called, as an include can only refer to a named module."""
 
 
-def chain(container: mlir.Operation, members: Sequence[Anatomy]) -> None:
+def chain(container: mlir.Operation, members: Sequence[Anatomy], *, follows: bool = False) -> None:
     """Adds an entry point to `container` that runs those of `members` in order, failures suppressed.
 
     Every later matcher list is guarded, so that it configures nothing that is configured already.
@@ -31,6 +31,7 @@ def chain(container: mlir.Operation, members: Sequence[Anatomy]) -> None:
     Args:
         container: the module that becomes the linked spec.
         members: the specs in order of precedence, whose modules stand in `container` and stay there.
+        follows: whether the first of them is a later one, too: one that comes behind others which are left out.
     """
     _name_modules(container, members)
     paths = _name_entry_points(members)
@@ -41,7 +42,7 @@ def chain(container: mlir.Operation, members: Sequence[Anatomy]) -> None:
         for entry_point in member.entry_points:
             modernize(entry_point, member.table)
             _make_public(entry_point)
-        if position and member.kind is Kind.MATCHER_LIST:
+        if (position or follows) and member.kind is Kind.MATCHER_LIST:
             guard_matchers(member)
     _include_all(container, paths, consumes=members[0].entry_points[0].consumes)
 

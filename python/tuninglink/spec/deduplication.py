@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 from iree.compiler import ir as mlir
 
 from tuninglink.ir import names
-from tuninglink.ir.symbols import redirect_references, references, symbol_name, symbols
-from tuninglink.ir.walk import body, collect, visit
+from tuninglink.ir.symbols import redirect_references, references_in, symbol_name, symbols
+from tuninglink.ir.walk import body, collect
 from tuninglink.spec.anatomy import is_entry_point
 
 if TYPE_CHECKING:
@@ -68,27 +68,11 @@ def _tables(
     if not nested:
         return
     used: dict[str, set[str]] = {name: set() for name in nested}
-    for path in _paths(module):
+    for path in references_in(module):
         if len(path) > 1 and path[0] in used:
             used[path[0]].add(path[1])
     for name, table in nested.items():
         yield from _tables(table, frozenset(used[name]))
-
-
-def _paths(root: mlir.Operation) -> Iterator[tuple[str, ...]]:
-    """Yields every reference to a symbol in `root`, as often as it stands there."""
-    found: list[tuple[str, ...]] = []
-    known: dict[mlir.Attribute, tuple[tuple[str, ...], ...]] = {}
-
-    def visitor(operation: mlir.Operation) -> None:
-        for attribute in operation.attributes.values():
-            paths = known.get(attribute)
-            if paths is None:
-                paths = known[attribute] = tuple(references(attribute))
-            found.extend(paths)
-
-    visit(root, visitor)
-    yield from found
 
 
 class _Scope:
@@ -105,13 +89,13 @@ class _Scope:
         }
         self._roots = {name for name, op in self._sequences.items() if is_entry_point(op)}
         self._uses = {
-            name: dict.fromkeys(path[0] for path in _paths(op))
+            name: dict.fromkeys(path[0] for path in references_in(op))
             for name, op in self._sequences.items()
         }
         others = [op for op in operations if op.name != names.NAMED_SEQUENCE]
         self._fixed = self._roots | from_outside
         # References out of a nested module end in it, unless nothing there has the name.
-        self._fixed |= {path[0] for op in others for path in _paths(op)}
+        self._fixed |= {path[0] for op in others for path in references_in(op)}
 
     def deduplicate(self) -> Deduplication:
         if not self._roots and not self._from_outside:
@@ -137,7 +121,7 @@ class _Scope:
             name = waiting.pop()
             if name not in reached:
                 reached.add(name)
-                uses = (path[0] for path in _paths(self._sequences[name]))
+                uses = (path[0] for path in references_in(self._sequences[name]))
                 waiting.extend(use for use in uses if use in self._sequences)
         return reached
 

@@ -15,9 +15,10 @@ from tuninglink.errors import SpecError
 from tuninglink.ir import names
 from tuninglink.ir.diagnostics import Severity, error
 from tuninglink.spec.dispatches import ancestors, find_dispatches
-from tuninglink.spec.linking import link_specs
 from tuninglink.spec.loading import in_context, load_spec
+from tuninglink.spec.preserved import ANYTHING, PreservedReader
 from tuninglink.spec.programs import check_is_program
+from tuninglink.spec.pruning import PruningLinker
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from tuninglink.spec.library import DefaultLibrary, DefaultSpecFile
     from tuninglink.spec.linking import LinkedSpec
     from tuninglink.spec.model import Spec
+    from tuninglink.spec.preserved import Preserved
     from tuninglink.spec.targets import Target
 
 
@@ -48,6 +50,7 @@ def materialize_specs(
     specs: Sequence[Spec],
     *,
     library: DefaultLibrary | None,
+    prune: bool = False,
     diagnostics: DiagnosticSink | None = None,
     context: mlir.Context | None = None,
 ) -> tuple[MaterializedDispatch, ...]:
@@ -61,6 +64,8 @@ def materialize_specs(
         root: a module, an executable or a variant.
         specs: the user's specs in order of precedence, in any context.
         library: where default specs are looked up; None for nowhere.
+        prune: whether each dispatch gets only the entries that may match in it. That configures nothing
+            otherwise, and a dispatch in which none may match gets nothing.
         diagnostics: told about specs that may override an earlier one.
         context: where specs are loaded and linked; by default where `root` lives. A compilation gives
             another: nothing of what it links may outlive its session, and what Python owns might.
@@ -77,7 +82,11 @@ def materialize_specs(
     check_is_program(root, remedy="give specs to materialize in the option 'specs'")
     _check_can_hold_specs(root)
     linker = _Linker(context or root.context, root.context, specs, library, diagnostics)
-    plan = [(each, *linker.link_for(each)) for each in find_dispatches(root)]
+    reader = PreservedReader() if prune else None
+    plan = [
+        (each, *linker.link_for(each, reader.read(each.module) if reader else ANYTHING))
+        for each in find_dispatches(root)
+    ]
     for dispatch, _, attribute in plan:
         if attribute is not None:
             dispatch.module.attributes[names.EMBEDDED_SPEC] = attribute
@@ -177,17 +186,28 @@ class _Linker:
         self._library = library
         self._diagnostics = diagnostics
         self._defaults: dict[Target, DefaultSpecFile | None] = {}
-        self._linked: dict[
-            mlir.Attribute | DefaultSpecFile | None,
-            tuple[LinkedSpec | None, mlir.Attribute | None],
-        ] = {}
+        self._linkers: dict[mlir.Attribute | DefaultSpecFile | None, PruningLinker | None] = {}
+        self._attributes: dict[int, mlir.Attribute] = {}
 
-    def link_for(self, dispatch: Dispatch) -> tuple[LinkedSpec | None, mlir.Attribute | None]:
+    def link_for(
+        self, dispatch: Dispatch, preserved: Preserved
+    ) -> tuple[LinkedSpec | None, mlir.Attribute | None]:
         """Returns what a dispatch is to carry, and the attribute for it; None where nothing changes."""
-        last = carried_spec(dispatch.module) or self._default(dispatch.target)
-        if last not in self._linked:
-            self._linked[last] = self._link(dispatch, last)
-        return self._linked[last]
+        carried = carried_spec(dispatch.module)
+        last = carried or self._default(dispatch.target)
+        if last not in self._linkers:
+            self._linkers[last] = self._linker(dispatch, last)
+        linker = self._linkers[last]
+        # What is carried is replaced by something, or the compiler would apply it.
+        linked = None
+        if linker is not None:
+            linked = linker.link(preserved, never_nothing=carried is not None)
+        if linked is None:
+            return None, None
+        if id(linked) not in self._attributes:
+            attribute = spec_attribute(linked.spec.bytecode(), self._payload_context)
+            self._attributes[id(linked)] = attribute
+        return linked, self._attributes[id(linked)]
 
     def _default(self, target: Target | None) -> DefaultSpecFile | None:
         if target is None or self._library is None:
@@ -196,18 +216,15 @@ class _Linker:
             self._defaults[target] = self._library.find(target)
         return self._defaults[target]
 
-    def _link(
+    def _linker(
         self, dispatch: Dispatch, last: mlir.Attribute | DefaultSpecFile | None
-    ) -> tuple[LinkedSpec | None, mlir.Attribute | None]:
+    ) -> PruningLinker | None:
         specs = list(self._specs)
         if isinstance(last, mlir.Attribute):
             carried = load_embedded_spec(last, dispatch.name, dispatch.module, self._context)
             if not specs:
-                return None, None
+                return None
             specs.append(carried)
         elif last is not None:
             specs.append(last.load(self._context))
-        if not specs:
-            return None, None
-        linked = link_specs(specs, diagnostics=self._diagnostics)
-        return linked, spec_attribute(linked.spec.bytecode(), self._payload_context)
+        return PruningLinker(specs, diagnostics=self._diagnostics) if specs else None

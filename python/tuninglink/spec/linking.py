@@ -21,9 +21,10 @@ from tuninglink.spec.loading import in_context
 from tuninglink.spec.model import Spec
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from tuninglink.ir.diagnostics import Diagnostic
+    from tuninglink.spec.anatomy import Entry
 
 LINKED_SPEC_NAME = "iree_linked_tuning_spec"
 """The name of a linked spec; the one that the compiler gives."""
@@ -51,11 +52,20 @@ class Part:
         spec: the input.
         module: the nested module that holds it in the chained form, else None.
         first_entry: the position of its first entry among the entries of the result.
+        kept: the positions of those of its entries that are in the result, in order; None for all.
     """
 
     spec: Spec
     module: str | None
     first_entry: int
+    kept: Sequence[int] | None = None
+
+    @property
+    def entries(self) -> Sequence[Entry]:
+        """The entries of the input that are in the result, in order."""
+        if self.kept is None:
+            return self.spec.entries
+        return [self.spec.anatomy.entry(position) for position in self.kept]
 
 
 @dataclass(frozen=True)
@@ -66,6 +76,7 @@ class LinkedSpec:
         spec: the linked spec, ready for the compiler.
         form: what it looks like.
         parts: the inputs in order of precedence. The entries of the result are theirs, in the same order.
+            An input none of whose entries are kept may have no place in the result.
     """
 
     spec: Spec
@@ -89,21 +100,82 @@ def link_specs(
     Raises:
         SpecError: there is no spec, or one cannot be linked.
     """
+    form = choose_form(specs, diagnostics=diagnostics)
+    if form is Form.UNTOUCHED:
+        return LinkedSpec(specs[0], form, (Part(specs[0], None, 0),))
+    return _link([Share(each, each) for each in specs], form, name)
+
+
+def choose_form(specs: Sequence[Spec], *, diagnostics: DiagnosticSink | None = None) -> Form:
+    """Tells what linking these specs gives, without linking them.
+
+    Args:
+        specs: at least one spec, in order of precedence.
+        diagnostics: told about specs that may override an earlier one; by default nobody is.
+
+    Raises:
+        SpecError: there is no spec, or one cannot be linked.
+    """
     if not specs:
         raise SpecError(error("nothing to link: no spec was given"))
-    first = specs[0]
-    if len(specs) == 1 and first.anatomy.has_default_entry_point:
-        return LinkedSpec(first, Form.UNTOUCHED, (Part(first, None, 0),))
-    context = first.module.context
-    modules = [in_context(each, context).module for each in specs]
+    members = [each.anatomy for each in specs]
+    if len(specs) == 1 and members[0].has_default_entry_point:
+        return Form.UNTOUCHED
+    return _form_of(members, [each.name for each in specs], diagnostics)
+
+
+@dataclass(frozen=True)
+class Share:
+    """What of a spec is to be linked.
+
+    Attributes:
+        spec: the spec.
+        copy: what of it is linked: itself, a copy with some entries, or None where no entry is left.
+        kept: the positions of the entries in the copy; None for all.
+    """
+
+    spec: Spec
+    copy: Spec | None
+    kept: Sequence[int] | None = None
+
+
+def link_shares(
+    shares: Sequence[Share], form: Form, *, name: str = LINKED_SPEC_NAME
+) -> LinkedSpec | None:
+    """Links some entries of specs as all of them would be linked.
+
+    Args:
+        shares: what of each spec is linked, in order of precedence. What is linked lives in one context.
+        form: what `choose_form` says about the whole specs.
+        name: the symbol of the result.
+
+    Returns:
+        The linked spec, None where no entry is left.
+    """
+    if all(each.copy is None for each in shares):
+        return None
+    if form is Form.UNTOUCHED:
+        (share,) = shares
+        assert share.copy is not None
+        return LinkedSpec(share.copy, form, (Part(share.spec, None, 0, share.kept),))
+    return _link(shares, form, name)
+
+
+def _link(shares: Sequence[Share], form: Form, name: str) -> LinkedSpec:
+    copies = [each.copy for each in shares if each.copy is not None]
+    context = copies[0].module.context
+    modules = [in_context(each, context).module for each in copies]
     with context, mlir.Location.fused([each.location for each in modules]):
         container = mlir.Module.create().operation
         container.attributes[names.SYMBOL_NAME] = mlir.StringAttr.get(name)
         container.attributes[names.WITH_NAMED_SEQUENCE] = mlir.UnitAttr.get()
         with mlir.InsertionPoint(container.regions[0].blocks[0]):
             members = [Anatomy(each.clone()) for each in modules]
-    form = _link_members(container, members, [each.name for each in specs], diagnostics)
-    return LinkedSpec(Spec(container, name), form, tuple(_parts(specs, container, form)))
+    if form is Form.FLAT:
+        flatten(container, members)
+    else:
+        chain(container, members, follows=shares[0].copy is None)
+    return LinkedSpec(Spec(container, name), form, tuple(_parts(shares, container, form)))
 
 
 def link_nested_specs(
@@ -139,16 +211,23 @@ def _link_members(
     members: Sequence[Anatomy],
     labels: Sequence[str],
     diagnostics: DiagnosticSink | None,
+) -> None:
+    if _form_of(members, labels, diagnostics) is Form.FLAT:
+        flatten(container, members)
+    else:
+        chain(container, members)
+
+
+def _form_of(
+    members: Sequence[Anatomy], labels: Sequence[str], diagnostics: DiagnosticSink | None
 ) -> Form:
     for member in members:
         for entry_point in member.entry_points:
             check_can_modernize(entry_point, member.table)
     if _can_be_flat(members):
-        flatten(container, members)
         return Form.FLAT
     if diagnostics:
         _warn_about_opaque_specs(members, labels, diagnostics)
-    chain(container, members)
     return Form.CHAINED
 
 
@@ -181,12 +260,13 @@ def _comes_first(member: Anatomy, label: str) -> Diagnostic:
     return note(f"'{label}' comes first", member.module)
 
 
-def _parts(specs: Sequence[Spec], container: mlir.Operation, form: Form) -> list[Part]:
-    modules: list[str | None] = [None] * len(specs)
+def _parts(shares: Sequence[Share], container: mlir.Operation, form: Form) -> Iterator[Part]:
+    modules: Iterator[str | None] = iter(())
     if form is Form.CHAINED:
-        modules = [symbol_name(op) for op in body(container) if op.name == names.MODULE]
-    parts, first_entry = [], 0
-    for spec, module in zip(specs, modules, strict=True):
-        parts.append(Part(spec, module, first_entry))
-        first_entry += len(spec.entries)
-    return parts
+        modules = (symbol_name(op) for op in body(container) if op.name == names.MODULE)
+    first_entry = 0
+    for share in shares:
+        module = None if share.copy is None else next(modules, None)
+        yield Part(share.spec, module, first_entry, share.kept)
+        count = len(share.spec.anatomy.pairs) if share.kept is None else len(share.kept)
+        first_entry += count
