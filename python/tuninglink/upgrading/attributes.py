@@ -71,22 +71,23 @@ class AttributeUpgrade:
             text = root.render()
             if text != source.text[start:end]:
                 changes.replace(start, end, text)
+        self._upgrade_unused_aliases()
         for alias in self.outline.aliases.values():
-            self._upgrade_alias(alias.name, changes)
+            tree = self._definitions[alias.name]
+            written = source.text[alias.value : alias.end]
+            if tree is not None and tree.render() != written:
+                changes.replace(alias.value, alias.end, tree.render())
         return changes
 
-    def _upgrade_alias(self, name: str, changes: Edits) -> None:
-        alias = self.outline.aliases[name]
-        tree = self._definitions[name]
-        if tree is None:
-            tree = self._tree(name)
-            if tree is None:
-                return
-            if not self._upgrade(tree, alias.value, is_alias=True):
-                return
-        text = tree.render()
-        if text != self.outline.source.text[alias.value : alias.end]:
-            changes.replace(alias.value, alias.end, text)
+    def _upgrade_unused_aliases(self) -> None:
+        """Upgrades what unused aliases stand for, the last first, as they may use those before."""
+        for alias in reversed(self.outline.aliases.values()):
+            if self._definitions[alias.name] is not None:
+                continue
+            tree = self._tree(alias.name)
+            if tree is not None:
+                use = self._definitions.use(alias.name, tree.copy())
+                self._upgrade(use, alias.value, is_alias=True)
 
     def _spans(self) -> Iterator[tuple[int, int]]:
         """Yields where attributes stand that are in no other, apart from the definitions of aliases."""
@@ -133,6 +134,8 @@ class AttributeUpgrade:
             is_relevant = source.text.startswith((*_DIALECTS, "{"), found.value)
             value = parse(source, found.value, found.end) if is_relevant else None
             self._trees[alias] = as_node(self._expand(value)) if value is not None else None
+            for each in uses(self._trees[alias] or Leaf("")):
+                self._definitions.withdraw(each)  # copies of the tree are used, not the tree
             self._sizes[alias] = found.end - found.value + self._expanded - before
         return self._trees[alias]
 

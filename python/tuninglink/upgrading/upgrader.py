@@ -120,16 +120,14 @@ class _Upgrade:
         self._attributes()
         exclusion = self._exclude({})
         verdict = self._verify(exclusion)
-        while verdict.problems:
+        while verdict.problems or verdict.aliases.keys() - exclusion.aliases.keys():
             for index, reason, offset in verdict.problems:
                 self._refused.setdefault(index, (reason, self._original(offset)))
-            before = exclusion.excluded
             exclusion = self._exclude(verdict.aliases)
-            if exclusion.excluded == before and not verdict.aliases:
-                break
             verdict = self._verify(exclusion)
+        result = self._result(exclusion)
         self._check(exclusion, verdict)
-        return self._result(exclusion)
+        return result
 
     def _exclude(self, aliases: Mapping[str, str]) -> Exclusion:
         """Leaves out what cannot be upgraded."""

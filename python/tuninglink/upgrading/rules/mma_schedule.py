@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from tuninglink.upgrading.configuration import Configuration, remove_options
 from tuninglink.upgrading.rule import AttributeRule, Refusal
+from tuninglink.upgrading.rules.pipelines import attribute_for, refusal_of
 
 if TYPE_CHECKING:
     from tuninglink.upgrading.rule import AttributeContext
@@ -23,9 +24,12 @@ def _rewrite(node: Node, context: AttributeContext) -> None:
     if schedule is None:
         return
     levels = configuration.levels
+    name = configuration.pipeline or ""
+    if levels is None and attribute_for(name) is None:
+        raise refusal_of(name)
     if levels is None:
         raise Refusal(
-            f"an 'mma_schedule' with the pipeline '{configuration.pipeline}': its lowering config has "
+            f"an 'mma_schedule' with the pipeline '{name}': its lowering config has "
             "no place for the intrinsic"
         )
     intrinsic = schedule.value("intrinsic")

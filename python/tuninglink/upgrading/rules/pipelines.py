@@ -47,9 +47,7 @@ def _rewrite(node: Node, context: AttributeContext) -> None:
         return
     attribute = attribute_for(name)
     if attribute is None:
-        if name in _GONE:
-            raise Refusal(f"the pipeline '{name}' is gone: {_GONE[name]}")
-        raise Refusal(known.unknown("pipeline", name, _old_names()))
+        raise refusal_of(name)
     field.value = Leaf(attribute)
     context.changed(f"pipeline '{name}' is '{attribute}'")
 
@@ -65,6 +63,13 @@ def attribute_for(name: str) -> str | None:
         if rest != name and rest in names:
             return f"#{mnemonic}<{rest}>"
     return None
+
+
+def refusal_of(name: str) -> Refusal:
+    """Returns why an enumerator has no attribute."""
+    if name in _GONE:
+        return Refusal(f"the pipeline '{name}' is gone: {_GONE[name]}")
+    return Refusal(known.unknown("pipeline", name, _old_names()))
 
 
 def _families() -> tuple[tuple[str, str, frozenset[str]], ...]:
