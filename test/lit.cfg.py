@@ -29,9 +29,13 @@ config.test_exec_root = lit_config.params.get("tuninglink_obj_root") or str(
 )
 config.environment["PATH"] = os.pathsep.join([str(tools), os.environ["PATH"]])
 config.environment["NO_COLOR"] = "1"
-if "PYTHONPATH" in os.environ:  # check-tuninglink names the package so, a compiler's CI its bindings
-    config.environment["PYTHONPATH"] = os.environ["PYTHONPATH"]
+# check-tuninglink names the package so, a compiler's CI its bindings.
+python_path = os.environ.get("PYTHONPATH", "")
+if python_path:
+    config.environment["PYTHONPATH"] = python_path
 config.substitutions += [
+    # To be put behind the folders that a test adds: PYTHONPATH=%S/Inputs/plugin%{python_path}
+    ("%{python_path}", f":{python_path}" if python_path else ""),
     ("%examples", str(source_root.parent / "examples")),
     ("%python", sys.executable),
 ]

@@ -1,4 +1,4 @@
-// RUN: env PYTHONPATH=%S/Inputs/opt_plugin tuninglink-opt %s --dump-pass-pipeline \
+// RUN: env PYTHONPATH=%S/Inputs/opt_plugin%{python_path} tuninglink-opt %s --dump-pass-pipeline \
 // RUN:     --pass-pipeline='builtin.module(cse,func.func(example-mark{words="a b",c}),any(loop-invariant-code-motion))' \
 // RUN:     2>&1 >%t.out | filecheck %s
 

@@ -1,17 +1,17 @@
 // A pass that fails says where, and there is no output.
 
-// RUN: not env PYTHONPATH=%S/Inputs/opt_plugin tuninglink-opt %s --example-complain -o %t.failed 2>&1 \
+// RUN: not env PYTHONPATH=%S/Inputs/opt_plugin%{python_path} tuninglink-opt %s --example-complain -o %t.failed 2>&1 \
 // RUN:   | filecheck %s
 // RUN: not ls %t.failed
-// RUN: not env PYTHONPATH=%S/Inputs/opt_plugin tuninglink-opt %s --example-break 2>&1 \
+// RUN: not env PYTHONPATH=%S/Inputs/opt_plugin%{python_path} tuninglink-opt %s --example-break 2>&1 \
 // RUN:   | filecheck %s --check-prefix=VERIFIER
-// RUN: env PYTHONPATH=%S/Inputs/opt_plugin tuninglink-opt %s --example-break --verify-each=false \
+// RUN: env PYTHONPATH=%S/Inputs/opt_plugin%{python_path} tuninglink-opt %s --example-break --verify-each=false \
 // RUN:   | filecheck %s --check-prefix=UNVERIFIED
-// RUN: not env PYTHONPATH=%S/Inputs/opt_plugin tuninglink-opt %s --example-raise 2>&1 \
+// RUN: not env PYTHONPATH=%S/Inputs/opt_plugin%{python_path} tuninglink-opt %s --example-raise 2>&1 \
 // RUN:   | filecheck %s --check-prefix=BUG
-// RUN: env PYTHONPATH=%S/Inputs/opt_plugin tuninglink-opt %s --example-complain=severity=remark -o %t.out 2>&1 \
+// RUN: env PYTHONPATH=%S/Inputs/opt_plugin%{python_path} tuninglink-opt %s --example-complain=severity=remark -o %t.out 2>&1 \
 // RUN:   | filecheck %s --check-prefix=REMARK
-// RUN: env PYTHONPATH=%S/Inputs/opt_plugin tuninglink-opt %s --example-complain=severity=remark \
+// RUN: env PYTHONPATH=%S/Inputs/opt_plugin%{python_path} tuninglink-opt %s --example-complain=severity=remark \
 // RUN:     --mlir-diagnostic-verbosity-level=warnings 2>&1 | filecheck %s --check-prefix=SILENT
 
 // CHECK:      opt-failing-pass.mlir:[[# @LINE + 13]]:3: error: found 'func.return'

@@ -1,9 +1,9 @@
 // Passes are flags, too, and are nested where they belong.
 
-// RUN: env PYTHONPATH=%S/Inputs/opt_plugin tuninglink-opt %s --canonicalize \
+// RUN: env PYTHONPATH=%S/Inputs/opt_plugin%{python_path} tuninglink-opt %s --canonicalize \
 // RUN:     --example-mark-function='shout times=2 style=quoted' --example-mark="text='x, y'" \
 // RUN:   | filecheck %s
-// RUN: env PYTHONPATH=%S/Inputs/opt_plugin tuninglink-opt %s -canonicalize \
+// RUN: env PYTHONPATH=%S/Inputs/opt_plugin%{python_path} tuninglink-opt %s -canonicalize \
 // RUN:     -example-mark-function='shout times=2 style=quoted' -example-mark="text='x, y'" -o - \
 // RUN:   | filecheck %s
 // RUN: tuninglink-opt %s --iree-codegen-configuration-preprocessing-pipeline \

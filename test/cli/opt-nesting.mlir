@@ -1,11 +1,11 @@
 // Passes of both kinds mix and nest under any anchor.
 
-// RUN: env PYTHONPATH=%S/Inputs/opt_plugin tuninglink-opt %s --pass-pipeline='builtin.module( \
+// RUN: env PYTHONPATH=%S/Inputs/opt_plugin%{python_path} tuninglink-opt %s --pass-pipeline='builtin.module( \
 // RUN:     hal.executable(hal.executable.variant(builtin.module( \
 // RUN:       func.func(canonicalize, example-mark-function{text=deep}), \
 // RUN:       example-mark{text="a b" words={x,y} numbers=1,2}))), cse)' \
 // RUN:   | filecheck %s
-// RUN: env PYTHONPATH=%S/Inputs/opt_plugin tuninglink-opt %s \
+// RUN: env PYTHONPATH=%S/Inputs/opt_plugin%{python_path} tuninglink-opt %s \
 // RUN:     --pass-pipeline='any(any(example-mark{text=child}))' \
 // RUN:   | filecheck %s --check-prefix=ANY
 

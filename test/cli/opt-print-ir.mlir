@@ -1,24 +1,24 @@
-// RUN: env PYTHONPATH=%S/Inputs/opt_plugin tuninglink-opt %s --mlir-print-ir-after-all \
+// RUN: env PYTHONPATH=%S/Inputs/opt_plugin%{python_path} tuninglink-opt %s --mlir-print-ir-after-all \
 // RUN:     --example-mark-function --cse --example-mark 2>&1 >%t.out | filecheck %s --check-prefix=AFTER
-// RUN: env PYTHONPATH=%S/Inputs/opt_plugin tuninglink-opt %s --mlir-print-ir-before-all \
+// RUN: env PYTHONPATH=%S/Inputs/opt_plugin%{python_path} tuninglink-opt %s --mlir-print-ir-before-all \
 // RUN:     --mlir-print-ir-module-scope --example-mark-function --cse 2>&1 >%t.out \
 // RUN:   | filecheck %s --check-prefix=BEFORE
-// RUN: env PYTHONPATH=%S/Inputs/opt_plugin tuninglink-opt %s --mlir-print-ir-after=example-mark,canonicalize \
+// RUN: env PYTHONPATH=%S/Inputs/opt_plugin%{python_path} tuninglink-opt %s --mlir-print-ir-after=example-mark,canonicalize \
 // RUN:     --mlir-print-ir-before=cse --mlir-print-ir-before=example-mark \
 // RUN:     --canonicalize --example-mark-function --cse --example-mark 2>&1 >%t.out \
 // RUN:   | filecheck %s --check-prefix=SELECTED
-// RUN: env PYTHONPATH=%S/Inputs/opt_plugin tuninglink-opt %s --mlir-print-ir-after-all \
+// RUN: env PYTHONPATH=%S/Inputs/opt_plugin%{python_path} tuninglink-opt %s --mlir-print-ir-after-all \
 // RUN:     --mlir-print-ir-after-change --cse --example-mark --example-mark 2>&1 >%t.out \
 // RUN:   | filecheck %s --check-prefix=CHANGE
-// RUN: not env PYTHONPATH=%S/Inputs/opt_plugin tuninglink-opt %s --mlir-print-ir-after-failure \
+// RUN: not env PYTHONPATH=%S/Inputs/opt_plugin%{python_path} tuninglink-opt %s --mlir-print-ir-after-failure \
 // RUN:     --example-mark --example-complain 2>&1 | filecheck %s --check-prefix=FAILURE
 // A pipeline of the compiler is looked into for the passes that are to be printed.
 // RUN: tuninglink-opt %s --mlir-print-ir-after=iree-abi-wrap-entry-points \
 // RUN:     --iree-abi-transformation-pipeline 2>&1 >%t.out | filecheck %s --check-prefix=INSIDE
-// RUN: env PYTHONPATH=%S/Inputs/opt_plugin tuninglink-opt %s --mlir-print-ir-after=iree-codegen-specialize-exports,example-mark \
+// RUN: env PYTHONPATH=%S/Inputs/opt_plugin%{python_path} tuninglink-opt %s --mlir-print-ir-after=iree-codegen-specialize-exports,example-mark \
 // RUN:     --pass-pipeline='builtin.module(example-mark,hal.executable(hal.executable.variant(iree-codegen-configuration-preprocessing-pipeline)))' \
 // RUN:     2>&1 >%t.out | filecheck %s --check-prefix=MIXED
-// RUN: env PYTHONPATH=%S/Inputs/opt_plugin tuninglink-opt %s --mlir-print-ir-after=iree-abi-wrap-entry-points \
+// RUN: env PYTHONPATH=%S/Inputs/opt_plugin%{python_path} tuninglink-opt %s --mlir-print-ir-after=iree-abi-wrap-entry-points \
 // RUN:     --iree-abi-transformation-pipeline --example-mark 2>&1 >%t.out | filecheck %s --check-prefix=OPAQUE
 // RUN: not tuninglink-opt %s --mlir-print-ir-after=canonicalise --canonicalize 2>&1 \
 // RUN:   | filecheck %s --check-prefix=UNKNOWN

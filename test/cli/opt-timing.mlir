@@ -1,4 +1,4 @@
-// RUN: env PYTHONPATH=%S/Inputs/opt_plugin tuninglink-opt %s --mlir-timing \
+// RUN: env PYTHONPATH=%S/Inputs/opt_plugin%{python_path} tuninglink-opt %s --mlir-timing \
 // RUN:     --pass-pipeline='builtin.module(example-mark,func.func(cse,example-mark-function))' \
 // RUN:     2>&1 >%t.out | filecheck %s
 // RUN: tuninglink-opt %s --mlir-pass-statistics --cse 2>&1 >%t.out \

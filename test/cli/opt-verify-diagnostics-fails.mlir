@@ -1,8 +1,8 @@
 // What is missing, and what nobody expects, are errors.
 
-// RUN: not env PYTHONPATH=%S/Inputs/opt_plugin tuninglink-opt %s --split-input-file \
+// RUN: not env PYTHONPATH=%S/Inputs/opt_plugin%{python_path} tuninglink-opt %s --split-input-file \
 // RUN:     --verify-diagnostics --example-complain 2>&1 >%t.out | filecheck %s
-// RUN: not env PYTHONPATH=%S/Inputs/opt_plugin tuninglink-opt %s --split-input-file \
+// RUN: not env PYTHONPATH=%S/Inputs/opt_plugin%{python_path} tuninglink-opt %s --split-input-file \
 // RUN:     --verify-diagnostics=only-expected --example-complain 2>&1 >%t.out \
 // RUN:   | filecheck %s --check-prefix=ONLY
 

@@ -1,4 +1,4 @@
-// RUN: env PYTHONPATH=%S/Inputs/opt_plugin tuninglink-opt %s --split-input-file \
+// RUN: env PYTHONPATH=%S/Inputs/opt_plugin%{python_path} tuninglink-opt %s --split-input-file \
 // RUN:     --verify-diagnostics --example-complain
 
 // A diagnostic of a pass written in Python.
