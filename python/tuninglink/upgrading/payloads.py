@@ -36,13 +36,16 @@ class Payload:
     shapes: str
 
 
-def payload_for(module: mlir.Operation, matcher: str, *, unknown: int = 2) -> Payload | None:
+def payload_for(
+    module: mlir.Operation, matcher: str, *, is_dynamic: bool = False, unknown: int = 2
+) -> Payload | None:
     """Returns a program with the operation that a matcher looks for.
 
     Args:
         module: the spec.
         matcher: the symbol of the matcher.
-        unknown: the size of the loops that the matcher leaves open.
+        is_dynamic: whether what the matcher leaves open is open in the program too.
+        unknown: the size of the loops that the matcher leaves open otherwise.
 
     Returns:
         The program, None for a matcher that does not show the operation as a dag with a single operation.
@@ -59,7 +62,7 @@ def payload_for(module: mlir.Operation, matcher: str, *, unknown: int = 2) -> Pa
     types = [each.type for each in root.operands]
     for sequence in found:
         _refine(sequence, types)
-    shapes = _static_shapes(root, types, unknown)
+    shapes = _shapes(root, types, None if is_dynamic else unknown)
     return _program(root, shapes) if shapes is not None else None
 
 
@@ -121,10 +124,13 @@ def _maps(root: mlir.Operation) -> list[mlir.AffineMap] | None:
     return None
 
 
-def _static_shapes(
-    root: mlir.Operation, types: Sequence[mlir.Type], unknown: int
+def _shapes(
+    root: mlir.Operation, types: Sequence[mlir.Type], unknown: int | None
 ) -> list[list[int]] | None:
-    """Returns a static shape for each operand, those that depend on each other made to fit."""
+    """Returns a shape for each operand, those that depend on each other made to fit.
+
+    Loops of which nothing is known have the size `unknown`, or stay open if that is None.
+    """
     shapes = [list(each.shape) for each in types if isinstance(each, mlir.RankedTensorType)]
     if len(shapes) != len(types):
         return None
@@ -139,26 +145,26 @@ def _static_shapes(
     for map_, shape in zip(maps, shapes, strict=True):
         for index, expression in enumerate(map_.results):
             if shape[index] == DYNAMIC:
-                shape[index] = _extent(expression, loops, unknown)
+                largest = _largest(expression, loops, unknown)
+                shape[index] = DYNAMIC if largest is None else largest + 1
     return shapes
 
 
-def _extent(expression: Any, loops: Mapping[int, int], unknown: int) -> int:
-    """Returns the size of a dimension that an affine expression indexes."""
-    return _largest(expression, loops, unknown) + 1
-
-
-def _largest(expression: Any, loops: Mapping[int, int], unknown: int) -> int:
+def _largest(expression: Any, loops: Mapping[int, int], unknown: int | None) -> int | None:
+    """Returns the largest value of an affine expression, None if it is open."""
     if isinstance(expression, mlir.AffineDimExpr):
-        return loops.get(expression.position, unknown) - 1
+        size = loops.get(expression.position, unknown)
+        return None if size is None else size - 1
     if isinstance(expression, mlir.AffineConstantExpr):
         return int(expression.value)
     lhs = _largest(expression.lhs, loops, unknown)
     rhs = _largest(expression.rhs, loops, unknown)
+    if lhs is None or rhs is None:
+        return None
     return lhs * rhs if isinstance(expression, mlir.AffineMulExpr) else lhs + rhs
 
 
-def _program(root: mlir.Operation, shapes: list[list[int]]) -> Payload:
+def _program(root: mlir.Operation, shapes: list[list[int]]) -> Payload | None:
     """Builds a function that computes `root` on operands of these shapes, from a zero."""
     with root.context, mlir.Location.unknown():
         types = [
@@ -179,7 +185,10 @@ def _program(root: mlir.Operation, shapes: list[list[int]]) -> Payload:
             )
         block = function.regions[0].blocks.append(*types[:-1])
         with mlir.InsertionPoint(block):
-            start = _zero(result)
+            sizes = _sizes(root, shapes, list(block.arguments))
+            if sizes is None:
+                return None
+            start = _zero(result, sizes)
             clone = root.clone()
             for index, value in enumerate([*block.arguments, start]):
                 clone.operands[index] = value
@@ -190,7 +199,35 @@ def _program(root: mlir.Operation, shapes: list[list[int]]) -> Payload:
         return Payload(str(module), shown)
 
 
-def _zero(type_: Any) -> Any:
+def _sizes(root: mlir.Operation, shapes: list[list[int]], arguments: list[Any]) -> list[Any] | None:
+    """Builds the sizes of the open dimensions of the result; None if no operand has one of them."""
+    maps = _maps(root) or []
+    sizes = []
+    for position, size in enumerate(shapes[-1]):
+        if size != DYNAMIC:
+            continue
+        wanted = maps[-1].results[position] if maps else None
+        found = next(
+            (
+                (argument, index)
+                for argument, map_ in zip(arguments, maps, strict=False)
+                for index, expression in enumerate(map_.results)
+                if expression == wanted
+            ),
+            None,
+        )
+        if found is None:
+            return None
+        index_type = mlir.IndexType.get()
+        value: dict[str, mlir.Attribute] = {"value": mlir.IntegerAttr.get(index_type, found[1])}
+        constant = mlir.Operation.create("arith.constant", results=[index_type], attributes=value)
+        operands = [found[0], constant.results[0]]
+        size_of = mlir.Operation.create("tensor.dim", results=[index_type], operands=operands)
+        sizes.append(size_of.results[0])
+    return sizes
+
+
+def _zero(type_: Any, sizes: list[Any]) -> Any:
     """Builds a tensor of zeros at the current insertion point."""
     element = type_.element_type
     is_float = isinstance(element, mlir.FloatType)
@@ -198,7 +235,7 @@ def _zero(type_: Any) -> Any:
     constant = mlir.Operation.create(
         "arith.constant", results=[element], attributes={"value": value}
     )
-    empty = mlir.Operation.create("tensor.empty", results=[type_])
+    empty = mlir.Operation.create("tensor.empty", results=[type_], operands=sizes)
     scalar = mlir.Operation.parse(
         f"""module {{ func.func @f(%v: {element}, %t: {type_}) -> {type_} {{
           %r = linalg.fill ins(%v : {element}) outs(%t : {type_}) -> {type_}
