@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from importlib import metadata
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,6 +15,7 @@ from tuninglink.cli.dump import dump
 from tuninglink.cli.link import link
 from tuninglink.cli.targets import targets
 from tuninglink.cli.upgrade import upgrade
+from tuninglink.compiler.session import set_up_command_line
 from tuninglink.errors import TuninglinkError
 from tuninglink.ir.diagnostics import error, note
 
@@ -70,6 +72,15 @@ def tuninglink(
     """The toolchain around tuning specs for IREE: link, apply and dump them on the stock compiler."""
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
+    elif (
+        context.invoked_subcommand != "compile"
+    ):  # which gives the compiler the flags that it was given
+        _set_up_compiler()
+
+
+@cache
+def _set_up_compiler() -> None:
+    set_up_command_line("tuninglink", ())
 
 
 def run(arguments: Sequence[str]) -> int:

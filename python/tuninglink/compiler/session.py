@@ -118,15 +118,24 @@ class Session(Handle):
         return _source(source.value, keep=data)
 
 
+_QUOTE_OPERATIONS = "--mlir-print-op-on-diagnostic"
+
+
 def set_up_command_line(program: str, flags: Sequence[str]) -> None:
     """Sets flags for the whole process, as the compiler's own tools do at their start: all flags there are.
 
     A malformed flag ends the process with a message and status 1, and so does a second call.
 
+    Unless a flag says otherwise, diagnostics do not quote the operation that they are about: to quote one, the
+    compiler verifies it, and where the verifier has a warning, that does not end (a `foreach_match` with the
+    same matcher twice takes the process with it).
+
     Args:
         program: what to call the program in such a message.
         flags: flags of the compiler, each `--name=value` or `--name`.
     """
+    if not any(each.startswith(_QUOTE_OPERATIONS) for each in flags):
+        flags = (f"{_QUOTE_OPERATIONS}=false", *flags)
     arguments = [each.encode() for each in (program, *flags)]
     native.set_up_command_line(
         len(arguments),
