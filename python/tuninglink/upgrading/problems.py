@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.ir import names
-from tuninglink.upgrading.outline import plain
-from tuninglink.upgrading.trees import Leaf, Node, parse
+from tuninglink.upgrading.outline import Outline, plain
+from tuninglink.upgrading.source import Source
+from tuninglink.upgrading.trees import Leaf, Node, as_node, parse
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tuninglink.upgrading.outline import NamedSequence, Outline
-    from tuninglink.upgrading.source import Mark, Source, Token
+    from tuninglink.upgrading.outline import NamedSequence
+    from tuninglink.upgrading.source import Mark, Token
     from tuninglink.upgrading.trees import Value
 
 DAG: Final = "transform.iree.match.cast_compatible_dag_from_root"
@@ -206,19 +207,36 @@ def _of_dag(outline: Outline, mark: Mark) -> Problem | None:
         if token.kind == "word" and token.text in {"ins", "outs"}:
             break
         if token.kind == "group" and token.text in "{<":
+            text = outline.source.text[token.start : token.end]
+            if "#" not in text:
+                return _of_attributes(text, is_attention="attention" in root.text)
             attributes = parse(outline.source, token.start, token.end)
             break
         if token.kind == "group" and token.text == "[" and after_equals:
             maps = parse(outline.source, token.start, token.end)
             return _of_maps(outline, maps, is_attention="attention" in root.text)
         after_equals = token.text == "="
-    if not isinstance(attributes, Node):
-        return None
-    if attributes.bracket == "<" and attributes.fields and attributes.node("indexing_maps") is None:
-        inner = attributes.fields[0].value
-        attributes = inner if isinstance(inner, Node) else attributes
-    maps_value = attributes.value("indexing_maps")
+    maps_value = _maps_in(attributes)
     return _of_maps(outline, maps_value, is_attention="attention" in root.text)
+
+
+@lru_cache(maxsize=1024)
+def _of_attributes(text: str, *, is_attention: bool) -> Problem | None:
+    """Reads the attributes of an operation that use no alias; many matchers of a spec have the same."""
+    outline = Outline(Source(text))
+    return _of_maps(
+        outline, _maps_in(parse(outline.source, 0, len(text))), is_attention=is_attention
+    )
+
+
+def _maps_in(attributes: Value | None) -> Value | None:
+    """Returns the indexing maps in `{…}` or `<{…}>` or `<…>`."""
+    node = as_node(attributes)
+    if node is None:
+        return None
+    if node.bracket == "<" and node.fields and node.node("indexing_maps") is None:
+        node = as_node(node.fields[0].value) or node
+    return node.value("indexing_maps")
 
 
 def _of_matcher(outline: Outline, sequence: NamedSequence, mark: Mark) -> Problem | None:
