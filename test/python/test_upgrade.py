@@ -222,6 +222,40 @@ def test_a_version_limits_the_rules() -> None:
     assert unchanged.text == result.text
 
 
+def test_old_specs_load() -> None:
+    text = spec(matcher("match"), pairs="@match -> @apply")
+    loaded = tuninglink.load_spec(text.encode(), name="old.mlir")
+    assert "#iree_gpu.pipeline<VectorDistribute>" in loaded.text()
+
+
+def test_old_specs_are_refused_where_they_must_not_be_upgraded() -> None:
+    text = spec(matcher("match"), pairs="@match -> @apply")
+    with pytest.raises(SpecError) as failure:
+        tuninglink.load_spec(text.encode(), name="old.mlir", upgrade=False)
+    (diagnostic,) = failure.value.diagnostics
+    assert diagnostic.message.startswith("the spec was written for an older compiler: intrinsic")
+    assert "tuninglink upgrade" in diagnostic.notes[0].message
+    assert diagnostic.place is not None
+
+
+def test_what_is_left_out_of_a_loaded_spec_is_told() -> None:
+    broken = CONFIGURATION.replace("LLVMGPUVectorDistribute", "LLVMGPUMatmulSimt")
+    text = spec(matcher("a"), matcher("bad", broken), pairs="@a -> @apply, @bad -> @apply")
+    with pytest.warns(UserWarning, match="'@bad' is left out"):
+        loaded = tuninglink.load_spec(text.encode())
+    assert [each.matcher for each in loaded.entries] == ["a"]
+
+
+def test_a_mistake_in_a_spec_of_today_is_no_reason_to_leave_an_entry_out() -> None:
+    text = tuninglink.upgrade(
+        spec(matcher("a"), matcher("b"), pairs="@a -> @apply, @b -> @apply")
+    ).text
+    text = text.replace("transform.param.constant", "transform.param.konstant", 1)
+    with pytest.raises(SpecError) as failure:
+        tuninglink.load_spec(text.encode())
+    assert "konstant" in failure.value.diagnostics[0].message
+
+
 TODAY = sorted(
     {*(ROOT / "examples").glob("spec_*.mlir"), *(ROOT / "specs" / "default").glob("*.mlir")}
 )

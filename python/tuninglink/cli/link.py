@@ -64,6 +64,10 @@ def link(
     name: Annotated[
         str, typer.Option(metavar="NAME", help="The symbol of the linked spec.")
     ] = LINKED_SPEC_NAME,
+    no_upgrade: Annotated[
+        bool,
+        typer.Option("--no-upgrade", help="Refuse specs that were written for an older compiler."),
+    ] = False,
 ) -> None:
     """Link specs into one that `iree-compile --iree-codegen-tuning-spec-path` accepts.
 
@@ -79,7 +83,7 @@ def link(
     if as_bytecode and output == process.STANDARD_STREAM:
         process.refuse_binary_on_terminal()
     with progress("linking"):
-        inputs = [_load(spec) for spec in specs]
+        inputs = [_load(spec, upgrade=not no_upgrade) for spec in specs]
         if target:
             inputs += _default_spec(target, spec_dir or [])
         linked = link_specs(inputs, name=name, diagnostics=process.shown_diagnostics()).spec
@@ -87,10 +91,12 @@ def link(
     process.write_output(output, content)
 
 
-def _load(path: str) -> Spec:
+def _load(path: str, *, upgrade: bool) -> Spec:
+    diagnostics = process.shown_diagnostics()
     if path == process.STANDARD_STREAM:
-        return load_spec(process.read_standard_input(), name="<stdin>")
-    return load_spec(path)
+        data = process.read_standard_input()
+        return load_spec(data, name="<stdin>", upgrade=upgrade, diagnostics=diagnostics)
+    return load_spec(path, upgrade=upgrade, diagnostics=diagnostics)
 
 
 def _default_spec(target_name: str, directories: list[Path]) -> list[Spec]:

@@ -11,9 +11,12 @@ from tuninglink.ir.contexts import thread_context
 from tuninglink.ir.diagnostics import Place, error
 from tuninglink.ir.serialization import is_bytecode, parse_module, to_bytecode
 from tuninglink.spec.model import Spec
+from tuninglink.upgrading.loading import read_module
 
 if TYPE_CHECKING:
     from iree.compiler import ir as mlir
+
+    from tuninglink.ir.diagnostics import DiagnosticSink
 
 
 def load_spec(
@@ -21,6 +24,8 @@ def load_spec(
     *,
     name: str | None = None,
     context: mlir.Context | None = None,
+    upgrade: bool = True,
+    diagnostics: DiagnosticSink | None = None,
 ) -> Spec:
     """Loads a spec from a file or from memory.
 
@@ -28,6 +33,8 @@ def load_spec(
         source: the path of a file, or the content itself; text or bytecode either way.
         name: what to call the spec in diagnostics and reports; by default the path, or `<memory>`.
         context: where the spec is to live; by default the context of the calling thread.
+        upgrade: whether text that was written for an older compiler is upgraded; else it is refused.
+        diagnostics: where warnings go about entries that cannot be upgraded; Python warnings by default.
 
     Raises:
         SpecError: the file cannot be read, does not parse or verify, or is no spec.
@@ -38,7 +45,9 @@ def load_spec(
     else:
         name = name or "<memory>"
         data = bytes(source)
-    spec = Spec(parse_module(data, name, context or thread_context()), name)
+    where = context or thread_context()
+    module = read_module(data, name, where, upgrade=upgrade, diagnostics=diagnostics)
+    spec = Spec(module, name)
     try:
         spec.anatomy  # noqa: B018 - whoever loads a spec wants to know now that it is one
     except RuntimeError:

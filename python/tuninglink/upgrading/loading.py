@@ -1,0 +1,100 @@
+"""Reading a spec of whatever age: parsed as it is if it is of today, upgraded on the way if it is not."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from typing import TYPE_CHECKING, Final
+
+from tuninglink.errors import SpecError
+from tuninglink.ir.diagnostics import Diagnostic, Severity, error, note
+from tuninglink.ir.serialization import is_bytecode, parse_module
+
+if TYPE_CHECKING:
+    from iree.compiler import ir as mlir
+
+    from tuninglink.ir.diagnostics import DiagnosticSink
+    from tuninglink.upgrading.report import Change, Upgraded
+
+_OLD_THOUGH_IT_PARSES: Final = re.compile(rb"subgroup_[mn]_count|attention_(?:qk|pv)_matmul")
+"""What today's parser takes, as it stands in dictionaries, and today's pipelines do not understand."""
+
+
+def read_module(
+    data: bytes,
+    name: str,
+    context: mlir.Context,
+    *,
+    upgrade: bool = True,
+    diagnostics: DiagnosticSink | None = None,
+) -> mlir.Operation:
+    """Parses a spec, after an upgrade if it was written for an older compiler.
+
+    Args:
+        data: MLIR text in UTF-8, or bytecode, which is never upgraded.
+        name: what to call it in diagnostics.
+        context: where the module is to live.
+        upgrade: whether an old spec is upgraded; else it is refused, with what is old in it.
+        diagnostics: where warnings about entries that cannot be upgraded go; without it they are Python
+            warnings.
+
+    Raises:
+        SpecError: the spec cannot be read, or is old and must not be upgraded.
+    """
+    module, failure = None, None
+    try:
+        module = parse_module(data, name, context)
+    except SpecError as refused:
+        failure = refused
+    if is_bytecode(data) or (module is not None and not _OLD_THOUGH_IT_PARSES.search(data)):
+        if failure is not None:
+            raise failure
+        assert module is not None
+        return module
+    upgraded = _upgraded(data, name, context)
+    if upgraded is None:
+        if failure is not None:
+            raise failure
+        assert module is not None
+        return module
+    if not upgrade:
+        raise SpecError(_refusal(upgraded))
+    _tell(upgraded, diagnostics)
+    return parse_module(upgraded.text.encode(), name, context)
+
+
+def _upgraded(data: bytes, name: str, context: mlir.Context) -> Upgraded | None:
+    """Returns the upgraded spec, None if nothing in it shows that it is old."""
+    from tuninglink.upgrading.upgrader import upgrade_bytes  # noqa: PLC0415 - most specs need no rules
+
+    try:
+        upgraded = upgrade_bytes(data, name, context=context)
+    except SpecError:
+        return None
+    return upgraded if _telling_changes(upgraded) else None
+
+
+def _telling_changes(upgraded: Upgraded) -> list[Change]:
+    """Returns the changes that tell an old spec from one of today with a mistake in it."""
+    from tuninglink.upgrading.rules import ATTRIBUTE_RULES  # noqa: PLC0415 - as above
+
+    telling = {rule.name for rule in ATTRIBUTE_RULES}
+    return [each for each in upgraded.changes if each.rule in telling]
+
+
+def _refusal(upgraded: Upgraded) -> Diagnostic:
+    first = _telling_changes(upgraded)[0]
+    return error(
+        f"the spec was written for an older compiler: {first.message}",
+        first.place,
+        [note("upgrade it with 'tuninglink upgrade SPEC -o NEW', or leave out --no-upgrade")],
+    )
+
+
+def _tell(upgraded: Upgraded, diagnostics: DiagnosticSink | None) -> None:
+    for each in upgraded.kept_out:
+        message = f"'{each.what}' is left out, as it cannot be upgraded: {each.reason}"
+        if diagnostics is None:
+            warnings.warn(str(Diagnostic(Severity.WARNING, message, each.place)), stacklevel=4)
+        else:
+            diagnostics.warning(message, each.place)
