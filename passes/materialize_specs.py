@@ -26,8 +26,7 @@ class MaterializeSpecs(Pass):
     `NAME.mlir` or `NAME.mlirbc`, then among those that are shipped. What is to be the same for many
     dispatches is linked once.
 
-    A dispatch gets only the entries that may match in it, and nothing where none may: see
-    `tuninglink-prune-specs`. `prune=false` embeds the whole spec.
+    With `prune` a dispatch gets only the entries that may match in it, and nothing where none may.
 
     A dispatch that carries a spec already keeps it: the given specs are linked before it, and it takes the
     place of the default spec. Without given specs it stays as it is, so running the pass twice is running
@@ -68,7 +67,7 @@ class MaterializeSpecs(Pass):
     specs: tuple[str, ...] = option((), "paths of specs, in order of precedence")
     default_specs: bool = option(default=True, help="link the default spec of each target last")
     spec_dir: str = option("", "directory of default specs, searched before the shipped ones")
-    prune: bool = option(default=True, help="embed only the entries that may match in a dispatch")
+    prune: bool = option(default=False, help="embed only the entries that may match in a dispatch")
 
     def apply(self, operation: mlir.Operation, diagnostics: DiagnosticSink) -> None:
         """Embeds the specs."""

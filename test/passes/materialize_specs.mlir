@@ -1,9 +1,9 @@
 // Who carries a spec afterwards. The pass nests under any anchor, and knows the target from around it.
-// RUN: tuninglink-opt %s --split-input-file --tuninglink-materialize-specs=prune=false | filecheck %s --check-prefixes=CHECK,CARRY
-// RUN: tuninglink-opt %s --split-input-file --pass-pipeline='builtin.module(hal.executable(tuninglink-materialize-specs{prune=false}))' | filecheck %s --check-prefixes=CHECK,CARRY
-// RUN: tuninglink-opt %s --split-input-file --pass-pipeline='builtin.module(hal.executable(hal.executable.variant(tuninglink-materialize-specs{prune=false})))' | filecheck %s --check-prefixes=CHECK,CARRY
-// RUN: tuninglink-opt %s --split-input-file --pass-pipeline='builtin.module(hal.executable(hal.executable.variant(builtin.module(tuninglink-materialize-specs{prune=false}))))' | filecheck %s --check-prefixes=CHECK,CARRY
-// RUN: tuninglink-opt %s --split-input-file --tuninglink-materialize-specs='prune=false specs=%S/Inputs/user_spec.mlir' | filecheck %s --check-prefixes=CHECK,ALL
+// RUN: tuninglink-opt %s --split-input-file --tuninglink-materialize-specs | filecheck %s --check-prefixes=CHECK,CARRY
+// RUN: tuninglink-opt %s --split-input-file --pass-pipeline='builtin.module(hal.executable(tuninglink-materialize-specs))' | filecheck %s --check-prefixes=CHECK,CARRY
+// RUN: tuninglink-opt %s --split-input-file --pass-pipeline='builtin.module(hal.executable(hal.executable.variant(tuninglink-materialize-specs)))' | filecheck %s --check-prefixes=CHECK,CARRY
+// RUN: tuninglink-opt %s --split-input-file --pass-pipeline='builtin.module(hal.executable(hal.executable.variant(builtin.module(tuninglink-materialize-specs))))' | filecheck %s --check-prefixes=CHECK,CARRY
+// RUN: tuninglink-opt %s --split-input-file --tuninglink-materialize-specs='specs=%S/Inputs/user_spec.mlir' | filecheck %s --check-prefixes=CHECK,ALL
 // RUN: tuninglink-opt %s --split-input-file --pass-pipeline='builtin.module(tuninglink-materialize-specs{default-specs=false spec-dir=%S/Inputs/spec_dir})' | filecheck %s --check-prefixes=CHECK,NONE
 
 // What it carries, as the compiler applies it.

@@ -36,9 +36,9 @@ class SpecChoice:
         given: the user's specs, in order of precedence.
         library: where the default spec of each target is looked up; None for nowhere.
         exact: whether each entry is traced, or only each spec.
-        dump: a directory that gets the linked specs, `-` for standard output, or nothing. What is dumped is
-            whole, so then each dispatch gets all entries.
-        prune: whether each dispatch gets only the entries that may match in it.
+        dump: a directory that gets the linked specs, `-` for standard output, or nothing.
+        prune: whether each dispatch gets only the entries that may match in it, unless the specs are dumped or
+            the program is written while it carries them.
     """
 
     given: Sequence[Spec] = ()
@@ -92,7 +92,8 @@ class Application:
             module,
             choice.given,
             library=choice.library,
-            prune=choice.prune and not choice.dump,
+            # A program that is written with its specs, or specs that are, go elsewhere: they are whole.
+            prune=choice.prune and tagged and not choice.dump,
             diagnostics=DiagnosticSink(self._report),
             context=thread_context(),
         )
