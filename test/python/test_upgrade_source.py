@@ -134,6 +134,13 @@ def test_time_is_linear_even_on_one_line(piece: str) -> None:
     assert large < 40 * small
 
 
+def test_a_sequence_in_a_sequence_is_part_of_it() -> None:
+    inner = "transform.named_sequence @inner(%a: !t) { transform.iree.gone }"
+    text = f"module {{ transform.named_sequence @outer(%a: !t) {{ {inner} transform.iree.gone }} }}"
+    assert [each.name for each in Outline(Source(text)).sequences] == ["outer"]
+    assert [each.what for each in upgrade(text).kept_out] == ["@outer"]
+
+
 def test_aliases_do_not_explode() -> None:
     definitions = ["#a0 = #iree_gpu.lowering_config<{workgroup = [1]}>"]
     definitions += [

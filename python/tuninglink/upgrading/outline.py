@@ -146,11 +146,14 @@ class Outline:
 
     @cached_property
     def sequences(self) -> tuple[NamedSequence, ...]:
-        """The named sequences, in order, of nested modules too."""
-        found = (
-            self._sequence(mark) for mark in self.source.marks if mark.text == names.NAMED_SEQUENCE
-        )
-        return tuple(each for each in found if each is not None)
+        """The named sequences, in order, of nested modules too; what stands in one is part of it."""
+        found: list[NamedSequence] = []
+        for mark in self.source.marks:
+            if mark.text == names.NAMED_SEQUENCE and (not found or mark.start >= found[-1].end):
+                sequence = self._sequence(mark)
+                if sequence is not None:
+                    found.append(sequence)
+        return tuple(found)
 
     def _sequence(self, mark: Mark) -> NamedSequence | None:
         limit = self.source.closers[mark.inside] if mark.inside >= 0 else len(self.source.text)
