@@ -184,7 +184,7 @@ def test_an_entry_point_that_loses_its_handle_is_refused() -> None:
         (b"\xff\xfe", "neither UTF-8 text nor MLIR bytecode"),
         (b"module {}\0", "null characters"),
         (b"module {", "expected operation name"),
-        (b"func.func private @f()", "expected a module, found 'func.func'"),
+        (b"func.func private @f()", "expected a module that is or carries a tuning spec, found 'func.func'"),
         (b"module {} module {}", "expected one module, found 2 operations at the top level"),
         (b"module { func.func private @f() }", "not a tuning spec"),
         (b"module attributes {transform.with_named_sequence} {}", "no entry point: mark a named"),

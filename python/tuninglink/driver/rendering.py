@@ -62,8 +62,8 @@ class Sources:
         text = self._texts.get(name)
         if text is None:
             text = read_source(name)
-        # Bytecode has no lines; what can be told about it has no place in it.
-        return [] if text.startswith(b"ML\xefR") else text.split(b"\n")
+        # What is no text, bytecode above all, has no lines that say anything to people.
+        return [] if b"\0" in text or text.startswith(b"ML\xefR") else text.split(b"\n")
 
 
 def read_source(name: str) -> bytes:

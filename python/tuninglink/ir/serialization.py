@@ -56,7 +56,8 @@ def parse_module(data: bytes, source: str, context: mlir.Context) -> mlir.Operat
             # The bindings fail to hand over a message that quotes bytes which are no UTF-8.
             raise SpecError(error("the bytecode is damaged", start)) from None
     if parsed.name != names.MODULE:
-        raise SpecError(error(f"expected a module, found '{parsed.name}'", parsed))
+        message = f"expected a module that is or carries a tuning spec, found '{parsed.name}'"
+        raise SpecError(error(message, parsed))
     return parsed
 
 
