@@ -222,6 +222,26 @@ def test_a_version_limits_the_rules() -> None:
     assert unchanged.text == result.text
 
 
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("linalg.matmul_transpose_b", "which is gone"),
+        ("linalg.conv_2d_nhwc_hwcf", 'which is "linalg.generic" on a GPU when it is matched'),
+    ],
+)
+def test_a_name_that_nothing_has_any_more_is_told(name: str, reason: str) -> None:
+    check = f'    transform.match.operation_name %op ["{name}"] : !transform.any_op\n'
+    beside_dag = matcher("beside").replace("    %ins", f"{check}    %ins", 1)
+    head, _, tail = matcher("asking").partition("    %ins")
+    alone = head + check + tail[tail.index("    %config") :]
+    text = spec(alone, beside_dag, pairs="@asking -> @apply, @beside -> @apply")
+    result = upgraded(text)
+    (out,) = result.kept_out
+    assert out.what == "@asking"
+    assert f"it asks for '{name}' by name, {reason}" in out.reason
+    assert 'transform.match.operation_name %op ["linalg.generic"]' in result.text
+
+
 def test_old_specs_load() -> None:
     text = spec(matcher("match"), pairs="@match -> @apply")
     loaded = tuninglink.load_spec(text.encode(), name="old.mlir")

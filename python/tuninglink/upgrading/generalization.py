@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from iree.compiler import ir as mlir
@@ -50,6 +51,11 @@ class _Matcher:
 def is_named_operation(name: str) -> bool:
     """Tells whether an operation is one that is generalized."""
     return _NAMED.fullmatch(name) is not None
+
+
+def configures_gpu(outline: Outline, sequence: NamedSequence) -> bool:
+    """Tells whether a sequence, or one that includes it, configures for a GPU."""
+    return sequence.start in _gpu_starts(outline)
 
 
 def generalize(outline: Outline, report: Callable[[int, str], None]) -> Edits:
@@ -97,7 +103,13 @@ def _matchers(outline: Outline) -> list[_Matcher]:
     return found
 
 
-def _for_gpu(outline: Outline) -> list[NamedSequence]:
+@lru_cache(maxsize=1)
+def _gpu_starts(outline: Outline) -> frozenset[int]:
+    return frozenset(each.start for each in _for_gpu(outline))
+
+
+@lru_cache(maxsize=1)
+def _for_gpu(outline: Outline) -> tuple[NamedSequence, ...]:
     """Returns the sequences that configure for a GPU, and those that these include."""
     text = outline.source.text
     gpu_aliases = {
@@ -126,7 +138,7 @@ def _for_gpu(outline: Outline) -> list[NamedSequence]:
             if other is not None and other.body is not None and other.start not in found:
                 found[other.start] = other
                 pending.append(other)
-    return [found[start] for start in sorted(found)]
+    return tuple(found[start] for start in sorted(found))
 
 
 def _generalized(outline: Outline, matchers: Sequence[_Matcher]) -> list[str | None]:

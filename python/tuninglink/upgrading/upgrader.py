@@ -173,25 +173,21 @@ class _Upgrade:
 
     def _operations(self, candidates: tuple[OperationRule, ...]) -> None:
         """Applies rules for operations."""
-        rules = {
-            operation: rule
-            for rule in candidates
-            if rule.version > self.written_for
-            for operation in rule.operations
-        }
+        rules: dict[str, list[OperationRule]] = {}
+        for rule in candidates:
+            for operation in rule.operations if rule.version > self.written_for else ():
+                rules.setdefault(operation, []).append(rule)
         edits = Edits()
         for mark in self._outline.source.marks:
-            rule = rules.get(mark.text)
-            if rule is None:
-                continue
-            sequence = self._outline.sequence_at(mark.start)
-            context = OperationContext(
-                self._outline, sequence, edits, self._reporter(rule.name, mark)
-            )
-            try:
-                rule.rewrite(mark, context)
-            except Refusal as refusal:
-                self._refuse(sequence, refusal.reason, mark.start)
+            for rule in rules.get(mark.text, ()):
+                sequence = self._outline.sequence_at(mark.start)
+                context = OperationContext(
+                    self._outline, sequence, edits, self._reporter(rule.name, mark)
+                )
+                try:
+                    rule.rewrite(mark, context)
+                except Refusal as refusal:
+                    self._refuse(sequence, refusal.reason, mark.start)
         self._advance(edits)
 
     def _generalize(self) -> None:

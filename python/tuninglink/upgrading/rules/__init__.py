@@ -17,6 +17,7 @@ from tuninglink.upgrading.rules import (
     generalized_operations,
     intrinsics,
     lowering_config_braces,
+    matched_names,
     mma_layouts,
     mma_schedule,
     native_vector_size,
@@ -45,7 +46,7 @@ OPERATION_RULES: Final[tuple[OperationRule, ...]] = (
     entry_points.RULE,
 )
 
-MATCHER_RULES: Final[tuple[OperationRule, ...]] = (online_attention.RULE,)
+MATCHER_RULES: Final[tuple[OperationRule, ...]] = (online_attention.RULE, matched_names.RULE)
 """Rules for what matchers look for. They apply to specs with something else that is old: in one of today,
 a matcher that matches nothing is its author's business."""
 

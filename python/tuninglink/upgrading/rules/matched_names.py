@@ -1,0 +1,60 @@
+"""A matcher that asks for a name that operations no longer have matches nothing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from tuninglink.upgrading.generalization import configures_gpu, is_named_operation
+from tuninglink.upgrading.problems import DAG
+from tuninglink.upgrading.rule import OperationRule, Refusal
+from tuninglink.upgrading.rules import transposed_matmuls
+
+if TYPE_CHECKING:
+    from tuninglink.upgrading.rule import OperationContext
+    from tuninglink.upgrading.source import Mark
+
+_BY_NAME: Final = "transform.match.operation_name"
+_GENERIC: Final = '"linalg.generic"'
+
+
+def _rewrite(mark: Mark, context: OperationContext) -> None:
+    source, sequence = context.outline.source, context.sequence
+    limit = source.closers.get(mark.inside, len(source.text))
+    listed = next((each for each in source.tokens(mark.end, limit) if each.text in "[:"), None)
+    if listed is None or listed.text != "[" or sequence is None:
+        return
+    tokens = list(source.tokens(listed.start + 1, listed.end - 1))
+    names = [token.text.strip('"') for token in tokens if token.kind == "string"]
+    gone = [name for name in names if name in transposed_matmuls.RULE.operations]
+    named = [name for name in names if is_named_operation(name)]
+    is_for_gpu = configures_gpu(context.outline, sequence)
+    if not gone and not (is_for_gpu and named and len(named) == len(names)):
+        return
+    old = (gone or named)[0]
+    marks = context.outline.marks(sequence.start, sequence.end)
+    if is_for_gpu and any(each.text == DAG for each in marks):
+        context.edits.replace(listed.start, listed.end, f"[{_GENERIC}]")
+        context.changed(f"'{old}' is {_GENERIC} on a GPU when it is matched; the dag says which")
+        return
+    what = "is gone" if gone else f"is {_GENERIC} on a GPU when it is matched"
+    raise Refusal(
+        f"it asks for '{old}' by name, which {what}, and does not show what it computes; a matcher with a "
+        "dag, or 'transform.iree.match.contraction' or '.convolution', would",
+        mark.start,
+    )
+
+
+RULE = OperationRule(
+    name="matched-names",
+    version=(3, 8),
+    summary="Operations are asked for by a name that they no longer have when they are matched. Beside a dag "
+    "the name is `linalg.generic`; without one the entry is kept out, as it would match nothing.",
+    before='transform.match.operation_name %op ["linalg.generic"] : !transform.any_op',
+    after='transform.match.operation_name %op ["linalg.generic"] : !transform.any_op',
+    evidence=(
+        "https://github.com/llvm/llvm-project/pull/147961",
+        "https://github.com/iree-org/iree/pull/21778",
+    ),
+    operations=frozenset({_BY_NAME}),
+    rewrite=_rewrite,
+)
