@@ -9,6 +9,7 @@ from tuninglink.passes.dedupe_sequences import DedupeSequences
 from tuninglink.passes.dump_specs import DumpSpecs
 from tuninglink.passes.link_specs import LinkSpecs
 from tuninglink.passes.materialize_specs import MaterializeSpecs
+from tuninglink.passes.prune_specs import PruneSpecs
 from tuninglink.passes.strip_configs import StripConfigs
 from tuninglink.passes.verify_configs import VerifyConfigs
 from tuninglink.passes.verify_specs import VerifySpecs
@@ -22,6 +23,7 @@ PASSES: tuple[type[Pass], ...] = (
     DumpSpecs,
     LinkSpecs,
     MaterializeSpecs,
+    PruneSpecs,
     StripConfigs,
     VerifyConfigs,
     VerifySpecs,

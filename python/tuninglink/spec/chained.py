@@ -8,10 +8,12 @@ from iree.compiler import ir as mlir
 
 from tuninglink.ir import names
 from tuninglink.ir.symbols import FreshNames, rename_symbols, symbol_name, symbols
-from tuninglink.spec.anatomy import Kind
+from tuninglink.ir.walk import body
+from tuninglink.spec.anatomy import Kind, is_entry_point
 from tuninglink.spec.building import FAILURES_SUPPRESS, add_kernel_config, include, yield_
 from tuninglink.spec.entry_points import modernize
 from tuninglink.spec.guards import guard_matchers
+from tuninglink.spec.sequences import reference
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -52,6 +54,31 @@ def _make_public(entry_point: EntryPoint) -> None:
     attributes = entry_point.sequence.attributes
     if names.SYMBOL_VISIBILITY in attributes:
         del attributes[names.SYMBOL_VISIBILITY]
+
+
+def chained_modules(module: mlir.Operation) -> list[mlir.Operation] | None:
+    """Returns the modules that `chain` put into a linked spec, in order; None if this is no such spec."""
+    *modules, entry_point = body(module)
+    if symbol_name(entry_point) != names.KERNEL_CONFIG or not (
+        modules and is_entry_point(entry_point)
+    ):
+        return None
+    *includes, terminator = body(entry_point)
+    handle: Handle = entry_point.regions[0].blocks[0].arguments[0]
+    expected: list[str] = []
+    for each in modules:
+        entry_names = [symbol_name(op) for op in body(each) if is_entry_point(op)]
+        if each.name != names.MODULE or not entry_names:
+            return None
+        expected += [f"{symbol_name(each)}::{name}" for name in entry_names]
+    found: list[str] = []
+    for each in includes:
+        if each.name != names.INCLUDE or list(each.operands) != [handle] or len(each.results) != 1:
+            return None
+        found.append(reference(each.attributes["target"]))
+        handle = each.results[0]
+    ends_well = terminator.name == names.YIELD and list(terminator.operands) == [handle]
+    return modules if ends_well and found == expected else None
 
 
 def _name_modules(container: mlir.Operation, members: Sequence[Anatomy]) -> None:

@@ -93,6 +93,42 @@ def materialize_specs(
     return tuple(MaterializedDispatch(dispatch, linked) for dispatch, linked, _ in plan)
 
 
+def prune_embedded_specs(root: mlir.Operation) -> None:
+    """Leaves in what each dispatch carries only the entries that may match in it; see `PruningLinker`.
+
+    What is carried by an operation around a dispatch stays there, and the dispatch gets a spec of its own.
+
+    Args:
+        root: a module, an executable or a variant, with specs embedded.
+
+    Raises:
+        SpecError: an embedded spec is damaged. Nothing has changed then.
+        TargetError: see `find_dispatches`.
+    """
+    _check_can_hold_specs(root)
+    reader = PreservedReader()
+    linkers: dict[mlir.Attribute, PruningLinker] = {}
+    attributes: dict[int, mlir.Attribute] = {}
+    plan: list[tuple[mlir.Operation, mlir.Attribute | None]] = []
+    for dispatch in find_dispatches(root):
+        module = dispatch.module
+        carried = carried_spec(module)
+        if carried is None:
+            continue
+        if carried not in linkers:
+            linkers[carried] = PruningLinker([load_embedded_spec(carried, dispatch.name, module)])
+        around = any(names.EMBEDDED_SPEC in op.attributes for op in ancestors(module))
+        linked = linkers[carried].link(reader.read(module), never_nothing=around)
+        if linked is not None and id(linked) not in attributes:
+            attributes[id(linked)] = spec_attribute(linked.spec.bytecode(), root.context)
+        plan.append((module, None if linked is None else attributes[id(linked)]))
+    for module, attribute in plan:
+        if attribute is not None:
+            module.attributes[names.EMBEDDED_SPEC] = attribute
+        else:
+            del module.attributes[names.EMBEDDED_SPEC]
+
+
 def spec_attribute(content: bytes, context: mlir.Context) -> mlir.Attribute:
     """Returns the attribute that embeds a spec.
 

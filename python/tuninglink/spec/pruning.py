@@ -14,9 +14,11 @@ from iree.compiler import ir as mlir
 from tuninglink.ir import names
 from tuninglink.ir.walk import visit
 from tuninglink.spec.anatomy import Kind
+from tuninglink.spec.chained import chained_modules
 from tuninglink.spec.condition_reading import ConditionReader
 from tuninglink.spec.entry_index import EntryIndex
-from tuninglink.spec.linking import LINKED_SPEC_NAME, Share, choose_form, link_shares
+from tuninglink.spec.linking import LINKED_SPEC_NAME, Form, Share, choose_form, link_shares
+from tuninglink.spec.model import Spec
 from tuninglink.spec.preserved import ANYTHING, Preserved
 from tuninglink.spec.subsets import Subsets
 
@@ -25,7 +27,6 @@ if TYPE_CHECKING:
 
     from tuninglink.ir.diagnostics import DiagnosticSink
     from tuninglink.spec.linking import LinkedSpec
-    from tuninglink.spec.model import Spec
 
 _READING: Final = frozenset(
     {
@@ -94,7 +95,8 @@ class PrunableSpec:
 class PruningLinker:
     """Links specs for dispatches, each with the entries that may match in it.
 
-    What is the same for two dispatches is linked once.
+    What is the same for two dispatches is linked once. A single spec that was linked into a chain before is taken
+    apart again: what it was linked from are the parts of the result.
 
     Args:
         specs: at least one spec, in order of precedence, all in one context.
@@ -112,8 +114,15 @@ class PruningLinker:
         name: str = LINKED_SPEC_NAME,
         diagnostics: DiagnosticSink | None = None,
     ) -> None:
+        self._given = specs  # What is taken apart lives as long as the whole.
+        form = choose_form(specs, diagnostics=diagnostics)
+        if len(specs) == 1 and (modules := chained_modules(specs[0].module)):
+            # What was linked into a chain before is pruned part by part.
+            name = specs[0].name
+            specs = [Spec(module, specs[0].source) for module in modules]
+            form = Form.CHAINED
         self._name = name
-        self._form = choose_form(specs, diagnostics=diagnostics)
+        self._form = form
         self._specs = [PrunableSpec(each) for each in specs]
         self._linked: dict[tuple[Sequence[int] | None, ...], LinkedSpec | None] = {}
 

@@ -1,0 +1,174 @@
+"""Compares pruned with whole specs on random programs, against what the compiler shows to matchers.
+
+Run it by hand for as many programs as there is time for: `python test/python/pruning_campaign.py --programs 500`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import re
+import sys
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from generated_programs import random_program
+from matched_operations import matchable, matchers_for, seen, spec_of
+from programs import TARGETS, run
+
+import tuninglink
+from tuninglink.spec import load_spec
+from tuninglink.spec.condition_reading import ConditionReader
+from tuninglink.spec.entry_index import EntryIndex
+from tuninglink.spec.preserved import ANYTHING, PreservedReader
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from matched_operations import Seen
+
+TO_SOURCES = "--compile-to=executable-sources"
+FROM_SOURCES = "--compile-from=executable-sources"
+CONFIGURED = "--compile-to=executable-configurations"
+BACKENDS = ("hip", "cuda", "llvm-cpu", "vmvx", "vulkan")
+
+
+@dataclass
+class Outcome:
+    """What a comparison has found.
+
+    Attributes:
+        counts: how much was compared.
+        failures: what went wrong.
+    """
+
+    counts: Counter[str] = field(default_factory=Counter)
+    failures: list[str] = field(default_factory=list)
+
+
+def sources_of(program: str, target: str) -> str:
+    """Returns a program at `executable-sources`."""
+    return run("iree-compile", TO_SOURCES, *TARGETS[target], "-o=-", source=program)
+
+
+def matchers_of(dispatches: Sequence[Seen]) -> list[str]:
+    """Returns matchers for all that matchers see in these dispatches, each body once."""
+    return list(
+        dict.fromkeys(
+            matcher
+            for dispatch in dispatches
+            for operation in matchable(dispatch.prepared)
+            for matcher in matchers_for(operation)
+        )
+    )
+
+
+def check_matchers(dispatches: Sequence[Seen], outcome: Outcome) -> None:
+    """Checks that whatever would match in a dispatch is among the candidates for it."""
+    for dispatch in dispatches:
+        preserved = PreservedReader().read(dispatch.source)
+        outcome.counts["dispatches"] += 1
+        outcome.counts["unknown dispatches"] += preserved == ANYTHING
+        for operation in matchable(dispatch.prepared):
+            for matcher in matchers_for(operation):
+                outcome.counts["matchers"] += 1
+                table = load_spec(spec_of([matcher]).encode()).anatomy.table
+                condition = ConditionReader(table).condition("m0")
+                if EntryIndex([condition]).candidates(preserved) != (0,):
+                    outcome.failures.append(
+                        f"{dispatch.name}: left out\n{matcher}\nfor {operation}\n{preserved}"
+                    )
+
+
+def near_misses(matcher: str) -> list[str]:
+    """Returns the matcher with one of its sizes, or of its types, changed."""
+    numbers = list(re.finditer(r"(?<=\[)\d+(?=[\],])|(?<=[<x])\d+(?=x)", matcher))[:6]
+    kinds = list(re.finditer(r"(?<=_type = )(f16|f32|i8|i32)\b", matcher))[:3]
+    changes = [(each.span(), str(int(each[0]) + 8)) for each in numbers]
+    changes += [(each.span(), "bf16" if each[0][0] == "f" else "i16") for each in kinds]
+    return [matcher[:start] + other + matcher[end:] for (start, end), other in changes]
+
+
+OPAQUE_MATCHER = (
+    '  transform.match.operation_name %op ["linalg.fill", "linalg.generic"] : !transform.any_op\n'
+)
+
+
+def specs_for(matchers: Sequence[str], choice: random.Random) -> list[str]:
+    """Returns one to three specs with these matchers, near misses and others, in random order."""
+    every = [*matchers, *(miss for matcher in matchers for miss in near_misses(matcher))]
+    if choice.random() < 0.3:
+        every.append(OPAQUE_MATCHER)
+    choice.shuffle(every)
+    count = choice.randint(1, 3)
+    specs = [spec_of(every[start::count]) for start in range(count) if every[start::count]]
+    for index, text in enumerate(specs):
+        if choice.random() < 0.3:
+            specs[index] = _as_opaque(text)
+    return specs
+
+
+def _as_opaque(text: str) -> str:
+    """Returns a spec that does the same with two `foreach_match` instead of one."""
+    marker = "iree_codegen.tuning_spec_with_default_entrypoint"
+    pairs = re.search(r"in %op (.*) : \(", text)
+    assert pairs
+    again = (
+        f"  %1 = transform.foreach_match in %0 {pairs[1].split(', ')[0]}"
+        " : (!transform.any_op) -> !transform.any_op\n  transform.yield %1"
+    )
+    return text.replace(f", {marker}", "").replace("  transform.yield %0", again)
+
+
+def check_output(sources: str, target: str, specs: Sequence[str], outcome: Outcome) -> None:
+    """Checks that a program is configured by pruned specs byte for byte as by whole ones."""
+    flags = [*TARGETS[target], FROM_SOURCES, CONFIGURED]
+    outputs = [
+        tuninglink.compile(
+            sources.encode(),
+            specs=[each.encode() for each in specs],
+            flags=flags,
+            prune=prune,
+            default_specs=len(specs) > 1,
+        ).output
+        for prune in (False, True)
+    ]
+    outcome.counts["outputs"] += 1
+    outcome.counts["configured operations"] += outputs[0].count(b"tuned = ")
+    if outputs[0] != outputs[1]:
+        outcome.failures.append(f"{target}: another output with\n" + "\n".join(specs))
+
+
+def compare(seed: int, number: int, outcome: Outcome) -> None:
+    """Compares on one random program."""
+    choice = random.Random(f"{seed}/{number}")
+    program = random_program(choice, formed=choice.random() < 0.5)
+    target = choice.choice(BACKENDS)
+    failures = len(outcome.failures)
+    sources = sources_of(program, target)
+    dispatches = seen(sources, TARGETS[target])
+    check_matchers(dispatches, outcome)
+    matchers = matchers_of(dispatches)
+    if matchers:
+        check_output(sources, target, specs_for(matchers, choice), outcome)
+    for position in range(failures, len(outcome.failures)):
+        outcome.failures[position] += f"\nprogram {number} for {target}:\n{program}"
+
+
+def main() -> None:
+    """Runs a campaign."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--programs", type=int, default=200)
+    parser.add_argument("--seed", type=int, default=1)
+    arguments = parser.parse_args()
+    outcome = Outcome()
+    for number in range(arguments.programs):
+        compare(arguments.seed, number, outcome)
+    counts = ", ".join(f"{count} {what}" for what, count in sorted(outcome.counts.items()))
+    sys.stdout.write("\n".join([counts, *outcome.failures, ""]))
+    sys.exit(bool(outcome.failures))
+
+
+if __name__ == "__main__":
+    main()
