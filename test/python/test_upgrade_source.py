@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import time
+import sys
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import example, given, settings
@@ -13,6 +14,12 @@ from tuninglink.upgrading import upgrade, upgrade_bytes
 from tuninglink.upgrading.outline import Outline
 from tuninglink.upgrading.source import MAX_DEPTH, Source
 from tuninglink.upgrading.trees import parse
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import FrameType
+
+    from _typeshed import TraceFunction
 
 PIECES = st.sampled_from(
     [
@@ -118,20 +125,33 @@ def test_arrows_strings_and_comments_hold_no_brackets() -> None:
         "transform.iree.match.cast_compatible_dag_from_root %op ",
     ],
 )
-def test_time_is_linear_even_on_one_line(piece: str) -> None:
-    def seconds(size: int) -> float:
+def test_the_work_grows_as_the_text_does_even_on_one_line(piece: str) -> None:
+    def steps(size: int) -> int:
         text = "module {" + piece * (size // len(piece)) + "}"
-        start = time.perf_counter()
-        try:
-            Outline(Source(text)).sequences  # noqa: B018 - it is what takes time
-            upgrade(text)
-        except SpecError:
-            pass
-        return time.perf_counter() - start
+        return _lines_executed(lambda: (Outline(Source(text)).sequences, upgrade(text)))
 
-    seconds(10_000)
-    small, large = max(seconds(100_000), 0.02), seconds(1_000_000)
-    assert large < 40 * small
+    steps(1_000)  # what is computed once and kept is not of the text
+    assert steps(40_000) < 4.4 * steps(10_000) + 1_000
+
+
+def _lines_executed(action: Callable[[], object]) -> int:
+    """Counts the lines of Python that an action executes, until it ends or refuses its input."""
+    count = 0
+
+    def trace(_frame: FrameType, event: str, _argument: object) -> TraceFunction:
+        nonlocal count
+        count += event == "line"
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        action()
+    except SpecError:
+        pass
+    finally:
+        sys.settrace(before)
+    return count
 
 
 def test_a_sequence_in_a_sequence_is_part_of_it() -> None:
