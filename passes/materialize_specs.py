@@ -67,13 +67,21 @@ class MaterializeSpecs(Pass):
     specs: tuple[str, ...] = option((), "paths of specs, in order of precedence")
     default_specs: bool = option(default=True, help="link the default spec of each target last")
     spec_dir: str = option("", "directory of default specs, searched before the shipped ones")
+    upgrade: bool = option(
+        default=True, help="upgrade specs of older compilers; else they are refused"
+    )
     prune: bool = option(default=False, help="embed only the entries that may match in a dispatch")
 
     def apply(self, operation: mlir.Operation, diagnostics: DiagnosticSink) -> None:
         """Embeds the specs."""
-        given = [load_spec(path, context=operation.context) for path in self.specs]
+        given = [
+            load_spec(
+                path, context=operation.context, upgrade=self.upgrade, diagnostics=diagnostics
+            )
+            for path in self.specs
+        ]
         directories = (self.spec_dir,) if self.spec_dir else ()
-        library = DefaultLibrary(directories) if self.default_specs else None
+        library = DefaultLibrary(directories, upgrade=self.upgrade) if self.default_specs else None
         materialize_specs(
             operation, given, library=library, prune=self.prune, diagnostics=diagnostics
         )

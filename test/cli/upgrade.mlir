@@ -16,6 +16,23 @@
 // RUN: tuninglink compile %examples/mmt_2048x1280x5120.mlir --spec %t.mlir --iree-hal-target-device=hip --iree-rocm-target=gfx942 --compile-to=executable-configurations | filecheck %s --check-prefix=CONFIGURED
 // RUN: tuninglink compile %examples/mmt_2048x1280x5120.mlir --spec %t.mlir --iree-hal-target-device=hip --iree-rocm-target=gfx942 -o %t.vmfb
 
+// Wherever it is loaded it is upgraded, unless that is turned off.
+// RUN: tuninglink compile %examples/mmt_2048x1280x5120.mlir --spec %s --iree-hal-target-device=hip --iree-rocm-target=gfx942 --compile-to=executable-configurations -o %t.configured 2>&1 | filecheck %s --check-prefix=LOADED
+// RUN: filecheck %s --check-prefix=CONFIGURED --input-file=%t.configured
+// RUN: not tuninglink compile %examples/mmt_2048x1280x5120.mlir --spec %s --no-upgrade --iree-hal-target-device=hip --iree-rocm-target=gfx942 -o %t.refused 2>&1 | filecheck %s --check-prefix=REFUSED
+// RUN: not ls %t.refused
+// RUN: mkdir -p %t.defaults && cp %s %t.defaults/gfx942.mlir
+// RUN: tuninglink link %t.mlir --target gfx942 --spec-dir %t.defaults -o %t.linked.mlir 2>&1 | filecheck %s --check-prefix=LOADED
+// RUN: not tuninglink link %t.mlir --target gfx942 --spec-dir %t.defaults --no-upgrade -o %t.refused 2>&1 | filecheck %s --check-prefix=REFUSED
+// RUN: tuninglink-opt %examples/mmt_2048x1280x5120.mlir --tuninglink-materialize-specs=specs=%s -o %t.embedded 2>&1 | filecheck %s --check-prefix=LOADED
+// RUN: grep -q tuning_spec_mlirbc %t.embedded
+// RUN: not tuninglink-opt %examples/mmt_2048x1280x5120.mlir --tuninglink-materialize-specs='specs=%s upgrade=false' -o %t.refused 2>&1 | filecheck %s --check-prefix=REFUSED
+
+// LOADED-NOT: UserWarning
+// LOADED: {{upgrade|gfx942}}.mlir:{{[0-9]+:[0-9]+}}: warning: '@match_any' is left out, as it cannot be upgraded: the pipeline 'LLVMGPUMatmulSimt' is gone
+// LOADED-NOT: UserWarning
+// REFUSED: {{upgrade|gfx942}}.mlir:{{[0-9]+:[0-9]+}}: error: the spec was written for an older compiler:
+
 // What cannot be upgraded is told without being asked for, with its place.
 // RUN: tuninglink upgrade %s -o %t.mlir 2>&1 | filecheck %s --check-prefix=TOLD
 

@@ -86,6 +86,16 @@ def test_default_specs_are_on_until_turned_off(arguments: str, *, expected: bool
     assert parse_arguments(arguments.split()).default_specs is expected
 
 
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [("", True), ("--no-upgrade", False), ("--no-upgrade=false", True), ("--no-upgrade=1", False)],
+)
+def test_specs_are_upgraded_until_that_is_turned_off(arguments: str, *, expected: bool) -> None:
+    options = parse_arguments(arguments.split())
+    assert options.upgrade is expected
+    assert options.flags == ()
+
+
 def test_everything_else_is_handed_on() -> None:
     options = parse_arguments(
         ["-iree-opt-level=O3", "a.mlir", "--mlir-timing", "--iree-opt-const-eval=false"]

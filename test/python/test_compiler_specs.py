@@ -19,7 +19,7 @@ from programs import TARGETS, TOOLS
 
 import tuninglink
 from tuninglink.errors import CompileError, SpecError
-from tuninglink.ir.diagnostics import Place
+from tuninglink.ir.diagnostics import Diagnostic, DiagnosticSink, Place
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 VMVX = TARGETS["vmvx"]
 CPU = TARGETS["llvm-cpu"]
+X86_64 = (*CPU, "--iree-llvmcpu-target-triple=x86_64-linux-gnu")
 CONFIGURED = "--compile-to=executable-configurations"
 TO_SOURCES = "--compile-to=executable-sources"
 FROM_SOURCES = "--compile-from=executable-sources"
@@ -394,6 +395,51 @@ def test_specs_come_loaded_as_paths_or_as_contents(tmp_path: Path) -> None:
     assert len(outputs) == 1
     with pytest.raises(SpecError):
         tuninglink.compile(PROGRAM.encode(), specs=[b"nonsense"], flags=VMVX)
+
+
+def old_spec() -> str:
+    """Returns a spec of an older compiler, the second entry of which nothing today can do."""
+    today = "pipeline = #iree_cpu.pipeline<DoubleTilingExpert>"
+    good = matcher("match_old", "llvm-cpu").replace(today, "CPUDoubleTilingExpert")
+    gone = matcher("match_gone", "llvm-cpu").replace(today, "LLVMGPUMatmulSimt")
+    return matcher_list("old", {"match_old": good, "match_gone": gone})
+
+
+@pytest.mark.parametrize("where", ["spec", "flag", "directory"])
+def test_old_specs_are_upgraded_and_what_is_left_out_is_among_the_diagnostics(
+    where: str, recwarn: pytest.WarningsRecorder, tmp_path: Path
+) -> None:
+    path = tmp_path / "x86_64.mlir"
+    path.write_text(old_spec())
+    said: list[Diagnostic] = []
+    compiled = tuninglink.compile(
+        PROGRAM.encode(),
+        specs=[path] if where == "spec" else [],
+        spec_directories=[tmp_path] if where == "directory" else [],
+        flags=[*X86_64, f"--spec={path}"] if where == "flag" else X86_64,
+        diagnostics=DiagnosticSink(said.append),
+    )
+    assert who(compiled) == [("old", "match_old", True)]
+    assert tuple(said) == compiled.diagnostics
+    (warning,) = said
+    assert warning.message.startswith("'@match_gone' is left out, as it cannot be upgraded")
+    assert warning.place is not None
+    assert warning.place.file == str(path)
+    assert not recwarn.list
+
+
+@pytest.mark.parametrize("how", ["argument", "flag"])
+@pytest.mark.parametrize("where", ["spec", "directory"])
+def test_old_specs_are_refused_on_request(how: str, where: str, tmp_path: Path) -> None:
+    (tmp_path / "x86_64.mlir").write_text(old_spec())
+    with pytest.raises(SpecError, match="the spec was written for an older compiler: the pipeline"):
+        tuninglink.compile(
+            PROGRAM.encode(),
+            specs=[tmp_path / "x86_64.mlir"] if where == "spec" else [],
+            spec_directories=[tmp_path] if where == "directory" else [],
+            flags=[*X86_64, "--no-upgrade"] if how == "flag" else X86_64,
+            upgrade=how != "argument",
+        )
 
 
 TWO_OPS = """

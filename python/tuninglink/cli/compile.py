@@ -37,6 +37,7 @@ iree-compile; every flag of iree-compile is known, see `iree-compile --help`.
   --spec SPEC          A tuning spec, as text or bytecode. May be repeated: the first wins.
   --spec-dir DIR       Look for default specs in this directory first. May be repeated.
   --no-default-specs   Use no default spec: neither from a directory nor a shipped one.
+  --no-upgrade         Refuse specs that were written for an older compiler, instead of upgrading them.
   --prune=off          Give every dispatch all entries, not only those that may match in it. That takes longer
                        and configures nothing otherwise.
   --dump-specs-to DIR  Write the specs that were linked for each target to DIR, or - for standard output.
@@ -90,7 +91,11 @@ def compile_command(arguments: Sequence[str]) -> int:
 
 
 def _compile(options: Options, path: str) -> Compilation:
-    library = DefaultLibrary(options.spec_directories) if options.default_specs else None
-    given = tuple(map(load_spec, options.specs))
+    upgrade = options.upgrade
+    library = None
+    if options.default_specs:
+        library = DefaultLibrary(options.spec_directories, upgrade=upgrade)
+    sink = process.shown_diagnostics()
+    given = [load_spec(each, upgrade=upgrade, diagnostics=sink) for each in options.specs]
     choice = SpecChoice(given, library, exact=False, dump=options.spec_dumps, prune=options.prune)
     return Compiler(options, choice, report=process.show).compile_file(path)

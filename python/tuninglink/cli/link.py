@@ -85,7 +85,7 @@ def link(
     with progress("linking"):
         inputs = [_load(spec, upgrade=not no_upgrade) for spec in specs]
         if target:
-            inputs += _default_spec(target, spec_dir or [])
+            inputs += _default_spec(target, spec_dir or [], upgrade=not no_upgrade)
         linked = link_specs(inputs, name=name, diagnostics=process.shown_diagnostics()).spec
         content = linked.bytecode() if as_bytecode else linked.text().encode()
     process.write_output(output, content)
@@ -99,10 +99,11 @@ def _load(path: str, *, upgrade: bool) -> Spec:
     return load_spec(path, upgrade=upgrade, diagnostics=diagnostics)
 
 
-def _default_spec(target_name: str, directories: list[Path]) -> list[Spec]:
+def _default_spec(target_name: str, directories: list[Path], *, upgrade: bool) -> list[Spec]:
     """Returns the default spec for a target, or nothing and says so."""
     target = Target.parse(target_name)
-    spec = default_spec(target, directories=directories)
+    diagnostics = process.shown_diagnostics()
+    spec = default_spec(target, directories=directories, upgrade=upgrade, diagnostics=diagnostics)
     if spec is None:
         looked_for = ", ".join(f"'{name}'" for name in target.names)
         message = f"there is no default spec for {looked_for}; linking the given specs alone"

@@ -11,7 +11,7 @@ from tuninglink.compiler.flags import parse_arguments
 from tuninglink.compiler.probing import check_targets
 from tuninglink.compiler.session import session_flags
 from tuninglink.errors import CompileError
-from tuninglink.ir.diagnostics import error
+from tuninglink.ir.diagnostics import DiagnosticSink, error
 from tuninglink.spec.library import DefaultLibrary
 from tuninglink.spec.loading import load_spec
 from tuninglink.spec.model import Spec
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from tuninglink.compiler.flags import Options
-    from tuninglink.ir.diagnostics import DiagnosticSink
+    from tuninglink.ir.diagnostics import Diagnostic
 
 
 def compile(  # noqa: A001 - as in `re`, the module's own word for what it does
@@ -34,6 +34,7 @@ def compile(  # noqa: A001 - as in `re`, the module's own word for what it does
     name: str = "<memory>",
     trace: bool = True,
     prune: bool = True,
+    upgrade: bool = True,
     diagnostics: DiagnosticSink | None = None,
 ) -> Compilation:
     """Compiles a program in this process, tuned by specs.
@@ -53,6 +54,8 @@ def compile(  # noqa: A001 - as in `re`, the module's own word for what it does
             only where it has an action of its own; with a thousand entries that saves a tenth of the time.
         prune: whether each dispatch gets only the entries that may match in it. That saves time and memory, and
             configures nothing otherwise.
+        upgrade: whether specs that were written for an older compiler are upgraded; else they are refused. One
+            that is loaded already is taken as it is.
         diagnostics: told about warnings and remarks as they are emitted. Errors are raised.
 
     Returns:
@@ -66,15 +69,20 @@ def compile(  # noqa: A001 - as in `re`, the module's own word for what it does
     """
     options = parse_arguments(flags)
     _check_flags(options)
+    upgrade = upgrade and options.upgrade
     library = None
     if default_specs and options.default_specs:
-        library = DefaultLibrary((*spec_directories, *options.spec_directories))
-    given = [each if isinstance(each, Spec) else load_spec(each) for each in specs]
-    given += map(load_spec, options.specs)
+        library = DefaultLibrary((*spec_directories, *options.spec_directories), upgrade=upgrade)
+    said: list[Diagnostic] = []
+    sink = DiagnosticSink(said.append)
+    given = [
+        each if isinstance(each, Spec) else load_spec(each, upgrade=upgrade, diagnostics=sink)
+        for each in (*specs, *options.specs)
+    ]
     dump = os.fspath(dump_specs_to) or options.spec_dumps
     choice = SpecChoice(given, library, exact=trace, dump=dump, prune=prune and options.prune)
     report = diagnostics.emit if diagnostics else None
-    compiler = Compiler(options, choice, options.flags, report)
+    compiler = Compiler(options, choice, options.flags, report, said)
     if isinstance(source, bytes):
         return compiler.compile_bytes(source, name)
     return compiler.compile_file(os.fspath(source))

@@ -23,7 +23,7 @@ from tuninglink.ir.diagnostics import Diagnostic, Severity, error
 from tuninglink.ir.serialization import is_bytecode
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from tuninglink.compiler.flags import Options
     from tuninglink.compiler.session import Handle
@@ -66,6 +66,7 @@ class Compiler:
         specs: the specs to apply.
         session_flags: flags to give to the session; those of the whole process are set already.
         report: called with each warning and remark as it is emitted, and with nothing else.
+        said: warnings about the specs that came up before, to be reported first.
     """
 
     def __init__(
@@ -74,6 +75,7 @@ class Compiler:
         specs: SpecChoice,
         session_flags: Sequence[str] = (),
         report: Callable[[Diagnostic], None] | None = None,
+        said: Iterable[Diagnostic] = (),
     ) -> None:
         self._options = options
         self._specs = specs
@@ -82,6 +84,8 @@ class Compiler:
         self._forward = report
         self._said: list[Diagnostic] = []
         self._errors: list[Diagnostic] = []
+        for each in said:
+            self._report(each)
 
     def _report(self, diagnostic: Diagnostic) -> None:
         if diagnostic.severity is Severity.ERROR:

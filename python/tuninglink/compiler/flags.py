@@ -62,6 +62,7 @@ class Options:
         specs: the paths of the user's specs, in order of precedence.
         spec_directories: where default specs are looked for beside the shipped ones.
         default_specs: whether default specs are used.
+        upgrade: whether specs that were written for an older compiler are upgraded; else they are refused.
         spec_dumps: a directory for the linked specs, `-` for standard output, or nothing.
         prune: whether each dispatch gets only the entries that may match in it.
         flags: everything else, one `--name` or `--name=value` each.
@@ -83,6 +84,7 @@ class Options:
     specs: tuple[str, ...] = ()
     spec_directories: tuple[str, ...] = ()
     default_specs: bool = True
+    upgrade: bool = True
     spec_dumps: str = ""
     prune: bool = True
     flags: tuple[str, ...] = ()
@@ -157,6 +159,7 @@ _KNOWN: Final = {
     "spec": _Known("specs", repeats=True),
     "spec-dir": _Known("spec_directories", repeats=True),
     "no-default-specs": _Known("default_specs", lambda value: not _boolean(value), switch=True),
+    "no-upgrade": _Known("upgrade", lambda value: not _boolean(value), switch=True),
     "dump-specs-to": _Known("spec_dumps"),
     "prune": _Known("prune", _switch),
     "iree-codegen-tuning-spec-path": _Known("specs", repeats=True),

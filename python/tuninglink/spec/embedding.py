@@ -66,7 +66,8 @@ def materialize_specs(
         library: where default specs are looked up; None for nowhere.
         prune: whether each dispatch gets only the entries that may match in it. That configures nothing
             otherwise, and a dispatch in which none may match gets nothing.
-        diagnostics: told about specs that may override an earlier one.
+        diagnostics: told about specs that may override an earlier one, and about entries of an old default
+            spec that cannot be upgraded.
         context: where specs are loaded and linked; by default where `root` lives. A compilation gives
             another: nothing of what it links may outlive its session, and what Python owns might.
 
@@ -262,5 +263,10 @@ class _Linker:
                 return None
             specs.append(carried)
         elif last is not None:
-            specs.append(last.load(self._context))
+            assert self._library is not None
+            specs.append(
+                last.load(
+                    self._context, upgrade=self._library.upgrade, diagnostics=self._diagnostics
+                )
+            )
         return PruningLinker(specs, diagnostics=self._diagnostics) if specs else None

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from importlib.resources.abc import Traversable
 
+    from tuninglink.ir.diagnostics import DiagnosticSink
     from tuninglink.spec.anatomy import Entry
     from tuninglink.spec.model import Spec
 
@@ -51,13 +52,26 @@ class DefaultSpecFile:
     content: bytes
     shipped: bool
 
-    def load(self, context: mlir.Context) -> Spec:
+    def load(
+        self,
+        context: mlir.Context,
+        *,
+        upgrade: bool = True,
+        diagnostics: DiagnosticSink | None = None,
+    ) -> Spec:
         """Returns the spec.
+
+        Args:
+            context: where the spec is to live.
+            upgrade: whether an old spec is upgraded; else it is refused.
+            diagnostics: where warnings go about entries that cannot be upgraded; Python warnings by default.
 
         Raises:
             SpecError: the file is no spec.
         """
-        return load_spec(self.content, name=self.path, context=context)
+        return load_spec(
+            self.content, name=self.path, context=context, upgrade=upgrade, diagnostics=diagnostics
+        )
 
 
 @dataclass(frozen=True)
@@ -68,10 +82,12 @@ class DefaultLibrary:
         directories: searched first, in order, for `NAME.mlir` and then `NAME.mlirbc`; each by SKU, then
             architecture, then family.
         shipped: whether the specs that come with the package are searched as well.
+        upgrade: whether what is found and was written for an older compiler is upgraded; else it is refused.
     """
 
     directories: tuple[str | os.PathLike[str], ...] = ()
     shipped: bool = True
+    upgrade: bool = True
 
     def find(self, target: Target) -> DefaultSpecFile | None:
         """Returns the file of the default spec for `target`, or None if there is none.
@@ -95,6 +111,8 @@ def default_spec(
     *,
     directories: Sequence[str | os.PathLike[str]] = (),
     context: mlir.Context | None = None,
+    upgrade: bool = True,
+    diagnostics: DiagnosticSink | None = None,
 ) -> Spec | None:
     """Returns the default spec for a target, by SKU, then architecture, then family.
 
@@ -103,6 +121,8 @@ def default_spec(
         directories: searched before the specs that are shipped, for `NAME.mlir` or `NAME.mlirbc`.
         context: where the spec is to live; by default the context of the calling thread, in which each
             shipped spec is loaded once.
+        upgrade: whether a spec that was written for an older compiler is upgraded; else it is refused.
+        diagnostics: where warnings go about entries that cannot be upgraded; Python warnings by default.
 
     Returns:
         The spec, or None if there is none for this target.
@@ -118,7 +138,7 @@ def default_spec(
         return None
     if found.shipped and context is None:
         return _loaded_once(found)
-    return found.load(context or thread_context())
+    return found.load(context or thread_context(), upgrade=upgrade, diagnostics=diagnostics)
 
 
 @dataclass(frozen=True)
