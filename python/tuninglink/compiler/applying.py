@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -16,9 +18,10 @@ from tuninglink.spec.anatomy import Kind
 from tuninglink.spec.dispatches import containers, find_dispatches
 from tuninglink.spec.dumping import collect_specs
 from tuninglink.spec.embedding import materialize_specs, spec_attribute
+from tuninglink.spec.pruning import prepare_pruning
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from iree.compiler import ir as mlir
 
@@ -70,6 +73,17 @@ class Application:
         self._traceable: set[int] = set()
         self._has_dispatches = False
         self.applied: list[Applied] = []
+
+    @contextmanager
+    def prepared(self) -> Iterator[None]:
+        """Reads the specs while the block runs, so that large ones cost no time if it waits for the compiler.
+
+        Nothing else may touch the specs, or what lives in their context, within the block.
+        """
+        with ThreadPoolExecutor(max_workers=1) as executor:
+            if self._choice.prune:
+                executor.map(prepare_pruning, self._choice.given)  # What fails will fail again.
+            yield
 
     def embed(self, module: mlir.Operation, *, tagged: bool) -> bool:
         """Embeds specs in the dispatches of a program at `executable-sources`.

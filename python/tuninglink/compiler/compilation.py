@@ -194,7 +194,8 @@ class Compiler:
         if options.mode is Mode.HAL_EXECUTABLE:
             here = Phase.EXECUTABLE_SOURCES  # What is given in this mode are dispatches.
         if here < Phase.EXECUTABLE_SOURCES:
-            self._run(invocation, here, here := Phase.EXECUTABLE_SOURCES, Pipeline.STANDARD)
+            with self._application.prepared():
+                self._run(invocation, here, here := Phase.EXECUTABLE_SOURCES, Pipeline.STANDARD)
         tagged = last is not Phase.EXECUTABLE_SOURCES
         embedded = self._application.embed(invocation.module(), tagged=tagged)
         self._check(succeeded=True, doing="embedding specs")

@@ -15,6 +15,7 @@ from tuninglink.ir import names
 from tuninglink.ir.diagnostics import Diagnostic, Place, error, note, place_of
 from tuninglink.ir.symbols import symbol_name
 from tuninglink.ir.walk import body, collect
+from tuninglink.spec.condition_reading import ConditionReader
 from tuninglink.spec.sequences import SequenceTable, argument_attributes, is_any_op, signature
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
     from iree.compiler import ir as mlir
 
+    from tuninglink.spec.conditions import Condition
     from tuninglink.spec.sequences import Annotation
 
 
@@ -162,6 +164,12 @@ class Anatomy:
             for foreach_match in collect(entry_point.sequence, names.FOREACH_MATCH)
             for pair in self.table.pairs(foreach_match)
         ]
+
+    @cached_property
+    def conditions(self) -> list[Condition]:
+        """The condition of the matcher of each entry, in order of precedence."""
+        reader = ConditionReader(self.table)
+        return [reader.condition(matcher) for matcher, _ in self.pairs]
 
     @cached_property
     def entries(self) -> tuple[Entry, ...]:

@@ -15,7 +15,6 @@ from tuninglink.ir import names
 from tuninglink.ir.walk import visit
 from tuninglink.spec.anatomy import Kind
 from tuninglink.spec.chained import chained_modules
-from tuninglink.spec.condition_reading import ConditionReader
 from tuninglink.spec.entry_index import EntryIndex
 from tuninglink.spec.linking import LINKED_SPEC_NAME, Form, Share, choose_form, link_shares
 from tuninglink.spec.model import Spec
@@ -73,9 +72,7 @@ class PrunableSpec:
 
     @cached_property
     def _index(self) -> EntryIndex:
-        anatomy = self.spec.anatomy
-        reader = ConditionReader(anatomy.table)
-        return EntryIndex([reader.condition(matcher) for matcher, _ in anatomy.pairs])
+        return EntryIndex(self.spec.anatomy.conditions)
 
     @cached_property
     def _subsets(self) -> Subsets:
@@ -90,6 +87,13 @@ class PrunableSpec:
         if kept is None or len(kept) == len(self.spec.anatomy.pairs):
             return Share(self.spec, self.spec)
         return Share(self.spec, self._subsets.subset(kept) if kept else None, kept)
+
+
+def prepare_pruning(spec: Spec) -> None:
+    """Reads all that pruning `spec` takes, which it would otherwise do when it is needed."""
+    if spec.kind is Kind.MATCHER_LIST:
+        for condition in spec.anatomy.conditions:
+            condition.extents  # noqa: B018 - it remembers them
 
 
 class PruningLinker:
