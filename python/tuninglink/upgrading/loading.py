@@ -87,7 +87,12 @@ def _refusal(upgraded: Upgraded) -> Diagnostic:
     return error(
         f"the spec was written for an older compiler: {first.message}",
         first.place,
-        [note("upgrade it with 'tuninglink upgrade SPEC -o NEW', or leave out --no-upgrade")],
+        [
+            note(
+                "upgrade it with 'tuninglink upgrade SPEC -o NEW', or let it be upgraded as it is loaded, "
+                "which is the default"
+            )
+        ],
     )
 
 
