@@ -120,11 +120,16 @@ class Anatomy:
         return next(self._opaque_pairs(), None)
 
     def _opaque_pairs(self) -> Iterator[Diagnostic]:
+        untyped: dict[mlir.Attribute, bool] = {}  # Sequences have few signatures.
         for matcher, action in dict.fromkeys(self.pairs):
             sequence = self.table.lookup(matcher)
             if sequence is None or self.table.lookup(action) is None:
                 yield note(f"its entry '{matcher} -> {action}' is dangling", self.foreach_match)
-            elif not is_any_op(signature(sequence).inputs[0]):
+                continue
+            kind = sequence.attributes["function_type"]
+            if kind not in untyped:
+                untyped[kind] = is_any_op(signature(sequence).inputs[0])
+            if not untyped[kind]:
                 yield note(f"its matcher '{matcher}' takes a typed operation", sequence)
             elif self.table.annotations(action) is None:
                 yield note(

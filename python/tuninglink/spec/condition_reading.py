@@ -126,7 +126,6 @@ class ConditionReader:
     def __init__(self, table: SequenceTable) -> None:
         self._table = table
         self._conditions: dict[str, Condition] = {}
-        self._interned: dict[Condition, Condition] = {}
         self._types: dict[mlir.Attribute, str] = {}
         self._maps: dict[mlir.Attribute, Maps | None] = {}
 
@@ -138,8 +137,7 @@ class ConditionReader:
             found = self._table.resolve(path)
             if found is not None:
                 _Reading(self, facts).run(*found, [_OPERATION], 0)
-            condition = facts.condition()
-            self._conditions[path] = condition = self._interned.setdefault(condition, condition)
+            condition = self._conditions[path] = facts.condition()
         return condition
 
     def element_type(self, attribute: mlir.Attribute) -> str:
