@@ -67,12 +67,11 @@ def rename_symbols(table: mlir.Operation, renames: Mapping[str, str]) -> None:
     if not renames:
         return
     with table.context, mlir.Location.unknown():
-        replacer = _ReferenceReplacer(renames)
         for operation in body(table):
             name = symbol_name(operation)
             if name is not None and name in renames:
                 operation.attributes[names.SYMBOL_NAME] = mlir.StringAttr.get(renames[name])
-            _replace_references(operation, replacer)
+        _replace_references(table, _ReferenceReplacer(renames))
 
 
 def redirect_references(table: mlir.Operation, targets: Mapping[str, str]) -> None:
@@ -85,11 +84,14 @@ def redirect_references(table: mlir.Operation, targets: Mapping[str, str]) -> No
     rename_symbols(table, targets)
 
 
-def _replace_references(root: mlir.Operation, replacer: _ReferenceReplacer) -> None:
+def _replace_references(table: mlir.Operation, replacer: _ReferenceReplacer) -> None:
+    """Replaces references in everything inside `table`, whose own attributes are not a part of it."""
     nested_tables: list[mlir.Operation] = []
 
     def visitor(operation: mlir.Operation) -> mlir.WalkResult | None:
         if operation.name == names.MODULE:
+            if operation == table:
+                return None
             nested_tables.append(operation)
             return mlir.WalkResult.SKIP
         attributes = operation.attributes
@@ -99,11 +101,9 @@ def _replace_references(root: mlir.Operation, replacer: _ReferenceReplacer) -> N
                 attributes[name] = replaced
         return None
 
-    visit(root, visitor)
-    for table in nested_tables:
-        outer = replacer.without(symbols(table))
-        for operation in body(table):
-            _replace_references(operation, outer)
+    visit(table, visitor)
+    for nested in nested_tables:
+        _replace_references(nested, replacer.without(symbols(nested)))
 
 
 def references(attribute: mlir.Attribute) -> Iterator[tuple[str, ...]]:

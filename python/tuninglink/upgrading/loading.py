@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import warnings
 from typing import TYPE_CHECKING, Final
 
@@ -16,7 +15,12 @@ if TYPE_CHECKING:
     from tuninglink.ir.diagnostics import DiagnosticSink
     from tuninglink.upgrading.report import Change, Upgraded
 
-_OLD_THOUGH_IT_PARSES: Final = re.compile(rb"subgroup_[mn]_count|attention_(?:qk|pv)_matmul")
+_OLD_THOUGH_IT_PARSES: Final = (
+    b"subgroup_m_count",
+    b"subgroup_n_count",
+    b"attention_qk_matmul",
+    b"attention_pv_matmul",
+)
 """What today's parser takes, as it stands in dictionaries, and today's pipelines do not understand."""
 
 
@@ -46,7 +50,9 @@ def read_module(
         module = parse_module(data, name, context)
     except SpecError as refused:
         failure = refused
-    if is_bytecode(data) or (module is not None and not _OLD_THOUGH_IT_PARSES.search(data)):
+    # Looking for each is ten times as fast as one regular expression for all.
+    is_old = module is None or any(each in data for each in _OLD_THOUGH_IT_PARSES)
+    if is_bytecode(data) or not is_old:
         if failure is not None:
             raise failure
         assert module is not None
