@@ -50,7 +50,11 @@ WRITTEN_BY_HAND = {
     "iree.compiler.ir": f"from {BINDINGS}._mlir.ir import *\n"
     f"from {BINDINGS}._mlir.ir import _OperationBase as _OperationBase\n",
     "_mlir.ir": f"from {BINDINGS}._mlir.ir import *\n",  # as some signatures call it
-    "iree.compiler.dialects.transform.__init__": f"from {BINDINGS}._mlirDialectsTransform import *\n",
+    "iree.compiler.dialects.transform.__init__": (
+        f"from {BINDINGS}._mlirDialectsTransform import *\n"
+        "from iree.compiler.ir import OpView\n"
+        "class IncludeOp(OpView): ...\n"
+    ),
     "iree.compiler.passmanager": f"from {BINDINGS}._mlir.passmanager import *\n",
 }
 """Python modules that hand on an extension module."""

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import os
 import sys
+from typing import NoReturn
 
 from tuninglink.cli.interrupts import exit_on_interrupt
 
 
-def main() -> int:
-    """Runs the command line of this process and returns its exit code."""
+def main() -> NoReturn:
+    """Runs the command line of this process and ends it with the command's exit code."""
     exit_on_interrupt("tuninglink")
     # Loading the compiler takes most of the time; an interrupt meanwhile is to end well, too.
     from tuninglink.cli import process  # noqa: PLC0415
 
-    return process.run(_run)
+    code = process.run(_run)
+    sys.stderr.flush()
+    # All is written; taking large programs and specs apart, operation by operation, would serve nobody.
+    os._exit(code)
 
 
 def _run() -> int:
@@ -29,4 +34,4 @@ def _run() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

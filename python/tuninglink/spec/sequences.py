@@ -7,10 +7,11 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from iree.compiler import ir as mlir
+from iree.compiler.dialects import transform
 
 from tuninglink.ir import names
 from tuninglink.ir.symbols import symbols
-from tuninglink.ir.walk import body, visit
+from tuninglink.ir.walk import body
 
 if TYPE_CHECKING:
     Handle = mlir.Value[mlir.Type]
@@ -112,11 +113,12 @@ class SequenceTable:
         """Everything that an `include` anywhere in the module refers to."""
         targets: set[str] = set()
 
-        def visitor(operation: mlir.Operation) -> None:
-            if operation.name == names.INCLUDE:
-                targets.add(reference(operation.attributes["target"]))
+        def keep(operation: mlir.Operation) -> mlir.WalkResult:
+            targets.add(reference(operation.attributes["target"]))
+            return mlir.WalkResult.ADVANCE
 
-        visit(self._module, visitor)
+        # The bindings pass over other operations faster than a visitor can.
+        self._module.walk(keep, mlir.WalkOrder.PRE_ORDER, transform.IncludeOp)
         return frozenset(targets)
 
     def consumes_argument(self, sequence: mlir.Operation, index: int) -> bool:
