@@ -6,11 +6,9 @@ import os
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.errors import CompileError
-from tuninglink.ir import names
 from tuninglink.ir.diagnostics import error
 from tuninglink.ir.serialization import is_bytecode
-from tuninglink.ir.walk import body
-from tuninglink.spec.anatomy import has_entry_point
+from tuninglink.spec.programs import is_only_a_spec
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -27,9 +25,7 @@ def refuse_spec(module: mlir.Operation) -> None:
     Raises:
         CompileError: the module is a spec.
     """
-    if has_entry_point(module) and all(
-        each.name.startswith("transform.") or each.name == names.MODULE for each in body(module)
-    ):
+    if is_only_a_spec(module):
         message = (
             "this is a tuning spec, not a program; give it with --spec, and a program as input"
         )

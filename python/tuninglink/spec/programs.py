@@ -28,7 +28,14 @@ def check_is_program(
     Raises:
         SpecError: `root` is a module with nothing but a spec.
     """
-    if root.name != names.MODULE or not has_entry_point(root):
-        return
-    if all(each.name == names.MODULE or each.name.startswith("transform.") for each in body(root)):
+    if is_only_a_spec(root):
         raise SpecError(error(f"expected a program, found a tuning spec; {remedy}", root))
+
+
+def is_only_a_spec(root: mlir.Operation) -> bool:
+    """Tells whether `root` is a module with nothing but a tuning spec in it."""
+    if root.name != names.MODULE or not has_entry_point(root):
+        return False
+    return all(
+        each.name == names.MODULE or each.name.startswith("transform.") for each in body(root)
+    )
