@@ -26,7 +26,9 @@ class MaterializeSpecs(Pass):
     `NAME.mlir` or `NAME.mlirbc`, then among those that are shipped. What is to be the same for many
     dispatches is linked once.
 
-    With `prune` a dispatch gets only the entries that may match in it, and nothing where none may.
+    A dispatch gets only the entries that may match in it, and nothing where none may: it is configured as by
+    all of them, and a later run of the pass sees it as one without a spec. `prune=false` embeds them all, for
+    programs whose specs are to be read by others.
 
     A dispatch that carries a spec already keeps it: the given specs are linked before it, and it takes the
     place of the default spec. Without given specs it stays as it is, so running the pass twice is running
@@ -70,7 +72,7 @@ class MaterializeSpecs(Pass):
     upgrade: bool = option(
         default=True, help="upgrade specs of older compilers; else they are refused"
     )
-    prune: bool = option(default=False, help="embed only the entries that may match in a dispatch")
+    prune: bool = option(default=True, help="embed only the entries that may match in a dispatch")
 
     def apply(self, operation: mlir.Operation, diagnostics: DiagnosticSink) -> None:
         """Embeds the specs."""

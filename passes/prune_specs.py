@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 class PruneSpecs(Pass):
     """Leave in the spec that a dispatch carries only the entries that may match in it.
 
-    To be run at `executable-sources`, on specs that are embedded already; `tuninglink-materialize-specs` with
-    `prune` does both at once. The compiler tries every entry on every operation of every dispatch; with this pass a spec may
-    have any size. The program is configured exactly as before.
+    To be run at `executable-sources`, on specs that are embedded already; `tuninglink-materialize-specs` does
+    both at once. The compiler tries every entry on every operation of every dispatch; with this pass a spec
+    may have any size. The program is configured exactly as before.
 
     Matchers run after the backend's preprocessing, which keeps little. An entry is left out only if it asks for
     a contraction, a convolution or an attention with sizes of loops, or with element types, that nothing in the

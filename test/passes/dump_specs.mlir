@@ -1,5 +1,5 @@
 // To standard output: each distinct content once, with the file it would be and who uses it.
-// RUN: tuninglink-opt %s --pass-pipeline='builtin.module(tuninglink-materialize-specs{specs=%S/Inputs/user_spec.mlir},tuninglink-dump-specs)' -o %t.mlir | filecheck %s --check-prefix=STDOUT
+// RUN: tuninglink-opt %s --pass-pipeline='builtin.module(tuninglink-materialize-specs{prune=false specs=%S/Inputs/user_spec.mlir},tuninglink-dump-specs)' -o %t.mlir | filecheck %s --check-prefix=STDOUT
 // STDOUT:      // [[GFX942:mi300x-[0-9a-f]+.mlir]]: @first::@rocm and 1 more
 // STDOUT:      module @iree_linked_tuning_spec
 // STDOUT:        @match_generic -> @mark_as_users

@@ -1,9 +1,9 @@
-// Who carries a spec afterwards. The pass nests under any anchor, and knows the target from around it.
-// RUN: tuninglink-opt %s --split-input-file --tuninglink-materialize-specs | filecheck %s --check-prefixes=CHECK,CARRY
-// RUN: tuninglink-opt %s --split-input-file --pass-pipeline='builtin.module(hal.executable(tuninglink-materialize-specs))' | filecheck %s --check-prefixes=CHECK,CARRY
-// RUN: tuninglink-opt %s --split-input-file --pass-pipeline='builtin.module(hal.executable(hal.executable.variant(tuninglink-materialize-specs)))' | filecheck %s --check-prefixes=CHECK,CARRY
-// RUN: tuninglink-opt %s --split-input-file --pass-pipeline='builtin.module(hal.executable(hal.executable.variant(builtin.module(tuninglink-materialize-specs))))' | filecheck %s --check-prefixes=CHECK,CARRY
-// RUN: tuninglink-opt %s --split-input-file --tuninglink-materialize-specs='specs=%S/Inputs/user_spec.mlir' | filecheck %s --check-prefixes=CHECK,ALL
+// Who carries a spec afterwards, if nothing is pruned. The pass nests under any anchor, and knows the target from around it.
+// RUN: tuninglink-opt %s --split-input-file --tuninglink-materialize-specs=prune=false | filecheck %s --check-prefixes=CHECK,CARRY
+// RUN: tuninglink-opt %s --split-input-file --pass-pipeline='builtin.module(hal.executable(tuninglink-materialize-specs{prune=false}))' | filecheck %s --check-prefixes=CHECK,CARRY
+// RUN: tuninglink-opt %s --split-input-file --pass-pipeline='builtin.module(hal.executable(hal.executable.variant(tuninglink-materialize-specs{prune=false})))' | filecheck %s --check-prefixes=CHECK,CARRY
+// RUN: tuninglink-opt %s --split-input-file --pass-pipeline='builtin.module(hal.executable(hal.executable.variant(builtin.module(tuninglink-materialize-specs{prune=false}))))' | filecheck %s --check-prefixes=CHECK,CARRY
+// RUN: tuninglink-opt %s --split-input-file --tuninglink-materialize-specs='prune=false specs=%S/Inputs/user_spec.mlir' | filecheck %s --check-prefixes=CHECK,ALL
 // RUN: tuninglink-opt %s --split-input-file --pass-pipeline='builtin.module(tuninglink-materialize-specs{default-specs=false spec-dir=%S/Inputs/spec_dir})' | filecheck %s --check-prefixes=CHECK,NONE
 
 // What it carries, as the compiler applies it.
@@ -17,6 +17,9 @@
 // RUN: tuninglink-opt %s --split-input-file --pass-pipeline='builtin.module(tuninglink-materialize-specs{specs=%S/Inputs/user_spec.mlir default-specs=false},tuninglink-materialize-specs{specs=%S/Inputs/fill_spec.mlir},hal.executable(hal.executable.variant(builtin.module(iree-codegen-materialize-user-configs))))' | filecheck %s --check-prefixes=CHECK,BOTH
 
 // Twice is once.
+// RUN: tuninglink-opt %s --split-input-file --tuninglink-materialize-specs=prune=false -o %t.once
+// RUN: tuninglink-opt %t.once --split-input-file --tuninglink-materialize-specs=prune=false -o %t.twice
+// RUN: cmp %t.once %t.twice
 // RUN: tuninglink-opt %s --split-input-file --tuninglink-materialize-specs -o %t.once
 // RUN: tuninglink-opt %t.once --split-input-file --tuninglink-materialize-specs -o %t.twice
 // RUN: cmp %t.once %t.twice

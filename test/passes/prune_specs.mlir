@@ -1,14 +1,14 @@
 // What is carried after each way of getting there.
-// RUN: tuninglink-opt %s --split-input-file --pass-pipeline='builtin.module(tuninglink-materialize-specs{specs=%S/Inputs/matmul_specs.mlir},tuninglink-prune-specs,tuninglink-dump-specs)' -o %t.mlir | filecheck %s
-// RUN: tuninglink-opt %s --split-input-file --pass-pipeline='builtin.module(tuninglink-materialize-specs{prune=true specs=%S/Inputs/matmul_specs.mlir},tuninglink-dump-specs)' -o %t.mlir | filecheck %s
-// RUN: tuninglink-opt %s --split-input-file --pass-pipeline='builtin.module(tuninglink-materialize-specs{specs=%S/Inputs/matmul_specs.mlir},tuninglink-prune-specs,tuninglink-prune-specs,tuninglink-dump-specs)' -o %t.mlir | filecheck %s
+// RUN: tuninglink-opt %s --split-input-file --pass-pipeline='builtin.module(tuninglink-materialize-specs{prune=false specs=%S/Inputs/matmul_specs.mlir},tuninglink-prune-specs,tuninglink-dump-specs)' -o %t.mlir | filecheck %s
+// RUN: tuninglink-opt %s --split-input-file --pass-pipeline='builtin.module(tuninglink-materialize-specs{specs=%S/Inputs/matmul_specs.mlir},tuninglink-dump-specs)' -o %t.mlir | filecheck %s
+// RUN: tuninglink-opt %s --split-input-file --pass-pipeline='builtin.module(tuninglink-materialize-specs{prune=false specs=%S/Inputs/matmul_specs.mlir},tuninglink-prune-specs,tuninglink-prune-specs,tuninglink-dump-specs)' -o %t.mlir | filecheck %s
 
 // Of a chain only the lists inside are pruned; the one that comes second keeps its guards.
-// RUN: tuninglink-opt %s --split-input-file --pass-pipeline='builtin.module(tuninglink-materialize-specs{specs=%S/Inputs/opaque_spec.mlir,%S/Inputs/matmul_specs.mlir},tuninglink-prune-specs,tuninglink-dump-specs)' -o %t.mlir | filecheck %s --check-prefix=CHAIN
+// RUN: tuninglink-opt %s --split-input-file --pass-pipeline='builtin.module(tuninglink-materialize-specs{prune=false specs=%S/Inputs/opaque_spec.mlir,%S/Inputs/matmul_specs.mlir},tuninglink-prune-specs,tuninglink-dump-specs)' -o %t.mlir | filecheck %s --check-prefix=CHAIN
 
 // What they configure, pruned and whole.
-// RUN: tuninglink-opt %s --split-input-file --pass-pipeline='builtin.module(tuninglink-materialize-specs{prune=true specs=%S/Inputs/matmul_specs.mlir},hal.executable(hal.executable.variant(builtin.module(iree-codegen-materialize-user-configs))))' -o %t.pruned
-// RUN: tuninglink-opt %s --split-input-file --pass-pipeline='builtin.module(tuninglink-materialize-specs{specs=%S/Inputs/matmul_specs.mlir},hal.executable(hal.executable.variant(builtin.module(iree-codegen-materialize-user-configs))))' -o %t.whole
+// RUN: tuninglink-opt %s --split-input-file --pass-pipeline='builtin.module(tuninglink-materialize-specs{specs=%S/Inputs/matmul_specs.mlir},hal.executable(hal.executable.variant(builtin.module(iree-codegen-materialize-user-configs))))' -o %t.pruned
+// RUN: tuninglink-opt %s --split-input-file --pass-pipeline='builtin.module(tuninglink-materialize-specs{prune=false specs=%S/Inputs/matmul_specs.mlir},hal.executable(hal.executable.variant(builtin.module(iree-codegen-materialize-user-configs))))' -o %t.whole
 // RUN: cmp %t.pruned %t.whole
 // RUN: filecheck %s --check-prefix=APPLIED --input-file=%t.pruned
 

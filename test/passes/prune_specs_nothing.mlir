@@ -1,8 +1,8 @@
 // Where no entry may match a dispatch carries nothing. If something around it carries the spec, the compiler
 // would find that, so it gets an entry that cannot match.
-// RUN: tuninglink-opt %s --pass-pipeline='builtin.module(tuninglink-materialize-specs{prune=true specs=%S/Inputs/matmul_specs.mlir})' | filecheck %s --check-prefix=INNER
-// RUN: tuninglink-opt %s --pass-pipeline='builtin.module(tuninglink-materialize-specs{specs=%S/Inputs/matmul_specs.mlir},tuninglink-prune-specs)' | filecheck %s --check-prefix=INNER
-// RUN: tuninglink-opt %s --pass-pipeline='builtin.module(tuninglink-materialize-specs{specs=%S/Inputs/matmul_specs.mlir})' -o %t.whole
+// RUN: tuninglink-opt %s --pass-pipeline='builtin.module(tuninglink-materialize-specs{specs=%S/Inputs/matmul_specs.mlir})' | filecheck %s --check-prefix=INNER
+// RUN: tuninglink-opt %s --pass-pipeline='builtin.module(tuninglink-materialize-specs{prune=false specs=%S/Inputs/matmul_specs.mlir},tuninglink-prune-specs)' | filecheck %s --check-prefix=INNER
+// RUN: tuninglink-opt %s --pass-pipeline='builtin.module(tuninglink-materialize-specs{prune=false specs=%S/Inputs/matmul_specs.mlir})' -o %t.whole
 // RUN: %python -c "import re, sys; text = open(sys.argv[1]).read(); spec = re.search(r'iree_codegen.tuning_spec_mlirbc = dense<.*?> : vector<\d+xi8>', text)[0]; print(text.replace('attributes {' + spec + '}', '').replace('hal.executable private @nothing {', 'hal.executable private @nothing attributes {' + spec + '} {'))" %t.whole > %t.around
 // RUN: tuninglink-opt %t.around --tuninglink-prune-specs | filecheck %s --check-prefix=AROUND
 // RUN: tuninglink-opt %t.around --pass-pipeline='builtin.module(tuninglink-prune-specs,tuninglink-dump-specs)' -o %t.null | filecheck %s --check-prefix=DUMP
