@@ -17,9 +17,11 @@ LAYERS = (
     ("ir",),
     ("upgrading",),
     ("spec", "constraints"),
+    ("payloads", "analysis"),
     ("driver",),
     ("passes",),
     ("compiler",),
+    ("checking", "explaining", "modernizing"),
     ("cli",),
 )
 """From the lowest to the highest. `errors` and `ir.diagnostics` know each other's types."""
