@@ -12,6 +12,8 @@ from tuninglink.ir.diagnostics import Diagnostic, Severity, note, place_of
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from tuninglink.ir.c_interface import StringRef
+
 _LOCATION_CAPSULE: Final = b"iree.compiler.ir.Location._CAPIPtr"
 _SEVERITIES: Final = (Severity.ERROR, Severity.WARNING, Severity.NOTE, Severity.REMARK)
 
@@ -20,8 +22,8 @@ def read_diagnostic(diagnostic: int) -> Diagnostic:
     """Returns a diagnostic of the compiler as ours; the callers of its place become notes."""
     text: list[str] = []
 
-    def keep(part: native.StringRef, _: int | None) -> None:
-        text.append(part.decode())
+    def keep(part: StringRef, _: int | None) -> None:
+        text.append(part.copy().decode(errors="replace"))
 
     native.print_diagnostic(diagnostic, native.StringCallback(keep), None)
     location = _location(native.diagnostic_location(diagnostic))

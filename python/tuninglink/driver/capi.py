@@ -2,39 +2,22 @@
 
 The bindings can neither nest a pass written in Python under an anchor, nor parse bytes under a name of
 one's choice, and they hold Python's lock while passes run. The shared library that they come with can.
-Every function is given the types of its arguments: without those, ctypes cuts pointers to 32 bits.
 """
 
 from __future__ import annotations
 
 import ctypes
-import functools
-from ctypes import Structure, c_bool, c_char_p, c_int, c_int8, c_size_t, c_void_p, py_object
-from pathlib import Path
+from ctypes import Structure, c_bool, c_char_p, c_int, c_int8, c_void_p, py_object
 from typing import TYPE_CHECKING, Any
 
-from iree.compiler import _mlir_libs
 from iree.compiler import ir as mlir
+
+from tuninglink.ir.c_interface import StringRef, function
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from iree.compiler.passmanager import PassManager
-
-
-class StringRef(Structure):
-    """A string; whoever passes one keeps its bytes alive as long as the callee may look at them."""
-
-    _fields_ = (("data", c_void_p), ("length", c_size_t))
-
-    @staticmethod
-    def of(data: bytes) -> StringRef:
-        """Returns a reference to `data`."""
-        return StringRef(ctypes.cast(c_char_p(data), c_void_p), len(data))
-
-    def copy(self) -> bytes:
-        """Returns a copy of what is referred to."""
-        return ctypes.string_at(self.data, self.length)
 
 
 class Handle(Structure):
@@ -59,26 +42,6 @@ _capsule_get = ctypes.pythonapi.PyCapsule_GetPointer
 _capsule_get.restype, _capsule_get.argtypes = c_void_p, (py_object, c_char_p)
 _capsule_new = ctypes.pythonapi.PyCapsule_New
 _capsule_new.restype, _capsule_new.argtypes = py_object, (c_void_p, c_char_p, c_void_p)
-
-
-@functools.cache
-def library() -> ctypes.CDLL:
-    """Returns the compiler's shared library, which the bindings have loaded already."""
-    return ctypes.CDLL(str(Path(_mlir_libs.__file__).parent / "libIREECompiler.so"))
-
-
-@functools.cache
-def function(name: str, result: Any, *parameters: Any) -> Callable[..., Any]:
-    """Returns a function of the library.
-
-    Args:
-        name: its name.
-        result: the type of what it returns, or None.
-        parameters: the types of its arguments.
-    """
-    found = getattr(library(), name)
-    found.restype, found.argtypes = result, parameters
-    return found  # type: ignore[no-any-return]
 
 
 def context_handle(context: mlir.Context) -> Handle:

@@ -6,7 +6,8 @@ from contextlib import contextmanager
 from ctypes import CFUNCTYPE, c_int, c_int8, c_ssize_t, c_uint64, c_void_p
 from typing import TYPE_CHECKING
 
-from tuninglink.driver.capi import Handle, StringRef, context_handle, function, location_at
+from tuninglink.driver.capi import Handle, context_handle, location_at
+from tuninglink.ir.c_interface import StringRef, function
 from tuninglink.ir.diagnostics import Diagnostic, Severity, place_of
 
 if TYPE_CHECKING:

@@ -11,12 +11,11 @@ from iree.compiler.passmanager import PassManager
 from tuninglink.driver.capi import (
     Handle,
     Result,
-    StringRef,
-    function,
     operation_at,
     operation_handle,
     pass_manager_handle,
 )
+from tuninglink.ir.c_interface import StringRef, function
 
 if TYPE_CHECKING:
     from collections.abc import Callable
