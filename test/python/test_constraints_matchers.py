@@ -13,9 +13,7 @@ from tuninglink.constraints.answers import Verdict
 from tuninglink.constraints.conditions import Condition, Opaque
 from tuninglink.constraints.coverage import can_meet, covered
 from tuninglink.constraints.matchers import read_matcher
-from tuninglink.ir import names
 from tuninglink.ir.serialization import parse_module
-from tuninglink.ir.walk import collect
 from tuninglink.spec.model import Spec
 
 MAPS = {
@@ -27,22 +25,30 @@ SIZES = (16, 32, 48, 64, 100, 128, None)
 
 @dataclass(frozen=True)
 class Matmul:
-    """A payload operation; a size of None is dynamic."""
+    """A payload operation; a size of None is dynamic.
+
+    `forgotten` are dimensions, as (operand, dimension), which are dynamic whatever runs over them elsewhere.
+    """
 
     maps: str
     m: int | None
     n: int | None
     k: int | None
     element: str = "f16"
+    forgotten: frozenset[tuple[int, int]] = frozenset()
 
     def shapes(self) -> tuple[str, str, str]:
-        m, n, k = ("?" if each is None else str(each) for each in (self.m, self.n, self.k))
-        rhs = f"{n}x{k}" if self.maps == "nt" else f"{k}x{n}"
-        return (
-            f"tensor<{m}x{k}x{self.element}>",
-            f"tensor<{rhs}x{self.element}>",
-            f"tensor<{m}x{n}xf32>",
-        )
+        rhs = (self.n, self.k) if self.maps == "nt" else (self.k, self.n)
+        elements = self.element, self.element, "f32"
+        shapes = []
+        for operand, sizes in enumerate(((self.m, self.k), rhs, (self.m, self.n))):
+            known = [
+                None if (operand, dimension) in self.forgotten else size
+                for dimension, size in enumerate(sizes)
+            ]
+            text = "x".join("?" if size is None else str(size) for size in known)
+            shapes.append(f"tensor<{text}x{elements[operand]}>")
+        return shapes[0], shapes[1], shapes[2]
 
     def text(self, number: int) -> str:
         lhs, rhs, out = self.shapes()
@@ -114,10 +120,29 @@ def cast(operand: str, type_: str) -> str:
     return f"transform.iree.match.cast_compatible_type %{operand} = {type_} : !transform.any_value"
 
 
-def spec_of(body: str) -> Spec:
+RESULT = """
+      transform.named_sequence @result(%op: !transform.any_op {transform.readonly})
+          -> !transform.any_value {
+        %result = transform.get_result %op[0] : (!transform.any_op) -> !transform.any_value
+        transform.yield %result : !transform.any_value
+      }"""
+"""A sequence that looks at a result, which only an included one can."""
+
+
+def of_result(fact: str) -> str:
+    """Returns what asks for a fact about `%result`."""
+    return f"""
+      %result = transform.include @library::@result failures(propagate) (%op)
+        : (!transform.any_op) -> !transform.any_value
+      {fact}"""
+
+
+def spec_of(body: str, helpers: str = "") -> Spec:
     text = f"""
     module attributes {{transform.with_named_sequence,
                         iree_codegen.tuning_spec_with_default_entrypoint}} {{
+      {helpers}
+      module @library attributes {{transform.with_named_sequence}} {{ {RESULT} }}
       transform.named_sequence @match(%op: !transform.any_op {{transform.readonly}})
           -> (!transform.any_op, !transform.any_param) {{
         {body}
@@ -142,8 +167,10 @@ CONTEXT = mlir.Context()
 
 
 def condition_of(spec: Spec) -> Condition | Opaque:
-    sequence = collect(spec.module, names.NAMED_SEQUENCE)[0]
-    return read_matcher(sequence)
+    table = spec.anatomy.table
+    sequence = table.lookup("match")
+    assert sequence is not None
+    return read_matcher(sequence, table)
 
 
 def understood(spec: Spec) -> Condition:
@@ -179,6 +206,9 @@ def random_body(chance: random.Random) -> str:
                     ),
                     cast("lhs", f"tensor<?x{size}xf16>"),
                     cast("lhs", f"tensor<{size}x?xf16>"),
+                    cast("rhs", f"tensor<?x{size}xf16>"),
+                    of_result(cast("result", f"tensor<?x{size}xf32>")),
+                    of_result(bounds("result", chance.randint(0, 1), 32, None)),
                 ]
             )
         )
@@ -187,7 +217,14 @@ def random_body(chance: random.Random) -> str:
 
 def random_payloads(chance: random.Random, count: int) -> list[Matmul]:
     return [
-        Matmul(chance.choice(["nt", "nn"]), *(chance.choice(SIZES) for _ in range(3)))
+        Matmul(
+            chance.choice(["nt", "nn"]),
+            *(chance.choice(SIZES) for _ in range(3)),
+            forgotten=frozenset(
+                (chance.randint(0, 2), chance.randint(0, 1))
+                for _ in range(chance.choice([0, 0, 2]))
+            ),
+        )
         for _ in range(count)
     ]
 
@@ -259,8 +296,11 @@ def test_several_together_cover_what_none_does_alone() -> None:
 def test_a_role_and_an_operand_meet_where_the_maps_are_known() -> None:
     role = contraction("f16", "nt", dims("m", 64))
     operand = contraction("f16", "nt", cast("lhs", "tensor<64x?xf16>"))
-    assert verdict(role, operand) == (Verdict.PROVEN, (0,))
     assert verdict(operand, role) == (Verdict.PROVEN, (0,))
+    # A contraction of buffers has the size, and is of no type that is compatible with a tensor.
+    assert verdict(role, operand)[0] is Verdict.NOT_DECIDED
+    multiples = contraction("f16", "nt", multiple("lhs", 0, 64))
+    assert verdict(role, multiples) == (Verdict.PROVEN, (0,))
     without_maps = contraction("f16", None, cast("lhs", "tensor<64x?xf16>"))
     assert verdict(contraction("f16", None, dims("m", 64)), without_maps)[0] is Verdict.NOT_DECIDED
 
@@ -291,7 +331,23 @@ def test_graphs_are_covered_by_the_same_and_by_contractions() -> None:
         (
             """%r = transform.get_result %op[0] : (!transform.any_op) -> !transform.any_value
             transform.iree.match.dim_is_multiple_of %r[0], 2 : !transform.any_value""",
-            "'transform.get_result' is not understood",
+            "'transform.get_result' stands in the matcher itself, which is an error",
+        ),
+        (
+            contraction("f16", "nt", bounds("lhs", -1, 0, None)),  # It ends the compiler's process.
+            "a dimension before the first",
+        ),
+        (
+            contraction("f16", "nt", bounds("lhs", 2, 0, None)),
+            "a dimension that its operand does not have",
+        ),
+        (
+            contraction("f16", "nt", dims("m", -(2**63))),
+            "dimensions that are dynamic",
+        ),
+        (
+            of_result("").replace("propagate", "suppress"),
+            "it includes @library::@result and goes on where that fails",
         ),
     ],
 )
@@ -316,3 +372,73 @@ def test_names_and_the_lack_of_a_configuration_count() -> None:
     conditions = [understood(spec_of(each)) for each in (attention, contraction("f16", None), one)]
     assert can_meet(conditions[0], conditions[1]).verdict is Verdict.REFUTED
     assert can_meet(conditions[0], conditions[2]).verdict is Verdict.REFUTED
+
+
+def test_the_loop_of_a_role_is_where_the_compiler_looks_for_it() -> None:
+    """A dimension that is static elsewhere does not make the size of a loop known."""
+    by_role = contraction("f16", "nt", dims("m", 64))
+    by_result = contraction("f16", "nt", of_result(cast("result", "tensor<64x?xf32>")))
+    payloads = [
+        Matmul("nt", 64, 32, 16),
+        Matmul("nt", 64, 32, 16, forgotten=frozenset({(0, 0)})),
+        Matmul("nt", 64, 32, 16, forgotten=frozenset({(2, 0)})),
+    ]
+    assert matched(spec_of(by_role), payloads) == {0, 2}
+    assert matched(spec_of(by_result), payloads) == {0, 1}
+    assert verdict(by_result, by_role)[0] is Verdict.NOT_DECIDED
+    one, other = (understood(spec_of(each)) for each in (by_role, by_result))
+    assert can_meet(one, other).verdict is Verdict.PROVEN
+    different = understood(spec_of(contraction("f16", "nt", dims("m", 32))))
+    assert can_meet(different, other).verdict is Verdict.REFUTED
+
+
+def test_includes_are_followed() -> None:
+    helpers = """
+      transform.named_sequence @sizes(%m: !transform.param<i64> {transform.readonly},
+                                      %n: !transform.param<i64> {transform.readonly}) {
+        transform.iree.match.dims_equal %n, [32] : !transform.param<i64>
+        transform.iree.match.dims_equal %m, [64] : !transform.param<i64>
+        transform.yield
+      }"""
+    include = """transform.include @sizes failures(propagate) (%m, %n)
+      : (!transform.param<i64>, !transform.param<i64>) -> ()"""
+    through = spec_of(contraction("f16", "nt", include), helpers)
+    written_out = understood(spec_of(contraction("f16", "nt", dims("m", 64), dims("n", 32))))
+    for one, other in ((understood(through), written_out), (written_out, understood(through))):
+        assert covered(one, [other]).verdict is Verdict.PROVEN
+    payloads = [Matmul("nt", 64, 32, 16), Matmul("nt", 32, 64, 16)]
+    assert matched(through, payloads) == {0}
+
+
+@pytest.mark.parametrize(
+    ("depth", "reason"), [(20, "longer than 10000 operations"), (40, "more than 32 sequences")]
+)
+def test_a_matcher_that_grows_as_it_is_followed_is_opaque(depth: int, reason: str) -> None:
+    def include(number: int) -> str:
+        return f"transform.include @h{number} failures(propagate) (%op) : (!transform.any_op) -> ()"
+
+    helpers = "".join(
+        f"transform.named_sequence @h{number}(%op: !transform.any_op {{transform.readonly}}) {{\n"
+        + (f"{include(number - 1)}\n" * 2 if number else "")
+        + "transform.yield }\n"
+        for number in range(depth)
+    )
+    condition = condition_of(spec_of(include(depth - 1), helpers))
+    assert isinstance(condition, Opaque)
+    assert reason in condition.reason
+
+
+def test_what_asks_only_whether_there_is_something_is_a_condition() -> None:
+    """To have a third operand, a second dimension, or a tensor for an operand is more than nothing."""
+    anything = """transform.match.operation_name %op ["linalg.generic"] : !transform.any_op"""
+    third = anything + (
+        "\n%third = transform.get_operand %op[2] : (!transform.any_op) -> !transform.any_value"
+    )
+    second = third + "\n" + bounds("third", 1, 0, None)
+    tensor = third + "\n" + cast("third", "tensor<?xf32>")
+    scalar = third + "\n" + cast("third", "f32")
+    for narrow, wide in ((third, anything), (second, third), (tensor, third), (scalar, third)):
+        assert verdict(narrow, wide) == (Verdict.PROVEN, (0,))
+        assert verdict(wide, narrow)[0] is not Verdict.PROVEN
+    one, other = (understood(spec_of(each)) for each in (tensor, scalar))
+    assert can_meet(one, other).verdict is Verdict.REFUTED

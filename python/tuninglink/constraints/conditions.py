@@ -4,6 +4,10 @@ A condition is a conjunction. Its discrete part (names, maps, types, structure) 
 dimensions are for a solver. A payload's dimension may be dynamic: it then equals nothing, and whether it is a
 multiple of something or within bounds depends on what the compiler can prove, which is taken to be arbitrary but
 consistent.
+
+The model of specs has conditions of its own, `tuninglink.spec.conditions`, for pruning: those are necessary ones,
+plain data, which may say less than a matcher asks for, and are compared with what a compiler preserves of a
+dispatch. These here are exact, or the matcher is opaque, as a proof that a matcher matches takes all that it asks for.
 """
 
 from __future__ import annotations
@@ -16,7 +20,22 @@ if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping
 
 Dimension = tuple[str, int, int]
-"""A dimension of the payload: `("loop", number, 0)`, `("operand", number, dimension)`, or a number of a role."""
+"""A dimension of the payload: `("loop", number, n)`, the n-th that runs over a loop (`loops.read_loops` says which),
+`("operand", number, dimension)` or `("result", …)` where the loop is not known, or `(role, position, 0)`."""
+
+
+LOOP = "loop"
+"""The first part of dimensions that run over a loop."""
+
+
+class NotUnderstoodError(Exception):
+    """A matcher is outside of what is understood; the message says why."""
+
+
+def extent(dimension: Dimension) -> Dimension:
+    """Returns the dimension that has the same size as `dimension` if both are static."""
+    kind, number, _ = dimension
+    return (kind, number, 0) if kind == LOOP else dimension
 
 
 @dataclass(frozen=True)
@@ -63,7 +82,11 @@ class Condition:
         kinds: the operation is of all of these kinds (`contraction`, `convolution`).
         maps: its indexing maps.
         types: element types by number of the operand.
+        scalars: types by number of the operand, which is no tensor.
+        tensors: the operands that are tensors.
         ranks: ranks by number of the operand.
+        least_ranks: likewise, if they are at least so much.
+        operands: how many operands it has at least.
         counts: how many dimensions of a role there are.
         regions: what its regions hold.
         root: the operation itself, with attributes and regions, but for its operands and sizes.
@@ -71,13 +94,18 @@ class Condition:
         has_free_operands: whether `dag` is one operation whose operands may come from anywhere.
         is_unconfigured: it has no configuration.
         sizes: what its dimensions are.
+        loops: if the maps are known, the loop of each dimension that has one, however a matcher may name it.
     """
 
     names: frozenset[str] | None = None
     kinds: frozenset[str] = frozenset()
     maps: Hashable | None = None
     types: Mapping[int, Hashable] = field(default_factory=dict)
+    scalars: Mapping[int, Hashable] = field(default_factory=dict)
+    tensors: frozenset[int] = frozenset()
     ranks: Mapping[int, int] = field(default_factory=dict)
+    least_ranks: Mapping[int, int] = field(default_factory=dict)
+    operands: int = 0
     counts: Mapping[str, int] = field(default_factory=dict)
     regions: Hashable | None = None
     root: Hashable | None = None
@@ -85,11 +113,23 @@ class Condition:
     has_free_operands: bool = True
     is_unconfigured: bool = False
     sizes: frozenset[SizeFact] = frozenset()
+    loops: Mapping[Dimension, Dimension] = field(default_factory=dict)
 
     @cached_property
     def fixed_sizes(self) -> Mapping[Dimension, int]:
-        """The dimensions of which only one size will do."""
-        return {each.dimension: each.size for each in self.sizes if isinstance(each, Equals)}
+        """The extents, as `extent` names them, of which only one size will do."""
+        return {
+            extent(each.dimension): each.size for each in self.sizes if isinstance(each, Equals)
+        }
+
+    @cached_property
+    def contradicts_itself(self) -> bool:
+        """Whether it obviously never holds, as one dimension is to have two sizes."""
+        fixed = self.fixed_sizes
+        return any(
+            isinstance(each, Equals) and each.size != fixed[extent(each.dimension)]
+            for each in self.sizes
+        )
 
 
 @dataclass(frozen=True)
@@ -125,6 +165,9 @@ def exclude_each_other(first: Condition, second: Condition) -> bool:
     return (
         any(a is not None and b is not None and a != b for a, b in pairs)
         or _differ(first.types, second.types)
+        or _differ(first.scalars, second.scalars)
+        or not first.tensors.isdisjoint(second.scalars)
+        or not second.tensors.isdisjoint(first.scalars)
         or _differ(first.ranks, second.ranks)
         or _differ(first.counts, second.counts)
         or _differ(first.fixed_sizes, second.fixed_sizes)
@@ -148,6 +191,13 @@ def implies_but_for_sizes(narrow: Condition, wide: Condition) -> bool:
         and _is_asked_for(wide.maps, narrow.maps)
         and _is_asked_for(wide.regions, narrow.regions)
         and _are_asked_for(wide.types, narrow.types)
+        and _are_asked_for(wide.scalars, narrow.scalars)
+        and wide.tensors <= narrow.tensors
+        and wide.operands <= narrow.operands
+        and all(
+            rank <= max(narrow.ranks.get(number, 0), narrow.least_ranks.get(number, 0))
+            for number, rank in wide.least_ranks.items()
+        )
         and _are_asked_for(wide.ranks, narrow.ranks)
         and _are_asked_for(wide.counts, narrow.counts)
     )

@@ -14,6 +14,7 @@ from tuninglink.constraints.conditions import (
     Equals,
     MultipleOf,
     exclude_each_other,
+    extent,
     implies_but_for_sizes,
 )
 
@@ -137,7 +138,9 @@ class _Sizes:
         self.context = z3.Context()
         self._facts = sorted({fact for each in conditions for fact in each.sizes}, key=repr)
         dimensions = dict.fromkeys(fact.dimension for fact in self._facts)
-        self._sizes = {each: z3.Int(f"size {each}", self.context) for each in dimensions}
+        # Dimensions of one loop have one size where they are static.
+        extents = dict.fromkeys(map(extent, dimensions))
+        self._sizes = {each: z3.Int(f"size {each}", self.context) for each in extents}
         self._static = {each: z3.Bool(f"static {each}", self.context) for each in dimensions}
         self._known = {fact: z3.Bool(f"known {fact!r}", self.context) for fact in self._facts}
 
@@ -176,7 +179,7 @@ class _Sizes:
         return values, ""
 
     def _holds(self, fact: SizeFact) -> z3.BoolRef:
-        size, is_static = self._sizes[fact.dimension], self._static[fact.dimension]
+        size, is_static = self._sizes[extent(fact.dimension)], self._static[fact.dimension]
         if isinstance(fact, Equals):
             return z3.And(is_static, size == fact.size)
         if isinstance(fact, MultipleOf):

@@ -1,15 +1,17 @@
-"""Reading matchers: the condition under which the compiler's interpreter finds that one matches."""
+"""Reading matchers: the condition under which the compiler's interpreter finds that one matches.
+
+A condition is exact: an operation matches if and only if it holds. A matcher with anything in it whose meaning is
+not known is opaque as a whole, and says why. `tuninglink.spec.condition_reading` reads the same operations for
+another purpose: it stops at the first one that it does not know, as what comes before is necessary all the same,
+and pruning asks for nothing more.
+"""
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from iree.compiler import ir as mlir
-from iree.compiler.dialects import (  # type: ignore[attr-defined]
-    iree_codegen,
-    linalg,
-)
 
 from tuninglink.constraints.conditions import (
     AtLeast,
@@ -17,10 +19,14 @@ from tuninglink.constraints.conditions import (
     Condition,
     Equals,
     MultipleOf,
+    NotUnderstoodError,
     Opaque,
     SizeFact,
 )
+from tuninglink.constraints.graphs import NAME_ONLY, Graph, regions_key
+from tuninglink.constraints.loops import ATTENTION_OUTPUTS, Loops, read_loops
 from tuninglink.ir import names
+from tuninglink.ir.structured import indexing_maps, is_contraction, is_convolution
 from tuninglink.ir.walk import body
 
 if TYPE_CHECKING:
@@ -30,54 +36,201 @@ if TYPE_CHECKING:
 
     Value = mlir.Value[Any]
 
-_ANY_SIZE = -1
+_ANY_SIZE: Final = -1
 """What stands for any size in `dims_equal`."""
 
+_PROPAGATE: Final = 1
+"""The value of `transform`'s FailurePropagationMode with which what an included sequence fails at fails."""
 
-class _OpaqueError(Exception):
-    """The matcher is outside of what is understood."""
+_MAX_DEPTH: Final = 32
+"""How many includes within each other are followed."""
+
+_MAX_OPERATIONS: Final = 10_000
+"""How many operations of one matcher are read, those that are included counted each time."""
+
+_STRUCTURED_OPERANDS: Final = 3
 
 
-def read_matcher(sequence: mlir.Operation) -> Condition | Opaque:
+class SequenceLookup(Protocol):
+    """Finds named sequences; `tuninglink.spec.sequences.SequenceTable` does."""
+
+    def resolve(self, path: str) -> tuple[SequenceLookup, mlir.Operation] | None:
+        """Returns the sequence at `path` and what finds those that it refers to, or None."""
+
+
+def read_matcher(
+    sequence: mlir.Operation, lookup: SequenceLookup | None = None
+) -> Condition | Opaque:
     """Returns the condition under which a matcher matches the operation that it is given.
 
     Args:
         sequence: a `transform.named_sequence` that only matches.
+        lookup: finds what it includes; without it a matcher that includes another sequence is opaque.
 
     Returns:
         The condition, or that the matcher is opaque and why.
     """
-    try:
-        return _MatcherReader(sequence).read()
-    except _OpaqueError as failure:
-        return Opaque(str(failure))
+    return MatcherReader().read(sequence, lookup)
 
 
-class _MatcherReader:
-    def __init__(self, sequence: mlir.Operation) -> None:
+class MatcherReader:
+    """Reads matchers of one context; what they share, such as indexing maps, is read once."""
+
+    def __init__(self) -> None:
+        self._loops: dict[Hashable, Loops] = {}
+
+    def read(
+        self, sequence: mlir.Operation, lookup: SequenceLookup | None = None
+    ) -> Condition | Opaque:
+        """Does what `read_matcher` does."""
+        try:
+            return _Reading(self, lookup).read(sequence)
+        except NotUnderstoodError as failure:
+            return Opaque(str(failure))
+
+    def loops(
+        self, maps: mlir.Attribute, kinds: frozenset[str], attention: str | None
+    ) -> Loops | None:
+        """Returns the loops of an operation with these maps, None if they are no maps."""
+        if not isinstance(maps, mlir.ArrayAttr):
+            return None
+        key = maps, kinds, attention
+        if key not in self._loops:
+            self._loops[key] = read_loops(maps, kinds, attention)
+        return self._loops[key]
+
+
+# --- What the values of a matcher stand for ----------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Root:
+    """The operation that the matcher is asked about."""
+
+
+@dataclass(frozen=True)
+class _Operand:
+    """One of its operands."""
+
+    number: int
+
+
+@dataclass(frozen=True)
+class _Result:
+    """One of its results."""
+
+    number: int
+
+
+@dataclass(frozen=True)
+class _Role:
+    """The sizes of its loops in a role."""
+
+    name: str
+
+
+@dataclass(frozen=True)
+class _Other:
+    """Something that says nothing about it, such as a constant."""
+
+
+_Meaning = _Root | _Operand | _Result | _Role | _Other
+_ROOT: Final = _Root()
+_OTHER: Final = _Other()
+
+
+@dataclass
+class _Facts:
+    """What has been read of a matcher; the parts are those of a `Condition`."""
+
+    names: frozenset[str] | None = None
+    kinds: frozenset[str] = frozenset()
+    maps: mlir.Attribute | None = None
+    types: dict[int, Hashable] = field(default_factory=dict)
+    scalars: dict[int, Hashable] = field(default_factory=dict)
+    tensors: set[int] = field(default_factory=set)
+    ranks: dict[int, int] = field(default_factory=dict)
+    least_ranks: dict[int, int] = field(default_factory=dict)
+    least_result_ranks: dict[int, int] = field(default_factory=dict)
+    counts: dict[str, int] = field(default_factory=dict)
+    operands: int = 0
+    results: int = 0
+    result_types: list[tuple[int, mlir.Type]] = field(default_factory=list)
+    regions: Hashable | None = None
+    root: Hashable | None = None
+    dag: Hashable | None = None
+    has_free_operands: bool = True
+    is_unconfigured: bool = False
+    sizes: set[SizeFact] = field(default_factory=set)
+
+
+class _Reading:
+    """The reading of one matcher."""
+
+    def __init__(self, reader: MatcherReader, lookup: SequenceLookup | None) -> None:
+        self._reader = reader
+        self._lookup = lookup
+        self._depth = 0
+        self._left = _MAX_OPERATIONS
+        self._meanings: dict[Value, _Meaning] = {}
+        self._facts = _Facts()
+
+    def read(self, sequence: mlir.Operation) -> Condition:
+        """Reads all operations of the sequence and those that it includes."""
         blocks = list(sequence.regions[0].blocks)
         if len(blocks) != 1 or len(blocks[0].arguments) != 1:
-            raise _OpaqueError("it is no sequence of one argument")
-        self._operations = list(body(sequence))
-        self._root = blocks[0].arguments[0]
-        self._operands: dict[Value, int] = {}
-        self._roles: dict[Value, str] = {}
-        self._loops: dict[str, tuple[int, ...]] = {}
-        self._condition = Condition()
+            raise NotUnderstoodError("it is no sequence of one argument")
+        if str(blocks[0].arguments[0].type) != "!transform.any_op":
+            raise NotUnderstoodError("it takes a typed operation, and any other is an error")
+        self._sequence(sequence, [_ROOT])
+        return self._condition()
 
-    def read(self) -> Condition:
-        """Reads all operations of the sequence."""
-        for operation in self._operations:
+    def _sequence(self, sequence: mlir.Operation, arguments: Sequence[_Meaning]) -> list[_Meaning]:
+        """Reads a sequence that is given something, and returns what it yields."""
+        for argument, meaning in zip(
+            sequence.regions[0].blocks[0].arguments, arguments, strict=True
+        ):
+            self._meanings[argument] = meaning
+        for operation in body(sequence):
+            if operation.name == names.YIELD:
+                return [self._meanings.get(each, _OTHER) for each in operation.operands]
             reader = _READERS.get(operation.name)
             if reader is None:
-                raise _OpaqueError(f"'{operation.name}' is not understood")
+                raise NotUnderstoodError(f"'{operation.name}' is not understood")
+            self._left -= 1
+            if self._left < 0:
+                raise NotUnderstoodError(f"it is longer than {_MAX_OPERATIONS} operations")
             reader(self, operation)
-        return self._by_loops()
+        raise NotUnderstoodError("it does not end in a yield")
 
     # --- What each operation adds --------------------------------------------------------------------------
 
-    def _nothing(self, operation: mlir.Operation) -> None:
-        """Adds nothing."""
+    def _include(self, operation: mlir.Operation) -> None:
+        target = operation.attributes["target"]
+        mode = operation.attributes["failure_propagation_mode"]
+        if not isinstance(mode, mlir.IntegerAttr) or mode.value != _PROPAGATE:
+            raise NotUnderstoodError(f"it includes {target} and goes on where that fails")
+        outer = self._lookup
+        found = outer.resolve("::".join(_path(target))) if outer else None
+        if found is None:
+            raise NotUnderstoodError(f"it includes {target}, which is not known")
+        if self._depth == _MAX_DEPTH:
+            raise NotUnderstoodError(f"it includes more than {_MAX_DEPTH} sequences in each other")
+        inner, sequence = found
+        blocks = list(sequence.regions[0].blocks)
+        types = [each.type for each in operation.operands]
+        if not blocks or [each.type for each in blocks[0].arguments] != types:
+            raise NotUnderstoodError(f"it includes {target}, which cannot be included like that")
+        arguments = [self._meanings.get(each, _OTHER) for each in operation.operands]
+        self._lookup, self._depth = inner, self._depth + 1
+        yielded = self._sequence(sequence, arguments)
+        self._lookup, self._depth = outer, self._depth - 1
+        if len(yielded) != len(operation.results):
+            raise NotUnderstoodError(f"it includes {target}, which cannot be included like that")
+        self._meanings.update(zip(operation.results, yielded, strict=True))
+
+    def _constant(self, operation: mlir.Operation) -> None:
+        self._meanings[operation.results[0]] = _OTHER
 
     def _name(self, operation: mlir.Operation) -> None:
         self._expect_root(operation)
@@ -89,7 +242,7 @@ class _MatcherReader:
 
     def _unconfigured(self, operation: mlir.Operation) -> None:
         self._expect_root(operation)
-        self._condition = replace(self._condition, is_unconfigured=True)
+        self._facts.is_unconfigured = True
 
     def _contraction(self, operation: mlir.Operation) -> None:
         self._structured(operation, "contraction", ("batch", "m", "n", "k"))
@@ -100,21 +253,21 @@ class _MatcherReader:
 
     def _structured(self, operation: mlir.Operation, kind: str, roles: Sequence[str]) -> None:
         self._expect_root(operation)
+        self._facts.kinds |= {kind}
+        self._facts.operands = max(self._facts.operands, _STRUCTURED_OPERANDS)
+        self._require_maps(operation.attributes.get("indexing_maps"))
         types = _type_attributes(operation, ("lhs_type", "rhs_type", "output_type"))
-        self._require(types=dict(enumerate(types)), maps=operation.attributes.get("indexing_maps"))
-        self._condition = replace(self._condition, kinds=self._condition.kinds | {kind})
-        self._roles |= {
-            result: f"{kind} {role}" for result, role in zip(operation.results, roles, strict=True)
-        }
+        self._require_types(enumerate(types))
+        self._add_roles(operation, kind, roles)
 
     def _attention(self, operation: mlir.Operation) -> None:
         wanted = ("query_type", "key_type", "value_type", "output_type")
-        self._any_attention(operation, "iree_linalg_ext.attention", wanted[:3], wanted[3:])
+        self._any_attention(operation, names.ATTENTION, wanted[:3], wanted[3:])
 
     def _online_attention(self, operation: mlir.Operation) -> None:
         inputs = ("query_type", "key_type", "value_type", "scale_type")
         outputs = ("output_type", "max_type", "sum_type")
-        self._any_attention(operation, "iree_linalg_ext.online_attention", inputs, outputs)
+        self._any_attention(operation, names.ONLINE_ATTENTION, inputs, outputs)
 
     def _any_attention(
         self, operation: mlir.Operation, name: str, inputs: Sequence[str], outputs: Sequence[str]
@@ -123,280 +276,276 @@ class _MatcherReader:
         self._require_names(frozenset({name}))
         maps = operation.attributes["indexing_maps"]
         assert isinstance(maps, mlir.ArrayAttr)
-        types = dict(enumerate(_type_attributes(operation, inputs)))
-        first = len(maps) - len(outputs)
-        types |= dict(enumerate(_type_attributes(operation, outputs), first))
-        self._require(types=types, maps=maps)
-        roles = ("batch", "m", "n", "k1", "k2")
-        self._roles |= {
-            result: f"attention {role}"
-            for result, role in zip(operation.results, roles, strict=True)
-        }
+        self._require_maps(maps)
+        self._require_types(enumerate(_type_attributes(operation, inputs)))
+        first_output = len(maps) - len(outputs)
+        self._require_types(enumerate(_type_attributes(operation, outputs), first_output))
+        self._add_roles(operation, "attention", ("batch", "m", "n", "k1", "k2"))
+
+    def _add_roles(self, operation: mlir.Operation, kind: str, roles: Sequence[str]) -> None:
+        for result, role in zip(operation.results, roles, strict=True):
+            self._meanings[result] = _Role(f"{kind} {role}")
 
     def _operand(self, operation: mlir.Operation) -> None:
-        self._expect_root(operation)
-        attributes = operation.attributes
-        positions = attributes["raw_position_list"]
-        assert isinstance(positions, mlir.DenseI64ArrayAttr)
-        if len(positions) != 1 or positions[0] < 0 or {"is_inverted", "is_all"} & {*attributes}:
-            raise _OpaqueError("it takes several operands at once")
-        self._operands[operation.results[0]] = positions[0]
+        number = self._single_position(operation)
+        self._facts.operands = max(self._facts.operands, number + 1)
+        self._meanings[operation.results[0]] = _Operand(number)
+
+    def _result(self, operation: mlir.Operation) -> None:
+        if not self._depth:
+            raise NotUnderstoodError(
+                f"'{operation.name}' stands in the matcher itself, which is an error when it runs"
+            )
+        number = self._single_position(operation)
+        self._facts.results = max(self._facts.results, number + 1)
+        self._meanings[operation.results[0]] = _Result(number)
 
     def _dims_equal(self, operation: mlir.Operation) -> None:
-        role = self._roles.get(operation.operands[0])
-        if role is None:
-            raise _OpaqueError("it compares something else than dimensions of a role")
+        role = self._meaning(operation)
+        if not isinstance(role, _Role):
+            raise NotUnderstoodError("it compares something else than dimensions of a role")
         wanted = operation.attributes["expected_values"]
         assert isinstance(wanted, mlir.DenseI64ArrayAttr)
-        if self._condition.counts.get(role, len(wanted)) != len(wanted):
-            raise _OpaqueError("it asks for different numbers of dimensions")
-        self._condition = replace(
-            self._condition, counts={**self._condition.counts, role: len(wanted)}
-        )
-        for position, size in enumerate(wanted):
-            if size != _ANY_SIZE:
-                self._add(Equals((role, position, 0), size))
+        sizes = list(wanted)
+        if any(size < _ANY_SIZE for size in sizes):
+            raise NotUnderstoodError("it asks for dimensions that are dynamic")
+        counts = self._facts.counts
+        if counts.setdefault(role.name, len(sizes)) != len(sizes):
+            raise NotUnderstoodError("it asks for different numbers of dimensions")
+        self._facts.sizes |= {
+            Equals((role.name, position, 0), size)
+            for position, size in enumerate(sizes)
+            if size != _ANY_SIZE
+        }
 
     def _dim_multiple(self, operation: mlir.Operation) -> None:
         factor = _integer(operation.attributes["size"])
         if factor <= 0:
-            raise _OpaqueError("it asks for multiples of nothing")
-        self._add(MultipleOf(self._dimension(operation), factor))
+            raise NotUnderstoodError("it asks for multiples of nothing")
+        self._facts.sizes.add(MultipleOf(self._dimension(operation), factor))
 
     def _dim_bounds(self, operation: mlir.Operation) -> None:
         dimension = self._dimension(operation)
         for name, fact in (("lower_bound", AtLeast), ("upper_bound", AtMost)):
             bound = operation.attributes.get(name)
             if bound is not None:
-                self._add(fact(dimension, _integer(bound)))
+                self._facts.sizes.add(fact(dimension, _integer(bound)))
 
     def _cast_compatible(self, operation: mlir.Operation) -> None:
-        number = self._operand_number(operation)
         attribute = operation.attributes["target_type"]
         assert isinstance(attribute, mlir.TypeAttr)
-        self._require_type(number, attribute.value)
+        match self._meaning(operation):
+            case _Operand(number):
+                self._require_type(number, attribute.value)
+            case _Result(number):
+                self._facts.result_types.append((number, attribute.value))
+            case _:
+                raise NotUnderstoodError("it asks for the type of what is no single value")
 
     def _regions(self, operation: mlir.Operation) -> None:
         self._expect_root(operation)
         (target, _) = body(operation)
-        regions = _regions_key(target)
-        if self._condition.regions is not None and self._condition.regions != regions:
-            raise _OpaqueError("it asks for different regions")
-        self._condition = replace(self._condition, regions=regions)
+        self._require_regions(regions_key(target))
 
     def _dag(self, operation: mlir.Operation) -> None:
         self._expect_root(operation)
-        if self._condition.root is not None:
-            raise _OpaqueError("it matches several graphs")
+        if self._facts.root is not None:
+            raise NotUnderstoodError("it matches several graphs")
         *_, root, _ = body(operation)
-        graph = _Graph(operation)
-        dag = graph.key(root)
-        kinds = set()
-        if root.name.startswith("linalg."):
-            kinds |= {"contraction"} if linalg.isa_contraction_op(root) else set()
-            kinds |= {"convolution"} if linalg.isa_convolution_op(root) else set()
+        if NAME_ONLY in root.attributes:
+            raise NotUnderstoodError("of its graph's last operation only the name counts")
+        graph = Graph()
+        facts = self._facts
+        facts.dag = graph.key(root)
+        facts.root = graph.own_key(root)
+        facts.has_free_operands = graph.has_free_operands
+        facts.operands = max(facts.operands, len(root.operands))
+        facts.is_unconfigured |= not _is_configured(root)
         self._require_names(frozenset({root.name}))
-        self._require(types={}, maps=root.attributes.get("indexing_maps"))
-        self._condition = replace(
-            self._condition,
-            kinds=self._condition.kinds | kinds,
-            regions=_regions_key(root),
-            root=graph.own_key(root),
-            dag=dag,
-            has_free_operands=graph.has_free_operands,
-            is_unconfigured=self._condition.is_unconfigured or not _is_configured(root),
-        )
+        self._require_regions(regions_key(root))
+        if root.name.startswith("linalg."):
+            facts.kinds |= {"contraction"} if is_contraction(root) else set()
+            facts.kinds |= {"convolution"} if is_convolution(root) else set()
+            self._require_maps(indexing_maps(root))
+        else:
+            self._require_maps(root.attributes.get("indexing_maps"))
+        if facts.kinds and len(root.operands) != _STRUCTURED_OPERANDS:
+            raise NotUnderstoodError("its graph ends in a convolution with further operands")
         for number, operand in enumerate(root.operands):
             self._require_type(number, operand.type)
 
     # --- Helpers -------------------------------------------------------------------------------------------
 
-    def _expect_root(self, operation: mlir.Operation) -> None:
-        if operation.operands[0] != self._root:
-            raise _OpaqueError("it looks at other operations than the one that it is given")
+    def _meaning(self, operation: mlir.Operation) -> _Meaning:
+        return self._meanings.get(operation.operands[0], _OTHER)
 
-    def _operand_number(self, operation: mlir.Operation) -> int:
-        number = self._operands.get(operation.operands[0])
-        if number is None:
-            raise _OpaqueError("it looks at values that are no operands of the operation")
-        return number
+    def _expect_root(self, operation: mlir.Operation) -> None:
+        if self._meaning(operation) is not _ROOT:
+            raise NotUnderstoodError("it looks at other operations than the one that it is given")
+
+    def _single_position(self, operation: mlir.Operation) -> int:
+        self._expect_root(operation)
+        attributes = operation.attributes
+        positions = attributes["raw_position_list"]
+        assert isinstance(positions, mlir.DenseI64ArrayAttr)
+        if len(positions) != 1 or positions[0] < 0 or {"is_inverted", "is_all"} & {*attributes}:
+            raise NotUnderstoodError("it takes several operands at once, or counts from the last")
+        return positions[0]
 
     def _dimension(self, operation: mlir.Operation) -> Dimension:
-        return ("operand", self._operand_number(operation), _integer(operation.attributes["dim"]))
-
-    def _add(self, fact: SizeFact) -> None:
-        self._condition = replace(self._condition, sizes=self._condition.sizes | {fact})
+        number = _integer(operation.attributes["dim"])
+        if number < 0:
+            raise NotUnderstoodError("it asks for a dimension before the first")
+        match self._meaning(operation):
+            case _Operand(operand):
+                least = self._facts.least_ranks
+                least[operand] = max(least.get(operand, 0), number + 1)
+                return "operand", operand, number
+            case _Result(result):
+                least = self._facts.least_result_ranks
+                least[result] = max(least.get(result, 0), number + 1)
+                return "result", result, number
+            case _:
+                raise NotUnderstoodError("it asks for a dimension of what is no single value")
 
     def _require_names(self, wanted: frozenset[str]) -> None:
-        known = self._condition.names
-        self._condition = replace(
-            self._condition, names=wanted if known is None else known & wanted
-        )
+        known = self._facts.names
+        self._facts.names = wanted if known is None else known & wanted
 
-    def _require(self, *, types: Mapping[int, mlir.Type], maps: mlir.Attribute | None) -> None:
-        known = self._condition
-        if maps is not None and known.maps is not None and known.maps != maps:
-            raise _OpaqueError("it asks for different indexing maps")
-        if any(known.types.get(number, each) != each for number, each in types.items()):
-            raise _OpaqueError("it asks for different element types")
-        self._condition = replace(
-            known, types={**known.types, **types}, maps=known.maps if maps is None else maps
-        )
+    def _require_maps(self, maps: mlir.Attribute | None) -> None:
+        if maps is not None and self._facts.maps is not None and self._facts.maps != maps:
+            raise NotUnderstoodError("it asks for different indexing maps")
+        self._facts.maps = self._facts.maps if maps is None else maps
+
+    def _require_regions(self, regions: Hashable) -> None:
+        if self._facts.regions is not None and self._facts.regions != regions:
+            raise NotUnderstoodError("it asks for different regions")
+        self._facts.regions = regions
+
+    def _require_types(self, types: enumerate[mlir.Type]) -> None:
+        for number, each in types:
+            if self._facts.types.setdefault(number, each) != each:
+                raise NotUnderstoodError("it asks for different element types")
 
     def _require_type(self, number: int, wanted: mlir.Type) -> None:
+        facts = self._facts
+        facts.operands = max(facts.operands, number + 1)
         if not isinstance(wanted, mlir.RankedTensorType):
-            self._require(types={number: wanted}, maps=None)
+            if isinstance(wanted, mlir.ShapedType):
+                raise NotUnderstoodError(f"it asks for an operand of type {wanted}")
+            self._require_types(enumerate([wanted], number))
+            facts.scalars[number] = wanted
             return
-        self._require(types={number: wanted.element_type}, maps=None)
-        if self._condition.ranks.get(number, wanted.rank) != wanted.rank:
-            raise _OpaqueError("it asks for different ranks")
-        ranks = {**self._condition.ranks, number: wanted.rank}
-        self._condition = replace(self._condition, ranks=ranks)
-        for dimension in range(wanted.rank):
-            if not wanted.is_dynamic_dim(dimension):
-                size = wanted.get_dim_size(dimension)
-                self._add(Equals(("operand", number, dimension), size))
-
-    def _by_loops(self) -> Condition:
-        """Names dimensions by their loop where the indexing maps are known, so that they compare."""
-        maps = self._condition.maps
-        if not isinstance(maps, mlir.ArrayAttr):
-            return self._condition
-        affine = [each.value for each in maps if isinstance(each, mlir.AffineMapAttr)]
-        loops: dict[Dimension, int] = {}
-        for number, each in enumerate(affine):
-            for dimension, result in enumerate(each.results):
-                if isinstance(result, mlir.AffineDimExpr):
-                    loops["operand", number, dimension] = result.position
-        roles = self._loops_of_roles(affine)
-        loops |= {
-            (role, position, 0): loop
-            for role, found in roles.items()
-            for position, loop in enumerate(found)
+        self._require_types(enumerate([wanted.element_type], number))
+        facts.tensors.add(number)
+        if facts.ranks.setdefault(number, wanted.rank) != wanted.rank:
+            raise NotUnderstoodError("it asks for different ranks")
+        facts.sizes |= {
+            Equals(("operand", number, dimension), wanted.get_dim_size(dimension))
+            for dimension in range(wanted.rank)
+            if not wanted.is_dynamic_dim(dimension)
         }
-        counts = {role: len(found) for role, found in roles.items()}
-        ranks = {number: len(each.results) for number, each in enumerate(affine)}
-        known = self._condition
-        if any(counts.get(role, count) != count for role, count in known.counts.items()) or any(
-            ranks.get(number, rank) != rank for number, rank in known.ranks.items()
-        ):
-            raise _OpaqueError("it asks for other numbers of dimensions than its maps have")
 
-        def by_loop(fact: SizeFact) -> SizeFact:
-            loop = loops.get(fact.dimension)
-            return fact if loop is None else replace(fact, dimension=("loop", loop, 0))
+    # --- The whole -----------------------------------------------------------------------------------------
 
-        return replace(
-            known,
-            sizes=frozenset(map(by_loop, known.sizes)),
-            counts={**known.counts, **counts},
-            ranks={**known.ranks, **ranks},
+    def _condition(self) -> Condition:
+        """Puts the facts together, naming dimensions by their loops where the maps are known."""
+        facts = self._facts
+        attention = self._attention_name()
+        loops = facts.maps and self._reader.loops(facts.maps, facts.kinds, attention)
+        if loops:
+            self._add_loops(loops)
+        elif "convolution" in facts.kinds and facts.operands > _STRUCTURED_OPERANDS:
+            raise NotUnderstoodError("it asks for further operands of a convolution")
+        self._add_results(attention)
+        if any(facts.ranks.get(key, rank) < rank for key, rank in facts.least_ranks.items()):
+            raise NotUnderstoodError("it asks for a dimension that its operand does not have")
+        if not facts.scalars.keys().isdisjoint(facts.tensors):
+            raise NotUnderstoodError("it asks for different types of one operand")
+        of_loops = loops.dimensions if loops else {}
+        by_loop: set[SizeFact] = {_rename(each, of_loops) for each in facts.sizes}
+        return Condition(
+            names=facts.names,
+            kinds=facts.kinds,
+            maps=facts.maps,
+            types=facts.types,
+            scalars=facts.scalars,
+            tensors=frozenset(facts.tensors),
+            ranks=facts.ranks,
+            least_ranks=facts.least_ranks,
+            operands=facts.operands,
+            counts=facts.counts,
+            regions=facts.regions,
+            root=facts.root,
+            dag=facts.dag,
+            has_free_operands=facts.has_free_operands,
+            is_unconfigured=facts.is_unconfigured,
+            sizes=frozenset(by_loop),
+            loops=of_loops,
         )
 
-    def _loops_of_roles(self, maps: Sequence[mlir.AffineMap]) -> dict[str, list[int]]:
-        """Returns the loops of the roles where the maps tell, in the order in which the compiler does."""
-        wanted = self._condition.names
-        if "contraction" in self._condition.kinds and len(maps) == _CONTRACTION_OPERANDS:
-            return _contraction_roles(maps)
-        if wanted is not None and wanted <= _ATTENTION_OUTPUTS.keys():
-            (name,) = wanted
-            output = maps[len(maps) - _ATTENTION_OUTPUTS[name]]
-            found: Any = iree_codegen.get_attention_op_detail(maps[0], maps[1], maps[2], output)
-            roles = ("batch", "m", "n", "k1", "k2")
-            return {f"attention {role}": list(getattr(found, f"{role}_dims")) for role in roles}
-        return {}
+    def _attention_name(self) -> str | None:
+        known = self._facts.names
+        if known is not None and len(known) == 1:
+            (name,) = known
+            return name if name in ATTENTION_OUTPUTS else None
+        return None
+
+    def _add_loops(self, loops: Loops) -> None:
+        facts = self._facts
+        if facts.operands > loops.operands:
+            raise NotUnderstoodError("it asks for more operands than it has maps")
+        facts.operands = loops.operands
+        if _differ(facts.counts, loops.counts) or _differ(facts.ranks, loops.ranks):
+            raise NotUnderstoodError("it asks for other numbers of dimensions than its maps have")
+        facts.counts = {**facts.counts, **loops.counts}
+        facts.ranks = {**facts.ranks, **loops.ranks}
+
+    def _add_results(self, attention: str | None) -> None:
+        """Reads what is asked of results off the outputs, the last operands, whose types they have."""
+        facts = self._facts
+        if not facts.results:
+            return
+        outputs = ATTENTION_OUTPUTS[attention] if attention else 1
+        has_known_operands = "contraction" in facts.kinds or facts.maps is not None
+        is_destination_style = bool(facts.kinds or attention)
+        if not is_destination_style or not has_known_operands or facts.results > outputs:
+            raise NotUnderstoodError("it asks for results of an operation of any kind")
+        first_output = facts.operands - outputs
+        # Only an operation on tensors has results.
+        facts.tensors |= set(range(first_output, first_output + facts.results))
+        for number, each in facts.result_types:
+            self._require_type(first_output + number, each)
+        for number, rank in facts.least_result_ranks.items():
+            least = facts.least_ranks
+            least[first_output + number] = max(least.get(first_output + number, 0), rank)
 
 
-_CONTRACTION_OPERANDS = 3
+def _differ(known: Mapping[Any, int], found: Mapping[Any, int]) -> bool:
+    return any(found.get(key, value) != value for key, value in known.items())
 
 
-_ATTENTION_OUTPUTS = {"iree_linalg_ext.attention": 1, "iree_linalg_ext.online_attention": 3}
+def _rename(fact: SizeFact, of_loops: Mapping[Dimension, Dimension]) -> SizeFact:
+    """Returns the fact about the loop that its dimension runs over, if it is known."""
+    loop = of_loops.get(fact.dimension)
+    match fact:
+        case _ if loop is None:
+            return fact
+        case Equals(_, size):
+            return Equals(loop, size)
+        case MultipleOf(_, factor):
+            return MultipleOf(loop, factor)
+        case AtLeast(_, bound):
+            return AtLeast(loop, bound)
+        case AtMost(_, bound):
+            return AtMost(loop, bound)
 
 
-def _contraction_roles(maps: Sequence[mlir.AffineMap]) -> dict[str, list[int]]:
-    lhs, rhs, out = (
-        {each.position for each in one.results if isinstance(each, mlir.AffineDimExpr)}
-        for one in maps
-    )
-    return {
-        "contraction batch": sorted(lhs & rhs & out),
-        "contraction m": sorted((lhs & out) - rhs),
-        "contraction n": sorted((rhs & out) - lhs),
-        "contraction k": sorted((lhs & rhs) - out),
-    }
-
-
-class _Graph:
-    """Keys of the graph in a `cast_compatible_dag_from_root`: equal for graphs that match the same payloads.
-
-    Sizes are left out of the keys of the root op, whose operands are constrained on their own.
-    """
-
-    def __init__(self, operation: mlir.Operation) -> None:
-        self._block = operation.regions[0].blocks[0]
-        self._seen_arguments: set[int] = set()
-        self.has_free_operands = True
-
-    def own_key(self, operation: mlir.Operation) -> Hashable:
-        """Returns the key of an operation but for its operands."""
-        return (
-            operation.name,
-            frozenset(operation.attributes.items()),
-            len(operation.results),
-            len(operation.operands),
-            _regions_key(operation),
-        )
-
-    def key(self, root: mlir.Operation) -> Hashable:
-        """Returns the key of the graph that ends in `root`."""
-        operands = tuple(self._value_key(each) for each in root.operands)
-        return self.own_key(root), operands
-
-    def _value_key(self, value: Value) -> Hashable:
-        if isinstance(value, mlir.BlockArgument):
-            if value.arg_number in self._seen_arguments:
-                self.has_free_operands = False  # the same value twice is more than any two
-            self._seen_arguments.add(value.arg_number)
-            return value.arg_number
-        self.has_free_operands = False
-        owner = value.owner
-        assert isinstance(owner, mlir.OpView | mlir.Operation)
-        producer = owner.operation
-        if "match.operation_name_only" in producer.attributes:
-            return "name", producer.name
-        types = tuple(each.type for each in producer.operands)
-        return self.own_key(producer), types, tuple(map(self._value_key, producer.operands))
-
-
-def _regions_key(operation: mlir.Operation) -> Hashable:
-    """Returns a key that is equal for regions that do the same, whatever their values are called."""
-    numbers: dict[Value, int] = {}
-
-    def number(value: Value) -> Hashable:
-        if value not in numbers:
-            raise _OpaqueError("a region uses values from around it")
-        return numbers[value]
-
-    def region_key(region: mlir.Region) -> Hashable:
-        blocks = []
-        for block in region.blocks:
-            for argument in block.arguments:
-                numbers[argument] = len(numbers)
-            types = tuple(each.type for each in block.arguments)
-            blocks.append(
-                (types, tuple(operation_key(each.operation) for each in block.operations))
-            )
-        return tuple(blocks)
-
-    def operation_key(inner: mlir.Operation) -> Hashable:
-        operands = tuple(map(number, inner.operands))
-        regions = tuple(map(region_key, inner.regions))
-        for result in inner.results:
-            numbers[result] = len(numbers)
-        types = tuple(each.type for each in inner.results)
-        return inner.name, frozenset(inner.attributes.items()), operands, types, regions
-
-    return tuple(map(region_key, operation.regions))
+def _path(reference: mlir.Attribute) -> Sequence[str]:
+    if isinstance(reference, mlir.FlatSymbolRefAttr):
+        return [reference.value]
+    assert isinstance(reference, mlir.SymbolRefAttr)
+    return list(reference.value)
 
 
 def _is_configured(operation: mlir.Operation) -> bool:
@@ -413,20 +562,21 @@ def _integer(attribute: mlir.Attribute) -> int:
     return int(attribute.value)
 
 
-_READERS: Mapping[str, Callable[[_MatcherReader, mlir.Operation], None]] = {
-    "transform.match.operation_name": _MatcherReader._name,  # noqa: SLF001 - a table of the class
-    "transform.iree.match.contraction": _MatcherReader._contraction,  # noqa: SLF001
-    "transform.iree.match.convolution": _MatcherReader._convolution,  # noqa: SLF001
-    "transform.iree.match.attention": _MatcherReader._attention,  # noqa: SLF001
-    "transform.iree.match.online_attention": _MatcherReader._online_attention,  # noqa: SLF001
-    "transform.iree.match.dims_equal": _MatcherReader._dims_equal,  # noqa: SLF001
-    "transform.iree.match.dim_is_multiple_of": _MatcherReader._dim_multiple,  # noqa: SLF001
-    "transform.iree.match.dim_bounds": _MatcherReader._dim_bounds,  # noqa: SLF001
-    "transform.iree.match.cast_compatible_type": _MatcherReader._cast_compatible,  # noqa: SLF001
-    "transform.iree.match.cast_compatible_dag_from_root": _MatcherReader._dag,  # noqa: SLF001
-    "transform.iree.match.regions": _MatcherReader._regions,  # noqa: SLF001
-    "transform.get_operand": _MatcherReader._operand,  # noqa: SLF001
-    names.HAS_NO_LOWERING_CONFIG: _MatcherReader._unconfigured,  # noqa: SLF001
-    names.PARAM_CONSTANT: _MatcherReader._nothing,  # noqa: SLF001
-    names.YIELD: _MatcherReader._nothing,  # noqa: SLF001
+_READERS: Final[Mapping[str, Callable[[_Reading, mlir.Operation], None]]] = {
+    names.INCLUDE: _Reading._include,  # noqa: SLF001 - a table of the class
+    names.PARAM_CONSTANT: _Reading._constant,  # noqa: SLF001
+    names.MATCH_OPERATION_NAME: _Reading._name,  # noqa: SLF001
+    names.HAS_NO_LOWERING_CONFIG: _Reading._unconfigured,  # noqa: SLF001
+    names.MATCH_CONTRACTION: _Reading._contraction,  # noqa: SLF001
+    names.MATCH_CONVOLUTION: _Reading._convolution,  # noqa: SLF001
+    names.MATCH_ATTENTION: _Reading._attention,  # noqa: SLF001
+    names.MATCH_ONLINE_ATTENTION: _Reading._online_attention,  # noqa: SLF001
+    names.GET_OPERAND: _Reading._operand,  # noqa: SLF001
+    names.GET_RESULT: _Reading._result,  # noqa: SLF001
+    names.MATCH_DIMS_EQUAL: _Reading._dims_equal,  # noqa: SLF001
+    names.MATCH_DIM_MULTIPLE: _Reading._dim_multiple,  # noqa: SLF001
+    names.MATCH_DIM_BOUNDS: _Reading._dim_bounds,  # noqa: SLF001
+    names.MATCH_TYPE: _Reading._cast_compatible,  # noqa: SLF001
+    names.MATCH_DAG: _Reading._dag,  # noqa: SLF001
+    names.MATCH_REGIONS: _Reading._regions,  # noqa: SLF001
 }
