@@ -8,20 +8,17 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tuninglink.cli import process
+from tuninglink.cli.completion import known_targets
 from tuninglink.cli.progress import progress
 from tuninglink.errors import TuninglinkError
 from tuninglink.ir.diagnostics import Diagnostic, Severity, error
 from tuninglink.spec.library import default_spec
 from tuninglink.spec.linking import LINKED_SPEC_NAME, link_specs
 from tuninglink.spec.loading import load_spec
-from tuninglink.spec.targets import Target, known_target_names
+from tuninglink.spec.targets import Target
 
 if TYPE_CHECKING:
     from tuninglink.spec.model import Spec
-
-
-def _known_names(incomplete: str) -> list[str]:
-    return [name for name in known_target_names() if name.startswith(incomplete.lower())]
 
 
 def link(
@@ -39,7 +36,7 @@ def link(
         typer.Option(
             metavar="TARGET",
             help="Link the default spec of this SKU, architecture or family last.",
-            autocompletion=_known_names,
+            autocompletion=known_targets,
             show_default=False,
         ),
     ] = None,

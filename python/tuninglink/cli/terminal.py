@@ -32,15 +32,28 @@ def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]], title: st
         rows: the cells, as plain text.
         title: a line above the table, or nothing.
     """
+    sys.stdout.write(render_table(columns, rows, title, sys.stdout))
+
+
+def render_table(
+    columns: Sequence[str], rows: Sequence[Sequence[str]], title: str, stream: TextIO
+) -> str:
+    """Returns a table as text.
+
+    Args:
+        columns: the headings.
+        rows: the cells, as plain text.
+        title: a line above the table, or nothing.
+        stream: where the table will go: a terminal gives it its width and may have colors.
+    """
     table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="bold")
     for column in columns:
         table.add_column(column, overflow="fold")
     for row in rows:
         table.add_row(*map(Text, row))
-    target = console(sys.stdout)
-    if title:
-        target.print(Text(title, style="bold"))
+    target = console(stream)
     with target.capture() as captured:
+        if title:
+            target.print(Text(title, style="bold"))
         target.print(table)
-    for line in captured.get().splitlines():
-        sys.stdout.write(line.rstrip() + "\n")
+    return "".join(f"{line.rstrip()}\n" for line in captured.get().splitlines())
