@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from dataclasses import dataclass, field
 from enum import Enum
@@ -43,16 +44,27 @@ class Limits:
     """How long a question may take.
 
     Attributes:
-        seconds: for the whole answer.
+        seconds: for the whole answer; infinity is no limit, zero or less leaves time for what is told at once.
         solver_seconds: for each call of the solver within it.
+
+    Raises:
+        ValueError: one of them is not a number.
     """
 
     seconds: float = 20.0
     solver_seconds: float = 5.0
 
+    def __post_init__(self) -> None:
+        if math.isnan(self.seconds) or math.isnan(self.solver_seconds):
+            raise ValueError("a limit in seconds must be a number")
+
     def start(self) -> Deadline:
         """Returns the deadline that these limits mean from now on."""
         return Deadline(time.monotonic() + self.seconds, self)
+
+
+_MOST_MILLISECONDS = (1 << 32) - 2
+"""Z3 takes a number of 32 bits, of which the largest means no limit."""
 
 
 class Deadline:
@@ -72,7 +84,12 @@ class Deadline:
 
     def solver_milliseconds(self) -> int:
         """Returns what a call of the solver may take now; at least one, as zero would mean no limit."""
-        return max(1, int(1000 * min(self.remaining(), self._limits.solver_seconds)))
+        wanted = 1000 * min(self.remaining(), self._limits.solver_seconds)
+        return max(1, int(min(wanted, _MOST_MILLISECONDS)))
+
+    def half(self) -> Deadline:
+        """Returns the deadline that comes when half of what is left has passed."""
+        return Deadline(time.monotonic() + self.remaining() / 2, self._limits)
 
     def check(self) -> None:
         """Raises `UndecidedError` if the time is up."""

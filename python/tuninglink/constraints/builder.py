@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import z3
 
 from tuninglink.constraints.assertions import Assertion
 from tuninglink.constraints.constraint_set import ConstraintSet
+from tuninglink.constraints.from_z3 import unknowns
 
 if TYPE_CHECKING:
     from tuninglink.constraints.knobs import Knob
     from tuninglink.constraints.problem import Problem
+
+    Truth: TypeAlias = z3.BoolRef | bool
+    Number: TypeAlias = z3.ArithRef | int
 
 
 class ConstraintSetBuilder:
@@ -49,13 +53,33 @@ class ConstraintSetBuilder:
 
     def require(
         self,
-        expression: z3.BoolRef,
+        expression: Truth,
         message: str,
-        *values: z3.ArithRef,
+        *values: Number,
         provenance: str,
     ) -> None:
-        """Adds an assertion; see `Assertion`."""
-        self._assertions.append(Assertion(expression, message, values, provenance))
+        """Adds an assertion.
+
+        Args:
+            expression: what must hold, over unknowns of this builder; Python's own truths will do.
+            message: the expression in words; `{}` stands for a value.
+            values: integer expressions, or integers, whose values fill the placeholders, in order.
+            provenance: where the assertion comes from.
+
+        Raises:
+            TypeError: the expression is not boolean, or a value no integer.
+            ValueError: something in it was not made with this builder's context.
+        """
+        if isinstance(expression, bool):
+            expression = z3.BoolVal(expression, self.context)
+        numbers = [
+            z3.IntVal(each, self.context) if isinstance(each, int) else each for each in values
+        ]
+        if not z3.is_bool(expression) or not all(map(z3.is_int, numbers)):
+            raise TypeError(f"'{message}' does not assert a truth about integers")
+        if any(each.ctx != self.context for each in (expression, *numbers)):
+            raise ValueError(f"'{message}' is made with another context than the builder's")
+        self._assertions.append(Assertion(expression, message, tuple(numbers), provenance))
 
     def build(self, problem: Problem, pipeline: str, provider: str) -> ConstraintSet:
         """Returns the set; the builder is spent.
@@ -64,7 +88,15 @@ class ConstraintSetBuilder:
             problem: what the configuration is for.
             pipeline: the pipeline that the knobs configure.
             provider: who says so.
+
+        Raises:
+            ValueError: the assertions speak of something that is neither a knob nor an auxiliary unknown.
         """
+        known = {*self._auxiliaries, *(each.name for each in self._knobs)}
+        strange = unknowns(each.expression for each in self._assertions) - known
+        if strange:
+            what = ", ".join(f"'{each}'" for each in sorted(strange))
+            raise ValueError(f"neither knobs nor auxiliary unknowns: {what}")
         return ConstraintSet(
             problem=problem,
             pipeline=pipeline,

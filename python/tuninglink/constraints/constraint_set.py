@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+import operator
 import random
 import time
 from itertools import islice
 from typing import TYPE_CHECKING, NoReturn
-
-from z3 import z3util
 
 from tuninglink.constraints.answers import (
     DEFAULT_LIMITS,
@@ -22,7 +21,7 @@ from tuninglink.constraints.answers import (
     Violation,
 )
 from tuninglink.constraints.deciding import Decider
-from tuninglink.constraints.from_z3 import OutsideFragmentError, TermReader
+from tuninglink.constraints.from_z3 import OutsideFragmentError, TermReader, unknowns
 from tuninglink.constraints.knobs import IntegerKnob
 from tuninglink.constraints.nearest import changes, nearest_by_search
 from tuninglink.constraints.solver import Solver
@@ -94,7 +93,7 @@ class ConstraintSet:
         Raises:
             AssignmentError: a knob is missing, unknown, or has a value that is no integer.
         """
-        self._validate(assignment, is_partial=False)
+        assignment = self._integers(assignment, is_partial=False)
         deadline = limits.start()
         violated, is_open = self._decider.judge(assignment)
         try:
@@ -121,7 +120,7 @@ class ConstraintSet:
         Raises:
             AssignmentError: a knob is unknown, or has a value that is no integer.
         """
-        self._validate(partial, is_partial=True)
+        partial = self._integers(partial, is_partial=True)
         deadline = limits.start()
         everything = range(len(self.assertions))
         try:
@@ -153,16 +152,17 @@ class ConstraintSet:
         Raises:
             AssignmentError: a knob is unknown, or has a value that is no integer.
         """
-        self._validate(assignment, is_partial=True)
+        assignment = self._integers(assignment, is_partial=True)
         deadline = limits.start()
         measured = [
             each.name
             for each in self.knobs
             if isinstance(each, IntegerKnob) and each.name in assignment
         ]
-        if self._decider.search is not None:
-            return nearest_by_search(self._decider.search, assignment, measured, deadline)
         try:
+            search = self._decider.search(deadline)
+            if search is not None:
+                return nearest_by_search(search, assignment, measured, deadline)
             model = self._solver.optimize(
                 self._decider.expressions(), assignment, measured, deadline
             )
@@ -197,23 +197,31 @@ class ConstraintSet:
         Every valid assignment is as likely as any other, and neighbors are unlikely to come together, as long
         as all can be found in half of the time. Else they are the first ones of searches in random orders.
 
+        Args:
+            n: how many.
+            seed: fixes which.
+            limits: how long it may take.
+
         Raises:
             UndecidedError: the limit is reached before `n` are found.
+            ValueError: `n` is negative.
         """
+        if n < 0:
+            raise ValueError(f"there is no sample of {n}")
+        deadline = limits.start()
         chance = random.Random(seed)  # noqa: S311 - no secret
-        half = Limits(limits.seconds / 2, limits.solver_seconds)
         try:
-            everything = list(islice(self._solutions(None, half.start()), MOST_KEPT))
+            everything = list(islice(self._solutions(None, deadline.half()), MOST_KEPT))
         except UndecidedError:
-            everything = []
-        if not everything or len(everything) == MOST_KEPT:
-            return self._probe(n, chance, half.start())
-        if n < len(everything):
+            return self._probe(n, chance, deadline)
+        if len(everything) == MOST_KEPT:
+            return self._probe(n, chance, deadline)
+        if 0 < n < len(everything):
             step = len(everything) / n
             start = chance.random()
             everything = [everything[int((index + start) * step)] for index in range(n)]
         chance.shuffle(everything)
-        return everything
+        return everything[:n]
 
     def count(self, limits: Limits = DEFAULT_LIMITS) -> CountAnswer:
         """Counts the valid assignments."""
@@ -227,21 +235,22 @@ class ConstraintSet:
 
     # --- How they are answered ---------------------------------------------------------------------------
 
-    def _validate(self, assignment: Mapping[str, object], *, is_partial: bool) -> None:
-        for name, value in assignment.items():
+    def _integers(self, assignment: Mapping[str, object], *, is_partial: bool) -> dict[str, int]:
+        """Returns an assignment with Python's own integers, if it is one."""
+        for name in assignment:
             if name not in self._by_name:
                 known = ", ".join(self._by_name) or "it has none"
                 message = f"pipeline {self.pipeline} has no knob '{name}'; its knobs: {known}"
                 raise AssignmentError(error(message))
-            if not isinstance(value, int) or isinstance(value, bool):
-                raise AssignmentError(error(f"the value of knob '{name}' is no integer: {value!r}"))
         missing = [name for name in self._by_name if name not in assignment]
         if missing and not is_partial:
             raise AssignmentError(error(f"there is no value for knob '{', '.join(missing)}'"))
+        return {name: _integer(name, value) for name, value in assignment.items()}
 
     def _solutions(self, seed: int | None, deadline: Deadline) -> Iterator[dict[str, int]]:
-        if self._decider.search is not None:
-            return self._decider.search.solutions(deadline, seed)
+        search = self._decider.search(deadline)
+        if search is not None:
+            return search.solutions(deadline, seed)
         names = list(self._by_name)
         return self._solver.models(self._decider.expressions(), names, deadline, seed or 0)
 
@@ -260,10 +269,10 @@ class ConstraintSet:
 
     def _violation(self, index: int, assignment: Mapping[str, int]) -> Violation:
         assertion = self.assertions[index]
-        with self._solver.lock:
+        with self._solver.turn():
             reader = TermReader()
             texts = [_value(reader, each, assignment) for each in assertion.values]
-            names = _unknowns(assertion.expression)
+            names = unknowns([assertion.expression])
         pieces = assertion.message.split("{}")
         filled = pieces[0]
         for position, piece in enumerate(pieces[1:]):
@@ -280,12 +289,25 @@ MOST_KEPT = 1 << 18
 """A sample is drawn from all solutions if there are fewer than this."""
 
 
+_MOST_BITS = 4096
+"""Numbers that take more are not written out: Python refuses to."""
+
+
+def _integer(name: str, value: object) -> int:
+    """Returns the value of a knob, which may be an integer of another library."""
+    try:
+        number = None if isinstance(value, bool) else operator.index(value)  # type: ignore[arg-type]
+    except TypeError:
+        number = None
+    if number is None:
+        raise AssignmentError(error(f"the value of knob '{name}' is no integer: {value!r}"))
+    if number.bit_length() > _MOST_BITS:
+        raise AssignmentError(error(f"the value of knob '{name}' has more than {_MOST_BITS} bits"))
+    return number
+
+
 def _value(reader: TermReader, expression: z3.ArithRef, assignment: Mapping[str, int]) -> str:
     try:
         return str(evaluate(reader.read(expression), assignment))
-    except (KeyError, ZeroDivisionError, OutsideFragmentError):
+    except (KeyError, ZeroDivisionError, OutsideFragmentError, ValueError):
         return "?"
-
-
-def _unknowns(expression: z3.ExprRef) -> set[str]:
-    return {each.decl().name() for each in z3util.get_vars(expression)}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from tuninglink.constraints.answers import DEFAULT_LIMITS, UndecidedError
+from tuninglink.constraints.answers import UndecidedError
 from tuninglink.constraints.domains import TooManyValuesError
 from tuninglink.constraints.from_z3 import OutsideFragmentError, TermReader
 from tuninglink.constraints.search import Search
@@ -42,24 +42,34 @@ class Decider:
         self._names = [*shown, *hidden]
         self._hidden = frozenset(hidden)
         self._solver = solver
+        self._search: list[Search | None] = []
 
     @cached_property
     def terms(self) -> list[Term] | None:
         """The assertions as terms, or None if some are outside the fragment."""
         reader = TermReader()
-        with self._solver.lock:
+        with self._solver.turn():
             try:
                 return [reader.read(each.expression) for each in self._assertions]
             except OutsideFragmentError:
                 return None
 
-    @cached_property
-    def search(self) -> Search | None:
-        """The search for whole solutions, or None if only the solver can find them."""
-        return self._plan(range(len(self._assertions)), {}, self._names)
+    def search(self, deadline: Deadline) -> Search | None:
+        """Returns the search for whole solutions, or None if only the solver can find them.
+
+        Raises:
+            UndecidedError: planning it takes longer than there is time.
+        """
+        if not self._search:
+            self._search.append(self._plan(range(len(self._assertions)), {}, self._names, deadline))
+        return self._search[0]
 
     def _plan(
-        self, indices: Sequence[int], fixed: Mapping[str, int], names: Sequence[str]
+        self,
+        indices: Sequence[int],
+        fixed: Mapping[str, int],
+        names: Sequence[str],
+        deadline: Deadline,
     ) -> Search | None:
         if self.terms is None:
             return None
@@ -69,13 +79,12 @@ class Decider:
             if name in names
         ]
 
-        def confirm(values: Mapping[str, int]) -> bool:
-            deadline = DEFAULT_LIMITS.start()
-            return self._solver.solve(self.expressions(indices), values, deadline) is not None
+        def confirm(values: Mapping[str, int], due: Deadline) -> bool:
+            return self._solver.solve(self.expressions(indices), values, due) is not None
 
         terms = [*(self.terms[index] for index in indices), *given]
         try:
-            return Search(terms, names, self._hidden.intersection(names), confirm)
+            return Search(terms, names, self._hidden.intersection(names), confirm, deadline)
         except (TooManyValuesError, OverflowError):  # floating-point infinity meets a huge integer
             return None
 
@@ -108,9 +117,13 @@ class Decider:
         if self.terms is not None:
             used = {name for index in indices for name in self.terms[index].variables}
             names = [name for name in self._names if name in used]
-            search = self._plan(indices, fixed, names)
-            if search is not None:
-                return next(search.solutions(deadline), None)
+            half = deadline.half()
+            try:
+                search = self._plan(indices, fixed, names, half)
+                if search is not None:
+                    return next(search.solutions(half), None)
+            except UndecidedError:
+                pass  # the solver may see at once what takes a search too long
         return self._solver.solve(self.expressions(indices), fixed, deadline)
 
     def shrink(

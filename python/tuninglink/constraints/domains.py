@@ -12,6 +12,8 @@ from tuninglink.constraints.terms import Kind, Term, evaluate
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from tuninglink.constraints.answers import Deadline
+
 MOST_VALUES = 1 << 17
 """A variable that may have more values than this is not searched."""
 
@@ -38,25 +40,32 @@ def divisors(number: int) -> list[int] | None:
 
 
 def find_domains(
-    assertions: Sequence[Term], variables: Iterable[str]
+    assertions: Sequence[Term], variables: Iterable[str], deadline: Deadline
 ) -> Mapping[str, Sequence[int]] | None:
     """Finds what values each variable can have, as far as single assertions tell.
+
+    Args:
+        assertions: what must hold.
+        variables: all variables in them.
+        deadline: when to give up.
 
     Returns:
         The values of each variable, ascending, or None if the assertions cannot hold together.
 
     Raises:
         TooManyValuesError: the values of some variable are too many, or not bounded.
+        UndecidedError: the time is up.
     """
     variables = list(variables)
     bounds = Bounds(variables)
     domains: dict[str, Sequence[int]] = {}
     while True:
-        bounds.tighten(assertions)
+        bounds.tighten(assertions, deadline)
         if bounds.impossible:
             return None
         before = {name: len(values) for name, values in domains.items()}
         for name in variables:
+            deadline.check()
             domains[name] = _domain(name, bounds, assertions, domains)
             if not domains[name]:
                 return None

@@ -9,7 +9,7 @@ import z3
 from tuninglink.constraints.terms import Kind, Term, constant, make
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
 
 _MOST_DEPTH = 200
@@ -54,9 +54,30 @@ class TermReader:
         return self._done[expression.get_id()]
 
 
+def unknowns(expressions: Iterable[z3.ExprRef]) -> set[str]:
+    """Returns the names of the constants in expressions, those of quantifiers not among them."""
+    found: set[str] = set()
+    seen: set[int] = set()
+    pending = list(expressions)
+    kept = []  # an identifier is given again once its expression is gone
+    while pending:
+        top = pending.pop()
+        if top.get_id() in seen:
+            continue
+        seen.add(top.get_id())
+        kept.append(top)
+        if z3.is_const(top) and top.decl().kind() == z3.Z3_OP_UNINTERPRETED:
+            found.add(top.decl().name())
+        pending += top.children()
+    return found
+
+
 def _term(expression: z3.ExprRef, operands: list[Term]) -> Term:
     if z3.is_int_value(expression):
-        return constant(expression.as_long())
+        try:
+            return constant(expression.as_long())
+        except ValueError:
+            raise OutsideFragmentError("a number has too many digits") from None
     if not z3.is_app(expression) or not (z3.is_int(expression) or z3.is_bool(expression)):
         raise OutsideFragmentError(f"'{expression.sexpr()}' is no integer and no boolean")
     kind = expression.decl().kind()

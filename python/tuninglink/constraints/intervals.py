@@ -14,6 +14,8 @@ from tuninglink.constraints.terms import Kind, Term, divide
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from tuninglink.constraints.answers import Deadline
+
 _ROUNDS = 40
 """How often all assertions are revisited: bounds that shrink by one each time are not worth waiting for."""
 
@@ -77,12 +79,17 @@ class Bounds:
             self._changed = True
             self.impossible |= new.is_empty
 
-    def tighten(self, assertions: Iterable[Term]) -> None:
-        """Removes values with which some assertion cannot hold, until no more is found."""
+    def tighten(self, assertions: Iterable[Term], deadline: Deadline) -> None:
+        """Removes values with which some assertion cannot hold, until no more is found.
+
+        Raises:
+            UndecidedError: the deadline has passed.
+        """
         assertions = list(assertions)
         for _ in range(_ROUNDS):
             self._changed = False
             for each in assertions:
+                deadline.check()
                 self._require(each, _TRUE)
                 if self.impossible:
                     return

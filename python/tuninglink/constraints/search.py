@@ -7,12 +7,10 @@ has a value, and an equation that leaves a variable only one value spares trying
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tuninglink.constraints.code import conjunction, solution
 from tuninglink.constraints.domains import find_domains
-from tuninglink.constraints.intervals import Bounds, Interval
+from tuninglink.constraints.plan import Level, order_variables, plan_levels
 from tuninglink.constraints.terms import Kind, Term, evaluate
 
 if TYPE_CHECKING:
@@ -21,24 +19,9 @@ if TYPE_CHECKING:
     from tuninglink.constraints.answers import Deadline
     from tuninglink.constraints.code import Values
 
-    Predicate = Callable[[Values], bool]
-    Confirm = Callable[[Mapping[str, int]], bool]
+    Confirm = Callable[[Mapping[str, int], Deadline], bool]
 
 _NODES_BETWEEN_CHECKS = 2048
-_DETERMINED = 0.9
-"""The cost of a variable that has one value at most."""
-
-
-@dataclass(frozen=True)
-class _Level:
-    """One step of the search: a variable, and what can be decided once it has a value."""
-
-    name: str
-    domain: tuple[int, ...]
-    allowed: frozenset[int]
-    terms: tuple[Term, ...]
-    holds: Predicate
-    solve: Callable[[Values], int | None] | None
 
 
 class Search:
@@ -49,9 +32,11 @@ class Search:
         variables: all variables that a solution gives values to.
         hidden: variables that a solution does not show: it is enough that values for them exist.
         confirm: asked about solutions in which something was divided by zero.
+        deadline: when the plan is due.
 
     Raises:
         TooManyValuesError: some variable cannot be searched.
+        UndecidedError: the time is up.
     """
 
     def __init__(
@@ -60,20 +45,21 @@ class Search:
         variables: Sequence[str],
         hidden: frozenset[str],
         confirm: Confirm,
+        deadline: Deadline,
     ) -> None:
         self._confirm = confirm
         self._shown = [name for name in variables if name not in hidden]
-        self._levels: list[_Level] = []
+        self._levels: list[Level] = []
         constants = [each for each in assertions if each.kind is Kind.CONSTANT]
         rest = [each for each in assertions if each.kind is not Kind.CONSTANT]
-        domains = find_domains(rest, variables)
+        domains = find_domains(rest, variables, deadline)
         self.domains: Mapping[str, Sequence[int]] | None = domains
         if domains is None or not all(each.value for each in constants):
             self.domains = None
             return
-        order = _order(rest, domains, hidden)
+        order = order_variables(rest, domains, hidden, deadline)
         self._slots = {name: index for index, name in enumerate(order)}
-        self._levels = _plan(rest, order, domains, self._slots)
+        self._levels = plan_levels(rest, order, domains)
         places = [slot for name, slot in self._slots.items() if name not in hidden]
         self._last_shown = max(places, default=-1)
         # A solution could come again with other values of what it does not show.
@@ -145,7 +131,7 @@ class Search:
         is_open = [False] * len(levels)  # whether something at the level was divided by zero
         last = len(levels) - 1
         nodes = 0
-        choices = [iter(_choices(levels[0], domains[0], values))] * len(levels)
+        choices = [iter(levels[0].choices(domains[0], values))] * len(levels)
         at = 0
         deadline.check()
         while at >= 0:
@@ -164,25 +150,15 @@ class Search:
                     continue
                 if at < last:
                     at += 1
-                    choices[at] = iter(_choices(levels[at], domains[at], values))
+                    choices[at] = iter(levels[at].choices(domains[at], values))
                     break
-                if any(is_open) and not self._confirm(self._all(values)):
+                if any(is_open) and not self._confirm(self._all(values), deadline):
                     continue
                 yield values
                 at = self._last_shown  # other values of what is not shown are the same solution
                 break
             else:
                 at -= 1
-
-
-def _choices(level: _Level, domain: tuple[int, ...], values: Values) -> tuple[int, ...]:
-    if level.solve is None:
-        return domain
-    try:
-        value = level.solve(values)
-    except ZeroDivisionError:
-        return domain
-    return (value,) if value in level.allowed else ()
 
 
 def _may_hold(terms: Iterable[Term], values: Mapping[str, int]) -> bool:
@@ -193,67 +169,3 @@ def _may_hold(terms: Iterable[Term], values: Mapping[str, int]) -> bool:
         except ZeroDivisionError:
             pass
     return True
-
-
-def _order(
-    assertions: Sequence[Term], domains: Mapping[str, Sequence[int]], hidden: frozenset[str]
-) -> list[str]:
-    """Chooses the order of the variables: what equations determine at once, else what decides most.
-
-    Hidden ones that no equation determines come last.
-    """
-    order = [name for name, values in domains.items() if len(values) == 1]
-    placed = set(order)
-    pending = [each for each in assertions if not each.variables <= placed]
-    while len(order) < len(domains):
-        left = [name for name in domains if name not in placed]
-        costs = {name: _cost(name, len(domains[name]), pending, placed) for name in left}
-        best = min(
-            left, key=lambda name: (name in hidden and costs[name] > _DETERMINED, costs[name])
-        )
-        order.append(best)
-        placed.add(best)
-        pending = [each for each in pending if not each.variables <= placed]
-    return order
-
-
-def _cost(name: str, size: int, pending: Sequence[Term], placed: set[str]) -> float:
-    """Returns roughly how many values of a variable are left once what can be decided is."""
-    cost = float(size)
-    for each in pending:
-        if name in each.variables and all(v == name or v in placed for v in each.variables):
-            if each.kind is Kind.EQ and each.occurrences(name) == 1:
-                divides = any(side.kind is Kind.MOD for side in each.operands)
-                cost = cost * 0.5 if divides else min(cost, _DETERMINED)
-            else:
-                cost *= 0.8
-    return cost
-
-
-def _plan(
-    assertions: Sequence[Term],
-    order: Sequence[str],
-    domains: Mapping[str, Sequence[int]],
-    slots: Mapping[str, int],
-) -> list[_Level]:
-    bounds = Bounds(order)
-    for name in order:
-        bounds.restrict(name, Interval(domains[name][0], domains[name][-1]))
-    decided: list[list[Term]] = [[] for _ in order]
-    for each in assertions:
-        decided[max((slots[name] for name in each.variables), default=0)].append(each)
-    levels = []
-    for name, terms in zip(order, decided, strict=True):
-        domain = tuple(domains[name])
-        solvers = (solution(each, name, slots, bounds) for each in terms)
-        levels.append(
-            _Level(
-                name,
-                domain,
-                frozenset(domain),
-                tuple(terms),
-                conjunction(terms, slots, bounds),
-                next(filter(None, solvers), None) if len(domain) > 1 else None,
-            )
-        )
-    return levels

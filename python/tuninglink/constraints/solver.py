@@ -1,19 +1,24 @@
 """Z3 itself, for what the search cannot answer; every call has a limit.
 
-A context must not be used by two threads at once: whoever uses one holds its set's lock.
+A context must not be used by two threads at once, nor in a process that was forked from the one that made it:
+whoever uses one waits for its turn.
 """
 
 from __future__ import annotations
 
+import os
 import threading
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import z3
 
-from tuninglink.constraints.answers import Deadline, UndecidedError
+from tuninglink.constraints.answers import UndecidedError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
+
+    from tuninglink.constraints.answers import Deadline
 
     Model = dict[str, int]
 
@@ -29,7 +34,33 @@ class Solver:
     def __init__(self, context: z3.Context, names: Sequence[str]) -> None:
         self._context = context
         self._names = names
-        self.lock = threading.RLock()
+        self._lock = threading.RLock()
+        self._process = os.getpid()
+        # Python gives expressions back whenever it likes, also while another thread is at work.
+        z3.Z3_enable_concurrent_dec_ref(context.ref())
+
+    @contextmanager
+    def turn(self, deadline: Deadline | None = None) -> Iterator[None]:
+        """Waits until no other thread uses the context, and keeps the others waiting.
+
+        Args:
+            deadline: how long to wait; for ever without one.
+
+        Raises:
+            UndecidedError: the time is up, Z3 fails in what is done meanwhile, or this is not the process
+                that made the context.
+        """
+        if os.getpid() != self._process:
+            raise UndecidedError("the constraint set belongs to another process")
+        seconds = min(deadline.remaining(), threading.TIMEOUT_MAX) if deadline else -1
+        if not self._lock.acquire(timeout=seconds):
+            raise UndecidedError("another thread's question took all the time")
+        try:
+            yield
+        except z3.Z3Exception as failure:
+            raise UndecidedError(f"the solver failed: {failure}") from None
+        finally:
+            self._lock.release()
 
     def solve(
         self, assertions: Sequence[z3.BoolRef], fixed: Mapping[str, int], deadline: Deadline
@@ -44,11 +75,11 @@ class Solver:
         Raises:
             UndecidedError: Z3 cannot tell within the limit.
         """
-        with self.lock:
+        with self.turn(deadline):
             solver = z3.Solver(ctx=self._context)
             solver.set("timeout", deadline.solver_milliseconds())
             solver.add(*assertions, *self._equalities(fixed))
-            return self._model(solver, solver.check())
+            return self._model(solver)
 
     def core(
         self, assertions: Sequence[z3.BoolRef], fixed: Mapping[str, int], deadline: Deadline
@@ -58,7 +89,7 @@ class Solver:
         Raises:
             UndecidedError: they do not, or Z3 cannot tell within the limit.
         """
-        with self.lock:
+        with self.turn(deadline):
             solver = z3.Solver(ctx=self._context)
             solver.set("timeout", deadline.solver_milliseconds())
             parts: dict[str, int | str] = {}
@@ -86,15 +117,15 @@ class Solver:
         Raises:
             UndecidedError: Z3 cannot tell within the limit whether there are more.
         """
-        with self.lock:
+        with self.turn(deadline):
             solver = z3.Solver(ctx=self._context)
             solver.set("random_seed", seed % (1 << 31))
             solver.add(*assertions)
         while True:
             deadline.check()
-            with self.lock:
+            with self.turn(deadline):
                 solver.set("timeout", deadline.solver_milliseconds())
-                model = self._model(solver, solver.check())
+                model = self._model(solver)
                 if model is None:
                     return
                 found = {name: model[name] for name in shown}
@@ -123,7 +154,7 @@ class Solver:
         Raises:
             UndecidedError: Z3 cannot tell within the limit.
         """
-        with self.lock:
+        with self.turn(deadline):
             optimizer = z3.Optimize(ctx=self._context)
             optimizer.set("timeout", deadline.solver_milliseconds())
             optimizer.set("priority", "lex")
@@ -135,7 +166,7 @@ class Solver:
             distances = [z3.If(gap >= 0, gap, -gap) for gap in gaps]
             optimizer.minimize(z3.Sum([zero, *changes]))
             optimizer.minimize(z3.Sum([zero, *distances]))
-            return self._model(optimizer, optimizer.check())
+            return self._model(optimizer)
 
     def _unknown(self, name: str) -> z3.ArithRef:
         return z3.Int(name, self._context)
@@ -145,7 +176,8 @@ class Solver:
             self._unknown(name) == z3.IntVal(value, self._context) for name, value in fixed.items()
         ]
 
-    def _model(self, solver: z3.Solver | z3.Optimize, result: z3.CheckSatResult) -> Model | None:
+    def _model(self, solver: z3.Solver | z3.Optimize) -> Model | None:
+        result = solver.check()
         if result == z3.unsat:
             return None
         if result != z3.sat:
@@ -154,4 +186,7 @@ class Solver:
         values = {
             name: model.eval(self._unknown(name), model_completion=True) for name in self._names
         }
-        return {name: value.as_long() for name, value in values.items()}
+        try:
+            return {name: value.as_long() for name, value in values.items()}
+        except (AttributeError, ValueError):  # 3 ** 1000000 stays a power, or has too many digits
+            raise UndecidedError("the solver found values that are too large to write") from None
