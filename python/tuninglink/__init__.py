@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         TargetError,
         TuninglinkError,
     )
+    from tuninglink.payloads import Payload, PayloadError, payload_for
     from tuninglink.spec.library import default_spec
     from tuninglink.spec.loading import load_spec
     from tuninglink.spec.model import Spec
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CompileError",
+    "Payload",
+    "PayloadError",
     "PipelineError",
     "Spec",
     "SpecError",
@@ -40,6 +43,7 @@ __all__ = [
     "default_spec",
     "link",
     "load_spec",
+    "payload_for",
     "upgrade",
 ]
 
@@ -47,6 +51,7 @@ _HOMES = {
     **dict.fromkeys(
         ("CompileError", "PipelineError", "SpecError", "TargetError", "TuninglinkError"), "errors"
     ),
+    **dict.fromkeys(("Payload", "PayloadError", "payload_for"), "payloads"),
     "Spec": "spec.model",
     "Target": "spec.targets",
     "compile": "compiler",

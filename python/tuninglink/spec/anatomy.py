@@ -5,7 +5,7 @@ Nothing here changes the IR; linking decides on what is found here and then only
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -60,11 +60,13 @@ class Entry:
         matcher: the matcher's symbol, nested references joined with `::`.
         action: the action's symbol, likewise.
         place: where the matcher is defined, None without location.
+        anatomy: the structure of the spec that the entry is part of. Entries are compared without it.
     """
 
     matcher: str
     action: str
     place: Place | None
+    anatomy: Anatomy = field(compare=False, repr=False)
 
 
 class Anatomy:
@@ -184,7 +186,7 @@ class Anatomy:
     def entry(self, position: int) -> Entry:
         """Returns the entry at `position`; equal to that of `entries`, without making all of them."""
         matcher, action = self.pairs[position]
-        return Entry(matcher, action, self._place(matcher))
+        return Entry(matcher, action, self._place(matcher), self)
 
     def _place(self, symbol: str) -> Place | None:
         sequence = self.table.lookup(symbol)

@@ -1,0 +1,169 @@
+"""Which operations may be what a matcher looks for, most likely ones first."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from iree.compiler import ir as mlir
+
+from tuninglink.constraints.conditions import Equals
+from tuninglink.ir import names
+from tuninglink.ir.walk import body, collect
+from tuninglink.payloads import layouts
+from tuninglink.payloads.operations import (
+    FILL,
+    GENERIC,
+    attention,
+    attention_outputs,
+    generic,
+    named,
+)
+from tuninglink.payloads.templates import Template, clone_into, new_block, open_tensor
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from tuninglink.constraints.conditions import Condition
+
+_ATTENTIONS: Final = (names.ONLINE_ATTENTION, names.ATTENTION)
+
+
+class Candidates:
+    """The operations that a matcher may look for.
+
+    Everything is built in the current context, at the current location.
+
+    Args:
+        condition: what the matcher demands.
+        sequences: the matcher and what it includes.
+        generalizes: whether the target's backend replaces named operations by generic ones before it matches.
+    """
+
+    def __init__(
+        self, condition: Condition, sequences: Sequence[mlir.Operation], *, generalizes: bool
+    ) -> None:
+        self._condition = condition
+        self._sequences = sequences
+        self._generalizes = generalizes
+
+    def all(self) -> Iterator[Template]:
+        """Yields operations with the structure that the matcher demands; sizes may not fit."""
+        shown = self._shown(names.MATCH_DAG)
+        if shown is not None:
+            yield _graph(shown)
+            return
+        shown = self._shown(names.MATCH_REGIONS)
+        if shown is not None:
+            yield self._with_regions(shown)
+            return
+        for name in self._names():
+            if name in _ATTENTIONS:
+                yield from self._attentions(name)
+            elif name == GENERIC:
+                yield from self._generics()
+            else:
+                ranks = self._condition.ranks
+                yield from named(name, self._types(_MANY_OPERANDS), next(iter(ranks.values()), 2))
+
+    def _shown(self, name: str) -> mlir.Operation | None:
+        found = (op for sequence in self._sequences for op in collect(sequence, name))
+        return next(found, None)
+
+    def _names(self) -> list[str]:
+        """Returns the names of the operations to try, in the order in which a backend leaves them as they are."""
+        wanted = self._condition.names
+        if wanted is None:
+            return [GENERIC]
+
+        def order(name: str) -> tuple[bool, bool, str]:
+            # A fill is there beside many other operations.
+            return name == FILL, name != GENERIC or not self._generalizes, name
+
+        return sorted(wanted, key=order)
+
+    def _types(self, count: int) -> list[mlir.Type | None]:
+        found: Mapping[int, Any] = self._condition.types
+        return [found.get(position) for position in range(count)]
+
+    def _maps(self) -> list[mlir.AffineMap] | None:
+        maps = self._condition.maps
+        if not isinstance(maps, mlir.ArrayAttr):
+            return None
+        return [each.value for each in maps if isinstance(each, mlir.AffineMapAttr)]
+
+    def _attentions(self, name: str) -> Iterator[Template]:
+        maps = self._maps()
+        outputs = attention_outputs(name)
+        choices = [maps] if maps is not None else list(layouts.attentions(outputs))
+        for each in choices:
+            ranks = self._condition.ranks
+            if any(
+                0 <= at < len(each) and len(each[at].results) != rank for at, rank in ranks.items()
+            ):
+                continue
+            types = self._types(len(each))
+            inputs = next((kind for kind in types[:3] if kind is not None), mlir.F16Type.get())
+            rest = mlir.F32Type.get() if name == names.ONLINE_ATTENTION else inputs
+            first = len(each) - outputs
+            filled = [kind or (inputs if at < first else rest) for at, kind in enumerate(types)]
+            yield attention(name, each, filled)
+
+    def _generics(self) -> Iterator[Template]:
+        maps = self._maps()
+        if maps is not None:
+            yield generic(maps, self._filled(len(maps)))
+            return
+        for each in self._layouts():
+            yield generic(each, self._filled(len(each)))
+
+    def _layouts(self) -> Iterator[list[mlir.AffineMap]]:
+        condition = self._condition
+        if "convolution" in condition.kinds:
+            strides, dilations = self._steps("strides"), self._steps("dilations")
+            yield from layouts.convolutions(condition.counts, condition.ranks, strides, dilations)
+            return
+        yield from layouts.contractions(condition.counts, condition.ranks)
+        if "contraction" not in condition.kinds:
+            yield from layouts.elementwise(condition.ranks, max(condition.types, default=0))
+
+    def _steps(self, role: str) -> dict[int, int]:
+        return {
+            fact.dimension[1]: fact.size
+            for fact in self._condition.sizes
+            if isinstance(fact, Equals) and fact.dimension[0] == f"convolution {role}"
+        }
+
+    def _filled(self, count: int) -> list[mlir.Type]:
+        """Returns element types, those that are open as the others or as they usually are."""
+        types = self._types(count)
+        inputs = next((kind for kind in types[:-1] if kind is not None), None)
+        output = types[-1]
+        if inputs is None:
+            inputs = output or mlir.F32Type.get()
+        return [*(kind or inputs for kind in types[:-1]), output or inputs]
+
+    def _with_regions(self, shown: mlir.Operation) -> Template:
+        """Returns the operation whose regions are demanded; all else of it is open."""
+        target = next(body(shown))
+        types = [_opened(each.type) for each in target.operands]
+        owner, block = new_block(types)
+        values: dict[Any, Any] = dict(zip(target.operands, block.arguments, strict=True))
+        with mlir.InsertionPoint(block):
+            clone = clone_into(target, values, [_opened(each.type) for each in target.results])
+        maps = self._condition.maps
+        if isinstance(maps, mlir.ArrayAttr):
+            clone.attributes["indexing_maps"] = maps
+        return Template(owner, block, is_exact=False)
+
+
+_MANY_OPERANDS: Final = 16
+
+
+def _graph(shown: mlir.Operation) -> Template:
+    return Template(shown, shown.regions[0].blocks[0], is_exact=True)
+
+
+def _opened(kind: mlir.Type) -> mlir.Type:
+    if isinstance(kind, mlir.RankedTensorType):
+        return open_tensor(kind.rank, kind.element_type)
+    return kind

@@ -1,0 +1,213 @@
+"""Asking the compiler's interpreter which entries match payloads."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from iree.compiler import ir as mlir
+from iree.compiler.passmanager import PassManager
+
+from tuninglink.ir import names
+from tuninglink.ir.contexts import collected_diagnostics
+from tuninglink.ir.serialization import to_bytecode
+from tuninglink.ir.symbols import FreshNames, references_in, symbol_name, symbols
+from tuninglink.ir.walk import body, collect
+from tuninglink.payloads.payload import root_of
+from tuninglink.spec.building import add_kernel_config, yield_
+from tuninglink.spec.sequences import is_any_op, signature
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from tuninglink.payloads.payload import Payload
+    from tuninglink.spec.anatomy import Anatomy, Entry
+
+_TAG: Final = "tuninglink.entry"
+_PIPELINE: Final = "builtin.module(iree-codegen-materialize-user-configs)"
+_CONFIGURATIONS: Final = (names.LOWERING_CONFIG, names.COMPILATION_INFO)
+
+
+def matches(entry: Entry, payload: Payload) -> bool:
+    """Tells whether an entry, were it alone in its spec, matches the root op of a payload."""
+    (number,) = _matching_entries([entry], [payload])
+    return number is not None
+
+
+def winners(anatomy: Anatomy, payloads: Sequence[Payload]) -> list[Entry | None]:
+    """Returns the entry of a spec that matches the root op of each payload first, None where none does.
+
+    All payloads are given to the interpreter at once. The actions do not run, only the matchers do.
+    """
+    entries = anatomy.entries
+    numbers = _matching_entries(entries, payloads)
+    return [None if each is None else entries[each] for each in numbers]
+
+
+def configures(entry: Entry, payload: Payload) -> bool:
+    """Tells whether, in its whole spec, an entry is the one that configures the root op of a payload."""
+    (winner,) = winners(entry.anatomy, [payload])
+    return winner == entry and configuration(entry, payload) is not None
+
+
+def configuration(entry: Entry, payload: Payload) -> str | None:
+    """Returns the configuration that the root op of a payload gets from an entry alone, as text.
+
+    None if it gets none, or what it gets is refused.
+    """
+    spec = _Interpreted(entry.anatomy, [entry])
+    spec.add_entry_point([entry.action])
+    module = _module_of([payload], entry.anatomy.module.context)
+    try:
+        spec.run(module)
+    except mlir.MLIRError:
+        return None
+    (function,) = collect(module, names.FUNCTION)
+    found = [
+        *(root_of(function).attributes.get(each) for each in _CONFIGURATIONS),
+        function.attributes.get(names.TRANSLATION_INFO),
+    ]
+    return ", ".join(str(each) for each in found if each is not None) or None
+
+
+def _matching_entries(entries: Sequence[Entry], payloads: Sequence[Payload]) -> list[int | None]:
+    """Returns the position of the first entry that matches each payload."""
+    if not entries or not payloads:
+        return [None] * len(payloads)
+    spec = _Interpreted(entries[0].anatomy, entries)
+    spec.add_entry_point([spec.tagging_action(each, number) for number, each in enumerate(entries)])
+    module = _module_of(payloads, entries[0].anatomy.module.context)
+    spec.run(module)
+    found: list[int | None] = []
+    for function in collect(module, names.FUNCTION):
+        tag = root_of(function).attributes.get(_TAG)
+        found.append(tag.value if isinstance(tag, mlir.IntegerAttr) else None)
+    return found
+
+
+def _module_of(payloads: Iterable[Payload], context: mlir.Context) -> mlir.Operation:
+    """Returns one module with the functions of all payloads, in order."""
+    module = mlir.Module.create(mlir.Location.unknown(context)).operation
+    block = module.regions[0].blocks[0]
+    for number, payload in enumerate(payloads):
+        parsed = mlir.Module.parse(payload.body, context).operation
+        (function,) = collect(parsed, names.FUNCTION)
+        name = mlir.StringAttr.get(f"payload_{number}", context)
+        function.attributes[names.SYMBOL_NAME] = name
+        block.append(function)
+    return module
+
+
+class _Interpreted:
+    """A copy of a spec with some of its entries, and other actions, for the interpreter.
+
+    Args:
+        anatomy: the spec.
+        entries: the entries; the sequences that they use are copied.
+    """
+
+    def __init__(self, anatomy: Anatomy, entries: Sequence[Entry]) -> None:
+        self._anatomy = anatomy
+        self._entries = entries
+        source = anatomy.module
+        with source.context, source.location:
+            attributes: dict[str, mlir.Attribute] = {
+                name: mlir.UnitAttr.get()
+                for name in (names.WITH_NAMED_SEQUENCE, names.DEFAULT_ENTRY_POINT)
+            }
+            self._module = mlir.Operation.create(names.MODULE, attributes=attributes, regions=1)
+            block = self._module.regions[0].blocks.append()
+            with mlir.InsertionPoint(block):
+                for operation in self._used():
+                    operation.clone()
+        self._fresh = FreshNames(symbols(source))
+
+    def _used(self) -> Iterable[mlir.Operation]:
+        """Returns what the entries use of the spec, in the spec's order."""
+        defined = symbols(self._anatomy.module)
+        waiting = [
+            path.partition("::")[0]
+            for each in self._entries
+            for path in (each.matcher, each.action)
+        ]
+        reached: set[str] = set()
+        while waiting:
+            name = waiting.pop()
+            if name in reached or name not in defined:
+                continue
+            reached.add(name)
+            waiting.extend(path[0] for path in references_in(defined[name]))
+        return [op for op in body(self._anatomy.module) if symbol_name(op) in reached]
+
+    def tagging_action(self, entry: Entry, number: int) -> str:
+        """Adds an action that notes the number of an entry on the operation that it gets; returns its name."""
+        sequence = self._anatomy.table.lookup(entry.matcher)
+        assert sequence is not None
+        types = signature(sequence).results
+        name = self._fresh.take(f"tag_{number}")
+        with self._module.context, sequence.location as location:
+            readonly = mlir.DictAttr.get({names.READONLY: mlir.UnitAttr.get()})
+            attributes = {
+                names.SYMBOL_NAME: mlir.StringAttr.get(name),
+                "function_type": mlir.TypeAttr.get(mlir.FunctionType.get(types, [])),
+                "arg_attrs": mlir.ArrayAttr.get([readonly for _ in types]),
+            }
+            with mlir.InsertionPoint(self._module.regions[0].blocks[0]):
+                action = mlir.Operation.create(
+                    names.NAMED_SEQUENCE, attributes=attributes, regions=1
+                )
+            block = action.regions[0].blocks.append(*types, arg_locs=[location for _ in types])
+            with mlir.InsertionPoint(block):
+                for argument in block.arguments:
+                    if is_any_op(argument.type):
+                        _annotate(argument, number)
+                        break
+                yield_([])
+        return name
+
+    def add_entry_point(self, actions: Sequence[str]) -> None:
+        """Adds the entry point, with an action for each entry."""
+        matchers = [each.matcher for each in self._entries]
+        entry_point = add_kernel_config(self._module, consumes=True)
+        block = entry_point.regions[0].blocks[0]
+        with self._module.context, self._module.location, mlir.InsertionPoint(block):
+            argument = block.arguments[0]
+            loop = mlir.Operation.create(
+                names.FOREACH_MATCH,
+                results=[argument.type],
+                operands=[argument],
+                attributes={"matchers": _paths(matchers), "actions": _paths(actions)},
+            )
+            yield_(list(loop.results))
+
+    def run(self, module: mlir.Operation) -> None:
+        """Applies the spec to a module.
+
+        Raises:
+            MLIRError: the interpreter fails.
+        """
+        context = module.context
+        data = to_bytecode(self._module)
+        with context, mlir.Location.unknown():
+            kind = mlir.VectorType.get([len(data)], mlir.IntegerType.get_signless(8))
+            attribute = mlir.DenseElementsAttr.get(memoryview(data), type=kind)
+            module.attributes[names.EMBEDDED_SPEC] = attribute
+        manager = PassManager.parse(_PIPELINE, context)
+        with collected_diagnostics(context):
+            manager.run(module)
+
+
+def _paths(names_: Iterable[str]) -> mlir.ArrayAttr:
+    return mlir.ArrayAttr.get([mlir.SymbolRefAttr.get(each.split("::")) for each in names_])
+
+
+def _annotate(handle: mlir.Value[mlir.Type], number: int) -> None:
+    value = mlir.Operation.create(
+        names.PARAM_CONSTANT,
+        results=[mlir.Type.parse("!transform.param<i64>")],
+        attributes={"value": mlir.IntegerAttr.get(mlir.IntegerType.get_signless(64), number)},
+    )
+    mlir.Operation.create(
+        names.ANNOTATE,
+        operands=[handle, value.results[0]],
+        attributes={"name": mlir.StringAttr.get(_TAG)},
+    )

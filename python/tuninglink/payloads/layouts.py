@@ -1,0 +1,137 @@
+"""Indexing maps for operations of which a matcher leaves them open, usual ones first."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import TYPE_CHECKING
+
+from iree.compiler import ir as mlir
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+Expressions = list[mlir.AffineExpr]
+_MOST_OF_A_ROLE = 3
+_BATCHES = (1, 2, 0)
+_IMAGES = (2, 1, 3)
+
+
+class _Loops:
+    """Hands out loops in order."""
+
+    def __init__(self) -> None:
+        self._count = 0
+
+    def take(self, count: int) -> Expressions:
+        """Returns the next loops."""
+        self._count += count
+        return [mlir.AffineExpr.get_dim(each) for each in range(self._count - count, self._count)]
+
+    def maps(self, *operands: Sequence[mlir.AffineExpr]) -> list[mlir.AffineMap]:
+        """Returns the maps of operands."""
+        return [mlir.AffineMap.get(self._count, 0, list(each)) for each in operands]
+
+
+def contractions(
+    counts: Mapping[str, int], ranks: Mapping[int, int]
+) -> Iterator[list[mlir.AffineMap]]:
+    """Yields maps of contractions.
+
+    Args:
+        counts: how many dimensions of a role there are, such as `contraction m`.
+        ranks: the ranks of operands that are known.
+    """
+    for batch, m, n, k in _dimension_counts(counts, ranks):
+        for k_is_last_in_lhs, k_is_last_in_rhs in ((1, 0), (1, 1), (0, 0), (0, 1)):
+            loops = _Loops()
+            b_, m_, n_, k_ = (loops.take(each) for each in (batch, m, n, k))
+            lhs = [*b_, *m_, *k_] if k_is_last_in_lhs else [*b_, *k_, *m_]
+            rhs = [*b_, *n_, *k_] if k_is_last_in_rhs else [*b_, *k_, *n_]
+            yield loops.maps(lhs, rhs, [*b_, *m_, *n_])
+
+
+def _dimension_counts(
+    counts: Mapping[str, int], ranks: Mapping[int, int]
+) -> list[tuple[int, int, int, int]]:
+    """Returns the numbers of dimensions of the roles, those of a plain matmul first."""
+    wanted = [counts.get(f"contraction {role}") for role in ("batch", "m", "n", "k")]
+    choices = [range(_MOST_OF_A_ROLE + 1) if each is None else (each,) for each in wanted]
+    found = [
+        (batch, m, n, k)
+        for batch, m, n, k in product(*choices)
+        if k > 0
+        and ranks.get(0, batch + m + k) == batch + m + k
+        and ranks.get(1, batch + n + k) == batch + n + k
+        and ranks.get(2, batch + m + n) == batch + m + n
+    ]
+    return sorted(found, key=lambda each: (abs(each[1] - 1) + abs(each[2] - 1) + each[3], each))
+
+
+def elementwise(ranks: Mapping[int, int], last: int) -> Iterator[list[mlir.AffineMap]]:
+    """Yields maps of operations without reduction on operands of one rank.
+
+    Args:
+        ranks: the ranks of operands that are known.
+        last: the position of the last operand that is asked for.
+    """
+    rank = next(iter(ranks.values()), 2)
+    count = max(2, last + 1, *(each + 1 for each in ranks))
+    loops = _Loops()
+    identity = loops.take(rank)
+    yield loops.maps(*([identity] * count))
+
+
+def convolutions(
+    counts: Mapping[str, int],
+    ranks: Mapping[int, int],
+    strides: Mapping[int, int],
+    dilations: Mapping[int, int],
+) -> Iterator[list[mlir.AffineMap]]:
+    """Yields maps of convolutions.
+
+    Args:
+        counts: how many dimensions of a role there are, such as `convolution filter`.
+        ranks: the ranks of operands that are known.
+        strides: the stride by number of the image's dimension; one where nothing is said.
+        dilations: the dilation, likewise.
+    """
+
+    def choices(role: str, usual: Sequence[int]) -> Sequence[int]:
+        count = counts.get(f"convolution {role}")
+        return usual if count is None else (count,)
+
+    for image, depth, batch, outputs, inputs in product(
+        choices("output_image", choices("filter", _IMAGES)),
+        choices("depth", (0, 1)),
+        choices("batch", (1, 0, 2)),
+        choices("output_channel", (1, 0, 2)),
+        choices("input_channel", (1, 0, 2)),
+    ):
+        loops = _Loops()
+        b, i, o, d, f, c = map(loops.take, (batch, image, outputs, depth, image, inputs))
+        window = [i[at] * strides.get(at, 1) + f[at] * dilations.get(at, 1) for at in range(image)]
+        layouts = (
+            ([*b, *window, *d, *c], [*f, *d, *c, *o], [*b, *i, *d, *o]),
+            ([*b, *window, *d, *c], [*d, *o, *f, *c], [*b, *i, *d, *o]),
+            ([*b, *d, *c, *window], [*d, *o, *c, *f], [*b, *d, *o, *i]),
+        )
+        for layout in layouts:
+            fits = all(ranks.get(at, len(each)) == len(each) for at, each in enumerate(layout))
+            if fits:
+                yield loops.maps(*layout)
+
+
+def attentions(outputs: int) -> Iterator[list[mlir.AffineMap]]:
+    """Yields maps of attentions, without a mask and with one.
+
+    Args:
+        outputs: how many outputs there are.
+    """
+    for batch, has_mask in product(_BATCHES, (False, True)):
+        loops = _Loops()
+        b = loops.take(batch)
+        m, n, k1, k2 = loops.take(4)
+        inputs = [[*b, m, k1], [*b, k2, k1], [*b, k2, n], []]
+        masks = [[*b, m, k2]] if has_mask else []
+        results = [[*b, m, n], [*b, m], [*b, m]][:outputs]
+        yield loops.maps(*inputs, *masks, *results)

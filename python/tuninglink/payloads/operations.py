@@ -1,0 +1,195 @@
+"""Building the operations that payloads are made of, on tensors whose sizes are open."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from iree.compiler import ir as mlir
+from iree.compiler.dialects import linalg  # type: ignore[attr-defined]
+
+from tuninglink.ir import names
+from tuninglink.payloads.templates import Template, new_block, open_tensor
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from tuninglink.payloads.templates import Value
+
+FILL: Final = "linalg.fill"
+GENERIC: Final = "linalg.generic"
+_MATMUL_RANKS: Final = {
+    "linalg.matmul": (2, 2, 2),
+    "linalg.batch_matmul": (3, 3, 3),
+    "linalg.batch_reduce_matmul": (3, 3, 2),
+}
+"""The ranks of named operations of which the bindings do not know them."""
+
+
+def generic(maps: Sequence[mlir.AffineMap], types: Sequence[mlir.Type]) -> Template:
+    """Returns a `linalg.generic` with one output that multiplies its inputs and adds the products up.
+
+    With one input it adds that up, and without loops to reduce it writes what it computes.
+
+    Args:
+        maps: the indexing maps, the output's last.
+        types: the element types of the operands.
+    """
+    operands = [
+        open_tensor(len(each.results), kind) for each, kind in zip(maps, types, strict=True)
+    ]
+    owner, block = new_block(operands)
+    kept = {each.position for each in maps[-1].results if isinstance(each, mlir.AffineDimExpr)}
+    iterators = ["parallel" if loop in kept else "reduction" for loop in range(maps[-1].n_dims)]
+    kinds = [mlir.Attribute.parse(f"#linalg.iterator_type<{each}>") for each in iterators]
+    attributes: dict[str, mlir.Attribute] = {
+        "indexing_maps": mlir.ArrayAttr.get([mlir.AffineMapAttr.get(each) for each in maps]),
+        "iterator_types": mlir.ArrayAttr.get(kinds),
+        "operandSegmentSizes": mlir.DenseI32ArrayAttr.get([len(operands) - 1, 1]),
+    }
+    with mlir.InsertionPoint(block):
+        operation = mlir.Operation.create(
+            GENERIC,
+            results=[operands[-1]],
+            operands=list(block.arguments),
+            attributes=attributes,
+            regions=1,
+        )
+    locations = [mlir.Location.unknown() for _ in types]
+    inner = operation.regions[0].blocks.append(*types, arg_locs=locations)
+    with mlir.InsertionPoint(inner):
+        *inputs, accumulator = inner.arguments
+        result = _cast(inputs[0], types[-1])
+        for each in inputs[1:]:
+            result = _arithmetic("mul", result, _cast(each, types[-1]))
+        if "reduction" in iterators:
+            result = _arithmetic("add", accumulator, result)
+        mlir.Operation.create("linalg.yield", operands=[result])
+    return Template(owner, block, is_exact=False)
+
+
+def _arithmetic(what: str, lhs: Value, rhs: Value) -> Value:
+    suffix = "f" if isinstance(lhs.type, mlir.FloatType) else "i"
+    operation = mlir.Operation.create(
+        f"arith.{what}{suffix}", results=[lhs.type], operands=[lhs, rhs]
+    )
+    result: Value = operation.results[0]
+    return result
+
+
+def _cast(value: Value, wanted: mlir.Type) -> Value:
+    """Builds the conversion of a number to another type, as frontends write it."""
+    kind = value.type
+    if kind == wanted:
+        return value
+    if isinstance(kind, mlir.FloatType) and isinstance(wanted, mlir.FloatType):
+        name = "extf" if kind.width < wanted.width else "truncf"
+    elif isinstance(kind, mlir.IntegerType) and isinstance(wanted, mlir.IntegerType):
+        name = "extsi" if kind.width < wanted.width else "trunci"
+    else:
+        name = "sitofp" if isinstance(wanted, mlir.FloatType) else "fptosi"
+    cast = mlir.Operation.create(f"arith.{name}", results=[wanted], operands=[value])
+    result: Value = cast.results[0]
+    return result
+
+
+def named(name: str, types: Sequence[mlir.Type | None], rank: int) -> Iterator[Template]:
+    """Yields named structured operations; the compiler may refuse some of them.
+
+    Args:
+        name: such as `linalg.batch_matmul`.
+        types: the element types of the operands, from the first on; None for any.
+        rank: the rank of operations that take any.
+    """
+    builder: Any = getattr(linalg, name.removeprefix("linalg."), None)
+    definition: Any = getattr(builder, "op_def", None)
+    if definition is not None:
+        operands = list(definition.registered_operands.values())
+        yield _defined(builder, operands, types, None if name not in _ANY_RANK else rank)
+    elif name in _MATMUL_RANKS:
+        elements = _filled(types, 3)
+        tensors = [open_tensor(*each) for each in zip(_MATMUL_RANKS[name], elements, strict=True)]
+        owner, block = new_block(tensors)
+        lhs, rhs, output = block.arguments
+        with mlir.InsertionPoint(block):
+            builder(lhs, rhs, outs=[output])
+        yield Template(owner, block, is_exact=False)
+
+
+def _defined(
+    builder: Any, operands: Sequence[Any], types: Sequence[mlir.Type | None], rank: int | None
+) -> Template:
+    """Returns an operation that the bindings define."""
+    found: list[tuple[bool, mlir.Type]] = []
+    elements: dict[str, mlir.Type] = {
+        "I32": mlir.IntegerType.get_signless(32),
+        "I64": mlir.IntegerType.get_signless(64),
+    }
+    values = [each for each in operands if each.kind.name in _VALUES]
+    for each, kind in zip(values, types, strict=False):
+        if kind is not None:
+            elements[each.type_var.name] = kind
+    default = next((kind for kind in types if kind is not None), mlir.F32Type.get())
+    for each in values:
+        element = elements.get(each.type_var.name, default)
+        size_count = len(each.size_exprs or ()) if rank is None else rank
+        is_output = each.kind.name == "OUTPUT_TENSOR"
+        is_scalar = each.kind.name == "SCALAR"
+        found.append((is_output, element if is_scalar else open_tensor(size_count, element)))
+    owner, block = new_block([kind for _, kind in found])
+    arguments = list(block.arguments)
+    inputs = [each for each, (is_output, _) in zip(arguments, found, strict=True) if not is_output]
+    outputs = [each for each, (is_output, _) in zip(arguments, found, strict=True) if is_output]
+    with mlir.InsertionPoint(block):
+        builder(*inputs, outs=outputs)
+    return Template(owner, block, is_exact=False)
+
+
+def _filled(types: Sequence[mlir.Type | None], count: int) -> list[mlir.Type]:
+    default = next((each for each in types if each is not None), mlir.F32Type.get())
+    return [each or default for each in [*types, *([None] * count)][:count]]
+
+
+_VALUES: Final = frozenset({"INPUT_TENSOR", "OUTPUT_TENSOR", "SCALAR"})
+_ANY_RANK: Final = frozenset({"linalg.copy", "linalg.fill"})
+"""Operations that the bindings define without sizes."""
+
+
+def attention(name: str, maps: Sequence[mlir.AffineMap], types: Sequence[mlir.Type]) -> Template:
+    """Returns an attention.
+
+    Args:
+        name: `iree_linalg_ext.attention` or `iree_linalg_ext.online_attention`.
+        maps: the indexing maps of query, key, value, scale, perhaps mask, and of the outputs.
+        types: the element types of these operands.
+    """
+    outputs = attention_outputs(name)
+    operands = [
+        kind if position == _SCALE else open_tensor(len(each.results), kind)
+        for position, (each, kind) in enumerate(zip(maps, types, strict=True))
+    ]
+    owner, block = new_block(operands)
+    attributes: dict[str, mlir.Attribute] = {
+        "indexing_maps": mlir.ArrayAttr.get([mlir.AffineMapAttr.get(each) for each in maps])
+    }
+    with mlir.InsertionPoint(block):
+        operation = mlir.Operation.create(
+            name,
+            results=operands[len(operands) - outputs :],
+            operands=list(block.arguments),
+            attributes=attributes,
+            regions=1,
+        )
+    f32 = mlir.F32Type.get()
+    inner = operation.regions[0].blocks.append(f32, arg_locs=[mlir.Location.unknown()])
+    with mlir.InsertionPoint(inner):
+        mlir.Operation.create("iree_linalg_ext.yield", operands=list(inner.arguments))
+    return Template(owner, block, is_exact=False)
+
+
+_SCALE: Final = 3
+"""The position of the scale, which is a number, among the operands of an attention."""
+
+
+def attention_outputs(name: str) -> int:
+    """Returns how many outputs an attention has: online, the maximum and the sum as well."""
+    return 3 if name == names.ONLINE_ATTENTION else 1

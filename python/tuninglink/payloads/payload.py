@@ -1,0 +1,120 @@
+"""What a payload is, and why there may be none."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from iree.compiler import ir as mlir
+
+from tuninglink.constraints.answers import Verdict
+from tuninglink.constraints.dispatch import gpu_limits, problem_of
+from tuninglink.constraints.providers import Dispatch
+from tuninglink.errors import TuninglinkError
+from tuninglink.ir import names
+from tuninglink.ir.contexts import thread_context
+from tuninglink.ir.diagnostics import error
+from tuninglink.ir.walk import body, collect
+from tuninglink.spec.target_attributes import read_executable_target
+
+if TYPE_CHECKING:
+    from tuninglink.spec.anatomy import Entry
+    from tuninglink.spec.targets import Target
+
+FUNCTION: str = "payload"
+"""The function of a payload."""
+
+
+class PayloadError(TuninglinkError):
+    """No payload can be made for an entry.
+
+    Args:
+        entry: the entry.
+        reason: why not.
+        verdict: refuted: it is proven that the matcher matches nothing; not decided: it may, but what it
+            matches is not known.
+
+    Attributes:
+        entry: the entry.
+        reason: why not, in words.
+        verdict: whether there is no such program, or none that is found.
+    """
+
+    def __init__(self, entry: Entry, reason: str, verdict: Verdict) -> None:
+        what = "matches nothing" if verdict is Verdict.REFUTED else "has no payload"
+        super().__init__(error(f"entry '{entry.matcher}' {what}: {reason}", entry.place))
+        self.entry = entry
+        self.reason = reason
+        self.verdict = verdict
+
+
+@dataclass(frozen=True)
+class Size:
+    """The size of one loop of the root op.
+
+    Attributes:
+        loop: the number of the loop.
+        role: what the loop is to the operation, such as `contraction m`; empty where it has no role.
+        size: how often it runs.
+        is_demanded: whether the matcher accepts no other size; else this one was chosen.
+    """
+
+    loop: int
+    role: str
+    size: int
+    is_demanded: bool
+
+    def __str__(self) -> str:
+        name = self.role.rpartition(" ")[2] or f"d{self.loop}"
+        return f"{name} = {self.size}" + ("" if self.is_demanded else " (free)")
+
+
+@dataclass(frozen=True)
+class Payload:
+    """A program that an entry matches.
+
+    Payloads are plain text, so they belong to no context and may cross threads and processes.
+
+    Attributes:
+        entry: the entry.
+        target: what the sizes were chosen for, None for nothing in particular.
+        text: the program, for `iree-compile`: one public function whose results are those of the root op, which
+            stands in a dispatch of its own.
+        body: the dispatch as matchers see it: a module with one function, in which the root op is the last
+            operation but for the return.
+        shapes: the types of the root op's operands, for people.
+        sizes: the sizes of the root op's loops, in order.
+    """
+
+    entry: Entry
+    target: Target | None
+    text: str = field(repr=False)
+    body: str = field(repr=False)
+    shapes: str
+    sizes: tuple[Size, ...]
+
+    def dispatch(
+        self, target: mlir.Attribute | None = None, context: mlir.Context | None = None
+    ) -> Dispatch:
+        """Returns the dispatch, for providers of constraints: nothing is compiled for it.
+
+        Args:
+            target: a `#hal.executable.target` of any context, which goes onto the function.
+            context: where the dispatch is to live; by default the context of the calling thread.
+        """
+        module = mlir.Module.parse(self.body, context or thread_context()).operation
+        (function,) = collect(module, names.FUNCTION)
+        limits: dict[str, int] = {}
+        if target is not None:
+            target = mlir.Attribute.parse(str(target), module.context)
+            function.attributes[names.EXECUTABLE_TARGET] = target
+            executable = read_executable_target(target)
+            limits = gpu_limits(target) if executable and executable.gpu else {}
+        root = root_of(function)
+        return Dispatch(root, function, target, problem_of(root, limits))
+
+
+def root_of(function: mlir.Operation) -> mlir.Operation:
+    """Returns the root op of the function of a payload's body."""
+    *_, root, _ = body(function)
+    return root

@@ -1,0 +1,165 @@
+"""Which sizes suit a configuration where the matcher leaves them open."""
+
+from __future__ import annotations
+
+from math import lcm
+from typing import TYPE_CHECKING, Final
+
+from iree.compiler import ir as mlir
+from iree.compiler.dialects import iree_codegen, iree_gpu
+
+from tuninglink.ir import names
+from tuninglink.ir.walk import collect
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+_USUAL: Final = {
+    "contraction batch": 4,
+    "contraction m": 256,
+    "contraction n": 256,
+    "contraction k": 256,
+    "convolution batch": 2,
+    "convolution output_image": 16,
+    "convolution output_channel": 64,
+    "convolution filter": 3,
+    "convolution input_channel": 64,
+    "convolution depth": 2,
+    "attention batch": 4,
+    "attention m": 256,
+    "attention n": 64,
+    "attention k1": 64,
+    "attention k2": 256,
+}
+"""Moderate sizes of loops by role: whole tiles of common configurations, and nothing large."""
+
+_USUAL_ELSEWHERE: Final = 64
+_USUAL_OUTER: Final = 4
+_ALIKE: Final = frozenset({"convolution output_image", "convolution filter"})
+"""Roles whose loops are of one size."""
+
+_OTHERS: Final = (512, 256, 128, 96, 64, 48, 32, 16, 8, 4, 3, 2, 1)
+_LARGEST: Final = 4096
+"""Tiles whose least common multiple is larger are no reason for so large a size."""
+
+_NO_TILES: Final = frozenset({"promote_operands", "subgroup_basis", "lane_basis"})
+"""Lists of numbers in lowering configurations that are not by loop."""
+
+
+def usual_sizes(roles: Mapping[str, Sequence[int]], count: int) -> list[int]:
+    """Returns a moderate size of each loop.
+
+    Args:
+        roles: the loops in each role.
+        count: how many loops there are.
+    """
+    found = [_USUAL_ELSEWHERE] * count
+    for role, loops in roles.items():
+        for loop in loops:
+            # Of several, the innermost is tiled, and the others are like a batch.
+            is_outer = loop != loops[-1] and role not in _ALIKE
+            found[loop] = _USUAL_OUTER if is_outer else _USUAL[role]
+    return found
+
+
+def preferred_sizes(usual: int, tile: int) -> list[int]:
+    """Returns the sizes to try for a loop, best ones first.
+
+    Args:
+        usual: a moderate size.
+        tile: what should divide the size.
+    """
+    together = lcm(usual, tile)
+    best = together if together <= _LARGEST else tile
+    rounded = -(-usual // tile) * tile
+    return list(dict.fromkeys([best, rounded, 2 * tile, tile, usual, *_OTHERS]))
+
+
+def tiles(
+    sequences: Iterable[mlir.Operation], roles: Mapping[str, Sequence[int]]
+) -> dict[int, int]:
+    """Returns, by loop, what should divide its size for the configuration to fit.
+
+    Args:
+        sequences: the matcher, the action and what they include.
+        roles: the loops in each role.
+    """
+    found: dict[int, int] = {}
+    for config in _lowering_configs(sequences):
+        entries = _entries(config)
+        for name, attribute in entries.items():
+            if name not in _NO_TILES:
+                for row in _rows(attribute):
+                    for loop, size in enumerate(row):
+                        if size > 0:
+                            found[loop] = lcm(found.get(loop, 1), size)
+        if isinstance(config, iree_gpu.LoweringConfigAttr):
+            _add_intrinsic(config, roles, found)
+    return {loop: tile for loop, tile in found.items() if tile <= _LARGEST}
+
+
+def _lowering_configs(sequences: Iterable[mlir.Operation]) -> Iterator[mlir.Attribute]:
+    for sequence in sequences:
+        for constant in collect(sequence, names.PARAM_CONSTANT):
+            value = constant.attributes["value"]
+            if isinstance(value, iree_codegen.CompilationInfoAttr):
+                value = value.lowering_config
+            yield value
+
+
+def _entries(config: mlir.Attribute) -> dict[str, mlir.Attribute]:
+    """Returns the parameters of a lowering configuration, none of any other attribute.
+
+    Those for CPUs and the common ones have no class in the bindings, but what stands in their brackets is
+    written as a dictionary is, and the compiler's parser takes it apart.
+    """
+    if isinstance(config, iree_gpu.LoweringConfigAttr):
+        parsed: mlir.Attribute | None = config.attributes
+    else:
+        kind, bracket, parameters = str(config).partition("<")
+        if not bracket or not kind.endswith("lowering_config"):
+            return {}
+        try:
+            parsed = mlir.Attribute.parse(f"{{{parameters.removesuffix('>')}}}", config.context)
+        except mlir.MLIRError:
+            return {}
+    if not isinstance(parsed, mlir.DictAttr):
+        return {}
+    named = (parsed[position] for position in range(len(parsed)))
+    return {each.name: each.attr for each in named}
+
+
+def _rows(attribute: mlir.Attribute) -> Iterator[list[int]]:
+    """Yields the lists of sizes in an attribute."""
+    if not isinstance(attribute, mlir.ArrayAttr):
+        return
+    elements = list(attribute)
+    numbers = [each.value for each in elements if isinstance(each, mlir.IntegerAttr)]
+    if numbers and len(numbers) == len(elements):
+        yield numbers
+    for each in elements:
+        yield from _rows(each)
+
+
+def _add_intrinsic(
+    config: iree_gpu.LoweringConfigAttr, roles: Mapping[str, Sequence[int]], found: dict[int, int]
+) -> None:
+    """Lets the innermost loops of m, n and k hold whole intrinsics."""
+    kind = config.mma_kind
+    if not isinstance(kind, iree_gpu.MMAAttr | iree_gpu.VirtualMMAAttr):
+        return
+    m, n, k = kind.mnk_shape
+    wanted = {
+        "contraction m": m,
+        "contraction n": n,
+        "contraction k": k,
+        "convolution output_channel": n,
+        "convolution input_channel": k,
+    }
+    for role, size in wanted.items():
+        loops = roles.get(role, ())
+        if loops:
+            tile = found.get(loops[-1], 1)
+            # Some pipelines count the tiles of reductions in intrinsics.
+            is_reduction = role in ("contraction k", "convolution input_channel")
+            found[loops[-1]] = tile * size if is_reduction else lcm(tile, size)

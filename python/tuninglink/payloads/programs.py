@@ -1,0 +1,169 @@
+"""Writing sized templates down: as the body of a dispatch, and as a program for the compiler."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from iree.compiler import ir as mlir
+from iree.compiler.dialects import linalg  # type: ignore[attr-defined]
+
+from tuninglink.ir import names
+from tuninglink.payloads.operations import FILL
+from tuninglink.payloads.payload import FUNCTION
+from tuninglink.payloads.templates import clone_into, destination_count
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tuninglink.payloads.sizing import Sized
+    from tuninglink.payloads.templates import Template, Value
+
+
+def write_body(template: Template, sized: Sized) -> mlir.Operation:
+    """Returns a module with a function that does what the template does, on arguments.
+
+    It is built in the current context.
+    """
+    types = [_sized(each, sized) for each in template.block.arguments]
+    module, block = _function(types, [_sized(each, sized) for each in template.root.results])
+    values: dict[Value, Value] = dict(zip(template.block.arguments, block.arguments, strict=True))
+    with mlir.InsertionPoint(block):
+        results = _clone_all(template, sized, values)
+        mlir.Operation.create("func.return", operands=results)
+    return module
+
+
+def write_program(template: Template, sized: Sized, *, fills: bool) -> mlir.Operation:
+    """Returns a program with a dispatch that does what the template does.
+
+    The dispatch is formed already, so that the compiler neither adds operations to it nor collapses its loops.
+    What operations start from is made in it, as it is in the dispatches of models.
+
+    Args:
+        template: the template.
+        sized: its sizes.
+        fills: whether operations may start from a `linalg.fill`; else from arguments.
+    """
+    made = {each for each in template.destinations if fills or not _accumulates(template, each)}
+    scalars = {each for each in template.block.arguments if each not in sized.shapes}
+    # The compiler would take the fill with a constant for a constant.
+    taken = scalars if template.root.name == FILL else set()
+    given = [each for each in template.block.arguments if each not in made | (scalars - taken)]
+    results = [_sized(each, sized) for each in template.root.results]
+    module, block = _function([_argument_type(each, sized) for each in given], results)
+    with mlir.InsertionPoint(block):
+        region = mlir.Operation.create(
+            "flow.dispatch.region",
+            results=results,
+            attributes={"operandSegmentSizes": mlir.DenseI32ArrayAttr.get([0, 0])},
+            regions=2,
+        )
+        mlir.Operation.create("func.return", operands=list(region.results))
+    values: dict[Value, Value] = dict(zip(given, block.arguments, strict=True))
+    with mlir.InsertionPoint(region.regions[0].blocks.append()):
+        for argument in template.block.arguments:
+            if argument in made:
+                values[argument] = _start(template, argument, _sized(argument, sized))
+            elif argument in taken:
+                values[argument] = _extract(values[argument])
+            elif argument in scalars:
+                values[argument] = _constant(argument.type, _SCALE)
+        mlir.Operation.create("flow.return", operands=_clone_all(template, sized, values))
+    return module
+
+
+_SCALE: Final = 0.125
+"""What stands for a scalar: the scale of an attention, for the most part."""
+
+
+def _function(
+    inputs: Sequence[mlir.Type], results: Sequence[mlir.Type]
+) -> tuple[mlir.Operation, mlir.Block]:
+    module = mlir.Module.create().operation
+    kind = mlir.FunctionType.get(list(inputs), list(results))
+    with mlir.InsertionPoint(module.regions[0].blocks[0]):
+        function = mlir.Operation.create(
+            names.FUNCTION,
+            attributes={
+                names.SYMBOL_NAME: mlir.StringAttr.get(FUNCTION),
+                "function_type": mlir.TypeAttr.get(kind),
+            },
+            regions=1,
+        )
+    locations = [mlir.Location.unknown() for _ in inputs]
+    return module, function.regions[0].blocks.append(*inputs, arg_locs=locations)
+
+
+def _clone_all(template: Template, sized: Sized, values: dict[Value, Value]) -> list[Value]:
+    """Clones the operations at the current insertion point; returns the results of the root op."""
+    for operation in template.operations:
+        results = [_sized(each, sized) for each in operation.results]
+        clone = clone_into(operation, values, results)
+        if _NAME_ONLY in clone.attributes:
+            del clone.attributes[_NAME_ONLY]
+    return [values[each] for each in template.root.results]
+
+
+_NAME_ONLY: Final = "match.operation_name_only"
+
+
+def _sized(value: Value, sized: Sized) -> mlir.Type:
+    kind: mlir.Type = value.type
+    if not isinstance(kind, mlir.RankedTensorType):
+        return kind
+    return mlir.RankedTensorType.get(sized.shapes[value], kind.element_type, kind.encoding)
+
+
+def _argument_type(value: Value, sized: Sized) -> mlir.Type:
+    kind = _sized(value, sized)
+    return kind if isinstance(kind, mlir.RankedTensorType) else mlir.RankedTensorType.get([], kind)
+
+
+def _extract(tensor: Value) -> Value:
+    element = tensor.type.element_type
+    operation = mlir.Operation.create("tensor.extract", results=[element], operands=[tensor])
+    scalar: Value = operation.results[0]
+    return scalar
+
+
+def _accumulates(template: Template, argument: Value) -> bool:
+    """Tells whether an operation reads what it starts from."""
+    return any(
+        argument in list(operation.operands) and _reads(operation, argument)
+        for operation in template.operations
+    )
+
+
+def _reads(operation: mlir.Operation, argument: Value) -> bool:
+    if not operation.name.startswith("linalg."):
+        return True
+    position = list(operation.operands).index(argument)
+    inner = operation.regions[0].blocks[0].arguments
+    return position < len(inner) and any(True for _ in inner[position].uses)
+
+
+def _start(template: Template, argument: Value, kind: mlir.Type) -> Value:
+    """Builds what operations start from: zeros if they add to it, least values if they look for the largest."""
+    assert isinstance(kind, mlir.RankedTensorType)
+    empty: Value = mlir.Operation.create("tensor.empty", results=[kind]).results[0]
+    if not _accumulates(template, argument):
+        return empty
+    number = float("-inf") if _is_maximum(template.root, argument) else 0.0
+    filled: Value = linalg.fill(_constant(kind.element_type, number), outs=[empty])
+    return filled
+
+
+def _is_maximum(root: mlir.Operation, argument: Value) -> bool:
+    if root.name != names.ONLINE_ATTENTION:
+        return False
+    return bool(root.operands[len(root.operands) - destination_count(root) + 1] == argument)
+
+
+def _constant(kind: mlir.Type, number: float) -> Value:
+    is_float = isinstance(kind, mlir.FloatType)
+    value = (
+        mlir.FloatAttr.get(kind, number) if is_float else mlir.IntegerAttr.get(kind, int(number))
+    )
+    operation = mlir.Operation.create("arith.constant", results=[kind], attributes={"value": value})
+    constant: Value = operation.results[0]
+    return constant

@@ -1,0 +1,71 @@
+"""The roles of the loops of an operation, under the names that conditions of matchers use."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from iree.compiler import ir as mlir
+from iree.compiler.dialects import (  # type: ignore[attr-defined]
+    iree_codegen,
+    linalg,
+)
+
+from tuninglink.ir import names
+from tuninglink.ir.structured import indexing_maps as linalg_maps
+from tuninglink.payloads.operations import attention_outputs
+
+if TYPE_CHECKING:
+    from iree.compiler.ir import AffineMap
+
+_CONTRACTION: Final = ("batch", "m", "n", "k")
+_CONVOLUTION: Final = {
+    "batch": "batch",
+    "output_image": "output_image",
+    "output_channel": "output_channel",
+    "filter": "filter_loop",
+    "input_channel": "input_channel",
+    "depth": "depth",
+}
+_ATTENTION: Final = ("batch", "m", "n", "k1", "k2")
+
+
+def indexing_maps(operation: mlir.Operation) -> list[AffineMap]:
+    """Returns the indexing maps of an operation, none if it has none."""
+    if operation.name.startswith("linalg."):
+        maps = linalg_maps(operation)
+    else:
+        maps = operation.attributes.get("indexing_maps")
+    if isinstance(maps, mlir.ArrayAttr | list):
+        return [each.value for each in maps if isinstance(each, mlir.AffineMapAttr)]
+    return []
+
+
+def loops_of_roles(operation: mlir.Operation) -> dict[str, list[int]]:
+    """Returns the loops in each role, such as `contraction m`, in the order of the compiler's matchers."""
+    if operation.name in (names.ATTENTION, names.ONLINE_ATTENTION):
+        maps = indexing_maps(operation)
+        output = maps[len(maps) - attention_outputs(operation.name)]
+        detail: Any = iree_codegen.get_attention_op_detail(maps[0], maps[1], maps[2], output)
+        return {f"attention {role}": list(getattr(detail, f"{role}_dims")) for role in _ATTENTION}
+    if not operation.name.startswith("linalg."):
+        return {}
+    if linalg.isa_contraction_op(operation):
+        found: Any = linalg.infer_contraction_dimensions(operation)
+        return {f"contraction {role}": list(getattr(found, role)) for role in _CONTRACTION}
+    if linalg.isa_convolution_op(operation):
+        found = linalg.infer_convolution_dimensions(operation)
+        return {
+            f"convolution {role}": list(getattr(found, name)) for role, name in _CONVOLUTION.items()
+        }
+    return {}
+
+
+def steps(operation: mlir.Operation) -> dict[str, list[int]]:
+    """Returns the strides and dilations of a convolution, and nothing for other operations."""
+    if not operation.name.startswith("linalg.") or not linalg.isa_convolution_op(operation):
+        return {}
+    found: Any = linalg.infer_convolution_dimensions(operation)
+    return {
+        "convolution strides": list(found.strides),
+        "convolution dilations": list(found.dilations),
+    }

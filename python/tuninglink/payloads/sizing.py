@@ -1,0 +1,308 @@
+"""Finding sizes for a template: a solver decides whether there are any, preferences choose among them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+import z3
+from iree.compiler import ir as mlir
+
+from tuninglink.constraints.answers import DEFAULT_LIMITS, Verdict
+from tuninglink.constraints.conditions import AtLeast, Equals, MultipleOf, extent
+from tuninglink.payloads.preferences import preferred_sizes, usual_sizes
+from tuninglink.payloads.roles import indexing_maps, loops_of_roles, steps
+from tuninglink.payloads.templates import destination_count
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from tuninglink.constraints.conditions import Dimension, SizeFact
+    from tuninglink.payloads.templates import Template, Value
+
+Item = TypeVar("Item")
+Range = tuple[z3.ArithRef, z3.ArithRef]
+_USUAL: Final = 64
+_LARGEST_SIZE: Final = 2**31 - 1
+
+
+@dataclass(frozen=True)
+class Sized:
+    """Sizes for a template.
+
+    Attributes:
+        loops: the sizes of the root op's loops.
+        demanded: the loops that can have no other size.
+        shapes: the shape of each tensor.
+    """
+
+    loops: Sequence[int]
+    demanded: frozenset[int]
+    shapes: Mapping[Value, Sequence[int]]
+
+
+@dataclass(frozen=True)
+class NoSizes:
+    """That a template cannot be sized.
+
+    Attributes:
+        verdict: refuted: there are no sizes; not decided: none are known.
+        reason: why not.
+    """
+
+    verdict: Verdict
+    reason: str
+
+
+class _UnsizedError(Exception):
+    """How the sizes of an operation hang together is not known."""
+
+
+def find_sizes(
+    template: Template, facts: Iterable[SizeFact], tiles: Mapping[int, int]
+) -> Sized | NoSizes:
+    """Finds sizes with which a template satisfies facts.
+
+    Args:
+        template: the template.
+        facts: what the matcher demands of the dimensions of the root op.
+        tiles: what should divide the sizes of the root op's loops.
+    """
+    try:
+        sizing = _Sizing(template)
+        sizing.demand(facts)
+    except _UnsizedError as failure:
+        return NoSizes(Verdict.NOT_DECIDED, str(failure))
+    return sizing.solve(tiles)
+
+
+def find_contradiction(facts: Iterable[SizeFact]) -> NoSizes | None:
+    """Returns why facts contradict each other whatever the operation is, None if they do not."""
+    context = z3.Context()
+    solver = z3.Solver(ctx=context)
+    solver.set("timeout", DEFAULT_LIMITS.start().solver_milliseconds())
+    known = sorted(facts, key=repr)
+    for number, fact in enumerate(known):
+        size = z3.Int(f"size {extent(fact.dimension)}", context)
+        solver.add(size >= 0)
+        solver.assert_and_track(_holds(fact, size), z3.Bool(str(number), context))
+    if solver.check() != z3.unsat:
+        return None
+    core = [_in_words(known[int(str(each))]) for each in solver.unsat_core()]
+    return NoSizes(Verdict.REFUTED, _contradiction(sorted(core)))
+
+
+class _Sizing:
+    def __init__(self, template: Template) -> None:
+        self._template = template
+        self._context = z3.Context()
+        self._solver = z3.Solver(ctx=self._context)
+        self._solver.set("timeout", DEFAULT_LIMITS.start().solver_milliseconds())
+        self._labels: dict[str, str] = {}
+        self._unknowns: list[z3.ArithRef] = []
+        self._slack: list[z3.BoolRef] = []
+        self._shapes: dict[Value, list[z3.ArithRef]] = {}
+        self._loops: list[z3.ArithRef] = []
+        for argument in template.block.arguments:
+            self._add_value(argument)
+        for operation in template.operations:
+            for result in operation.results:
+                self._add_value(result)
+            self._add_operation(operation)
+        self._roles = loops_of_roles(template.root)
+
+    # --- What the operations say ---------------------------------------------------------------------------
+
+    def _unknown(self) -> z3.ArithRef:
+        unknown = z3.Int(f"size {len(self._unknowns)}", self._context)
+        self._unknowns.append(unknown)
+        self._solver.add(unknown >= 1, unknown <= _LARGEST_SIZE)
+        return unknown
+
+    def _number(self, value: int) -> z3.ArithRef:
+        return z3.IntVal(value, self._context)
+
+    def _add_value(self, value: Value) -> None:
+        kind = value.type
+        if isinstance(kind, mlir.RankedTensorType):
+            self._shapes[value] = [
+                self._unknown() if kind.is_dynamic_dim(at) else self._number(kind.get_dim_size(at))
+                for at in range(kind.rank)
+            ]
+
+    def _add_operation(self, operation: mlir.Operation) -> None:
+        """Adds how the shapes of an operation's operands and results hang together."""
+        outputs = destination_count(operation)
+        destinations = list(operation.operands)[len(operation.operands) - outputs :]
+        for destination, result in zip(destinations, operation.results, strict=False):
+            self._same(destination, result)
+        maps = indexing_maps(operation)
+        if maps:
+            self._add_loops(operation, maps)
+        elif operation.name.startswith(("arith.", "math.")):
+            for each in [*operation.operands, *operation.results][1:]:
+                self._same(operation.operands[0], each)
+        elif any(self._is_open(each) for each in (*operation.operands, *operation.results)):
+            raise _UnsizedError(f"how the sizes of '{operation.name}' hang together is not known")
+
+    def _is_open(self, value: Value) -> bool:
+        return any(not z3.is_int_value(each) for each in self._shapes.get(value, ()))
+
+    def _same(self, one: Value, other: Value) -> None:
+        if one in self._shapes and other in self._shapes:
+            for left, right in zip(self._shapes[one], self._shapes[other], strict=True):
+                self._solver.add(left == right)
+
+    def _add_loops(self, operation: mlir.Operation, maps: Sequence[mlir.AffineMap]) -> None:
+        loops = [self._unknown() for _ in range(maps[0].n_dims)]
+        for operand, each in zip(operation.operands, maps, strict=False):
+            for size, expression in zip(self._shapes.get(operand, ()), each.results, strict=False):
+                if isinstance(expression, mlir.AffineDimExpr):
+                    self._solver.add(size == loops[expression.position])
+                    continue
+                _, last = self._range(expression, loops)
+                # What lies behind the last element that is read may be there all the same.
+                self._solver.add(size >= last + 1)
+                self._slack.append(size == last + 1)
+        self._loops = loops
+
+    def _range(self, expression: Any, loops: Sequence[z3.ArithRef]) -> Range:
+        """Returns the least and the largest value of an affine expression."""
+        if isinstance(expression, mlir.AffineDimExpr):
+            return self._number(0), loops[expression.position] - 1
+        if isinstance(expression, mlir.AffineConstantExpr):
+            return self._number(expression.value), self._number(expression.value)
+        if isinstance(expression, mlir.AffineAddExpr):
+            lhs, rhs = (self._range(each, loops) for each in (expression.lhs, expression.rhs))
+            return lhs[0] + rhs[0], lhs[1] + rhs[1]
+        if isinstance(expression, mlir.AffineMulExpr):
+            # The constant is the right-hand side: MLIR puts it there.
+            low, high = self._range(expression.lhs, loops)
+            factor = expression.rhs
+            if isinstance(factor, mlir.AffineConstantExpr):
+                ends = low * factor.value, high * factor.value
+                return ends if factor.value >= 0 else (ends[1], ends[0])
+        raise _UnsizedError(f"the range of '{expression}' is not known")
+
+    # --- What the matcher says -----------------------------------------------------------------------------
+
+    def demand(self, facts: Iterable[SizeFact]) -> None:
+        """Adds what the matcher demands of the root op."""
+        for fact in sorted(facts, key=repr):
+            size = self._size(fact.dimension)
+            label = z3.Bool(f"fact {len(self._labels)}", self._context)
+            self._labels[str(label)] = _in_words(fact)
+            # An operation without the dimension is another one than the matcher looks for.
+            none = z3.BoolVal(val=False, ctx=self._context)
+            holds = none if size is None else _holds(fact, size)
+            self._solver.assert_and_track(holds, label)
+
+    def _size(self, dimension: Dimension) -> z3.ArithRef | None:
+        """Returns the size of a dimension of the root op, None if it has no such dimension."""
+        kind, number, position = dimension
+        root = self._template.root
+        if kind == "loop":
+            return _at(self._loops, number)
+        if kind in ("operand", "result"):
+            value = _at(list(root.operands if kind == "operand" else root.results), number)
+            return None if value is None else _at(self._shapes.get(value, []), position)
+        step = _at(steps(root).get(kind, []), number)
+        if step is not None:
+            return self._number(step)
+        loop = _at(self._roles.get(kind, []), number)
+        return None if loop is None else self._loops[loop]
+
+    # --- Solving -------------------------------------------------------------------------------------------
+
+    def solve(self, tiles: Mapping[int, int]) -> Sized | NoSizes:
+        """Decides whether there are sizes, and chooses some."""
+        result = self._solver.check()
+        if result == z3.unsat:
+            core = [self._labels[str(each)] for each in self._solver.unsat_core()]
+            return NoSizes(Verdict.REFUTED, _contradiction(sorted(core)))
+        if result == z3.unknown:
+            reason = f"the solver gave up: {self._solver.reason_unknown()}"
+            return NoSizes(Verdict.NOT_DECIDED, reason)
+        demanded = frozenset(
+            loop for loop, size in enumerate(self._loops) if self._only_value(size) is not None
+        )
+        for each in self._slack:
+            self._try(each)
+        usual = usual_sizes(self._roles, len(self._loops))
+        # Small ones first: what is left of an image when its filter is known is the larger part.
+        for loop in sorted(range(len(self._loops)), key=usual.__getitem__):
+            if loop not in demanded:
+                self._choose(self._loops[loop], preferred_sizes(usual[loop], tiles.get(loop, 1)))
+        for each in self._unknowns:
+            self._choose(each, preferred_sizes(_USUAL, 1))
+        self._solver.check()
+        model = self._solver.model()
+
+        def value(size: z3.ArithRef) -> int:
+            return int(model.eval(size, model_completion=True).as_long())
+
+        shapes = {key: [value(each) for each in sizes] for key, sizes in self._shapes.items()}
+        return Sized([value(each) for each in self._loops], demanded, shapes)
+
+    def _only_value(self, size: z3.ArithRef) -> int | None:
+        """Returns the only value that an unknown can have, None if it can have others."""
+        assert self._solver.check() == z3.sat
+        value = int(self._solver.model().eval(size, model_completion=True).as_long())
+        return value if self._solver.check(size != value) == z3.unsat else None
+
+    def _try(self, wish: z3.BoolRef) -> bool:
+        if self._solver.check(wish) != z3.sat:
+            return False
+        self._solver.add(wish)
+        return True
+
+    def _choose(self, size: z3.ArithRef, wanted: Iterable[int]) -> None:
+        """Fixes an unknown to the first of the wanted values that it can have, else to the least."""
+        if self._only_value(size) is not None or any(self._try(size == each) for each in wanted):
+            return
+        optimize = z3.Optimize(ctx=self._context)
+        optimize.set("timeout", DEFAULT_LIMITS.start().solver_milliseconds())
+        optimize.add(self._solver.assertions())
+        # Tracked facts are implications of their labels.
+        optimize.add(*(z3.Bool(label, self._context) for label in self._labels))
+        optimize.minimize(size)
+        if optimize.check() == z3.sat:
+            least = optimize.model().eval(size, model_completion=True)
+            self._try(size == least)
+
+
+def _holds(fact: SizeFact, size: z3.ArithRef) -> z3.BoolRef:
+    if isinstance(fact, Equals):
+        return size == fact.size
+    if isinstance(fact, MultipleOf):
+        return size % fact.factor == 0
+    return size >= fact.bound if isinstance(fact, AtLeast) else size <= fact.bound
+
+
+def _at(sequence: Sequence[Item], position: int) -> Item | None:
+    return sequence[position] if 0 <= position < len(sequence) else None
+
+
+def _in_words(fact: SizeFact) -> str:
+    kind, number, position = fact.dimension
+    if kind in ("operand", "result"):
+        what = f"dimension {position} of {kind} {number}"
+    else:
+        what = f"loop {number}" if kind == "loop" else f"{kind}[{number}]"
+    if isinstance(fact, Equals):
+        return f"{what} is {fact.size}"
+    if isinstance(fact, MultipleOf):
+        return f"{what} is a multiple of {fact.factor}"
+    return (
+        f"{what} is at least {fact.bound}"
+        if isinstance(fact, AtLeast)
+        else f"{what} is at most {fact.bound}"
+    )
+
+
+def _contradiction(facts: Sequence[str]) -> str:
+    if not facts:
+        return "its operation has no sizes that fit together"
+    if len(facts) == 1:
+        return f"it cannot be that {facts[0]}"
+    return f"it cannot all be: {'; '.join(facts)}"

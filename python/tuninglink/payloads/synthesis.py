@@ -1,0 +1,167 @@
+"""Making a program that an entry matches."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from iree.compiler import ir as mlir
+
+from tuninglink.constraints.answers import Verdict
+from tuninglink.constraints.conditions import Opaque
+from tuninglink.constraints.matchers import read_matcher
+from tuninglink.ir import names
+from tuninglink.ir.serialization import to_text
+from tuninglink.ir.walk import collect
+from tuninglink.payloads.candidates import Candidates
+from tuninglink.payloads.interpretation import matches
+from tuninglink.payloads.operations import FILL
+from tuninglink.payloads.payload import Payload, PayloadError, Size
+from tuninglink.payloads.preferences import tiles
+from tuninglink.payloads.programs import write_body, write_program
+from tuninglink.payloads.roles import loops_of_roles
+from tuninglink.payloads.sizing import NoSizes, Sized, find_contradiction, find_sizes
+from tuninglink.spec.sequences import reference
+from tuninglink.spec.targets import Target
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tuninglink.constraints.conditions import Condition
+    from tuninglink.payloads.templates import Template
+    from tuninglink.spec.anatomy import Entry
+    from tuninglink.spec.sequences import SequenceTable
+
+_GENERALIZING: Final = frozenset({"rocm", "cuda"})
+"""Backends that replace named operations by generic ones before they match."""
+
+
+def payload_for(entry: Entry, target: Target | str | None = None) -> Payload:
+    """Makes a program that an entry matches.
+
+    The operation is what the matcher demands, and the most common one where it leaves that open. The sizes that
+    it demands are found by a solver; those that it leaves open are moderate multiples of the tiles of the
+    configuration. The result was matched by the compiler's interpreter, with the entry alone; whether an earlier
+    entry of its spec takes it first, `configures` tells. The same entry always gets the same program.
+
+    Args:
+        entry: the entry.
+        target: what the program is for; named operations are kept for targets whose backend does.
+
+    Raises:
+        PayloadError: none can be made. The error says whether it is proven that there is none.
+        TargetError: there is no such target.
+    """
+    target = Target.parse(target) if isinstance(target, str) else target
+    with entry.anatomy.module.context, mlir.Location.unknown():
+        return _Synthesis(entry, target).run()
+
+
+class _Synthesis:
+    def __init__(self, entry: Entry, target: Target | None) -> None:
+        self._entry = entry
+        self._target = target
+        self._matcher = list(_involved(entry.anatomy.table, entry.matcher, set()))
+
+    def _error(self, reason: str, verdict: Verdict = Verdict.NOT_DECIDED) -> PayloadError:
+        return PayloadError(self._entry, reason, verdict)
+
+    def run(self) -> Payload:
+        """Tries all operations that may do, and returns the first that does.
+
+        Raises:
+            PayloadError: none does.
+        """
+        found = self._entry.anatomy.table.resolve(self._entry.matcher)
+        if found is None:
+            raise self._error("there is no such matcher")
+        lookup, sequence = found
+        condition = read_matcher(sequence, lookup)
+        if isinstance(condition, Opaque):
+            raise self._error(condition.reason)
+        contradiction = find_contradiction(condition.sizes)
+        if contradiction is not None:
+            raise self._error(contradiction.reason, contradiction.verdict)
+        failures: list[NoSizes] = []
+        is_exact = condition.maps is not None
+        for template in self._candidates(condition):
+            is_exact |= template.is_exact
+            payload = self._try(template, condition)
+            if isinstance(payload, Payload):
+                return payload
+            failures.append(payload)
+        if not failures:
+            raise self._no_operation(condition.names or frozenset())
+        first = failures[0]
+        is_proven = is_exact and len(failures) == 1
+        raise self._error(first.reason, first.verdict if is_proven else Verdict.NOT_DECIDED)
+
+    def _no_operation(self, wanted: frozenset[str]) -> PayloadError:
+        """Returns the error for operations of which none can be built."""
+        context = self._entry.anatomy.module.context
+        existing = sorted(name for name in wanted if context.is_registered_operation(name))
+        if not existing:
+            names_ = " or ".join(f"'{each}'" for each in sorted(wanted))
+            return self._error(f"the compiler has no operation {names_}", Verdict.REFUTED)
+        names_ = " or ".join(f"'{each}'" for each in existing)
+        return self._error(f"no program with {names_} is known")
+
+    def _candidates(self, condition: Condition) -> Iterator[Template]:
+        target = self._target
+        generalizes = target is None or target.backend in _GENERALIZING
+        return Candidates(condition, self._matcher, generalizes=generalizes).all()
+
+    def _try(self, template: Template, condition: Condition) -> Payload | NoSizes:
+        roles = loops_of_roles(template.root)
+        action = _involved(self._entry.anatomy.table, self._entry.action, set())
+        sized = find_sizes(template, condition.sizes, tiles([*self._matcher, *action], roles))
+        if isinstance(sized, NoSizes):
+            return sized
+        try:
+            payload = self._write(template, sized, condition)
+        except mlir.MLIRError as failure:
+            first, *_ = failure.error_diagnostics
+            return NoSizes(
+                Verdict.NOT_DECIDED, f"the compiler refuses what it may look for: {first.message}"
+            )
+        if matches(self._entry, payload):
+            return payload
+        reason = f"it does not match {payload.shapes}, as it should"
+        return NoSizes(Verdict.NOT_DECIDED, reason)
+
+    def _write(self, template: Template, sized: Sized, condition: Condition) -> Payload:
+        body = write_body(template, sized)
+        program = write_program(template, sized, fills=_leaves_fills_alone(condition))
+        names_ = {
+            loop: role for role, loops in loops_of_roles(template.root).items() for loop in loops
+        }
+        sizes = tuple(
+            Size(loop, names_.get(loop, ""), size, loop in sized.demanded)
+            for loop, size in enumerate(sized.loops)
+        )
+        for each in (body, program):
+            each.verify()
+        (function,) = collect(body, names.FUNCTION)
+        root = list(function.regions[0].blocks[0].operations)[-2]
+        shapes = ", ".join(str(each.type) for each in root.operands)
+        return Payload(self._entry, self._target, to_text(program), to_text(body), shapes, sizes)
+
+
+def _leaves_fills_alone(condition: Condition) -> bool:
+    """Tells whether a matcher surely does not match the fills beside the operation that it looks for."""
+    if condition.names is not None:
+        return FILL not in condition.names
+    return bool(condition.kinds or condition.root is not None or condition.maps is not None)
+
+
+def _involved(
+    table: SequenceTable, path: str, seen: set[mlir.Operation]
+) -> Iterator[mlir.Operation]:
+    """Yields a sequence and what it includes."""
+    found = table.resolve(path)
+    if found is None or found[1] in seen:
+        return
+    inner, sequence = found
+    seen.add(sequence)
+    yield sequence
+    for each in collect(sequence, names.INCLUDE):
+        yield from _involved(inner, reference(each.attributes["target"]), seen)

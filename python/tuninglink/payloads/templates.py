@@ -1,0 +1,112 @@
+"""What a matcher looks for, as IR whose sizes are still open."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from iree.compiler import ir as mlir
+
+from tuninglink.ir import names
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+Value = mlir.Value[Any]
+DYNAMIC = mlir.ShapedType.get_dynamic_size()
+
+
+@dataclass(frozen=True)
+class Template:
+    """An operation with what computes its operands; a dynamic size is one that is open.
+
+    Attributes:
+        owner: what holds the block, and keeps it alive.
+        block: its arguments are what comes from elsewhere; its last operation but for a yield is the root op.
+        is_exact: whether the matcher demands just these operations; else it may accept others as well.
+    """
+
+    owner: mlir.Operation
+    block: mlir.Block
+    is_exact: bool
+
+    @cached_property
+    def operations(self) -> tuple[mlir.Operation, ...]:
+        """The operations, the root op last."""
+        found = [each.operation for each in self.block.operations]
+        return tuple(each for each in found if each.name != names.YIELD)
+
+    @property
+    def root(self) -> mlir.Operation:
+        """The root op."""
+        return self.operations[-1]
+
+    @cached_property
+    def destinations(self) -> frozenset[Value]:
+        """The arguments that are nothing but what operations start from."""
+        arguments = set(self.block.arguments)
+        starts, others = set[Value](), set[Value]()
+        for operation in self.operations:
+            outputs = destination_count(operation)
+            operands = list(operation.operands)
+            first = len(operands) - outputs
+            starts |= arguments.intersection(operands[first:])
+            others |= arguments.intersection(operands[:first])
+        return frozenset(starts - others)
+
+
+def destination_count(operation: mlir.Operation) -> int:
+    """Returns how many of the last operands an operation updates."""
+    is_structured = operation.name.startswith(("linalg.", "iree_linalg_ext."))
+    return len(operation.results) if is_structured else 0
+
+
+def open_tensor(rank: int, element: mlir.Type) -> mlir.RankedTensorType:
+    """Returns the type of a tensor of which no size is known."""
+    location = mlir.Location.unknown(element.context)
+    return mlir.RankedTensorType.get([DYNAMIC] * rank, element, loc=location)
+
+
+def new_block(types: Sequence[mlir.Type]) -> tuple[mlir.Operation, mlir.Block]:
+    """Returns a block with arguments of these types, and the module that keeps it alive."""
+    module = mlir.Module.create().operation
+    with mlir.InsertionPoint(module.regions[0].blocks[0]):
+        holder = mlir.Operation.create(names.MODULE, regions=1)
+    location = mlir.Location.unknown()
+    block = holder.regions[0].blocks.append(*types, arg_locs=[location for _ in types])
+    return module, block
+
+
+def clone_into(
+    operation: mlir.Operation, values: dict[Value, Value], results: Iterable[mlir.Type]
+) -> mlir.Operation:
+    """Clones an operation at the current insertion point.
+
+    Args:
+        operation: the operation.
+        values: what stands for the values that it uses; its results are added.
+        results: the types of the results.
+    """
+    clone = operation.clone().operation
+    for position, operand in enumerate(operation.operands):
+        clone.operands[position] = values[operand]
+    for region in clone.regions:
+        for block in region.blocks:
+            for inner in block.operations:
+                _replace_outer(inner.operation, values)
+    for old, new, type_ in zip(operation.results, clone.results, results, strict=True):
+        new.set_type(type_)
+        values[old] = new
+    return clone
+
+
+def _replace_outer(operation: mlir.Operation, values: dict[Value, Value]) -> None:
+    """Replaces the values that an operation in a region uses from around it."""
+    for position, operand in enumerate(operation.operands):
+        if operand in values:
+            operation.operands[position] = values[operand]
+    for region in operation.regions:
+        for block in region.blocks:
+            for inner in block.operations:
+                _replace_outer(inner.operation, values)
