@@ -32,12 +32,14 @@ class Dispatch:
         function: the function that it is in.
         target: what it is compiled for, a `#hal.executable.target`.
         problem: what the operation computes.
+        module: the module around the function, for a dispatch that keeps it alive: operations do not.
     """
 
     root: mlir.Operation
     function: mlir.Operation
     target: mlir.Attribute | None
     problem: Problem
+    module: mlir.Operation | None = None
 
 
 class Space(ABC):

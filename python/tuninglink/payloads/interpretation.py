@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from iree.compiler import ir as mlir
@@ -19,6 +20,7 @@ from tuninglink.spec.sequences import is_any_op, signature
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from tuninglink.constraints.providers import Dispatch
     from tuninglink.payloads.payload import Payload
     from tuninglink.spec.anatomy import Anatomy, Entry
 
@@ -54,19 +56,34 @@ def configuration(entry: Entry, payload: Payload) -> str | None:
 
     None if it gets none, or what it gets is refused.
     """
-    spec = _Interpreted(entry.anatomy, [entry])
-    spec.add_entry_point([entry.action])
-    module = _module_of([payload], entry.anatomy.module.context)
     try:
-        spec.run(module)
+        dispatch = configured(entry, payload)
     except mlir.MLIRError:
         return None
-    (function,) = collect(module, names.FUNCTION)
     found = [
-        *(root_of(function).attributes.get(each) for each in _CONFIGURATIONS),
-        function.attributes.get(names.TRANSLATION_INFO),
+        *(dispatch.root.attributes.get(each) for each in _CONFIGURATIONS),
+        dispatch.function.attributes.get(names.TRANSLATION_INFO),
     ]
     return ", ".join(str(each) for each in found if each is not None) or None
+
+
+def configured(entry: Entry, payload: Payload, target: mlir.Attribute | None = None) -> Dispatch:
+    """Returns the dispatch of a payload as an entry alone configures it, in the context of the entry.
+
+    Args:
+        entry: the entry.
+        payload: what it is applied to.
+        target: a `#hal.executable.target` of any context that the dispatch is for.
+
+    Raises:
+        MLIRError: the compiler refuses what the entry does.
+    """
+    spec = _Interpreted(entry.anatomy, [entry])
+    spec.add_entry_point([entry.action])
+    dispatch = payload.dispatch(target, entry.anatomy.module.context)
+    assert dispatch.module is not None
+    spec.run(dispatch.module)
+    return replace(dispatch, root=root_of(dispatch.function))
 
 
 def _matching_entries(entries: Sequence[Entry], payloads: Sequence[Payload]) -> list[int | None]:

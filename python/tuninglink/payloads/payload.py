@@ -111,7 +111,7 @@ class Payload:
             executable = read_executable_target(target)
             limits = gpu_limits(target) if executable and executable.gpu else {}
         root = root_of(function)
-        return Dispatch(root, function, target, problem_of(root, limits))
+        return Dispatch(root, function, target, problem_of(root, limits), module)
 
 
 def root_of(function: mlir.Operation) -> mlir.Operation:
