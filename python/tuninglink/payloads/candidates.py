@@ -124,7 +124,9 @@ class Candidates:
             return
         yield from layouts.contractions(condition.counts, condition.ranks)
         if "contraction" not in condition.kinds:
-            yield from layouts.elementwise(condition.ranks, max(condition.types, default=0))
+            last = condition.operands - 1
+            yield from layouts.elementwise(condition.ranks, last)
+            yield from layouts.separate(condition.ranks, last)
 
     def _steps(self, role: str) -> dict[int, int]:
         return {

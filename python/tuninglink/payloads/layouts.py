@@ -48,6 +48,16 @@ def contractions(
             lhs = [*b_, *m_, *k_] if k_is_last_in_lhs else [*b_, *k_, *m_]
             rhs = [*b_, *n_, *k_] if k_is_last_in_rhs else [*b_, *k_, *n_]
             yield loops.maps(lhs, rhs, [*b_, *m_, *n_])
+        if m == n == k:  # Packed: tiles of m and k in turns.
+            loops = _Loops()
+            b_, m_, n_, k_ = (loops.take(each) for each in (batch, m, n, k))
+            yield loops.maps(
+                [*b_, *_in_turns(m_, k_)], [*b_, *_in_turns(n_, k_)], [*b_, *_in_turns(m_, n_)]
+            )
+
+
+def _in_turns(first: Expressions, second: Expressions) -> Expressions:
+    return [each for pair in zip(first, second, strict=True) for each in pair]
 
 
 def _dimension_counts(
@@ -81,6 +91,19 @@ def elementwise(ranks: Mapping[int, int], last: int) -> Iterator[list[mlir.Affin
     yield loops.maps(*([identity] * count))
 
 
+def separate(ranks: Mapping[int, int], last: int) -> Iterator[list[mlir.AffineMap]]:
+    """Yields maps of operations whose operands share no loop, so that they fit shapes of any kind.
+
+    Args:
+        ranks: the ranks of operands that are known.
+        last: the position of the last operand that is asked for.
+    """
+    count = max(2, last + 1, *(each + 1 for each in ranks))
+    loops = _Loops()
+    operands = [loops.take(ranks.get(each, 2)) for each in range(count)]
+    yield loops.maps(*operands)
+
+
 def convolutions(
     counts: Mapping[str, int],
     ranks: Mapping[int, int],
@@ -100,24 +123,28 @@ def convolutions(
         count = counts.get(f"convolution {role}")
         return usual if count is None else (count,)
 
-    for image, depth, batch, outputs, inputs in product(
+    for step, image, depth, batch, outputs, inputs in product(
+        (1,) if strides else (1, 2),
         choices("output_image", choices("filter", _IMAGES)),
         choices("depth", (0, 1)),
-        choices("batch", (1, 0, 2)),
+        choices("batch", (1, 2, 0)),
         choices("output_channel", (1, 0, 2)),
         choices("input_channel", (1, 0, 2)),
     ):
         loops = _Loops()
         b, i, o, d, f, c = map(loops.take, (batch, image, outputs, depth, image, inputs))
-        window = [i[at] * strides.get(at, 1) + f[at] * dilations.get(at, 1) for at in range(image)]
+        window = [
+            i[at] * strides.get(at, step) + f[at] * dilations.get(at, 1) for at in range(image)
+        ]
         layouts = (
             ([*b, *window, *d, *c], [*f, *d, *c, *o], [*b, *i, *d, *o]),
             ([*b, *window, *d, *c], [*d, *o, *f, *c], [*b, *i, *d, *o]),
+            # As pooling has it, where channels are like a batch.
+            ([*b[:1], *window, *b[1:]], f, [*b[:1], *i, *b[1:]]),
             ([*b, *d, *c, *window], [*d, *o, *c, *f], [*b, *d, *o, *i]),
         )
         for layout in layouts:
-            fits = all(ranks.get(at, len(each)) == len(each) for at, each in enumerate(layout))
-            if fits:
+            if all(ranks.get(at, len(each)) == len(each) for at, each in enumerate(layout)):
                 yield loops.maps(*layout)
 
 

@@ -11,7 +11,7 @@ from tuninglink.ir import names
 from tuninglink.payloads.templates import Template, new_block, open_tensor
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from tuninglink.payloads.templates import Value
 
@@ -113,6 +113,8 @@ def named(name: str, types: Sequence[mlir.Type | None], rank: int) -> Iterator[T
         with mlir.InsertionPoint(block):
             builder(lhs, rhs, outs=[output])
         yield Template(owner, block, is_exact=False)
+    elif name in _BUILDERS:
+        yield _listed(name, types, rank)
 
 
 def _defined(
@@ -142,6 +144,50 @@ def _defined(
     with mlir.InsertionPoint(block):
         builder(*inputs, outs=outputs)
     return Template(owner, block, is_exact=False)
+
+
+def _listed(name: str, types: Sequence[mlir.Type | None], rank: int) -> Template:
+    """Returns one of the operations that need more than operands."""
+    inputs, build = _BUILDERS[name]
+    operands = [open_tensor(rank, each) for each in _filled(types, inputs + 1)]
+    owner, block = new_block(operands)
+    with mlir.InsertionPoint(block):
+        build(list(block.arguments), rank)
+    return Template(owner, block, is_exact=False)
+
+
+def _build_contract(arguments: Sequence[Value], rank: int) -> None:
+    loops = [mlir.AffineExpr.get_dim(each) for each in range(rank + 1)]
+    *batch, m, n, k = loops
+    maps = [mlir.AffineMap.get(rank + 1, 0, [*batch, *each]) for each in ((m, k), (k, n), (m, n))]
+    lhs, rhs, output = arguments
+    linalg.contract(lhs, rhs, outs=[output], indexing_maps=maps)
+
+
+def _build_elementwise(arguments: Sequence[Value], rank: int) -> None:
+    source, output = arguments
+    identity = mlir.AffineMap.get_identity(rank)
+    kind = linalg.ElementwiseKind.exp
+    linalg.elementwise(source, outs=[output], kind=kind, indexing_maps=[identity, identity])
+
+
+def _build_softmax(arguments: Sequence[Value], rank: int) -> None:
+    source, output = arguments
+    linalg.softmax([output.type], source, output, rank - 1)
+
+
+def _build_transpose(arguments: Sequence[Value], rank: int) -> None:
+    source, output = arguments
+    linalg.transpose(source, outs=[output], permutation=list(reversed(range(rank))))
+
+
+_BUILDERS: Final[dict[str, tuple[int, Callable[[Sequence[Value], int], None]]]] = {
+    "linalg.contract": (2, _build_contract),
+    "linalg.elementwise": (1, _build_elementwise),
+    "linalg.softmax": (1, _build_softmax),
+    "linalg.transpose": (1, _build_transpose),
+}
+"""How many inputs operations have, and how they are built on arguments of a rank."""
 
 
 def _filled(types: Sequence[mlir.Type | None], count: int) -> list[mlir.Type]:

@@ -135,7 +135,7 @@ def _accumulates(template: Template, argument: Value) -> bool:
 
 
 def _reads(operation: mlir.Operation, argument: Value) -> bool:
-    if not operation.name.startswith("linalg."):
+    if not operation.name.startswith("linalg.") or not list(operation.regions):
         return True
     position = list(operation.operands).index(argument)
     inner = operation.regions[0].blocks[0].arguments

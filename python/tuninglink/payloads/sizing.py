@@ -139,7 +139,7 @@ class _Sizing:
         maps = indexing_maps(operation)
         if maps:
             self._add_loops(operation, maps)
-        elif operation.name.startswith(("arith.", "math.")):
+        elif operation.name.startswith(("arith.", "math.", "linalg.softmax")):
             for each in [*operation.operands, *operation.results][1:]:
                 self._same(operation.operands[0], each)
         elif any(self._is_open(each) for each in (*operation.operands, *operation.results)):
