@@ -1,9 +1,7 @@
 """Reading `#hal.executable.target` and `#iree_gpu.target`, which the bindings do not take apart.
 
 Neither attribute has a class in Python: what the bindings offer is a description of the GPU, and that call
-ends the process on a target that has none. Between its angle brackets, though, an executable target is
-written just as an array attribute between square ones, and a chip as a dictionary attribute; so the
-compiler's own parser takes both apart, and what it does not accept is not guessed at.
+ends the process on a target that has none. So both are taken apart as `ir.parameters` does it.
 """
 
 from __future__ import annotations
@@ -13,6 +11,8 @@ from typing import TYPE_CHECKING
 
 from iree.compiler import ir as mlir
 from iree.compiler.dialects import iree_gpu
+
+from tuninglink.ir.parameters import parameters, parse_attribute
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -55,15 +55,15 @@ def read_executable_target(attribute: mlir.Attribute) -> ExecutableTarget | None
     with attribute.context:
         if attribute.typeid != mlir.Attribute.parse('#hal.executable.target<"", "">').typeid:
             return None
-    parameters = _parse_between_brackets(attribute)
-    if not isinstance(parameters, mlir.ArrayAttr) or not isinstance(parameters[0], mlir.StringAttr):
+    found = parameters(attribute)
+    if found is None or not isinstance(found[0], mlir.StringAttr):
         return None
-    configuration = _entries(parameters[len(parameters) - 1])
+    configuration = _entries(found[len(found) - 1])
     gpu = None
     if _is_gpu_target(configuration.get(_GPU_TARGET)):
         info = iree_gpu.TargetInfo.get_gpu_target_info(attribute)
         gpu = GpuTarget(info.arch, info.workgroup_count, _sku(configuration[_GPU_TARGET]))
-    return ExecutableTarget(parameters[0].value, configuration, gpu)
+    return ExecutableTarget(found[0].value, configuration, gpu)
 
 
 def string(attributes: Mapping[str, mlir.Attribute], name: str) -> str:
@@ -80,15 +80,12 @@ def _entries(attribute: mlir.Attribute) -> dict[str, mlir.Attribute]:
     return {each.name: each.attr for each in named}
 
 
-def _parse_between_brackets(attribute: mlir.Attribute) -> mlir.Attribute | None:
-    _, _, parameters = str(attribute).partition("<")
-    return _parse(f"[{parameters.removesuffix('>')}]", attribute.context)
-
-
 def _sku(gpu_target: mlir.Attribute) -> str | None:
     """Returns the SKU, which is in the last parameter of a GPU target, `chip = <…>`."""
     _, found, chip = str(gpu_target).rpartition(" chip = <")
-    parsed = _parse(f"{{{chip.removesuffix('>>')}}}", gpu_target.context) if found else None
+    parsed = (
+        parse_attribute(f"{{{chip.removesuffix('>>')}}}", gpu_target.context) if found else None
+    )
     if not isinstance(parsed, mlir.DictAttr) or "sku" not in parsed:
         return None
     sku = parsed["sku"]
@@ -107,10 +104,3 @@ def _is_gpu_target(attribute: mlir.Attribute | None) -> bool:
     )
     with attribute.context:
         return attribute.typeid == mlir.Attribute.parse(smallest).typeid
-
-
-def _parse(text: str, context: mlir.Context) -> mlir.Attribute | None:
-    try:
-        return mlir.Attribute.parse(text, context)
-    except mlir.MLIRError:
-        return None

@@ -1,0 +1,35 @@
+"""Taking attributes apart for which the bindings have no class.
+
+Between its angle brackets, the compiler writes some attributes just as an array attribute between square brackets,
+and others as a dictionary attribute between braces; so its own parser takes them apart, and what it does not accept is
+not guessed at.
+"""
+
+from __future__ import annotations
+
+from iree.compiler import ir as mlir
+
+
+def parameters(attribute: mlir.Attribute) -> mlir.ArrayAttr | None:
+    """Returns the parameters of an attribute that is written like an array, None if it is not."""
+    found = parse_attribute(f"[{_between_brackets(attribute)}]", attribute.context)
+    return found if isinstance(found, mlir.ArrayAttr) else None
+
+
+def named_parameters(attribute: mlir.Attribute) -> mlir.DictAttr | None:
+    """Returns the parameters of an attribute that is written like a dictionary, None if it is not."""
+    found = parse_attribute(f"{{{_between_brackets(attribute)}}}", attribute.context)
+    return found if isinstance(found, mlir.DictAttr) else None
+
+
+def parse_attribute(text: str, context: mlir.Context) -> mlir.Attribute | None:
+    """Returns an attribute that is written down, None if the compiler does not accept it."""
+    try:
+        return mlir.Attribute.parse(text, context)
+    except mlir.MLIRError:
+        return None
+
+
+def _between_brackets(attribute: mlir.Attribute) -> str:
+    _, _, inside = str(attribute).partition("<")
+    return inside.removesuffix(">")
