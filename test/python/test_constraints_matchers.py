@@ -10,7 +10,7 @@ from interpreter import apply_spec, numbered_attributes
 from iree.compiler import ir as mlir
 
 from tuninglink.constraints.answers import Verdict
-from tuninglink.constraints.conditions import Condition, Opaque
+from tuninglink.constraints.conditions import Condition, Dimension, Opaque
 from tuninglink.constraints.coverage import can_meet, covered
 from tuninglink.constraints.matchers import read_matcher
 from tuninglink.ir.serialization import parse_module
@@ -229,12 +229,24 @@ def random_payloads(chance: random.Random, count: int) -> list[Matmul]:
     ]
 
 
-def sizes_of(witness: dict[tuple[str, int, int], int]) -> dict[str, int]:
-    """Returns the sizes of m, n and k in a witness."""
-    sizes = {"m": 16, "n": 16, "k": 16}
-    for (kind, number, _), size in witness.items():
-        sizes["mnk"[number] if kind == "loop" else kind.removeprefix("contraction ")] = size
-    return sizes
+PLACES = {
+    "nt": {"m": [(0, 0), (2, 0)], "n": [(1, 0), (2, 1)], "k": [(0, 1), (1, 1)]},
+    "nn": {"m": [(0, 0), (2, 0)], "n": [(1, 1), (2, 1)], "k": [(0, 1), (1, 0)]},
+}
+"""Which dimensions of operands run over a loop, in order."""
+
+
+def payload_of(maps: str, witness: dict[Dimension, int | None]) -> Matmul:
+    """Returns a payload with the sizes of a witness."""
+    sizes: dict[str, int] = {"m": 16, "n": 16, "k": 16}
+    forgotten = set()
+    for (kind, number, occurrence), size in witness.items():
+        loop = "mnk"[number] if kind == "loop" else kind.removeprefix("contraction ")
+        if size is None:
+            forgotten.add(PLACES[maps][loop][occurrence])
+        else:
+            sizes[loop] = size
+    return Matmul(maps, **sizes, forgotten=frozenset(forgotten))
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -250,8 +262,8 @@ def test_proofs_hold_in_the_interpreter(seed: int) -> None:
         if answer.verdict is Verdict.PROVEN:
             assert hits[index] <= earlier
             assert hits[index] <= set().union(*(hits[each] for each in answer.covering))
-        elif answer.verdict is Verdict.REFUTED:
-            candidates = [Matmul(maps, **sizes_of(answer.witness)) for maps in MAPS]
+        elif answer.verdict is Verdict.REFUTED and not answer.reason:
+            candidates = [payload_of(maps, answer.witness) for maps in MAPS]
             found = matched(specs[index], candidates)
             for each in specs[:index]:
                 found -= matched(each, candidates)
@@ -261,7 +273,7 @@ def test_proofs_hold_in_the_interpreter(seed: int) -> None:
             if meeting.verdict is Verdict.REFUTED:
                 assert not hits[index] & hit
             elif meeting.verdict is Verdict.PROVEN:
-                candidates = [Matmul(maps, **sizes_of(meeting.witness)) for maps in MAPS]
+                candidates = [payload_of(maps, meeting.witness) for maps in MAPS]
                 position = conditions.index(other)
                 assert matched(specs[index], candidates) & matched(specs[position], candidates)
 
@@ -283,8 +295,17 @@ def test_several_together_cover_what_none_does_alone() -> None:
     later = contraction("f16", "nt", dims("n", 64), cast("lhs", "tensor<64x?xf16>"))
     low = contraction("f16", "nt", bounds("lhs", 1, None, 100))
     high = contraction("f16", "nt", bounds("lhs", 1, 101, None))
+    answer = covered(
+        *(understood(spec_of(each)) for each in (later,)),
+        [understood(spec_of(each)) for each in (low, high)],
+    )
     # A dynamic k is in neither.
-    assert verdict(later, low, high)[0] is Verdict.NOT_DECIDED
+    assert answer.verdict is Verdict.REFUTED
+    assert answer.reason == "every static size is covered"
+    assert answer.witness[("loop", 2, 0)] is None
+    assert matched(spec_of(later), [Matmul("nt", 64, 64, None)])
+    for each in (low, high):
+        assert not matched(spec_of(each), [Matmul("nt", 64, 64, None)])
     fixed = contraction("f16", "nt", dims("k", 100))
     both = [
         contraction("f16", "nt", bounds("lhs", 1, 100, None)),
@@ -385,7 +406,9 @@ def test_the_loop_of_a_role_is_where_the_compiler_looks_for_it() -> None:
     ]
     assert matched(spec_of(by_role), payloads) == {0, 2}
     assert matched(spec_of(by_result), payloads) == {0, 1}
-    assert verdict(by_result, by_role)[0] is Verdict.NOT_DECIDED
+    answer = covered(understood(spec_of(by_result)), [understood(spec_of(by_role))])
+    assert answer.verdict is Verdict.REFUTED
+    assert answer.witness == {("loop", 0, 0): None, ("loop", 0, 1): 64}
     one, other = (understood(spec_of(each)) for each in (by_role, by_result))
     assert can_meet(one, other).verdict is Verdict.PROVEN
     different = understood(spec_of(contraction("f16", "nt", dims("m", 32))))

@@ -12,7 +12,7 @@ dispatch. These here are exact, or the matcher is opaque, as a proof that a matc
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 Dimension = tuple[str, int, int]
 """A dimension of the payload: `("loop", number, n)`, the n-th that runs over a loop (`loops.read_loops` says which),
-`("operand", number, dimension)` or `("result", …)` where the loop is not known, or `(role, position, 0)`."""
+`("operand", number, dimension)` where the loop is not known, or `(role, position, 0)`."""
 
 
 LOOP = "loop"
@@ -122,12 +122,12 @@ class Condition:
             extent(each.dimension): each.size for each in self.sizes if isinstance(each, Equals)
         }
 
-    @cached_property
-    def contradicts_itself(self) -> bool:
-        """Whether it obviously never holds, as one dimension is to have two sizes."""
-        fixed = self.fixed_sizes
-        return any(
-            isinstance(each, Equals) and each.size != fixed[extent(each.dimension)]
+    def sizes_by(self, loops: Mapping[Dimension, Dimension]) -> frozenset[SizeFact]:
+        """Returns `sizes` with dimensions named by their loops, of an operation whose loops are these."""
+        if self.loops or not loops:
+            return self.sizes
+        return frozenset(
+            replace(each, dimension=loops.get(each.dimension, each.dimension))
             for each in self.sizes
         )
 
@@ -148,6 +148,11 @@ def exclude_each_other(first: Condition, second: Condition) -> bool:
 
     This needs no solver: conditions on different operations, types or fixed sizes never reach it.
     """
+    return exclude_but_for_sizes(first, second) or _differ(first.fixed_sizes, second.fixed_sizes)
+
+
+def exclude_but_for_sizes(first: Condition, second: Condition) -> bool:
+    """Tells whether the discrete parts of two conditions obviously cannot both hold."""
     if first.names is not None and second.names is not None and not first.names & second.names:
         return True
     for one, other in ((first, second), (second, first)):
@@ -170,7 +175,6 @@ def exclude_each_other(first: Condition, second: Condition) -> bool:
         or not second.tensors.isdisjoint(first.scalars)
         or _differ(first.ranks, second.ranks)
         or _differ(first.counts, second.counts)
-        or _differ(first.fixed_sizes, second.fixed_sizes)
     )
 
 

@@ -1,28 +1,40 @@
-"""Proofs about conditions: whether earlier ones leave anything for a later one, and whether two can meet."""
+"""Proofs about conditions: whether earlier ones leave anything for a later one, and whether two can meet.
+
+What is proven takes no solver. A dimension without a fixed size may be dynamic, with no more known of it than the
+matcher asks for; all of them may be so at once, and whatever matches then matches for every size. So several
+conditions together cover another one only if one of them does by itself, which arithmetic tells. Among static sizes
+several can leave nothing: whether they do is what the solver is asked.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-import z3
-
+from tuninglink.constraints import left_over
 from tuninglink.constraints.answers import DEFAULT_LIMITS, Verdict
-from tuninglink.constraints.conditions import (
-    AtLeast,
-    AtMost,
-    Equals,
-    MultipleOf,
-    exclude_each_other,
-    extent,
-    implies_but_for_sizes,
-)
+from tuninglink.constraints.conditions import LOOP, Condition, Opaque
+from tuninglink.constraints.extents import ANYTHING, box, is_empty, point, static_box, static_sizes
+from tuninglink.constraints.groups import Relation, make_groups
+from tuninglink.constraints.left_over import LeftOver, LeftOvers
+from tuninglink.constraints.size_index import SizeIndex
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Hashable, Iterable, Mapping, Sequence
 
     from tuninglink.constraints.answers import Limits
-    from tuninglink.constraints.conditions import Condition, Dimension, SizeFact
+    from tuninglink.constraints.conditions import Dimension
+    from tuninglink.constraints.extents import Box
+    from tuninglink.constraints.groups import Group
+
+_GUESSES: Final = (0, 1, 2, 6, 1000, 10006)
+"""Which static sizes are tried before the solver is asked, as `Extent.static_size` counts."""
+
+_TRIES: Final = 64
+"""How many conditions are looked at for one that surely meets another one."""
+
+_TOO_MANY: Final = "the conditions are of too many forms to be compared with each other"
+_DEPENDENT: Final = "the sizes depend on each other in ways that are not known"
 
 
 @dataclass(frozen=True)
@@ -31,14 +43,16 @@ class CoverAnswer:
 
     Attributes:
         verdict: proven: they do; refuted: they do not; not decided: it cannot be told.
-        covering: if proven, the positions of conditions that suffice.
-        witness: if refuted, static sizes for which the condition holds and none of the others does.
-        reason: if not decided, why not.
+        covering: if proven, the position of a condition that covers it alone, as one does if any do; none if it
+            never holds.
+        witness: if refuted, sizes for which the condition holds and none of the others does. None stands for
+            dimensions that are dynamic, with no more known of them than the condition asks for.
+        reason: if not decided, why not; if the witness is dynamic, why no static one is given.
     """
 
     verdict: Verdict
     covering: tuple[int, ...] = ()
-    witness: Mapping[Dimension, int] | None = None
+    witness: Mapping[Dimension, int | None] | None = None
     reason: str = ""
 
 
@@ -57,8 +71,21 @@ class MeetAnswer:
     reason: str = ""
 
 
+@dataclass(frozen=True)
+class Meeting:
+    """The earlier conditions that a condition can meet.
+
+    Attributes:
+        proven: some that it surely can, in order, each with static sizes for which both hold.
+        at_most: how many there may be.
+    """
+
+    proven: tuple[tuple[int, Mapping[Dimension, int]], ...]
+    at_most: int
+
+
 def covered(
-    condition: Condition, earlier: Sequence[Condition], limits: Limits = DEFAULT_LIMITS
+    condition: Condition, earlier: Sequence[Condition | Opaque], limits: Limits = DEFAULT_LIMITS
 ) -> CoverAnswer:
     """Tells whether `earlier` conditions together cover `condition`.
 
@@ -67,132 +94,238 @@ def covered(
         earlier: what comes before it.
         limits: how long the solver may take.
     """
-    candidates = {
-        index: each
-        for index, each in enumerate(earlier)
-        if not exclude_each_other(condition, each) and implies_but_for_sizes(condition, each)
-    }
-    unsure = [
-        each
-        for index, each in enumerate(earlier)
-        if index not in candidates and not exclude_each_other(condition, each)
-    ]
-    sizes = _Sizes([condition, *candidates.values()])
-    solver = sizes.solver(limits)
-    solver.add(sizes.all_of(condition.sizes))
-    labels: dict[str, int] = {}
-    for index, each in candidates.items():
-        label = z3.Bool(f"entry {index}", sizes.context)
-        labels[label.decl().name()] = index
-        solver.assert_and_track(z3.Not(sizes.all_of(each.sizes)), label)
-    result = solver.check()
-    if result == z3.unsat:
-        core = [labels[str(label.decl().name())] for label in solver.unsat_core()]
-        return CoverAnswer(Verdict.PROVEN, tuple(sorted(core)))
-    if result == z3.unknown:
-        return CoverAnswer(
-            Verdict.NOT_DECIDED, reason=f"the solver gave up: {solver.reason_unknown()}"
-        )
-    if unsure:
-        reason = f"{len(unsure)} earlier conditions are of another form, and may hold as well"
-        return CoverAnswer(Verdict.NOT_DECIDED, reason=reason)
-    witness, reason = sizes.witness(solver)
-    if witness is None:
-        return CoverAnswer(Verdict.NOT_DECIDED, reason=reason)
-    return CoverAnswer(Verdict.REFUTED, witness=witness)
+    return Coverage([*earlier, condition], limits=limits).cover(len(earlier))
 
 
-def can_meet(first: Condition, second: Condition, limits: Limits = DEFAULT_LIMITS) -> MeetAnswer:
-    """Tells whether two conditions can hold for the same operation.
+def can_meet(first: Condition, second: Condition) -> MeetAnswer:
+    """Tells whether two conditions can hold for the same operation."""
+    return Coverage([first, second]).meet(0, 1)
+
+
+class Coverage:
+    """Answers questions about a list of conditions, the first of which that holds is the one that counts.
+
+    Conditions are put into groups that differ in nothing but sizes, and these are indexed; a question costs about
+    the same however many conditions there are.
 
     Args:
-        first: a condition.
-        second: another one.
-        limits: how long the solver may take.
+        conditions: in order of precedence.
+        labels: of conditions with the same label it is not asked whether they meet; of no label if None.
+        limits: how long the solver may take, for all questions together.
+
+    Attributes:
+        solver_calls: how often the solver was asked; there is a limit to that, too.
     """
-    if exclude_each_other(first, second):
-        return MeetAnswer(Verdict.REFUTED)
-    sizes = _Sizes([first, second])
-    solver = sizes.solver(limits)
-    solver.add(sizes.all_of(first.sizes | second.sizes))
-    result = solver.check()
-    if result == z3.unsat:
-        return MeetAnswer(Verdict.REFUTED)
-    if result == z3.unknown:
-        return MeetAnswer(
-            Verdict.NOT_DECIDED, reason=f"the solver gave up: {solver.reason_unknown()}"
+
+    def __init__(
+        self,
+        conditions: Sequence[Condition | Opaque],
+        labels: Sequence[Hashable] | None = None,
+        limits: Limits = DEFAULT_LIMITS,
+    ) -> None:
+        self._conditions = conditions
+        self._labels = dict(enumerate(labels or ()))
+        self._deadline = limits.start()
+        self.solver_calls = 0
+        self._first_opaque = next(
+            (position for position, each in enumerate(conditions) if isinstance(each, Opaque)), None
         )
-    witness, reason = sizes.witness(solver)
-    if witness is None:
-        return MeetAnswer(Verdict.NOT_DECIDED, reason=reason)
-    # One must ask for all that the other does: else an operation that both describe need not exist.
-    if implies_but_for_sizes(first, second) or implies_but_for_sizes(second, first):
-        return MeetAnswer(Verdict.PROVEN, witness)
-    return MeetAnswer(Verdict.NOT_DECIDED, reason="the conditions are of different forms")
-
-
-class _Sizes:
-    """The dimensions of payloads as unknowns of a context of their own."""
-
-    def __init__(self, conditions: Iterable[Condition]) -> None:
-        self.context = z3.Context()
-        self._facts = sorted({fact for each in conditions for fact in each.sizes}, key=repr)
-        dimensions = dict.fromkeys(fact.dimension for fact in self._facts)
-        # Dimensions of one loop have one size where they are static.
-        extents = dict.fromkeys(map(extent, dimensions))
-        self._sizes = {each: z3.Int(f"size {each}", self.context) for each in extents}
-        self._static = {each: z3.Bool(f"static {each}", self.context) for each in dimensions}
-        self._known = {fact: z3.Bool(f"known {fact!r}", self.context) for fact in self._facts}
-
-    def solver(self, limits: Limits) -> z3.Solver:
-        """Returns a solver that knows what holds for all payloads."""
-        solver = z3.Solver(ctx=self.context)
-        solver.set("timeout", limits.start().solver_milliseconds())
-        solver.add(*(size >= 0 for size in self._sizes.values()))
-        # Of a dynamic size, who proves more proves less, too.
-        for fact in self._facts:
-            for other in self._facts:
-                if fact != other and _follows(fact, other):
-                    solver.add(z3.Implies(self._known[fact], self._known[other]))
-        return solver
-
-    def all_of(self, facts: Iterable[SizeFact]) -> z3.BoolRef:
-        """Returns the conjunction of facts."""
-        true = z3.BoolVal(val=True, ctx=self.context)
-        return z3.And(true, *map(self._holds, sorted(facts, key=repr)))
-
-    def witness(self, solver: z3.Solver) -> tuple[dict[Dimension, int] | None, str]:
-        """Returns static sizes with which what the solver was given holds, or None and why there are none."""
-        kinds = {dimension[0] for dimension in self._sizes}
-        # Loops are free of each other, as are the dimensions of roles; sizes of operands are not.
-        if "operand" in kinds or ("loop" in kinds and len(kinds) > 1):
-            return None, "the sizes depend on each other in ways that are not known"
-        solver.add(*self._static.values())
-        solver.add(*(size >= 1 for size in self._sizes.values()))
-        if solver.check() != z3.sat:
-            return None, "only dynamic or empty dimensions might do"
-        model = solver.model()
-        values = {
-            dimension: model.eval(size, model_completion=True).as_long()
-            for dimension, size in self._sizes.items()
+        self._boxes = {
+            position: box(each.sizes)
+            for position, each in enumerate(conditions)
+            if isinstance(each, Condition)
         }
-        return values, ""
+        self._groups = make_groups(
+            (position, each)
+            for position, each in enumerate(conditions)
+            if isinstance(each, Condition) and not self.is_empty(position)
+        )
+        self._indexes: dict[tuple[Group, Hashable], SizeIndex] = {}
+        self._solvers: dict[Group, LeftOvers] = {}
 
-    def _holds(self, fact: SizeFact) -> z3.BoolRef:
-        size, is_static = self._sizes[extent(fact.dimension)], self._static[fact.dimension]
-        if isinstance(fact, Equals):
-            return z3.And(is_static, size == fact.size)
-        if isinstance(fact, MultipleOf):
-            holds = size % fact.factor == 0
-        else:
-            holds = size >= fact.bound if isinstance(fact, AtLeast) else size <= fact.bound
-        return z3.If(is_static, holds, self._known[fact])
+    def is_empty(self, position: int) -> bool:
+        """Tells whether the condition at `position` never holds."""
+        condition = self._conditions[position]
+        return isinstance(condition, Condition) and (
+            condition.names == frozenset() or is_empty(self._boxes[position])
+        )
+
+    def cover(self, position: int) -> CoverAnswer:
+        """Tells whether those before it cover the condition at `position`."""
+        condition = self._conditions[position]
+        if isinstance(condition, Opaque):
+            return CoverAnswer(Verdict.NOT_DECIDED, reason=condition.reason)
+        if self.is_empty(position):
+            return CoverAnswer(Verdict.PROVEN)
+        if not self._groups.are_related:
+            return CoverAnswer(Verdict.NOT_DECIDED, reason=_TOO_MANY)
+        group = self._groups.of[position]
+        covering = self._containing(group, self._boxes[position], position)
+        if covering is not None:
+            return CoverAnswer(Verdict.PROVEN, (covering,))
+        reason = self._doubt(group, position)
+        if reason:
+            return CoverAnswer(Verdict.NOT_DECIDED, reason=reason)
+        return self._refute(group, position)
+
+    def meet(self, first: int, second: int) -> MeetAnswer:
+        """Tells whether the conditions at two positions can hold for the same operation."""
+        for each in (self._conditions[first], self._conditions[second]):
+            if isinstance(each, Opaque):
+                return MeetAnswer(Verdict.NOT_DECIDED, reason=each.reason)
+        if self.is_empty(first) or self.is_empty(second):
+            return MeetAnswer(Verdict.REFUTED)
+        if not self._groups.are_related:
+            return MeetAnswer(Verdict.NOT_DECIDED, reason=_TOO_MANY)
+        group, other = self._groups.of[first], self._groups.of[second]
+        relation = next((how for each, how in group.related if each is other), None)
+        if relation is None:
+            return MeetAnswer(Verdict.REFUTED)
+        return _meet(self._box(first, other), self._box(second, group), relation)
+
+    def meetings(self, position: int, count: int) -> Meeting:
+        """Finds earlier conditions with other labels that the condition at `position` can meet.
+
+        Args:
+            position: which condition.
+            count: how many to show at most.
+        """
+        condition = self._conditions[position]
+        if isinstance(condition, Opaque) or position not in self._groups.of:
+            return Meeting((), 0)
+        group = self._groups.of[position]
+        proven: dict[int, Mapping[Dimension, int]] = {}
+        at_most = 0
+        for other, relation in group.related:
+            if relation is Relation.UNSURE:
+                continue
+            asked = static_box(self._box(position, other))
+            label = self._labels.get(position)
+            found = self._index(other, group).meeting(asked, position, label)
+            at_most += len(found)
+            shown = 0
+            for tried, each in enumerate(found):
+                if shown == count or tried == _TRIES:
+                    break
+                answer = self.meet(position, each)
+                if answer.witness is not None:
+                    proven[each] = answer.witness
+                    shown += 1
+        first = sorted(proven.items(), key=lambda item: item[0])[:count]
+        return Meeting(tuple(first), at_most)
+
+    # --- Covering ------------------------------------------------------------------------------------------
+
+    def _containing(self, group: Group, narrow: Box, before: int) -> int | None:
+        """Returns the first condition before a position that holds wherever `narrow` does, for this group."""
+        first = before
+        for other, relation in group.related:
+            if relation is Relation.WITHIN:
+                found = self._index(other, group).containing(narrow, first)
+                first = first if found is None else found
+        return None if first == before else first
+
+    def _doubt(self, group: Group, position: int) -> str:
+        """Returns why it cannot be told that something is left, if that is so."""
+        if self._first_opaque is not None and self._first_opaque < position:
+            return "an earlier matcher is not understood, and may match as well"
+        for other, relation in group.related:
+            if relation is not Relation.WITHIN:
+                asked = static_box(self._box(position, other))
+                if len(self._index(other, group).meeting(asked, position)):
+                    return "an earlier condition is of another form, and may hold as well"
+        return ""
+
+    def _refute(self, group: Group, position: int) -> CoverAnswer:
+        """Gives sizes for which the condition at a position holds and none before it does."""
+        narrow = self._boxes[position]
+        wide = [other for other, relation in group.related if relation is Relation.WITHIN]
+        used = {*narrow}.union(*(self._index(each, group).dimensions for each in wide))
+        if not _are_independent(used):
+            return CoverAnswer(Verdict.NOT_DECIDED, reason=_DEPENDENT)
+        asked = static_box(dict.fromkeys(sorted(used), ANYTHING), narrow)
+        for guess in _GUESSES:
+            sizes = static_sizes(asked, guess)
+            if sizes is None:
+                break
+            if self._containing(group, point(sizes, used), position) is None:
+                return _refuted(sizes)
+        left = self._left_over(group, wide, position)
+        if left.sizes is not None:
+            return _refuted(left.sizes)
+        reason = left.reason or "every static size is covered"
+        return _refuted({each: narrow.get(each, ANYTHING).size for each in sorted(used)}, reason)
+
+    def _left_over(self, group: Group, wide: Sequence[Group], position: int) -> LeftOver:
+        """Asks the solver for static sizes."""
+        asked = static_box(self._boxes[position])
+        others: list[Box] = []
+        for other in wide:
+            found = self._index(other, group).meeting(asked, position)
+            if len(others) + len(found) > left_over.MAX_BOXES:
+                reason = f"more than {left_over.MAX_BOXES} earlier conditions may hold as well"
+                return LeftOver(Verdict.NOT_DECIDED, reason=reason)
+            others += [static_box(self._box(each, group)) for each in found]
+        if self.solver_calls == left_over.MAX_CALLS or self._deadline.remaining() == 0:
+            return LeftOver(Verdict.NOT_DECIDED, reason="the limit of questions is reached")
+        self.solver_calls += 1
+        if group not in self._solvers:
+            self._solvers[group] = LeftOvers(self._deadline)
+        return self._solvers[group].find(asked, others)
+
+    # --- Helpers -------------------------------------------------------------------------------------------
+
+    def _box(self, position: int, seen_from: Group) -> Box:
+        """Returns the box of a condition, with the names of loops of another group where it has none."""
+        condition = self._conditions[position]
+        assert isinstance(condition, Condition)
+        loops = seen_from.condition.loops
+        if condition.loops or not loops:
+            return self._boxes[position]
+        return box(condition.sizes_by(loops))
+
+    def _index(self, group: Group, seen_from: Group) -> SizeIndex:
+        """Returns the index of a group, with the names of loops of another one where it has none."""
+        other = seen_from.condition
+        is_renamed = bool(other.loops) and not group.condition.loops
+        key = group, (other.maps, other.kinds, other.names) if is_renamed else None
+        if key not in self._indexes:
+            boxes = [(each, self._box(each, seen_from)) for each in group.members]
+            self._indexes[key] = SizeIndex(boxes, self._labels)
+        return self._indexes[key]
 
 
-def _follows(fact: SizeFact, other: SizeFact) -> bool:
-    """Tells whether who proves the bound `fact` of a dynamic dimension proves `other`."""
-    if fact.dimension != other.dimension:
-        return False
-    if isinstance(fact, AtLeast) and isinstance(other, AtLeast):
-        return fact.bound >= other.bound
-    return isinstance(fact, AtMost) and isinstance(other, AtMost) and fact.bound <= other.bound
+def _meet(first: Box, second: Box, relation: Relation) -> MeetAnswer:
+    sizes = static_sizes(static_box(first, second))
+    if sizes is None and is_empty(_both(first, second)):
+        return MeetAnswer(Verdict.REFUTED)
+    if sizes is None:
+        return MeetAnswer(Verdict.NOT_DECIDED, reason="only dynamic or empty dimensions might do")
+    if not _are_independent(sizes):
+        return MeetAnswer(Verdict.NOT_DECIDED, reason=_DEPENDENT)
+    # One must ask for all that the other does: else an operation that both describe need not exist.
+    if relation is Relation.UNSURE:
+        return MeetAnswer(Verdict.NOT_DECIDED, reason="the conditions are of different forms")
+    return MeetAnswer(Verdict.PROVEN, sizes)
+
+
+def _refuted(witness: Mapping[Dimension, int | None], reason: str = "") -> CoverAnswer:
+    return CoverAnswer(Verdict.REFUTED, witness=witness, reason=reason)
+
+
+def _both(*boxes: Box) -> Box:
+    """Returns what is asked of each dimension by all boxes."""
+    result: Box = {}
+    for each in boxes:
+        for dimension, asked in each.items():
+            result[dimension] = result.get(dimension, ANYTHING).both(asked)
+    return result
+
+
+def _are_independent(dimensions: Iterable[Dimension]) -> bool:
+    """Tells whether dimensions can have any sizes together.
+
+    Loops are free of each other, as are the dimensions of roles; sizes of operands are not.
+    """
+    kinds = {dimension[0] for dimension in dimensions}
+    return "operand" not in kinds and (LOOP not in kinds or len(kinds) == 1)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from iree.compiler import ir as mlir
 from iree.compiler.dialects import iree_codegen
 
+from tuninglink.constraints.conditions import LOOP
 from tuninglink.ir import names
 from tuninglink.ir.structured import contraction_loops, convolution_loops
 
@@ -31,7 +33,7 @@ class Loops:
         operands: how many operands it has.
         ranks: the ranks of the operands.
         counts: how many loops there are in each role.
-        dimensions: the loop of each dimension of an operand, of a result, or of a role, where it is one loop.
+        dimensions: the loop of each dimension of an operand or of a role, where it is one loop.
     """
 
     operands: int
@@ -53,27 +55,18 @@ def read_loops(maps: mlir.ArrayAttr, kinds: frozenset[str], attention: str | Non
         attention: the operation's name if it is an attention.
     """
     affine = [each.value for each in maps if isinstance(each, mlir.AffineMapAttr)]
-    outputs = ATTENTION_OUTPUTS[attention] if attention else 1
     order = list(range(len(affine)))
     if attention:
         order[1:3] = [2, 1]
     dimensions: dict[Dimension, Dimension] = {}
-    seen: dict[int, int] = {}
-    has_results = bool(kinds) or attention is not None
-    sources = [("operand", number, affine[number]) for number in order]
-    if has_results:
-        sources += [
-            ("result", number, each) for number, each in enumerate(affine[len(affine) - outputs :])
-        ]
-    for kind, number, each in sources:
-        for dimension, loop in _single_loops(each):
-            dimensions[kind, number, dimension] = ("loop", loop, seen.get(loop, 0))
-            seen[loop] = seen.get(loop, 0) + 1
+    seen: Counter[int] = Counter()
+    for number in order:
+        for dimension, loop in _single_loops(affine[number]):
+            dimensions["operand", number, dimension] = (LOOP, loop, seen[loop])
+            seen[loop] += 1
     roles = _roles(affine, kinds, attention)
     for role, found in roles.items():
-        dimensions |= {
-            (role, position, 0): ("loop", loop, 0) for position, loop in enumerate(found)
-        }
+        dimensions |= {(role, position, 0): (LOOP, loop, 0) for position, loop in enumerate(found)}
     return Loops(
         len(affine),
         {number: len(each.results) for number, each in enumerate(affine)},

@@ -8,7 +8,7 @@ and pruning asks for nothing more.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from iree.compiler import ir as mlir
@@ -49,6 +49,7 @@ _MAX_OPERATIONS: Final = 10_000
 """How many operations of one matcher are read, those that are included counted each time."""
 
 _STRUCTURED_OPERANDS: Final = 3
+_RESULT: Final = "result"
 
 
 class SequenceLookup(Protocol):
@@ -151,11 +152,11 @@ class _Facts:
     tensors: set[int] = field(default_factory=set)
     ranks: dict[int, int] = field(default_factory=dict)
     least_ranks: dict[int, int] = field(default_factory=dict)
-    least_result_ranks: dict[int, int] = field(default_factory=dict)
+    least_result_rank: int = 0
     counts: dict[str, int] = field(default_factory=dict)
     operands: int = 0
     results: int = 0
-    result_types: list[tuple[int, mlir.Type]] = field(default_factory=list)
+    result_types: list[mlir.Type] = field(default_factory=list)
     regions: Hashable | None = None
     root: Hashable | None = None
     dag: Hashable | None = None
@@ -337,8 +338,8 @@ class _Reading:
         match self._meaning(operation):
             case _Operand(number):
                 self._require_type(number, attribute.value)
-            case _Result(number):
-                self._facts.result_types.append((number, attribute.value))
+            case _Result():
+                self._facts.result_types.append(attribute.value)
             case _:
                 raise NotUnderstoodError("it asks for the type of what is no single value")
 
@@ -402,9 +403,9 @@ class _Reading:
                 least[operand] = max(least.get(operand, 0), number + 1)
                 return "operand", operand, number
             case _Result(result):
-                least = self._facts.least_result_ranks
-                least[result] = max(least.get(result, 0), number + 1)
-                return "result", result, number
+                facts = self._facts
+                facts.least_result_rank = max(facts.least_result_rank, number + 1)
+                return _RESULT, result, number
             case _:
                 raise NotUnderstoodError("it asks for a dimension of what is no single value")
 
@@ -450,6 +451,7 @@ class _Reading:
 
     def _condition(self) -> Condition:
         """Puts the facts together, naming dimensions by their loops where the maps are known."""
+        self._add_results()
         facts = self._facts
         attention = self._attention_name()
         loops = facts.maps and self._reader.loops(facts.maps, facts.kinds, attention)
@@ -457,13 +459,15 @@ class _Reading:
             self._add_loops(loops)
         elif "convolution" in facts.kinds and facts.operands > _STRUCTURED_OPERANDS:
             raise NotUnderstoodError("it asks for further operands of a convolution")
-        self._add_results(attention)
         if any(facts.ranks.get(key, rank) < rank for key, rank in facts.least_ranks.items()):
             raise NotUnderstoodError("it asks for a dimension that its operand does not have")
         if not facts.scalars.keys().isdisjoint(facts.tensors):
             raise NotUnderstoodError("it asks for different types of one operand")
         of_loops = loops.dimensions if loops else {}
-        by_loop: set[SizeFact] = {_rename(each, of_loops) for each in facts.sizes}
+        sizes = frozenset(
+            replace(each, dimension=of_loops.get(each.dimension, each.dimension))
+            for each in facts.sizes
+        )
         return Condition(
             names=facts.names,
             kinds=facts.kinds,
@@ -480,7 +484,7 @@ class _Reading:
             dag=facts.dag,
             has_free_operands=facts.has_free_operands,
             is_unconfigured=facts.is_unconfigured,
-            sizes=frozenset(by_loop),
+            sizes=sizes,
             loops=of_loops,
         )
 
@@ -501,44 +505,32 @@ class _Reading:
         facts.counts = {**facts.counts, **loops.counts}
         facts.ranks = {**facts.ranks, **loops.ranks}
 
-    def _add_results(self, attention: str | None) -> None:
-        """Reads what is asked of results off the outputs, the last operands, whose types they have."""
+    def _add_results(self) -> None:
+        """Takes what is asked of the result as asked of the output, whose type and sizes it has."""
         facts = self._facts
         if not facts.results:
             return
-        outputs = ATTENTION_OUTPUTS[attention] if attention else 1
         has_known_operands = "contraction" in facts.kinds or facts.maps is not None
-        is_destination_style = bool(facts.kinds or attention)
-        if not is_destination_style or not has_known_operands or facts.results > outputs:
+        if not facts.kinds or not has_known_operands or facts.results > 1:
             raise NotUnderstoodError("it asks for results of an operation of any kind")
-        first_output = facts.operands - outputs
-        # Only an operation on tensors has results.
-        facts.tensors |= set(range(first_output, first_output + facts.results))
-        for number, each in facts.result_types:
-            self._require_type(first_output + number, each)
-        for number, rank in facts.least_result_ranks.items():
-            least = facts.least_ranks
-            least[first_output + number] = max(least.get(first_output + number, 0), rank)
+        output = _STRUCTURED_OPERANDS - 1
+        facts.tensors.add(output)  # An operation on buffers has no results.
+        for each in facts.result_types:
+            self._require_type(output, each)
+        if facts.least_result_rank:
+            facts.least_ranks[output] = max(
+                facts.least_ranks.get(output, 0), facts.least_result_rank
+            )
+        facts.sizes = {
+            replace(each, dimension=("operand", output, each.dimension[2]))
+            if each.dimension[0] == _RESULT
+            else each
+            for each in facts.sizes
+        }
 
 
 def _differ(known: Mapping[Any, int], found: Mapping[Any, int]) -> bool:
     return any(found.get(key, value) != value for key, value in known.items())
-
-
-def _rename(fact: SizeFact, of_loops: Mapping[Dimension, Dimension]) -> SizeFact:
-    """Returns the fact about the loop that its dimension runs over, if it is known."""
-    loop = of_loops.get(fact.dimension)
-    match fact:
-        case _ if loop is None:
-            return fact
-        case Equals(_, size):
-            return Equals(loop, size)
-        case MultipleOf(_, factor):
-            return MultipleOf(loop, factor)
-        case AtLeast(_, bound):
-            return AtLeast(loop, bound)
-        case AtMost(_, bound):
-            return AtMost(loop, bound)
 
 
 def _path(reference: mlir.Attribute) -> Sequence[str]:

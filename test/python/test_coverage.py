@@ -1,0 +1,248 @@
+"""What is said about lists of conditions, against trying every dimension there can be; and how it grows."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tuninglink.constraints import groups
+from tuninglink.constraints.answers import Verdict
+from tuninglink.constraints.conditions import (
+    AtLeast,
+    AtMost,
+    Condition,
+    Equals,
+    MultipleOf,
+    Opaque,
+    extent,
+)
+from tuninglink.constraints.coverage import Coverage, can_meet, covered
+from tuninglink.constraints.left_over import MAX_CALLS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from tuninglink.constraints.conditions import Dimension, SizeFact
+
+SIZES = range(27)
+LOWS = (None, 0, 3, 5, 8)
+HIGHS = (None, 5, 8, 11)
+DIVISORS = (1, 2, 3, 4, 6, 12)
+
+
+@dataclass(frozen=True)
+class Known:
+    """What the compiler knows of a dynamic dimension."""
+
+    low: int | None
+    high: int | None
+    divisor: int
+
+    def is_possible(self) -> bool:
+        return any(
+            (self.low is None or self.low <= size)
+            and (self.high is None or size <= self.high)
+            and size % self.divisor == 0
+            for size in range(64)
+        )
+
+
+DYNAMIC = [
+    known
+    for known in itertools.starmap(Known, itertools.product(LOWS, HIGHS, DIVISORS))
+    if known.is_possible()
+]
+
+Point = dict[tuple[str, int, int], "int | Known"]
+
+
+def holds(fact: SizeFact, dimension: int | Known) -> bool:
+    """Tells whether the interpreter finds that a fact holds for a dimension."""
+    match fact, dimension:
+        case Equals(_, size), int():
+            return dimension == size
+        case Equals(), Known():
+            return False
+        case MultipleOf(_, factor), _:
+            return (dimension if isinstance(dimension, int) else dimension.divisor) % factor == 0
+        case AtLeast(_, bound), _:
+            low = dimension if isinstance(dimension, int) else dimension.low
+            return low is not None and low >= bound
+        case AtMost(_, bound), _:
+            high = dimension if isinstance(dimension, int) else dimension.high
+            return high is not None and high <= bound
+    raise AssertionError(fact)
+
+
+def is_in(point: Point, condition: Condition) -> bool:
+    return all(holds(fact, point[fact.dimension]) for fact in condition.sizes)
+
+
+def points(dimensions: Iterable[Dimension]) -> list[Point]:
+    """Returns all that two dimensions can be; if both run over one loop, they do not differ."""
+    first, second = dimensions
+    every = [*SIZES, *DYNAMIC]
+    return [
+        {first: one, second: other}
+        for one, other in itertools.product(every, every)
+        if extent(first) != extent(second)
+        or one == other
+        or isinstance(one, Known)
+        or isinstance(other, Known)
+    ]
+
+
+DIMENSIONS = {
+    "different loops": [("loop", 0, 0), ("loop", 1, 0)],
+    "one loop": [("loop", 0, 0), ("loop", 0, 1)],
+}
+POINTS = {name: points(dimensions) for name, dimensions in DIMENSIONS.items()}
+
+
+def random_condition(chance: random.Random, dimensions: list[Dimension]) -> Condition:
+    facts = set()
+    for _ in range(chance.randint(0, 3)):
+        dimension = chance.choice(dimensions)
+        facts.add(
+            chance.choice(
+                [
+                    Equals(dimension, chance.choice([4, 6])),
+                    MultipleOf(dimension, chance.choice([2, 3, 4])),
+                    AtLeast(dimension, chance.choice([0, 3, 5])),
+                    AtMost(dimension, chance.choice([5, 8])),
+                ]
+            )
+        )
+    return Condition(names=frozenset({"linalg.generic"}), sizes=frozenset(facts))
+
+
+def static(witness: Mapping[Dimension, int | None], dimensions: list[Dimension]) -> Point:
+    sizes = {extent(each): size for each, size in witness.items()}
+    return {each: sizes.get(extent(each)) or 1 for each in dimensions}
+
+
+@pytest.mark.parametrize("name", DIMENSIONS)
+@pytest.mark.parametrize("seed", range(20))
+def test_answers_are_those_of_trying_everything(name: str, seed: int) -> None:
+    chance = random.Random(seed)
+    dimensions = DIMENSIONS[name]
+    conditions = [random_condition(chance, dimensions) for _ in range(chance.randint(3, 14))]
+    inside = [[is_in(point, each) for each in conditions] for point in POINTS[name]]
+    is_static = [
+        all(isinstance(each, int) and each for each in point.values()) for point in POINTS[name]
+    ]
+    coverage = Coverage(conditions)
+    for index, condition in enumerate(conditions):
+        answer = coverage.cover(index)
+        left = [row[index] and not any(row[:index]) for row in inside]
+        assert answer.verdict is (Verdict.REFUTED if any(left) else Verdict.PROVEN)
+        if answer.verdict is Verdict.PROVEN:
+            assert all(any(row[each] for each in answer.covering) for row in inside if row[index])
+        elif not answer.reason:
+            point = static(answer.witness, dimensions)
+            assert is_in(point, condition)
+            assert not any(is_in(point, each) for each in conditions[:index])
+        else:
+            assert answer.reason == "every static size is covered"
+            assert not any(map(bool.__and__, left, is_static))
+        for other in range(index):
+            meeting = can_meet(condition, conditions[other])
+            common = [row[index] and row[other] for row in inside]
+            if meeting.verdict is Verdict.PROVEN:
+                point = static(meeting.witness, dimensions)
+                assert is_in(point, condition)
+                assert is_in(point, conditions[other])
+            else:
+                assert not any(map(bool.__and__, common, is_static))
+                assert (meeting.verdict is Verdict.REFUTED) == (not any(common))
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_meetings_are_those_of_pairs(seed: int) -> None:
+    chance = random.Random(seed)
+    dimensions = DIMENSIONS["different loops"]
+    conditions = [random_condition(chance, dimensions) for _ in range(40)]
+    labels = [chance.choice("ab") for _ in conditions]
+    coverage = Coverage(conditions, labels)
+    for index in range(len(conditions)):
+        expected = [
+            other
+            for other in range(index)
+            if labels[other] != labels[index]
+            and coverage.meet(index, other).verdict is Verdict.PROVEN
+        ]
+        found = coverage.meetings(index, 3)
+        assert [position for position, _ in found.proven] == expected[:3]
+        assert found.at_most >= len(expected)
+
+
+def of_type(kind: str, *facts: SizeFact) -> Condition:
+    return Condition(names=frozenset({"linalg.generic"}), types={0: kind}, sizes=frozenset(facts))
+
+
+def test_other_forms_and_opaque_matchers_leave_it_open() -> None:
+    loop = ("loop", 0, 0)
+    wanted = of_type("f16", Equals(loop, 4))
+    unrelated = Condition(regions="something", sizes=frozenset({Equals(loop, 5)}))
+    related = Condition(regions="something", sizes=frozenset({Equals(loop, 4)}))
+    assert covered(wanted, [of_type("f32", Equals(loop, 4))]).verdict is Verdict.REFUTED
+    assert covered(wanted, [unrelated]).verdict is Verdict.REFUTED
+    assert covered(wanted, [related]).verdict is Verdict.NOT_DECIDED
+    assert covered(wanted, [Opaque("why")]).verdict is Verdict.NOT_DECIDED
+    # What is covered is so whatever else comes before.
+    assert covered(wanted, [Opaque("why"), related, of_type("f16")]).covering == (2,)
+
+
+def test_what_never_holds_is_covered_by_nothing() -> None:
+    first, second = DIMENSIONS["one loop"]
+    for condition in (
+        of_type("f16", Equals(first, 4), Equals(second, 6)),
+        of_type("f16", AtLeast(first, 5), AtMost(first, 4)),
+        of_type("f16", AtLeast(first, 5), AtMost(first, 7), MultipleOf(first, 4)),
+        Condition(names=frozenset()),
+    ):
+        answer = covered(condition, [])
+        assert (answer.verdict, answer.covering) == (Verdict.PROVEN, ())
+
+
+def fixed(count: int) -> list[Condition]:
+    chance = random.Random(count)
+    return [
+        of_type(
+            "f16", *(Equals(("loop", each, 0), 16 * chance.randint(1, 512)) for each in range(3))
+        )
+        for _ in range(count)
+    ]
+
+
+def overlapping(count: int) -> list[Condition]:
+    chance = random.Random(count)
+    return [
+        of_type(
+            "f16",
+            *(AtLeast(("loop", each, 0), chance.randint(1, 500)) for each in range(3)),
+            *(AtMost(("loop", each, 0), chance.randint(600, 1000)) for each in range(3)),
+            MultipleOf(("loop", 0, 0), chance.choice([1, 2, 3, 4, 5])),
+        )
+        for _ in range(count)
+    ]
+
+
+@pytest.mark.parametrize("make", [fixed, overlapping])
+def test_few_questions_reach_the_solver(make: Callable[[int], list[Condition]]) -> None:
+    """Fixed sizes never do; of the others few do, and never more than there may be."""
+    coverage = Coverage(make(1000))
+    answers = [coverage.cover(index) for index in range(1000)]
+    assert all(each.verdict is not Verdict.NOT_DECIDED for each in answers)
+    assert coverage.solver_calls == 0 if make is fixed else coverage.solver_calls <= MAX_CALLS
+
+
+def test_pairs_of_groups_are_compared_only_if_they_agree(monkeypatch: pytest.MonkeyPatch) -> None:
+    compared = []
+    monkeypatch.setattr(groups, "_compare", lambda *pair: compared.append(pair))
+    Coverage([of_type(f"type {index}") for index in range(500)])
+    assert len(compared) == 500
