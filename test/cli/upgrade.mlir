@@ -29,7 +29,7 @@
 // RUN: not tuninglink-opt %examples/mmt_2048x1280x5120.mlir --tuninglink-materialize-specs='specs=%s upgrade=false' -o %t.refused 2>&1 | filecheck %s --check-prefix=REFUSED
 
 // LOADED-NOT: UserWarning
-// LOADED: {{upgrade|gfx942}}.mlir:{{[0-9]+:[0-9]+}}: warning: '@match_any' is left out, as it cannot be upgraded: the pipeline 'LLVMGPUMatmulSimt' is gone
+// LOADED: {{upgrade|gfx942}}.mlir:{{[0-9]+:[0-9]+}}: warning: '@match_any' is left out, as it cannot be upgraded: the pipeline 'LLVMGPUWarpReduction' is gone
 // LOADED-NOT: UserWarning
 // REFUSED: {{upgrade|gfx942}}.mlir:{{[0-9]+:[0-9]+}}: error: the spec was written for an older compiler:
 
@@ -42,11 +42,11 @@
 // REPORT: tile-levels: tile sizes [64, 128, 64] are workgroup [64, 128, 0] and reduction [0, 0, 64]
 // REPORT: subgroup-basis: 2 x 2 subgroups are 'subgroup_basis = [{{\[}}2, 2, 1], [0, 1, 2]]'
 // REPORT: @match_any -> @configure ({{.*}}): kept out
-// REPORT-NEXT: @match_any: the pipeline 'LLVMGPUMatmulSimt' is gone
+// REPORT-NEXT: @match_any: the pipeline 'LLVMGPUWarpReduction' is gone
 // REPORT: outside of the entries
 // REPORT: entry-points: the entry point returns what it was given
 
-// TOLD: upgrade.mlir:{{[0-9]+:[0-9]+}}: warning: '@match_any' is kept out: the pipeline 'LLVMGPUMatmulSimt' is gone
+// TOLD: upgrade.mlir:{{[0-9]+:[0-9]+}}: warning: '@match_any' is kept out: the pipeline 'LLVMGPUWarpReduction' is gone
 // TOLD-NEXT: %config = transform.param.constant
 // TOLD-NEXT: ^
 
@@ -95,13 +95,13 @@ module attributes { transform.with_named_sequence } {
     transform.yield %op, %config : !transform.any_op, !transform.any_param
   }
 
-  // CHECK: // Kept out: the pipeline 'LLVMGPUMatmulSimt' is gone
+  // CHECK: // Kept out: the pipeline 'LLVMGPUWarpReduction' is gone
   // CHECK-NEXT: // transform.named_sequence @match_any(
   transform.named_sequence @match_any(%op: !transform.any_op {transform.readonly})
       -> (!transform.any_op, !transform.any_param) {
     %config = transform.param.constant #iree_codegen.compilation_info<
       lowering_config = #iree_codegen.lowering_config<tile_sizes = [[32, 32, 16]]>,
-      translation_info = <LLVMGPUMatmulSimt>, workgroup_size = [16, 8, 1]> -> !transform.any_param
+      translation_info = <LLVMGPUWarpReduction>, workgroup_size = [16, 8, 1]> -> !transform.any_param
     transform.yield %op, %config : !transform.any_op, !transform.any_param
   }
 

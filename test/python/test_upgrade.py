@@ -147,7 +147,7 @@ def test_an_entry_that_cannot_be_upgraded_is_kept_out_and_the_rest_goes_on() -> 
     "@a -> @apply\n , @bad -> @apply\n , @bad -> @apply\n , @b -> @apply",
     "@bad -> @apply,\n @bad -> @apply,\n @a -> @apply"])  # fmt: skip
 def test_commas_between_entries_stay_right(pairs: str) -> None:
-    broken = CONFIGURATION.replace("LLVMGPUVectorDistribute", "LLVMGPUMatmulSimt")
+    broken = CONFIGURATION.replace("LLVMGPUVectorDistribute", "LLVMGPUWarpReduction")
     sequences = (matcher("a"), matcher("b"), matcher("bad", broken))
     result = upgraded(spec(*sequences, pairs=pairs))
     kept = [each.matcher for each in result.entries if not each.kept_out]
@@ -259,7 +259,7 @@ def test_old_specs_are_refused_where_they_must_not_be_upgraded() -> None:
 
 
 def test_what_is_left_out_of_a_loaded_spec_is_told() -> None:
-    broken = CONFIGURATION.replace("LLVMGPUVectorDistribute", "LLVMGPUMatmulSimt")
+    broken = CONFIGURATION.replace("LLVMGPUVectorDistribute", "LLVMGPUWarpReduction")
     text = spec(matcher("a"), matcher("bad", broken), pairs="@a -> @apply, @bad -> @apply")
     with pytest.warns(UserWarning, match="'@bad' is left out"):
         loaded = tuninglink.load_spec(text.encode())
@@ -297,6 +297,7 @@ def test_specs_of_today_come_back_byte_for_byte(path: Path) -> None:
         ("corpus/boo_2025_06", 51, 0),
         ("corpus/sdxl_int8", 16, 2),
         ("corpus/iree_default_gfx942", 0, 0),
+        ("corpus/punet_mi300", 0, 0),
     ],
 )
 def test_published_specs(name: str, upgraded_entries: int, kept_out: int) -> None:

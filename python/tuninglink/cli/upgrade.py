@@ -105,7 +105,9 @@ def _check_bytecode(name: str, data: bytes) -> None:
 
 
 def _show(upgraded: Upgraded) -> None:
-    """Says what nobody should miss: what is kept out, and what was decided."""
+    """Says what nobody should miss: what is kept out, what was decided, and what is left as it is."""
+    for hint in upgraded.hints:
+        process.show(hint)
     for each in upgraded.kept_out:
         message = f"'{each.what}' is kept out: {each.reason}"
         process.show(Diagnostic(Severity.WARNING, message, each.place))

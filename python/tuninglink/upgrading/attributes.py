@@ -185,10 +185,17 @@ class AttributeUpgrade:
         return True
 
     def _problem(self, sequence: NamedSequence | None) -> Problem | None:
+        """Returns what the operation computes that a sequence matches or, if it is an action, is given."""
         if sequence is None:
             return None
         if sequence.start not in self._problems:
-            self._problems[sequence.start] = problem_of(self.outline, sequence)
+            found = problem_of(self.outline, sequence)
+            if found is None:
+                matched = {
+                    problem_of(self.outline, each) for each in self.outline.matchers_of(sequence)
+                }
+                found = matched.pop() if len(matched) == 1 else None
+            self._problems[sequence.start] = found
         return self._problems[sequence.start]
 
 

@@ -32,7 +32,7 @@ _KEEP: Final = "tuninglink.keep"
 _FOR_GPU: Final = re.compile(r"LLVMGPU|#iree_gpu\.")
 _NAMED: Final = re.compile(
     r"linalg\.(?:(?:batch_|batch_reduce_|quantized_)?matmul|matvec|vecmat|batch_matvec|batch_vecmat|dot|"
-    r"contract|(?:depthwise_)?conv_\w+)"
+    r"contract|elementwise|(?:depthwise_)?conv_\w+)"
 )
 _VALUE: Final = re.compile(r'"(?:[^"\\\n]|\\.)*"|(?P<value>%[\w$.\-]+)')
 

@@ -20,6 +20,7 @@ _OLD_THOUGH_IT_PARSES: Final = (
     b"subgroup_n_count",
     b"attention_qk_matmul",
     b"attention_pv_matmul",
+    b"thread_basis",
 )
 """What today's parser takes, as it stands in dictionaries, and today's pipelines do not understand."""
 
@@ -81,10 +82,15 @@ def _upgraded(data: bytes, name: str, context: mlir.Context) -> Upgraded | None:
 
 
 def _telling_changes(upgraded: Upgraded) -> list[Change]:
-    """Returns the changes that tell an old spec from one of today with a mistake in it."""
-    from tuninglink.upgrading.rules import ATTRIBUTE_RULES  # noqa: PLC0415 - as above
+    """Returns the changes that tell an old spec from one of today with a mistake in it.
+
+    An old operation alone does so only if all is well with it: nothing is left out for it.
+    """
+    from tuninglink.upgrading.rules import ATTRIBUTE_RULES, OPERATION_RULES  # noqa: PLC0415 - as above
 
     telling = {rule.name for rule in ATTRIBUTE_RULES}
+    if not upgraded.kept_out:
+        telling |= {rule.name for rule in OPERATION_RULES}
     return [each for each in upgraded.changes if each.rule in telling]
 
 

@@ -207,6 +207,22 @@ class Outline:
         """The sequences by scope and name."""
         return {(each.scope, each.name): each for each in reversed(self.sequences)}
 
+    @cached_property
+    def _matchers(self) -> dict[tuple[int, str], list[NamedSequence]]:
+        """The matchers that are paired with each action."""
+        found: dict[tuple[int, str], list[NamedSequence]] = {}
+        for sequence in self.sequences:
+            for foreach_match in self.foreach_matches(sequence):
+                for pair in foreach_match.pairs:
+                    matcher = self.by_name.get((sequence.scope, pair.matcher))
+                    if matcher is not None:
+                        found.setdefault((sequence.scope, pair.action), []).append(matcher)
+        return found
+
+    def matchers_of(self, action: NamedSequence) -> Sequence[NamedSequence]:
+        """Returns the matchers that an action is paired with."""
+        return self._matchers.get((action.scope, action.name), ())
+
     def foreach_matches(self, sequence: NamedSequence) -> Iterator[ForeachMatch]:
         """Yields the `foreach_match` operations in a sequence."""
         for mark in self.marks(sequence.start, sequence.end):

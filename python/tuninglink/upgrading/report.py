@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from tuninglink.ir.diagnostics import Place
+    from tuninglink.ir.diagnostics import Diagnostic, Place
 
 
 @dataclass(frozen=True)
@@ -79,12 +79,14 @@ class Upgraded:
         changes: everything that was changed, in order.
         kept_out: what could not be upgraded.
         entries: what became of each entry, in order of precedence.
+        hints: remarks on what is in today's syntax, and still may not do what its author thinks.
     """
 
     text: str
     changes: tuple[Change, ...]
     kept_out: tuple[KeptOut, ...]
     entries: tuple[EntryReport, ...]
+    hints: tuple[Diagnostic, ...] = ()
 
     @property
     def is_changed(self) -> bool:
@@ -118,6 +120,8 @@ def render_report(upgraded: Upgraded) -> str:
     if upgraded.kept_out:
         lines += ["", "kept out, as comments"]
         lines += [f"  {each.what} ({each.place}): {each.reason}" for each in upgraded.kept_out]
+    if upgraded.hints:
+        lines += ["", "left as it is", *(f"  {each}" for each in upgraded.hints)]
     return "\n".join(lines) + "\n"
 
 

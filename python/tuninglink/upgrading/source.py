@@ -43,6 +43,7 @@ _WORDS: Final = tuple(
         r"transform\.[\w.]+",
         r"linalg\.[\w.]+",
         r"iree_linalg_ext\.[\w.]+",
+        r"tensor\.(?:un)?pack\b",
         r"module\b",
     )
 )

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.errors import SpecError
+from tuninglink.ir import names
 from tuninglink.ir.contexts import thread_context
-from tuninglink.ir.diagnostics import error
+from tuninglink.ir.diagnostics import Diagnostic, Severity, error
 from tuninglink.ir.serialization import decode
 from tuninglink.upgrading.attributes import AttributeUpgrade
 from tuninglink.upgrading.edits import Edited, Edits
@@ -18,15 +19,17 @@ from tuninglink.upgrading.report import Change, EntryReport, KeptOut, Upgraded
 from tuninglink.upgrading.rule import OperationContext, Refusal
 from tuninglink.upgrading.rules import (
     ATTRIBUTE_RULES,
+    ENTRY_POINT_RULES,
     MATCHER_RULES,
     OPERATION_RULES,
+    entry_points,
     generalized_operations,
 )
 from tuninglink.upgrading.source import Source
 from tuninglink.upgrading.verification import Verdict, examine, parse_failure
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from iree.compiler import ir as mlir
 
@@ -81,11 +84,14 @@ class _FoundOldError(Exception):
     """Ends the search for something old."""
 
 
-def _is_about_matching(mark: Mark) -> bool:
-    return mark.text in _MATCHING or is_named_operation(mark.text)
+def _is_conditional(mark: Mark) -> bool:
+    """Tells whether rules look at a word that only apply to specs with something else that is old."""
+    return mark.text in _CONDITIONAL or is_named_operation(mark.text)
 
 
-_MATCHING: Final = frozenset(each for rule in MATCHER_RULES for each in rule.operations)
+_CONDITIONAL: Final = frozenset(
+    each for rule in (*MATCHER_RULES, *ENTRY_POINT_RULES) for each in rule.operations
+)
 
 
 @dataclass
@@ -114,7 +120,9 @@ class _Upgrade:
 
     def run(self) -> Upgraded:
         self._operations(OPERATION_RULES)
-        if self._is_old():
+        is_old = self._is_old()
+        if is_old:
+            self._operations(ENTRY_POINT_RULES)
             self._operations(MATCHER_RULES)
             self._generalize()
         self._attributes()
@@ -126,8 +134,21 @@ class _Upgrade:
             exclusion = self._exclude(verdict.aliases)
             verdict = self._verify(exclusion)
         result = self._result(exclusion)
+        if not is_old:
+            result = replace(result, hints=tuple(self._hints()))
         self._check(exclusion, verdict)
         return result
+
+    def _hints(self) -> Iterator[Diagnostic]:
+        """Yields what to know of a spec in today's syntax, which comes back as it is."""
+        for sequence in entry_points.unmarked(self._first):
+            message = (
+                f"'@{sequence.name}' is no marked entry point: today's compiler runs it alone, and drops it in "
+                f"silence beside another spec; mark it '{names.ENTRY_POINT}' and return an operation, or let "
+                "'tuninglink link' do so"
+            )
+            place = self._first.source.place(sequence.start)
+            yield Diagnostic(Severity.REMARK, message, place)
 
     def _exclude(self, aliases: Mapping[str, str]) -> Exclusion:
         """Leaves out what cannot be upgraded."""
@@ -154,8 +175,10 @@ class _Upgrade:
     # Rules.
 
     def _is_old(self) -> bool:
-        """Tells whether an attribute shows that the spec was written for an older compiler."""
-        if not any(map(_is_about_matching, self._outline.source.marks)):
+        """Tells whether an operation or attribute shows that the spec was written for an older compiler."""
+        if self._changes or self._refused:
+            return True
+        if not any(map(_is_conditional, self._outline.source.marks)):
             return False
 
         def stop(*_: object) -> None:

@@ -11,22 +11,28 @@ from typing import TYPE_CHECKING, Final
 from tuninglink.upgrading.rules import (
     attention_basis,
     attention_markers,
+    attention_properties,
     denormals,
+    elementwise,
     elided_lowering_config,
     entry_points,
     generalized_operations,
+    gone_operations,
     intrinsics,
+    lane_basis,
     lowering_config_braces,
     matched_names,
     mma_layouts,
     mma_schedule,
     native_vector_size,
     online_attention,
+    packs,
     pipeline_keyword,
     pipeline_options,
     pipelines,
     prefetch_num_stages,
     reorder_workgroups,
+    simt_matmuls,
     software_pipelining,
     strict_properties,
     subgroup_basis,
@@ -42,9 +48,17 @@ if TYPE_CHECKING:
 
 OPERATION_RULES: Final[tuple[OperationRule, ...]] = (
     transposed_matmuls.RULE,
+    elementwise.RULE,
+    packs.RULE,
+    attention_properties.RULE,
     strict_properties.RULE,
-    entry_points.RULE,
+    gone_operations.RULE,
 )
+"""Rules for operations that today's parser does not read."""
+
+ENTRY_POINT_RULES: Final[tuple[OperationRule, ...]] = (entry_points.RULE,)
+"""Rules for entry points. Without marker, today's compiler runs one alone; so they apply to specs with
+something else that is old."""
 
 MATCHER_RULES: Final[tuple[OperationRule, ...]] = (online_attention.RULE, matched_names.RULE)
 """Rules for what matchers look for. They apply to specs with something else that is old: in one of today,
@@ -54,6 +68,7 @@ ATTRIBUTE_RULES: Final[tuple[AttributeRule, ...]] = (
     mma_layouts.RULE,
     virtual_intrinsics.RULE,
     intrinsics.RULE,
+    lane_basis.RULE,
     elided_lowering_config.RULE,
     native_vector_size.RULE,
     lowering_config_braces.RULE,
@@ -65,6 +80,7 @@ ATTRIBUTE_RULES: Final[tuple[AttributeRule, ...]] = (
     reorder_workgroups.RULE,
     prefetch_num_stages.RULE,
     tile_levels.RULE,
+    simt_matmuls.RULE,
     mma_schedule.RULE,
     subgroup_basis.RULE,
     attention_basis.RULE,
@@ -75,6 +91,7 @@ ATTRIBUTE_RULES: Final[tuple[AttributeRule, ...]] = (
 
 RULES: Final[tuple[Rule, ...]] = (
     *OPERATION_RULES,
+    *ENTRY_POINT_RULES,
     *MATCHER_RULES,
     generalized_operations.RULE,
     *ATTRIBUTE_RULES,

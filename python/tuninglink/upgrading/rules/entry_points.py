@@ -9,7 +9,9 @@ from tuninglink.ir import names
 from tuninglink.upgrading.rule import OperationRule
 
 if TYPE_CHECKING:
-    from tuninglink.upgrading.outline import NamedSequence
+    from collections.abc import Iterator
+
+    from tuninglink.upgrading.outline import NamedSequence, Outline
     from tuninglink.upgrading.rule import OperationContext
     from tuninglink.upgrading.source import Mark
 
@@ -54,6 +56,16 @@ def _rewrite(mark: Mark, context: OperationContext) -> None:
         context.changed(f"the entry point is marked '{names.ENTRY_POINT}'")
     if addition:
         context.edits.insert(header, addition)
+
+
+def unmarked(outline: Outline) -> Iterator[NamedSequence]:
+    """Yields entry points that today's compiler only knows by their name."""
+    text = outline.source.text
+    for sequence in outline.sequences:
+        marker = sequence.attributes
+        is_marked = marker is not None and names.ENTRY_POINT in text[marker.start : marker.end]
+        if sequence.name == names.KERNEL_CONFIG and sequence.body is not None and not is_marked:
+            yield sequence
 
 
 def _argument(sequence: NamedSequence, context: OperationContext) -> tuple[str, int, bool] | None:

@@ -62,7 +62,7 @@ def _candidates(name: str) -> Iterator[str]:
 
 RULE = AttributeRule(
     name="intrinsic-names",
-    version=(3, 0),
+    version=(3, 3),
     summary="Intrinsics are named `KIND_RESULT_MxNxK_OPERANDS`, and WMMA by architecture.",
     before="#iree_gpu.mma_layout<MFMA_F16_16x16x16_F32>",
     after="#iree_gpu.mma_layout<MFMA_F32_16x16x16_F16>",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from tuninglink.upgrading.generalization import configures_gpu, is_named_operation
 from tuninglink.upgrading.problems import DAG
 from tuninglink.upgrading.rule import OperationRule, Refusal
-from tuninglink.upgrading.rules import transposed_matmuls
+from tuninglink.upgrading.rules import elementwise, transposed_matmuls
 
 if TYPE_CHECKING:
     from tuninglink.upgrading.rule import OperationContext
@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 
 _BY_NAME: Final = "transform.match.operation_name"
 _GENERIC: Final = '"linalg.generic"'
+_GONE: Final = transposed_matmuls.RULE.operations | elementwise.RULE.operations - {
+    "linalg.elementwise"
+}
 
 
 def _rewrite(mark: Mark, context: OperationContext) -> None:
@@ -25,7 +28,7 @@ def _rewrite(mark: Mark, context: OperationContext) -> None:
         return
     tokens = list(source.tokens(listed.start + 1, listed.end - 1))
     names = [token.text.strip('"') for token in tokens if token.kind == "string"]
-    gone = [name for name in names if name in transposed_matmuls.RULE.operations]
+    gone = [name for name in names if name in _GONE]
     named = [name for name in names if is_named_operation(name)]
     is_for_gpu = configures_gpu(context.outline, sequence)
     if not gone and not (is_for_gpu and named and len(named) == len(names)):

@@ -50,7 +50,7 @@ def _rewrite(node: Node, context: AttributeContext) -> None:
 
 RULE = AttributeRule(
     name="mma-schedule",
-    version=(3, 0),
+    version=(2, 9),
     summary="`mma_schedule` left the translation info; intrinsic and subgroup counts are in the lowering "
     "config. Tile counts, which it once had too, follow from the rest.",
     before="#iree_codegen.compilation_info<lowering_config = #iree_gpu.lowering_config<"

@@ -18,7 +18,7 @@ def _rewrite(node: Node, context: AttributeContext) -> None:
 
 RULE = AttributeRule(
     name="native-vector-size",
-    version=(3, 7),
+    version=(3, 6),
     summary="`native_vector_size` left the lowering config.",
     before="#iree_codegen.lowering_config<tile_sizes = [[4, 4]], native_vector_size = [4]>",
     after="#iree_codegen.lowering_config<tile_sizes = [[4, 4]]>",

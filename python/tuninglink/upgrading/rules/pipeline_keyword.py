@@ -26,7 +26,7 @@ def _rewrite(node: Node, context: AttributeContext) -> None:
 
 RULE = AttributeRule(
     name="pipeline-keyword",
-    version=(3, 1),
+    version=(3, 0),
     summary="`translation_info<X …>` became `translation_info<pipeline = X …>`.",
     before="#iree_codegen.translation_info<None workgroup_size = [64]>",
     after="#iree_codegen.translation_info<pipeline = None workgroup_size = [64]>",

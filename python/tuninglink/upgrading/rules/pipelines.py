@@ -18,7 +18,8 @@ _ALONE: Final = {
 }
 
 _GONE: Final = {
-    "LLVMGPUMatmulSimt": "it was replaced by TileAndFuse, which tiles by other levels",
+    "LLVMGPUMatmulSimt": "it was replaced by TileAndFuse, and this configuration has nothing that says how to "
+    "tile by its levels (https://github.com/iree-org/iree/pull/19335)",
     "LLVMGPUMatmulTensorCore": "nothing lowers to warp-level WMMA by these tile sizes any more",
     "LLVMGPUMatmulTensorCoreMmaSync": "nothing lowers to mma.sync by these tile sizes any more",
     "LLVMGPUPackUnPack": "packing is done by TileAndFuse, which tiles by other levels",
@@ -102,7 +103,7 @@ def _peel(node: Node) -> None:
 
 RULE = AttributeRule(
     name="pipeline-attributes",
-    version=(3, 13),
+    version=(3, 12),
     summary="The enumerators of pipelines became attributes of the dialects that own them.",
     before="#iree_codegen.translation_info<pipeline = LLVMGPUTileAndFuse>",
     after="#iree_codegen.translation_info<pipeline = #iree_gpu.pipeline<TileAndFuse>>",

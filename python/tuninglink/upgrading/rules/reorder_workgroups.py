@@ -35,7 +35,7 @@ def _rewrite(node: Node, context: AttributeContext) -> None:
 
 RULE = AttributeRule(
     name="reorder-workgroups",
-    version=(3, 1),
+    version=(3, 0),
     summary="`reorder_workgroups_strategy` takes an attribute, and `Swizzle` is gone.",
     before="#iree_gpu.pipeline_options<reorder_workgroups_strategy = Transpose>",
     after="#iree_gpu.pipeline_options<reorder_workgroups_strategy = <Transpose>>",

@@ -34,7 +34,7 @@ def _rewrite(node: Node, context: AttributeContext) -> None:
     if lowering.head != TILE_SIZES_CONFIG:
         return
     sizes = _sizes(lowering)
-    reductions = _reductions(len(sizes), context)
+    reductions = reductions_of(len(sizes), context)
     workgroup = [0 if loop in reductions else size for loop, size in enumerate(sizes)]
     reduction = [size if loop in reductions else 0 for loop, size in enumerate(sizes)]
     levels = Node("", "{")
@@ -63,7 +63,12 @@ def _sizes(lowering: Node) -> list[int]:
     return sizes
 
 
-def _reductions(loops: int, context: AttributeContext) -> frozenset[int]:
+def reductions_of(loops: int, context: AttributeContext) -> frozenset[int]:
+    """Returns which loops of an operation with so many tile sizes are reductions.
+
+    Raises:
+        Refusal: the operation has fewer loops, or there is no telling.
+    """
     problem = context.problem
     if problem is not None:
         if problem.loops < loops:
@@ -85,7 +90,7 @@ def _reductions(loops: int, context: AttributeContext) -> frozenset[int]:
 
 RULE = AttributeRule(
     name="tile-levels",
-    version=(3, 0),
+    version=(2, 9),
     summary="VectorDistribute takes a GPU lowering config: `workgroup` and `reduction` sizes, and which "
     "operands are promoted.",
     before="#iree_codegen.compilation_info<"

@@ -1,0 +1,296 @@
+"""Operations of older compilers become what today's compiler reads, wherever they stand."""
+
+from __future__ import annotations
+
+import pytest
+
+import tuninglink
+from tuninglink.errors import SpecError
+from tuninglink.ir.contexts import thread_context
+from tuninglink.ir.serialization import parse_module
+
+ANY = "!transform.any_op"
+MAPS = "[affine_map<(d0, d1, d2) -> (d0, d2)>, affine_map<(d0, d1, d2) -> (d1, d2)>, affine_map<(d0, d1, d2) -> (d0, d1)>]"
+IMAGES = (
+    "[affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d0, d1 + d4, d2 + d5, d6)>, "
+    "affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d3, d4, d5, d6)>, "
+    "affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d0, d1, d2, d3)>]"
+)
+ATTENTION = (
+    "[affine_map<(d0, d1, d2, d3, d4) -> (d0, d1, d2)>, affine_map<(d0, d1, d2, d3, d4) -> (d0, d3, d2)>, "
+    "affine_map<(d0, d1, d2, d3, d4) -> (d0, d3, d4)>, affine_map<(d0, d1, d2, d3, d4) -> ()>, "
+    "affine_map<(d0, d1, d2, d3, d4) -> (d0, d1, d4)>]"
+)
+TYPES = "lhs_type = f16, rhs_type = f16, output_type = f32"
+VECTOR = "tensor<4xf32>"
+
+
+def spec(matcher: str, action: str = "") -> str:
+    """Returns a spec without attributes whose matcher holds some operations."""
+    return (
+        f"module attributes {{ transform.with_named_sequence }} {{\n"
+        f"  transform.named_sequence @match(%op: {ANY} {{transform.readonly}}) -> {ANY} {{\n"
+        f"    {matcher}\n    transform.yield %op : {ANY}\n  }}\n"
+        f"  transform.named_sequence @act(%op: {ANY} {{transform.readonly}}) {{\n"
+        f"    {action}\n    transform.yield\n  }}\n"
+        f"  transform.named_sequence @main(%root: {ANY} {{transform.consumed}}) -> {ANY}\n"
+        "      attributes { iree_codegen.tuning_spec_entrypoint } {\n"
+        f"    %r = transform.foreach_match in %root @match -> @act : ({ANY}) -> {ANY}\n"
+        f"    transform.yield %r : {ANY}\n  }}\n}}\n"
+    )
+
+
+def structured(operation: str) -> str:
+    return (
+        f"%s = transform.match.structured %op : ({ANY}) -> {ANY} {{\n    ^bb0(%a: {ANY}):\n"
+        f"      {operation}\n      transform.match.structured.yield %a : {ANY}\n    }}"
+    )
+
+
+def dag(arguments: str, operation: str) -> str:
+    return (
+        "%ins, %outs = transform.iree.match.cast_compatible_dag_from_root %op {\n"
+        f"    ^bb0({arguments}):\n      {operation}\n"
+        f"    }} : ({ANY}) -> (!transform.any_value, !transform.any_value)"
+    )
+
+
+def elementwise(name: str, operands: int) -> str:
+    names = ", ".join(f"%v{index}" for index in range(operands))
+    types = ", ".join([VECTOR] * operands)
+    return dag(
+        ", ".join(f"%v{index}: {VECTOR}" for index in range(operands + 1)),
+        f"%r = {name} ins({names} : {types}) outs(%v{operands} : {VECTOR}) -> {VECTOR}",
+    )
+
+
+PARAMETER = "!transform.param<i64>"
+
+FORMS = {
+    "contraction": (
+        (
+            f"%b, %m, %n, %k = transform.iree.match.contraction %op, {TYPES} {{indexing_maps = {MAPS}}} "
+            f": {ANY} -> {PARAMETER}"
+        ),
+        f"output_type = f32, indexing_maps = {MAPS} : {ANY}",
+    ),
+    "contraction, types on their own line": (
+        (
+            f"%b, %m, %n, %k = transform.iree.match.contraction %op,\n      {TYPES}\n"
+            f"      {{indexing_maps = {MAPS}}}\n      : {ANY} -> {PARAMETER}"
+        ),
+        f"output_type = f32, indexing_maps = {MAPS}\n      : {ANY}",
+    ),
+    "convolution": (
+        (
+            "%b, %i, %o, %f, %c, %d, %s, %l = transform.iree.match.convolution %op, "
+            f"{TYPES} {{indexing_maps = {IMAGES}}} : {ANY} -> {PARAMETER}"
+        ),
+        f"output_type = f32, indexing_maps = {IMAGES} : {ANY}",
+    ),
+    "print": (
+        f'transform.print %op {{name = "x", skip_regions}} : {ANY}',
+        f'transform.print %op name = "x" skip_regions : {ANY}',
+    ),
+    "print, nothing": ('transform.print {name = "x"}', 'transform.print name = "x"'),
+    "handles": (
+        f"%h = transform.merge_handles %op, %op {{deduplicate}} : {ANY}",
+        f"%h = transform.merge_handles deduplicate %op, %op : {ANY}",
+    ),
+    "split": (
+        f"%h:2 = transform.split_handle %op {{overflow_result = 1 : i64}} : ({ANY}) -> ({ANY}, {ANY})",
+        "transform.split_handle %op overflow_result = 1 : (",
+    ),
+    "parent": (
+        f'%p = transform.get_parent_op %op {{op_name = "func.func", nth_parent = 2 : i64}} : ({ANY}) -> {ANY}',
+        'transform.get_parent_op %op <op_name = "func.func", nth_parent = 2> : (',
+    ),
+    "body": (
+        structured(
+            f'transform.match.structured.body %a {{ contraction = ["arith.mulf", "arith.addf"] }} : {ANY}'
+        ),
+        'transform.match.structured.body %a contraction = ["arith.mulf", "arith.addf"] :',
+    ),
+    "reduction": (
+        structured(f"transform.match.structured.body %a {{ reduction_position = 0 }} : {ANY}"),
+        "transform.match.structured.body %a reduction_position = 0 :",
+    ),
+    "dimensions": (
+        structured(
+            f"%n = transform.match.structured.dim %a[all] {{parallel}} : ({ANY}) -> {PARAMETER}"
+        ),
+        "transform.match.structured.dim %a[all] parallel : (",
+    ),
+    "inputs": (
+        structured(f"transform.match.structured.input %a[all] {{projected_permutation}} : {ANY}"),
+        "transform.match.structured.input %a[all] projected_permutation :",
+    ),
+    "exp": (elementwise("linalg.exp", 1), "linalg.elementwise <exp> ins("),
+    "max": (elementwise("linalg.max", 2), "linalg.elementwise <max_signed> ins("),
+    "unary": (
+        elementwise("linalg.elemwise_unary {fun = #linalg.unary_fn<negf>}", 1),
+        "linalg.elementwise <negf> ins(",
+    ),
+    "binary without function": (
+        elementwise("linalg.elemwise_binary", 2),
+        "linalg.elementwise <add> ins(",
+    ),
+    "elementwise": (
+        elementwise("linalg.elementwise kind=#linalg.elementwise_kind<tanh>", 1),
+        "linalg.elementwise <tanh> ins(",
+    ),
+    "pack": (
+        dag(
+            "%a: tensor<16x16xf32>, %b: tensor<4x4x4x4xf32>",
+            "%r = tensor.pack %a inner_dims_pos = [0, 1] inner_tiles = [4, 4] into %b "
+            ": tensor<16x16xf32> -> tensor<4x4x4x4xf32>",
+        ),
+        "%r = linalg.pack %a inner_dims_pos",
+    ),
+    "attention": (
+        dag(
+            "%q: tensor<2x8x4xf16>, %k: tensor<2x16x4xf16>, %v: tensor<2x16x4xf16>, %s: f16, "
+            "%o: tensor<2x8x4xf16>",
+            f"%r = iree_linalg_ext.attention {{indexing_maps = {ATTENTION}}} "
+            "ins(%q, %k, %v, %s : tensor<2x8x4xf16>, tensor<2x16x4xf16>, tensor<2x16x4xf16>, f16) "
+            "outs(%o : tensor<2x8x4xf16>) {\n      ^bb0(%score: f32):\n"
+            "        iree_linalg_ext.yield %score : f32\n      } -> tensor<2x8x4xf16>",
+        ),
+        f"iree_linalg_ext.attention <{{indexing_maps = {ATTENTION}}}> ins(",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_an_old_operation_becomes_one_that_the_compiler_reads(name: str) -> None:
+    old, new = FORMS[name]
+    text = spec(old)
+    with pytest.raises(SpecError):
+        parse_module(text.encode(), "old", thread_context())
+    upgraded = tuninglink.upgrade(text)
+    assert new in upgraded.text
+    assert not upgraded.kept_out
+    parse_module(upgraded.text.encode(), "upgraded", thread_context())
+    assert tuninglink.upgrade(upgraded.text).text == upgraded.text
+    assert tuninglink.load_spec(text.encode()).entries, "it is upgraded where it is loaded"
+
+
+def test_operations_without_effect_are_left_out_and_said() -> None:
+    text = spec(
+        f'transform.iree.register_match_callbacks\n    transform.iree.emit_remark "seen" at %op : {ANY}'
+    )
+    upgraded = tuninglink.upgrade(text)
+    assert "emit_remark" not in upgraded.text
+    assert "{\n    transform.yield %op" in upgraded.text
+    assert [each.rule for each in upgraded.decisions] == ["gone-operations"] * 2
+
+
+def test_what_needs_a_gone_operation_is_refused_with_a_reason() -> None:
+    text = spec(f"%a, %b = transform.iree.take_first %op, %op : ({ANY}, {ANY}) -> ({ANY}, {ANY})")
+    with pytest.raises(SpecError) as failure:
+        tuninglink.upgrade(text)
+    _, reason = failure.value.diagnostics
+    assert "'transform.iree.take_first' is gone" in reason.message
+    assert reason.place is not None
+    assert reason.place.line == 3
+
+
+@pytest.mark.parametrize("name", ["linalg.exp", "linalg.elemwise_unary"])
+def test_a_name_that_is_gone_is_told(name: str) -> None:
+    config = "%c = transform.param.constant #iree_gpu.mfma_layout<F16_16x16x16_F32> -> !transform.any_param"
+    text = spec(f'transform.match.operation_name %op ["{name}"] : {ANY}\n    {config}')
+    with pytest.raises(SpecError, match=f"it asks for '{name}' by name, which is gone"):
+        tuninglink.upgrade(text)
+
+
+def test_the_name_of_a_pack_follows_it() -> None:
+    text = spec(f'transform.match.operation_name %op ["tensor.unpack", "linalg.fill"] : {ANY}')
+    assert '["linalg.unpack", "linalg.fill"]' in tuninglink.upgrade(text).text
+
+
+CONFIGURATION = (
+    "%config = transform.param.constant #iree_codegen.compilation_info<"
+    "lowering_config = #iree_codegen.lowering_config<tile_sizes = [[32, 128, 32]]>, "
+    "translation_info = <PIPELINE workgroup_size = [32, 8, 1] SUBGROUP>> -> !transform.any_param\n"
+    f'    transform.annotate %op "compilation_info" = %config : {ANY}, !transform.any_param'
+)
+TURNED = (
+    "[affine_map<(d0, d1, d2) -> (d2, d0)>, affine_map<(d0, d1, d2) -> (d1, d0)>, "
+    "affine_map<(d0, d1, d2) -> (d2, d1)>]"
+)
+
+
+def contraction(maps: str) -> str:
+    return (
+        f"%b, %m, %n, %k = transform.iree.match.contraction %op, {TYPES}, indexing_maps = {maps} "
+        f": {ANY} -> {PARAMETER}"
+    )
+
+
+def configured(maps: str, pipeline: str, subgroup: str = "subgroup_size = 64") -> str:
+    action = CONFIGURATION.replace("PIPELINE", pipeline).replace("SUBGROUP", subgroup)
+    return spec(contraction(maps), action)
+
+
+def test_what_an_action_configures_is_seen_in_its_matcher() -> None:
+    upgraded = tuninglink.upgrade(configured(TURNED, "LLVMGPUVectorDistribute"))
+    assert not upgraded.decisions
+    assert "reduction = [32, 0, 0], workgroup = [0, 128, 32]" in upgraded.text
+
+
+def test_a_matmul_without_intrinsics_keeps_its_tiles() -> None:
+    upgraded = tuninglink.upgrade(configured(MAPS, "LLVMGPUMatmulSimt"))
+    assert (
+        "#iree_gpu.lowering_config<{promote_operands = [0, 1], reduction = [0, 0, 32], "
+        "thread = [4, 4, 0], workgroup = [32, 128, 0]}>" in upgraded.text
+    )
+    assert "pipeline = #iree_gpu.pipeline<TileAndFuse>" in upgraded.text
+    (decision,) = upgraded.decisions
+    assert decision.rule == "simt-matmuls"
+
+
+@pytest.mark.parametrize(
+    ("subgroup", "sizes", "reason"),
+    [
+        ("", "[[32, 128, 32]]", "needed no subgroup size"),
+        ("subgroup_size = 64", "[[32, 100, 32]]", "32 threads do not divide the workgroup tile"),
+        ("subgroup_size = 64", "[[32, 128], [32]]", "had one list of tile sizes"),
+        ("subgroup_size = 64", "[[0, 128, 32]]", "more dimensions of threads"),
+    ],
+)
+def test_a_matmul_without_intrinsics_whose_tiles_are_not_known_is_kept_out(
+    subgroup: str, sizes: str, reason: str
+) -> None:
+    text = configured(MAPS, "LLVMGPUMatmulSimt", subgroup).replace("[[32, 128, 32]]", sizes)
+    with pytest.raises(SpecError, match=reason):
+        tuninglink.upgrade(text)
+
+
+UNMARKED = (
+    spec("")
+    .replace(
+        f"@main(%root: {ANY} {{transform.consumed}}) -> {ANY}\n"
+        "      attributes { iree_codegen.tuning_spec_entrypoint }",
+        f"@__kernel_config(%root: {ANY} {{transform.consumed}})",
+    )
+    .replace("transform.yield %r : !transform.any_op", "transform.yield")
+)
+
+
+def test_an_unmarked_entry_point_is_syntax_of_today() -> None:
+    upgraded = tuninglink.upgrade(UNMARKED)
+    assert upgraded.text == UNMARKED
+    assert not upgraded.is_changed
+    (hint,) = upgraded.hints
+    assert "drops it in silence beside another spec" in hint.message
+    assert hint.place is not None
+    assert (hint.place.line, hint.place.column) == (10, 3)
+
+
+def test_an_unmarked_entry_point_of_an_old_spec_is_marked() -> None:
+    old = UNMARKED.replace(
+        "    \n", '    transform.print %op {name = "x"} : !transform.any_op\n', 1
+    )
+    upgraded = tuninglink.upgrade(old)
+    assert f"-> {ANY} attributes {{ iree_codegen.tuning_spec_entrypoint }}" in upgraded.text
+    assert not upgraded.hints
