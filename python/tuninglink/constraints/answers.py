@@ -87,9 +87,9 @@ class Deadline:
         wanted = 1000 * min(self.remaining(), self._limits.solver_seconds)
         return max(1, int(min(wanted, _MOST_MILLISECONDS)))
 
-    def half(self) -> Deadline:
-        """Returns the deadline that comes when half of what is left has passed."""
-        return Deadline(time.monotonic() + self.remaining() / 2, self._limits)
+    def share(self, parts: int) -> Deadline:
+        """Returns the deadline that comes when one of so many equal parts of what is left has passed."""
+        return Deadline(time.monotonic() + self.remaining() / parts, self._limits)
 
     def check(self) -> None:
         """Raises `UndecidedError` if the time is up."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from tuninglink.constraints.terms import Kind, Term, divide, graph, modulo
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
     from typing import Any
 
     from tuninglink.constraints.intervals import Bounds
@@ -94,6 +94,55 @@ def conjunction(
         lines += [*writer.lines, f"if not {writer.text(each)}: return False"]
     function: Callable[[Values], bool] = _compile([*lines, "return True"])
     return function
+
+
+def outlook(
+    assertions: Sequence[Term], known: frozenset[str], slots: Mapping[str, int], bounds: Bounds
+) -> Callable[[Values], Hashable]:
+    """Returns a function of the known values that gives all that `assertions` see of them.
+
+    Values for which it gives the same can be exchanged: with every choice of the others, they make the same
+    assertions hold.
+
+    Args:
+        assertions: boolean terms.
+        known: the variables whose values are known; those that have but one value change nothing.
+        slots: where in the values each variable stands.
+        bounds: what is known about the values.
+    """
+    changing = frozenset(name for name in known if bounds[name].low != bounds[name].high)
+    parts: dict[Hashable, Term] = {}
+    for each in assertions:
+        for part in _known_parts(each, known, changing):
+            parts.setdefault((part.kind, part.name, *map(id, part.operands)), part)
+    lines: list[str] = []
+    for number, part in enumerate(parts.values()):
+        writer = _Writer([part], slots, bounds, f"p{number}_")
+        inside = [*writer.lines, f"k{number} = {writer.text(part)}"]
+        # What is divided by zero looks the same whatever it is: it decides nothing, or nothing is decided.
+        lines += ["try:", *(f"    {line}" for line in inside)]
+        lines += ["except ZeroDivisionError:", f"    k{number} = None"]
+    keys = "".join(f"k{number}, " for number in range(len(parts)))
+    function: Callable[[Values], Hashable] = _compile([*lines, f"return ({keys})"])
+    return function
+
+
+def _known_parts(term: Term, known: frozenset[str], changing: frozenset[str]) -> Iterator[Term]:
+    """Yields the largest parts of `term` whose values are known and may change."""
+    if not term.variables & changing:
+        return
+    if term.variables <= known:
+        yield term
+        return
+    seen = [each for each in term.operands if each.variables <= known]
+    if term.kind in _FOLDABLE and len(seen) > 1:
+        seen = [Term(term.kind, tuple(seen))]
+    for each in (*seen, *(other for other in term.operands if not other.variables <= known)):
+        yield from _known_parts(each, known, changing)
+
+
+_FOLDABLE = (Kind.ADD, Kind.MUL, Kind.AND, Kind.OR)
+"""What of these is known is seen as one value."""
 
 
 def solution(

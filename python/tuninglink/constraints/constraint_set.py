@@ -211,7 +211,7 @@ class ConstraintSet:
         deadline = limits.start()
         chance = random.Random(seed)  # noqa: S311 - no secret
         try:
-            everything = list(islice(self._solutions(None, deadline.half()), MOST_KEPT))
+            everything = list(islice(self._solutions(None, deadline.share(2)), MOST_KEPT))
         except UndecidedError:
             return self._probe(n, chance, deadline)
         if len(everything) == MOST_KEPT:
@@ -224,14 +224,25 @@ class ConstraintSet:
         return everything[:n]
 
     def count(self, limits: Limits = DEFAULT_LIMITS) -> CountAnswer:
-        """Counts the valid assignments."""
-        count = 0
+        """Counts the valid assignments, which need not be listed for that as a rule.
+
+        Args:
+            limits: how long it may take.
+        """
+        deadline = limits.start()
         try:
-            for _ in self._solutions(None, limits.start()):
-                count += 1
+            counted = self._decider.count(deadline)
         except UndecidedError as failure:
-            return CountAnswer(Verdict.NOT_DECIDED, count, failure.reason)
-        return CountAnswer(Verdict.PROVEN, count)
+            return CountAnswer(Verdict.NOT_DECIDED, 0, failure.reason)
+        if counted is not None:
+            return counted
+        listed = 0
+        try:
+            for _ in self._solutions(None, deadline):
+                listed += 1
+        except UndecidedError as failure:
+            return CountAnswer(Verdict.NOT_DECIDED, listed, failure.reason)
+        return CountAnswer(Verdict.PROVEN, listed)
 
     # --- How they are answered ---------------------------------------------------------------------------
 

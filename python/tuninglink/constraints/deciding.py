@@ -5,7 +5,8 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from tuninglink.constraints.answers import UndecidedError
+from tuninglink.constraints.answers import CountAnswer, UndecidedError, Verdict
+from tuninglink.constraints.counting import count_solutions
 from tuninglink.constraints.domains import TooManyValuesError
 from tuninglink.constraints.from_z3 import OutsideFragmentError, TermReader
 from tuninglink.constraints.search import Search
@@ -64,6 +65,23 @@ class Decider:
             self._search.append(self._plan(range(len(self._assertions)), {}, self._names, deadline))
         return self._search[0]
 
+    def count(self, deadline: Deadline) -> CountAnswer | None:
+        """Counts the solutions, or returns None if that takes listing them.
+
+        Raises:
+            UndecidedError: there is not even time to plan it.
+        """
+        search = self.search(deadline)
+        if search is None or self.terms is None:
+            return None
+        if search.domains is None:
+            return CountAnswer(Verdict.PROVEN, 0)
+        open_terms = [each for each in self.terms if each.kind is not Kind.CONSTANT]
+        try:
+            return count_solutions(open_terms, search.domains, self._hidden, deadline)
+        except ZeroDivisionError:
+            return None
+
     def _plan(
         self,
         indices: Sequence[int],
@@ -117,7 +135,7 @@ class Decider:
         if self.terms is not None:
             used = {name for index in indices for name in self.terms[index].variables}
             names = [name for name in self._names if name in used]
-            half = deadline.half()
+            half = deadline.share(2)
             try:
                 search = self._plan(indices, fixed, names, half)
                 if search is not None:

@@ -67,6 +67,14 @@ class Bounds:
         self._changed = False
         self.impossible = False
 
+    @classmethod
+    def spanning(cls, domains: Mapping[str, Sequence[int]]) -> Bounds:
+        """Returns the bounds of variables that have one of these values each, ascending, at least one."""
+        bounds = cls(domains)
+        for name, values in domains.items():
+            bounds.restrict(name, Interval(values[0], values[-1]))
+        return bounds
+
     def __getitem__(self, name: str) -> Interval:
         return self._bounds[name]
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tuninglink.constraints.code import conjunction, solution
-from tuninglink.constraints.intervals import Bounds, Interval
+from tuninglink.constraints.intervals import Bounds
 from tuninglink.constraints.terms import Kind, Term
 
 if TYPE_CHECKING:
@@ -102,9 +102,7 @@ def plan_levels(
         domains: the values of each.
     """
     slots = {name: index for index, name in enumerate(order)}
-    bounds = Bounds(order)
-    for name in order:
-        bounds.restrict(name, Interval(domains[name][0], domains[name][-1]))
+    bounds = Bounds.spanning(domains)
     decided: list[list[Term]] = [[] for _ in order]
     for each in assertions:
         decided[max((slots[name] for name in each.variables), default=0)].append(each)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import random
 from typing import TYPE_CHECKING
 
-from tuninglink.constraints.domains import find_domains
+from tuninglink.constraints.domains import TooManyValuesError, find_domains
 from tuninglink.constraints.plan import Level, order_variables, plan_levels
 from tuninglink.constraints.terms import Kind, Term, evaluate
 
@@ -57,6 +57,8 @@ class Search:
         if domains is None or not all(each.value for each in constants):
             self.domains = None
             return
+        if rest and not domains:
+            raise TooManyValuesError("nothing is open but the value of a division by zero")
         order = order_variables(rest, domains, hidden, deadline)
         self._slots = {name: index for index, name in enumerate(order)}
         self._levels = plan_levels(rest, order, domains)

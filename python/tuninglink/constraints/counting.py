@@ -1,0 +1,216 @@
+"""Counting solutions without listing them.
+
+The variables fall into groups that no assertion connects, whose numbers of solutions are multiplied. In a group,
+variables are given values one after the other, as in a search; but how many solutions the rest of them has
+depends only on what the assertions that are still open see of the values so far, and is counted once for all
+values that look the same: a product that must be at most 1024 sees the product, not its factors.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+from typing import TYPE_CHECKING
+
+from tuninglink.constraints.answers import CountAnswer, UndecidedError, Verdict
+from tuninglink.constraints.code import outlook
+from tuninglink.constraints.intervals import Bounds
+from tuninglink.constraints.plan import order_variables, plan_levels
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+
+    from tuninglink.constraints.answers import Deadline
+    from tuninglink.constraints.code import Values
+    from tuninglink.constraints.plan import Level
+    from tuninglink.constraints.terms import Term
+
+    Domains = Mapping[str, Sequence[int]]
+
+_NODES_BETWEEN_CHECKS = 2048
+_MOST_REMEMBERED = 1 << 19
+"""If more counts than this are known, they are forgotten: some hundred bytes each."""
+
+
+def count_solutions(
+    assertions: Sequence[Term], domains: Domains, hidden: frozenset[str], deadline: Deadline
+) -> CountAnswer:
+    """Counts the values of the variables that are not hidden with which all assertions can hold.
+
+    Args:
+        assertions: boolean terms.
+        domains: the values of each variable, ascending, at least one.
+        hidden: variables for which it is enough that values exist.
+        deadline: when the answer is due.
+
+    Returns:
+        The number, or how many there are at least, if they are not all counted in time.
+
+    Raises:
+        ZeroDivisionError: something is divided by zero, so that terms do not tell what holds.
+    """
+    if not all(each.variables for each in assertions):
+        raise ZeroDivisionError  # what is constant otherwise was computed long ago
+    groups = _groups(assertions, domains)
+    groups.sort(key=lambda group: prod(len(domains[name]) for name in group.names))
+    counts: list[int] = []
+    reason = ""
+    for position, group in enumerate(groups):
+        due = deadline.share(len(groups) - position)
+        count = _Count()
+        try:
+            count.run(_plan(group, domains, hidden, due), due)
+        except UndecidedError as failure:
+            reason = failure.reason
+        else:
+            if count.found == 0:
+                return CountAnswer(Verdict.PROVEN, 0)
+        counts.append(count.found)
+    return CountAnswer(Verdict.NOT_DECIDED if reason else Verdict.PROVEN, prod(counts), reason)
+
+
+@dataclass(frozen=True)
+class _Group:
+    """Variables that assertions connect, and these assertions.
+
+    Attributes:
+        names: those with one value, and those with several that are connected.
+        terms: the assertions over them.
+    """
+
+    names: Sequence[str]
+    terms: Sequence[Term]
+
+
+def _groups(assertions: Iterable[Term], domains: Domains) -> list[_Group]:
+    fixed = [name for name, values in domains.items() if len(values) == 1]
+    free = [name for name in domains if len(domains[name]) > 1]
+    group_of = {name: [name] for name in free}
+    for each in assertions:
+        first, *others = [group_of[name] for name in each.variables if name in group_of] or [[]]
+        for other in others:
+            if other is not first:
+                first += other
+                group_of |= dict.fromkeys(other, first)
+    terms_of: dict[int, list[Term]] = {}
+    of_fixed: list[Term] = []
+    for each in assertions:
+        names = [name for name in each.variables if name in group_of]
+        terms = terms_of.setdefault(id(group_of[names[0]]), []) if names else of_fixed
+        terms.append(each)
+    connected = {id(names): names for names in group_of.values()}
+    groups = [_Group([*fixed, *names], terms_of.get(key, [])) for key, names in connected.items()]
+    return [_Group(fixed, of_fixed), *groups] if fixed else groups
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """How a group is counted.
+
+    Attributes:
+        levels: its variables in order.
+        outlooks: for each level, what the assertions that are open there see of the values before.
+        shown: how many levels there are up to the last that is not hidden; for the others it is enough that
+            there are values.
+    """
+
+    levels: Sequence[Level]
+    outlooks: Sequence[Callable[[Values], Hashable]]
+    shown: int
+
+
+def _plan(group: _Group, domains: Domains, hidden: frozenset[str], deadline: Deadline) -> _Plan:
+    own = {name: domains[name] for name in group.names}
+    order = order_variables(group.terms, own, hidden, deadline)
+    while True:
+        deadline.check()
+        levels = plan_levels(group.terms, order, own)
+        shown = max((n + 1 for n, name in enumerate(order) if name not in hidden), default=0)
+        # Other values of what is hidden are the same solution: no level before may have a choice of them.
+        choosing = {
+            each.name
+            for each in levels[:shown]
+            if each.name in hidden and len(each.domain) > 1 and each.solve is None
+        }
+        if not choosing:
+            break
+        order = [name for name in order if name not in choosing] + sorted(choosing)
+    slots = {name: index for index, name in enumerate(order)}
+    bounds = Bounds.spanning(own)
+    outlooks = []
+    for index in range(len(order)):
+        known = frozenset(order[:index])
+        open_terms = [each for each in group.terms if not each.variables <= known]
+        outlooks.append(outlook(open_terms, known, slots, bounds))
+    return _Plan(levels, outlooks, shown)
+
+
+class _Count:
+    """Counts the solutions of a group.
+
+    Attributes:
+        found: how many there are, or were found by the time that was given.
+    """
+
+    def __init__(self) -> None:
+        self._known: dict[Hashable, int] = {}
+        self.found = 0
+
+    def run(self, plan: _Plan, deadline: Deadline) -> None:
+        """Counts them.
+
+        Raises:
+            UndecidedError: the time is up.
+            ZeroDivisionError: something is divided by zero.
+        """
+        values = [0] * len(plan.levels)
+        totals = [0] * len(plan.levels)
+        keys: list[Hashable] = [None] * len(plan.levels)
+        choices = [iter(_choices(plan.levels[0], values))] * len(plan.levels)
+        nodes = at = 0
+        try:
+            deadline.check()
+            while at >= 0:
+                for value in choices[at]:
+                    nodes += 1
+                    if nodes % _NODES_BETWEEN_CHECKS == 0:
+                        deadline.check()
+                    values[at] = value
+                    if not plan.levels[at].holds(values):
+                        continue
+                    below = at + 1
+                    known: int | None = 1
+                    if below < len(plan.levels):
+                        keys[below] = (below, plan.outlooks[below](values))
+                        known = self._known.get(keys[below])
+                    if known is None:
+                        at = below
+                        choices[at] = iter(_choices(plan.levels[at], values))
+                        break
+                    totals[at] += known
+                    if known and at >= plan.shown:
+                        choices[at] = iter(())  # one is enough
+                        break
+                else:
+                    self._remember(keys[at], totals[at])
+                    at -= 1
+                    if at >= 0:
+                        totals[at] += totals[at + 1]
+                        totals[at + 1] = 0
+                        if totals[at] and at >= plan.shown:
+                            choices[at] = iter(())
+        finally:
+            # What is counted below each level belongs to other values of the levels before.
+            self.found = sum(totals)
+
+    def _remember(self, key: Hashable, count: int) -> None:
+        if len(self._known) == _MOST_REMEMBERED:
+            self._known.clear()
+        self._known[key] = count
+
+
+def _choices(level: Level, values: Values) -> Sequence[int]:
+    if level.solve is None:
+        return level.domain
+    value = level.solve(values)
+    return (value,) if value in level.allowed else ()
