@@ -2,16 +2,30 @@
 
 from __future__ import annotations
 
+import random
+from pathlib import Path
+
 import pytest
+from generated_specs import GeneratedSpec, Shape, spec_lists
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from interpreter import apply_spec
 from iree.compiler import ir as mlir
-from matched_operations import ANY_OP, PARAM
+from matched_operations import ANY_OP, PARAM, matchable, matchers_for, spec_of
+from programs import SEPARATOR, all_programs
+from test_constraints_matchers import matched, random_payloads
+from test_constraints_matchers import spec_of as spec_of_body
 
 import tuninglink
 from tuninglink.constraints.answers import Verdict
 from tuninglink.constraints.problem import OpKind
 from tuninglink.ir import names
+from tuninglink.ir.contexts import thread_context
+from tuninglink.ir.walk import collect
 from tuninglink.payloads import configures, matches, winners
-from tuninglink.spec import Spec, load_spec
+from tuninglink.spec import Entry, Spec, load_spec
+from tuninglink.spec.compile_flags import compile_flags
+from tuninglink.spec.targets import Target
 
 VALUE = "!transform.any_value"
 FIXED = "lhs_type = f16, rhs_type = f16, output_type = f32"
@@ -234,9 +248,289 @@ def test_a_payload_is_a_dispatch_to_ask_constraints_about() -> None:
         assert dispatch.root.name == "linalg.generic"
 
 
+# --- Other operations --------------------------------------------------------------------------------------
+
+
+def graph(arguments: str, *operations: str) -> str:
+    listed = "\n    ".join(operations)
+    return f"""
+  %ins, %outs = transform.iree.match.cast_compatible_dag_from_root %op {{
+    ^bb0({arguments}):
+    {listed}
+  }} : ({ANY_OP}) -> ({VALUE}, {VALUE})
+"""
+
+
+def regions(arguments: str, operation: str) -> str:
+    return f"  transform.iree.match.regions %op : {ANY_OP} {{\n    ^bb0({arguments}):\n    {operation}\n  }}\n"
+
+
+def convolution(*facts: str) -> str:
+    head = f"  %d:8 = transform.iree.match.convolution %op, {FIXED} : {ANY_OP} -> {PARAM}\n"
+    return head + "".join(facts)
+
+
+ANY = "tensor<?x?xf32>"
+MATMUL = f"%r = linalg.matmul ins(%a, %b : {ANY}, {ANY}) outs(%c : {ANY}) -> {ANY}"
+EXP = f"""%e = linalg.generic {{indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>],
+        iterator_types = ["parallel", "parallel"]}} ins(%r : {ANY}) outs(%d : {ANY}) {{
+      ^bb0(%x: f32, %y: f32):
+        %z = math.exp %x : f32
+        linalg.yield %z : f32
+    }} -> {ANY}"""
+ROW = "affine_map<(b, m, n, k1, k2) -> (b, m)>"
+ATTENTION = (
+    "indexing_maps = [affine_map<(b, m, n, k1, k2) -> (b, m, k1)>, affine_map<(b, m, n, k1, k2) -> (b, k2, k1)>,"
+    " affine_map<(b, m, n, k1, k2) -> (b, n, k2)>, affine_map<(b, m, n, k1, k2) -> ()>,"
+    " affine_map<(b, m, n, k1, k2) -> (b, m, n)>"
+)
+INPUTS = "query_type = f16, key_type = f16, value_type = f16"
+
+
+def attention(*facts: str) -> str:
+    demands = f"{INPUTS}, output_type = f16, {ATTENTION}]"
+    head = f"  %d:5 = transform.iree.match.attention %op, {demands} : {ANY_OP} -> {PARAM}\n"
+    return head + "".join(facts)
+
+
+def online_attention(*facts: str) -> str:
+    outputs = "output_type = f32, max_type = f32, sum_type = f32"
+    demands = f"{INPUTS}, scale_type = f16, {outputs}, {ATTENTION}, {ROW}, {ROW}]"
+    head = f"  %d:5 = transform.iree.match.online_attention %op, {demands} : {ANY_OP} -> {PARAM}\n"
+    return head + "".join(facts)
+
+
+UNCONFIGURED = f"  transform.iree.match.has_no_lowering_config %op : {ANY_OP}\n"
+
+
+@pytest.mark.parametrize(
+    ("matcher", "shapes"),
+    [
+        (convolution(), "2x18x18x64xf16 3x3x64x64xf16 2x16x16x64xf32"),
+        (convolution(sizes(1, 20)), "2x22x64xf16 3x64x64xf16 2x20x64xf32"),
+        (convolution(sizes(5, 32)), "2x18x18x32x64xf16 3x3x32x64x64xf16 2x16x16x32x64xf32"),
+        (
+            convolution(sizes(3, 3, 3), sizes(6, 2, 2), sizes(7, 1, 1)),
+            "2x33x33x64xf16 3x3x64x64xf16 2x16x16x64xf32",
+        ),
+        (
+            convolution(operand(0), cast(0, "tensor<2x64x34x34xf16>"), operand(1))
+            + cast(1, "tensor<128x64x3x3xf16>"),
+            "2x64x34x34xf16 128x64x3x3xf16 2x128x32x32xf32",
+        ),
+        (
+            named("linalg.conv_2d_nchw_fchw") + convolution(),
+            "2x64x18x18xf16 64x64x3x3xf16 2x64x16x16xf32",
+        ),
+        (attention(sizes(4, 96)), "4x256x64xf16 4x96x64xf16 4x64x96xf16 f16 4x256x64xf16"),
+        (
+            online_attention(sizes(3, 32), operand(0), multiple(0, 1, 48)),
+            "4x96x32xf16 4x256x32xf16 4x64x256xf16 f16 4x96x64xf32 4x96xf32 4x96xf32",
+        ),
+        (
+            named("iree_linalg_ext.attention") + operand(0) + cast(0, "tensor<?x?x?x?xf16>")
+            + multiple(0, 3, 48),
+            "4x4x256x96xf16 4x4x256x96xf16 4x4x256x64xf16 f16 4x4x256x64xf16",
+        ),
+        (graph(f"%a: {ANY}, %b: {ANY}, %c: {ANY}", MATMUL), "256x256xf32 256x256xf32 256x256xf32"),
+        (graph(f"%a: {ANY}, %b: {ANY}, %c: {ANY}, %d: {ANY}", MATMUL, EXP), "64x64xf32 64x64xf32"),
+        (
+            graph(
+                "%a: tensor<16x?xf32>, %b: tensor<?x32xf32>",
+                "%z = arith.constant 0.0 : f32",
+                "%o = tensor.empty() : tensor<16x32xf32>",
+                "%c = linalg.fill ins(%z : f32) outs(%o : tensor<16x32xf32>) -> tensor<16x32xf32>",
+                "%r = linalg.matmul ins(%a, %b : tensor<16x?xf32>, tensor<?x32xf32>)"
+                " outs(%c : tensor<16x32xf32>) -> tensor<16x32xf32>",
+            ),
+            "16x256xf32 256x32xf32 16x32xf32",
+        ),
+        (
+            graph(
+                "%a: tensor<16x?xf32>, %b: tensor<16x?xf32>",
+                "%s = linalg.softmax dimension(1) ins(%a : tensor<16x?xf32>)"
+                " outs(%b : tensor<16x?xf32>) -> tensor<16x?xf32>",
+            ),
+            "16x64xf32 16x64xf32",
+        ),
+        (
+            regions(f"%a: {ANY}, %b: {ANY}, %c: {ANY}", MATMUL) + operand(0)
+            + cast(0, "tensor<48x?xf32>"),
+            "48x256xf32 256x256xf32 48x256xf32",
+        ),
+        (
+            named("linalg.generic") + regions(f"%r: {ANY}, %d: {ANY}", EXP) + operand(0)
+            + multiple(0, 1, 48),
+            "64x96xf32 64x96xf32",
+        ),
+        (UNCONFIGURED + named("linalg.copy"), "64x64xf32 64x64xf32"),
+        (named("linalg.fill"), "f32 64x64xf32"),
+        (named("linalg.elementwise"), "64x64xf32 64x64xf32"),
+        (named("linalg.transpose"), "64x64xf32 64x64xf32"),
+        (named("linalg.contract"), "256x256xf32 256x256xf32 256x256xf32"),
+        (
+            named("linalg.generic") + operand(0) + cast(0, "tensor<7x9xi8>") + operand(1)
+            + cast(1, "tensor<5xi8>"),
+            "7x9xi8 5xi8",
+        ),
+    ],
+)  # fmt: skip
+def test_every_kind_of_matcher_has_payloads(matcher: str, shapes: str) -> None:
+    wanted = [f"tensor<{each}>" if "x" in each else each for each in shapes.split()]
+    assert payload_of(matcher).shapes == ", ".join(wanted)
+
+
+def test_a_payload_does_what_included_sequences_demand() -> None:
+    helper = f"""
+transform.named_sequence @mmt(%op: {ANY_OP} {{transform.readonly}}) -> {ANY_OP} {{
+{named("linalg.generic")}{contraction(maps=MMT)}{sizes(1, 48)}
+  transform.yield %op : {ANY_OP}
+}}
+transform.named_sequence @rows(%op: {ANY_OP} {{transform.readonly}}) -> {ANY_OP} {{
+  %r = transform.get_result %op[0] : ({ANY_OP}) -> {VALUE}
+  transform.iree.match.dim_is_multiple_of %r[1], 80 : {VALUE}
+  transform.yield %op : {ANY_OP}
+}}
+"""
+    body = "".join(
+        f"  %{name} = transform.include @{name} failures(propagate) (%op) : ({ANY_OP}) -> {ANY_OP}\n"
+        for name in ("mmt", "rows")
+    )
+    payload = payload_of(body, helpers=helper)
+    assert payload.shapes == "tensor<48x256xf16>, tensor<80x256xf16>, tensor<48x80xf32>"
+
+
+def test_every_operation_of_the_test_programs_has_a_payload_in_every_style() -> None:
+    count = 0
+    for part in all_programs().split(SEPARATOR.strip()):
+        program = mlir.Module.parse(part, thread_context()).operation
+        for operation in matchable(program):
+            spec = load_spec(spec_of(list(matchers_for(operation))).encode())
+            for entry in spec.entries:
+                assert matches(entry, tuninglink.payload_for(entry))
+                count += 1
+    assert count > 100
+
+
+# --- Against the interpreter -------------------------------------------------------------------------------
+
+
+@settings(max_examples=8, deadline=None, derandomize=True)
+@given(specs=spec_lists((Shape.DEFAULT,)))
+def test_payloads_of_generated_specs_are_configured_by_their_own_entry(
+    specs: list[GeneratedSpec],
+) -> None:
+    for generated in specs:
+        spec = load_spec(generated.marking().text().encode())
+        payloads = []
+        for entry, shown in zip(spec.entries, generated.entries, strict=True):
+            payloads.append(tuninglink.payload_for(entry))
+            assert matches(entry, payloads[-1])
+            root = payloads[-1].dispatch(context=thread_context()).root
+            assert root.name in generated.accepts(shown)
+        for payload, winner in zip(payloads, winners(spec.anatomy, payloads), strict=True):
+            applied = apply_spec(spec, payload.body)
+            configured = collect(applied, *generated_names(generated))
+            assert winner is not None
+            value = generated.marking().entries[spec.entries.index(winner)].value
+            assert CONFIGURATION.format(value) in [
+                str(each.attributes[names.LOWERING_CONFIG]) for each in configured
+            ]
+
+
+def generated_names(spec: GeneratedSpec) -> list[str]:
+    return sorted({name for each in spec.entries for name in spec.accepts(each)})
+
+
+@settings(max_examples=100, deadline=None, derandomize=True)
+@given(seed=st.integers(0, 2**32 - 1))
+def test_what_is_said_to_match_nothing_matches_nothing(seed: int) -> None:
+    chance = random.Random(seed)
+    facts = [
+        lambda: sizes(chance.randint(1, 3), chance.choice([16, 48, 100])),
+        lambda: multiple(chance.randint(0, 2), chance.randint(0, 1), chance.choice([3, 16, 7])),
+        lambda: bounds(chance.randint(0, 2), chance.randint(0, 1), chance.randint(0, 64), 64),
+        lambda: cast(0, f"tensor<?x{chance.choice([16, 48])}xf16>"),
+        lambda: cast(2, f"tensor<{chance.choice([16, 100])}x?xf32>"),
+    ]
+    demanded = [chance.choice(facts)() for _ in range(chance.randint(0, 4))]
+    operands = [operand(number) for number in range(3)]
+    maps = chance.choice(["", MMT])
+    spec = spec_of_body("".join([contraction(maps=maps), *operands, *demanded]))
+    failure = failure_of(spec.entries[0])
+    if failure is not None:
+        # With the maps known, there is one operation to be sized, and an answer.
+        assert failure.verdict is Verdict.REFUTED or not maps
+        assert not matched(spec, random_payloads(chance, 30))
+
+
+def failure_of(entry: Entry) -> tuninglink.PayloadError | None:
+    """Returns why an entry has no payload, None if it has one."""
+    try:
+        assert matches(entry, tuninglink.payload_for(entry))
+    except tuninglink.PayloadError as failure:
+        return failure
+    return None
+
+
+# --- In compilations ---------------------------------------------------------------------------------------
+
+
 def test_the_entries_of_the_default_specs_have_payloads() -> None:
     for target in ("gfx942",):
         spec = tuninglink.default_spec(target)
         assert spec is not None
         for entry in spec.entries:
             assert configures(entry, tuninglink.payload_for(entry, target))
+
+
+EXAMPLES = {"gfx942": "spec_gfx942", "sm_80": "spec_sm_80", "x86_64": "spec_llvm_cpu"}
+
+
+@pytest.mark.parametrize("target", EXAMPLES)
+def test_the_program_compiles_and_its_entry_configures_it(target: str) -> None:
+    path = Path(__file__).parents[2] / "examples" / f"{EXAMPLES[target]}.mlir"
+    spec = load_spec(path.read_bytes(), name=str(path))
+    for entry in spec.entries:
+        payload = tuninglink.payload_for(entry, target)
+        result = tuninglink.compile(
+            payload.text.encode(),
+            specs=[spec],
+            flags=compile_flags(Target.parse(target)),
+            default_specs=False,
+        )
+        assert [each.entry for each in result.applied] == [entry]
+        assert all(each.is_own for each in result.applied)
+
+
+def test_what_backends_prepare_is_still_what_the_entries_look_for() -> None:
+    spec = tuninglink.default_spec("gfx942")
+    assert spec is not None
+    flags = [*compile_flags(Target.parse("gfx942")), "--compile-to=executable-configurations"]
+    for entry in spec.entries:
+        payload = tuninglink.payload_for(entry)
+        result = tuninglink.compile(payload.text.encode(), flags=flags, specs=[spec])
+        assert [each.entry for each in result.applied] == [entry]
+
+
+# --- Specs that people ship --------------------------------------------------------------------------------
+
+CORPUS = Path(__file__).parents[3] / "shared" / "corpus"
+
+
+@pytest.mark.skipif(not CORPUS.is_dir(), reason=f"{CORPUS} is not there")
+@pytest.mark.parametrize(
+    ("name", "entries", "shadowed"),
+    [("boo_2025_06", 51, 8), ("sdxl_int8", 16, 0), ("iree_default_gfx942", 2, 0), ("punet_mi300", 17, 0)],
+)  # fmt: skip
+@pytest.mark.filterwarnings("ignore:.*is left out, as it cannot be upgraded")
+def test_published_specs_have_payloads(name: str, entries: int, shadowed: int) -> None:
+    spec = load_spec((CORPUS / f"{name}.mlir").read_bytes(), name=name)
+    payloads = [
+        tuninglink.payload_for(each) for each in spec.entries
+    ]  # Each is matched by its own.
+    found = winners(spec.anatomy, payloads)
+    assert len(payloads) == entries
+    assert (
+        sum(winner != entry for winner, entry in zip(found, spec.entries, strict=True)) == shadowed
+    )

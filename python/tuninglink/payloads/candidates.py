@@ -75,9 +75,10 @@ class Candidates:
         if wanted is None:
             return [GENERIC]
 
-        def order(name: str) -> tuple[bool, bool, str]:
-            # A fill is there beside many other operations.
-            return name == FILL, name != GENERIC or not self._generalizes, name
+        def order(name: str) -> tuple[bool, bool, bool, str]:
+            is_lost = self._generalizes and name in _GENERALIZED
+            is_last = name == FILL  # It is there beside many other operations.
+            return is_lost, is_last, self._generalizes and name != GENERIC, name
 
         return sorted(wanted, key=order)
 
@@ -157,6 +158,16 @@ class Candidates:
             clone.attributes["indexing_maps"] = maps
         return Template(owner, block, is_exact=False)
 
+
+_GENERALIZED: Final = frozenset(
+    {
+        *_ATTENTIONS[1:],
+        *("linalg.batch_matmul", "linalg.batch_matvec", "linalg.batch_vecmat", "linalg.dot"),
+        *("linalg.matmul", "linalg.matvec", "linalg.quantized_matmul", "linalg.softmax"),
+        *("linalg.transpose", "linalg.vecmat"),
+    }
+)
+"""Operations that backends for GPUs replace before they match, as `tuninglink.compile` shows."""
 
 _MANY_OPERANDS: Final = 16
 
