@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from tuninglink.passes.annotate_root_ops import AnnotateRootOps
 from tuninglink.passes.dedupe_sequences import DedupeSequences
 from tuninglink.passes.dump_specs import DumpSpecs
+from tuninglink.passes.index_matchers import IndexMatchers
 from tuninglink.passes.link_specs import LinkSpecs
 from tuninglink.passes.materialize_specs import MaterializeSpecs
 from tuninglink.passes.prune_specs import PruneSpecs
@@ -21,6 +22,7 @@ PASSES: tuple[type[Pass], ...] = (
     AnnotateRootOps,
     DedupeSequences,
     DumpSpecs,
+    IndexMatchers,
     LinkSpecs,
     MaterializeSpecs,
     PruneSpecs,
