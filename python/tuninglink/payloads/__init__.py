@@ -4,7 +4,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from tuninglink.payloads.interpretation import configures, matches, winners
+    from tuninglink.payloads.interpretation import (
+        configured,
+        configures,
+        matches,
+        spec_of,
+        winners,
+    )
     from tuninglink.payloads.payload import Payload, PayloadError, Size
     from tuninglink.payloads.synthesis import payload_for
 
@@ -12,15 +18,19 @@ __all__ = [
     "Payload",
     "PayloadError",
     "Size",
+    "configured",
     "configures",
     "matches",
     "payload_for",
+    "spec_of",
     "winners",
 ]
 
 _HOMES = {
     **dict.fromkeys(("Payload", "PayloadError", "Size"), "payload"),
-    **dict.fromkeys(("configures", "matches", "winners"), "interpretation"),
+    **dict.fromkeys(
+        ("configured", "configures", "matches", "spec_of", "winners"), "interpretation"
+    ),
     "payload_for": "synthesis",
 }
 

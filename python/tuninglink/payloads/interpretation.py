@@ -11,8 +11,8 @@ from iree.compiler.passmanager import PassManager
 from tuninglink.ir import names
 from tuninglink.ir.contexts import collected_diagnostics
 from tuninglink.ir.serialization import to_bytecode
-from tuninglink.ir.symbols import FreshNames, references_in, symbol_name, symbols
-from tuninglink.ir.walk import body, collect
+from tuninglink.ir.symbols import FreshNames, references_in, symbols
+from tuninglink.ir.walk import collect
 from tuninglink.payloads.payload import root_of
 from tuninglink.spec.building import add_kernel_config, yield_
 from tuninglink.spec.sequences import is_any_op, signature
@@ -86,6 +86,13 @@ def configured(entry: Entry, payload: Payload, target: mlir.Attribute | None = N
     return replace(dispatch, root=root_of(dispatch.function))
 
 
+def spec_of(entry: Entry) -> bytes:
+    """Returns a spec with nothing but an entry and what it uses, as bytecode."""
+    spec = _Interpreted(entry.anatomy, [entry])
+    spec.add_entry_point([entry.action])
+    return spec.bytecode()
+
+
 def _matching_entries(entries: Sequence[Entry], payloads: Sequence[Payload]) -> list[int | None]:
     """Returns the position of the first entry that matches each payload."""
     if not entries or not payloads:
@@ -136,24 +143,26 @@ class _Interpreted:
             with mlir.InsertionPoint(block):
                 for operation in self._used():
                     operation.clone()
-        self._fresh = FreshNames(symbols(source))
+        self._fresh = FreshNames(())
+        for name in symbols(self._module):
+            self._fresh.take(name)
 
     def _used(self) -> Iterable[mlir.Operation]:
-        """Returns what the entries use of the spec, in the spec's order."""
-        defined = symbols(self._anatomy.module)
+        """Returns what the entries use of the spec; it costs as much as that is, however large the spec."""
+        reached: dict[str, mlir.Operation] = {}
         waiting = [
             path.partition("::")[0]
-            for each in self._entries
-            for path in (each.matcher, each.action)
+            for each in reversed(self._entries)
+            for path in (each.action, each.matcher)
         ]
-        reached: set[str] = set()
         while waiting:
             name = waiting.pop()
-            if name in reached or name not in defined:
+            defined = self._anatomy.table.symbol(name)
+            if name in reached or defined is None:
                 continue
-            reached.add(name)
-            waiting.extend(path[0] for path in references_in(defined[name]))
-        return [op for op in body(self._anatomy.module) if symbol_name(op) in reached]
+            reached[name] = defined
+            waiting.extend(path[0] for path in references_in(defined))
+        return reached.values()
 
     def tagging_action(self, entry: Entry, number: int) -> str:
         """Adds an action that notes the number of an entry on the operation that it gets; returns its name."""
@@ -196,6 +205,10 @@ class _Interpreted:
             )
             yield_(list(loop.results))
 
+    def bytecode(self) -> bytes:
+        """Returns the copy as bytecode."""
+        return to_bytecode(self._module)
+
     def run(self, module: mlir.Operation) -> None:
         """Applies the spec to a module.
 
@@ -203,7 +216,7 @@ class _Interpreted:
             MLIRError: the interpreter fails.
         """
         context = module.context
-        data = to_bytecode(self._module)
+        data = self.bytecode()
         with context, mlir.Location.unknown():
             kind = mlir.VectorType.get([len(data)], mlir.IntegerType.get_signless(8))
             attribute = mlir.DenseElementsAttr.get(memoryview(data), type=kind)

@@ -84,6 +84,10 @@ class SequenceTable:
     def _symbols(self) -> dict[str, mlir.Operation]:
         return symbols(self._module)
 
+    def symbol(self, name: str) -> mlir.Operation | None:
+        """Returns what defines a symbol directly in the module, a sequence or not; None if nothing does."""
+        return self._symbols.get(name)
+
     def resolve(self, path: str) -> tuple[SequenceTable, mlir.Operation] | None:
         """Returns the sequence at `path` with the table of the module it stands in, or None."""
         root, _, rest = path.partition("::")
