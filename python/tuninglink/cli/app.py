@@ -12,6 +12,7 @@ from tuninglink.cli import process
 from tuninglink.cli.compile import compile_command
 from tuninglink.cli.demo import demo
 from tuninglink.cli.dump import dump
+from tuninglink.cli.explain import explain_command
 from tuninglink.cli.link import link
 from tuninglink.cli.targets import targets
 from tuninglink.cli.upgrade import upgrade
@@ -40,6 +41,15 @@ app.command()(link)
 def compile(context: typer.Context) -> None:  # noqa: A001 - named as the command
     """Compile a program as `iree-compile` does, tuned by specs, on every backend."""
     raise typer.Exit(compile_command(context.args))
+
+
+@app.command(
+    add_help_option=False,
+    context_settings={"ignore_unknown_options": True, "allow_extra_args": True},
+)
+def explain(context: typer.Context) -> None:
+    """Say what specs do to a program, dispatch by dispatch, and why an entry does not match."""
+    raise typer.Exit(explain_command(context.args))
 
 
 app.command()(dump)
@@ -73,8 +83,8 @@ def tuninglink(
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
     elif (
-        context.invoked_subcommand != "compile"
-    ):  # which gives the compiler the flags that it was given
+        context.invoked_subcommand not in ("compile", "explain")
+    ):  # which give the compiler the flags that they were given
         _set_up_compiler()
 
 

@@ -10,7 +10,7 @@ from tuninglink.cli import process
 from tuninglink.cli.progress import progress
 from tuninglink.compiler.applying import SpecChoice
 from tuninglink.compiler.compilation import Compiler
-from tuninglink.compiler.flags import parse_arguments
+from tuninglink.compiler.flags import ReportFormat, parse_arguments
 from tuninglink.compiler.probing import check_targets, iree_compile
 from tuninglink.compiler.session import set_up_command_line
 from tuninglink.errors import CompileError
@@ -21,7 +21,6 @@ from tuninglink.spec.loading import load_spec
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tuninglink.compiler.compilation import Compilation
     from tuninglink.compiler.flags import Options
 
 PROGRAM: Final = "tuninglink compile"
@@ -41,6 +40,8 @@ iree-compile; every flag of iree-compile is known, see `iree-compile --help`.
   --prune=off          Give every dispatch all entries, not only those that may match in it. That takes longer
                        and configures nothing otherwise.
   --dump-specs-to DIR  Write the specs that were linked for each target to DIR, or - for standard output.
+  --explain[=FILE]     Say what the specs did, dispatch by dispatch: in FILE (*.json and *.html as JSON and as a
+                       page), or on standard error. See `tuninglink explain --help`.
   -o OUT               Where to write the result. Default: standard output.
   --help               Show this message and exit.
 
@@ -84,18 +85,42 @@ def compile_command(arguments: Sequence[str]) -> int:
         raise CompileError(error("no input; name a program, or - for standard input"))
     check_targets(options.flags)
     set_up_command_line(PROGRAM, options.flags)
+    if options.explanation is not None:
+        return _compile_and_explain(options, options.input)
     with progress("compiling"):
-        result = _compile(options, options.input)
+        compiler = Compiler(options, specs_of(options), report=process.show)
+        result = compiler.compile_file(options.input)
     process.write_output(options.output, result.output)
     return process.SUCCESS
 
 
-def _compile(options: Options, path: str) -> Compilation:
+def _compile_and_explain(options: Options, path: str) -> int:
+    # A compilation that nobody wants explained need not load what that takes.
+    from tuninglink.cli.explanations import format_for, render  # noqa: PLC0415
+    from tuninglink.explaining import explain_file  # noqa: PLC0415
+
+    with progress("compiling"):
+        result, explanation = explain_file(path, options, specs_of(options), report=process.show)
+    process.write_output(options.output, result.output)
+    if options.explanation:
+        report_format = format_for(options.explanation, None)
+        content = render(explanation, report_format, None)
+        process.write_output(options.explanation, content.encode())
+    else:
+        sys.stderr.write(render(explanation, ReportFormat.TABLE, sys.stderr))
+    return process.SUCCESS
+
+
+def specs_of(options: Options) -> SpecChoice:
+    """Returns the specs that options ask for, loaded.
+
+    Raises:
+        SpecError: a spec cannot be read.
+    """
     upgrade = options.upgrade
     library = None
     if options.default_specs:
         library = DefaultLibrary(options.spec_directories, upgrade=upgrade)
     sink = process.shown_diagnostics()
     given = [load_spec(each, upgrade=upgrade, diagnostics=sink) for each in options.specs]
-    choice = SpecChoice(given, library, exact=False, dump=options.spec_dumps, prune=options.prune)
-    return Compiler(options, choice, report=process.show).compile_file(path)
+    return SpecChoice(given, library, exact=False, dump=options.spec_dumps, prune=options.prune)

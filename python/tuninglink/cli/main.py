@@ -28,6 +28,10 @@ def _run() -> int:
         from tuninglink.cli.compile import compile_command  # noqa: PLC0415 - see above
 
         return compile_command(arguments[1:])
+    if arguments[:1] == ["explain"]:
+        from tuninglink.cli.explain import explain_command  # noqa: PLC0415 - as above
+
+        return explain_command(arguments[1:])
     from tuninglink.cli import app  # noqa: PLC0415 - typer and rich take as long as a small run
 
     return app.run(arguments)

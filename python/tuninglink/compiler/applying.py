@@ -136,18 +136,26 @@ class Application:
         else:
             found.write(self._choice.dump)
 
-    def read(self, module: mlir.Operation, *, search: bool = False) -> None:
+    def read(
+        self, module: mlir.Operation, *, search: bool = False
+    ) -> list[tuple[mlir.Operation, Applied]]:
         """Reads what took effect from a program at `executable-configurations`, and leaves no trace of tags.
 
         Args:
             module: the program.
             search: whether entries that have no tag of their own are looked for by their configuration.
+
+        Returns:
+            What took effect in this program, each with the operation that was configured.
         """
+        found: list[tuple[mlir.Operation, Applied]] = []
         for dispatch in find_dispatches(module):
             tagged = self._tagged.pop(dispatch.name, None)
             if tagged is not None:
                 kept = dispatch.name in self._configured
-                self.applied += take_tags(dispatch, tagged, kept=kept, search=search)
+                found += take_tags(dispatch, tagged, kept=kept, search=search)
+        self.applied += (each for _, each in found)
+        return found
 
     def explain(self, errors: Sequence[Diagnostic]) -> tuple[Diagnostic, ...]:
         """Returns the errors of a compilation, the first one with what configured the dispatch that it is in.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -25,7 +26,10 @@ from tuninglink.ir.serialization import is_bytecode
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
+    from iree.compiler import ir as mlir
+
     from tuninglink.compiler.flags import Options
+    from tuninglink.compiler.observing import Observer
     from tuninglink.compiler.session import Handle
     from tuninglink.compiler.tracing import Applied
 
@@ -67,6 +71,7 @@ class Compiler:
         session_flags: flags to give to the session; those of the whole process are set already.
         report: called with each warning and remark as it is emitted, and with nothing else.
         said: warnings about the specs that came up before, to be reported first.
+        observer: what else looks at the program, None for nothing.
     """
 
     def __init__(
@@ -76,8 +81,11 @@ class Compiler:
         session_flags: Sequence[str] = (),
         report: Callable[[Diagnostic], None] | None = None,
         said: Iterable[Diagnostic] = (),
+        *,
+        observer: Observer | None = None,
     ) -> None:
         self._options = options
+        self._observer = observer
         self._specs = specs
         self._application = Application(specs, self._report)
         self._session_flags = session_flags
@@ -165,29 +173,32 @@ class Compiler:
             self._check(invocation.parse(source), "parsing")
             refuse_spec(invocation.module())
             try:
-                self._run_all(invocation)
+                self._run_all(session, invocation)
                 self._write(invocation, output)
             except CompileError as failure:
                 raise CompileError(*self._application.explain(failure.diagnostics)) from None
 
-    def _run_all(self, invocation: Invocation) -> None:
+    def _run_all(self, session: Session, invocation: Invocation) -> None:
         options = self._options
         if self._reaches_dispatches:
-            self._run_with_specs(invocation)
+            self._run_with_specs(session, invocation)
         else:
             pipeline = _PIPELINES[options.mode]
             self._run(invocation, options.compile_from, options.compile_to, pipeline)
 
     @property
     def _reaches_dispatches(self) -> bool:
-        """Whether the compilation passes the point at which specs are embedded, and has any."""
+        """Whether the compilation passes the point at which specs are embedded, and has any, or an observer."""
         options = self._options
-        if not self._specs or options.mode not in (Mode.STANDARD, Mode.HAL_EXECUTABLE):
+        if not (self._specs or self._observer) or options.mode not in (
+            Mode.STANDARD,
+            Mode.HAL_EXECUTABLE,
+        ):
             return False
         first, last = options.compile_from, options.compile_to
         return first <= Phase.EXECUTABLE_SOURCES <= last and first is not last
 
-    def _run_with_specs(self, invocation: Invocation) -> None:
+    def _run_with_specs(self, session: Session, invocation: Invocation) -> None:
         """Stops where specs are embedded and, if some are, where they have taken effect."""
         options = self._options
         here, last = options.compile_from, options.compile_to
@@ -196,10 +207,12 @@ class Compiler:
         if here < Phase.EXECUTABLE_SOURCES:
             with self._application.prepared():
                 self._run(invocation, here, here := Phase.EXECUTABLE_SOURCES, Pipeline.STANDARD)
+        if self._observer:
+            self._observer.before_specs(invocation.module())
         tagged = last is not Phase.EXECUTABLE_SOURCES
         embedded = self._application.embed(invocation.module(), tagged=tagged)
         self._check(succeeded=True, doing="embedding specs")
-        if embedded and tagged:
+        if tagged and (embedded or self._observer):
             configured = Phase.EXECUTABLE_CONFIGURATIONS
             try:
                 self._run(invocation, here, here := configured, Pipeline.STANDARD)
@@ -207,9 +220,31 @@ class Compiler:
                 # What was configured may be why.
                 self._application.read(invocation.module(), search=True)
                 raise
-            self._application.read(invocation.module())
+            applied = self._application.read(invocation.module())
+            if self._observer:
+                self._observer.after_specs(
+                    invocation.module(), applied, partial(self._configure, session)
+                )
         if here < last:
             self._run(invocation, here, last, _PIPELINES[options.mode])
+
+    @staticmethod
+    def _configure(
+        session: Session, program: bytes, look: Callable[[mlir.Operation], None]
+    ) -> tuple[Diagnostic, ...]:
+        """Configures another program for an observer, see `Configure`."""
+        said: list[Diagnostic] = []
+        first, last = Phase.EXECUTABLE_SOURCES, Phase.EXECUTABLE_CONFIGURATIONS
+        with (
+            session.wrap(program, "<executables>") as source,
+            Invocation(session, said.append) as invocation,
+        ):
+            succeeded = invocation.parse(source) and invocation.run(first, last)
+            errors = tuple(each for each in said if each.severity is Severity.ERROR)
+            if succeeded and not errors:
+                look(invocation.module())
+                return ()
+        return errors or (error("the compiler failed without a word"),)
 
     def _run(self, invocation: Invocation, first: Phase, last: Phase, pipeline: Pipeline) -> None:
         succeeded = invocation.run(first, last, pipeline)

@@ -21,7 +21,7 @@ from tuninglink.errors import CompileError
 from tuninglink.ir.diagnostics import error
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
 
 class OutputFormat(Enum):
@@ -39,6 +39,14 @@ class Mode(Enum):
     VM = "vm"
     HAL_EXECUTABLE = "hal-executable"
     PRECOMPILE = "precompile"
+
+
+class ReportFormat(Enum):
+    """How an explanation is written, named as in `--format`."""
+
+    TABLE = "table"
+    JSON = "json"
+    HTML = "html"
 
 
 @dataclass(frozen=True)
@@ -65,6 +73,8 @@ class Options:
         upgrade: whether specs that were written for an older compiler are upgraded; else they are refused.
         spec_dumps: a directory for the linked specs, `-` for standard output, or nothing.
         prune: whether each dispatch gets only the entries that may match in it.
+        explanation: the file that gets an explanation, or nothing for standard error; None for no explanation.
+        report_format: how it is written, None where the name of the file tells.
         flags: everything else, one `--name` or `--name=value` each.
     """
 
@@ -87,6 +97,8 @@ class Options:
     upgrade: bool = True
     spec_dumps: str = ""
     prune: bool = True
+    explanation: str | None = None
+    report_format: ReportFormat | None = None
     flags: tuple[str, ...] = ()
 
 
@@ -143,6 +155,8 @@ def _version(value: str) -> int:
     return int(value)
 
 
+_EXPLAIN: Final = "explain"
+
 _KNOWN: Final = {
     "o": _Known("output"),
     "output-format": _Known("output_format", _one_of(OutputFormat)),
@@ -162,26 +176,42 @@ _KNOWN: Final = {
     "no-upgrade": _Known("upgrade", lambda value: not _boolean(value), switch=True),
     "dump-specs-to": _Known("spec_dumps"),
     "prune": _Known("prune", _switch),
+    _EXPLAIN: _Known("explanation", switch=True),
     "iree-codegen-tuning-spec-path": _Known("specs", repeats=True),
     "iree-codegen-enable-default-tuning-specs": _Known("default_specs", _boolean, switch=True),
     "iree-codegen-dump-tuning-specs-to": _Known("spec_dumps"),
 }
+"""The flags of `tuninglink compile` that are read here."""
+
+_KNOWN_TO_EXPLAIN: Final = {
+    **{name: known for name, known in _KNOWN.items() if name != _EXPLAIN},
+    "format": _Known("report_format", _one_of(ReportFormat)),
+}
+"""Those of `tuninglink explain`."""
+
+
+def parse_explain_arguments(arguments: Iterable[str]) -> Options:
+    """Reads the arguments of `tuninglink explain`; see `parse_arguments`."""
+    reader = _Reader(_KNOWN_TO_EXPLAIN)
+    reader.read(iter(_with_response_files(arguments)))
+    return reader.options()
 
 
 def parse_arguments(arguments: Iterable[str]) -> Options:
-    """Reads the arguments that come after the program's name.
+    """Reads the arguments of `tuninglink compile` that come after the program's name.
 
     Raises:
         CompileError: a value is malformed or missing, a flag is given twice, there is more than one input,
             or a flag is unknown.
     """
-    reader = _Reader()
+    reader = _Reader(_KNOWN)
     reader.read(iter(_with_response_files(arguments)))
     return reader.options()
 
 
 class _Reader:
-    def __init__(self) -> None:
+    def __init__(self, known: Mapping[str, _Known]) -> None:
+        self._known = known
         self._values: dict[str, object] = {}
         self._given: set[str] = set()
         self._flags: list[str] = []
@@ -199,16 +229,23 @@ class _Reader:
                 before = None
                 continue
             name, equals, value = argument.removeprefix("-").removeprefix("-").partition("=")
-            known = _KNOWN.get(name)
+            known = self._known.get(name)
             if known is not None:
                 if not equals and not known.switch:
                     value = self._next(arguments, name)
                 self._take(name, known, value)
                 before = None
             else:
-                _refuse_unknown(name)
+                self._refuse_unknown(name)
                 before = None if equals else len(self._flags)
                 self._flags.append(f"--{name}{equals}{value}")
+
+    def _refuse_unknown(self, name: str) -> None:
+        # Most flags belong to sessions; only for the others is a list of everything needed, which costs 20 ms.
+        if f"--{name}" in session_flags() or name in compiler_options():
+            return
+        nearest = _nearest(_dashed(name), map(_dashed, [*self._known, *compiler_options()]))
+        raise CompileError(error(f"unknown flag '{_dashed(name)}'{nearest}"))
 
     def _next(self, arguments: Iterator[str], name: str) -> str:
         value = next(arguments, None)
@@ -260,14 +297,6 @@ def _dashed(name: str) -> str:
 def _nearest(value: str, choices: Iterable[str]) -> str:
     nearest = difflib.get_close_matches(value, choices, n=1)
     return f"; did you mean '{nearest[0]}'?" if nearest else ""
-
-
-def _refuse_unknown(name: str) -> None:
-    # Most flags belong to sessions; only for the others is a list of everything needed, which costs 20 ms.
-    if f"--{name}" in session_flags() or name in compiler_options():
-        return
-    nearest = _nearest(_dashed(name), map(_dashed, [*_KNOWN, *compiler_options()]))
-    raise CompileError(error(f"unknown flag '{_dashed(name)}'{nearest}"))
 
 
 def _with_response_files(arguments: Iterable[str]) -> Iterator[str]:

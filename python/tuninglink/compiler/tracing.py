@@ -66,8 +66,8 @@ class Applied:
 
 def take_tags(
     dispatch: Dispatch, tagged: TaggedSpec, *, kept: bool, search: bool = False
-) -> list[Applied]:
-    """Reads the tags in a configured dispatch, and removes them.
+) -> list[tuple[mlir.Operation, Applied]]:
+    """Reads the tags in a configured dispatch, and removes them; returns what they say, each of its operation.
 
     Args:
         dispatch: the dispatch.
@@ -87,7 +87,8 @@ def take_tags(
     for operation, origin in found:
         del operation.attributes[TAG]
         entry = origin.entry or (_entry_of(operation, origin.spec) if search else None)
-        applied.append(_applied(dispatch, operation, replace(origin, entry=entry), kept=kept))
+        found_here = replace(origin, entry=entry)
+        applied.append((operation, _applied(dispatch, operation, found_here, kept=kept)))
     return applied
 
 

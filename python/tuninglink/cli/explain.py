@@ -1,0 +1,75 @@
+"""`tuninglink explain`: what specs do to a program, dispatch by dispatch."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from tuninglink.cli import process
+from tuninglink.cli.compile import specs_of
+from tuninglink.cli.explanations import format_for, render
+from tuninglink.cli.progress import progress
+from tuninglink.compiler.flags import parse_explain_arguments
+from tuninglink.compiler.phases import Phase
+from tuninglink.compiler.probing import check_targets
+from tuninglink.compiler.session import set_up_command_line
+from tuninglink.errors import CompileError
+from tuninglink.explaining import explain_file
+from tuninglink.ir.diagnostics import error
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+PROGRAM: Final = "tuninglink explain"
+
+USAGE: Final = """\
+Usage: tuninglink explain INPUT [--spec SPEC]... [--format FORMAT] [-o FILE] [any iree-compile flag]...
+
+Say what specs do to a program, dispatch by dispatch.
+
+For each dispatch: what it computes; the entry that configured it, and the configuration beside the one that the
+compiler would have chosen; or the nearest entries, and the first condition that failed. For each spec: which
+entries were used, and which were not. INPUT is compiled as far as configurations are chosen, with the flags that
+you give; see `tuninglink compile --help`.
+
+  --spec SPEC          A tuning spec, as text or bytecode. May be repeated: the first wins.
+  --spec-dir DIR       Look for default specs in this directory first. May be repeated.
+  --no-default-specs   Use no default spec: neither from a directory nor a shipped one.
+  --no-upgrade         Refuse specs that were written for an older compiler, instead of upgrading them.
+  --format FORMAT      table, json or html. Default: what the name of FILE says, or table.
+  -o FILE              Where to write the explanation. Default: standard output.
+  --help               Show this message and exit.
+"""
+
+
+def explain_command(arguments: Sequence[str]) -> int:
+    """Runs `tuninglink explain` with the arguments that stand behind these words.
+
+    It sets the flags of the whole process, so a process can run it once.
+
+    Returns:
+        The exit code.
+
+    Raises:
+        TuninglinkError: the program was not compiled, or the explanation not written.
+    """
+    if not {"--help", "-help", "-h"}.isdisjoint(arguments):
+        sys.stdout.write(USAGE)
+        return process.SUCCESS
+    options = parse_explain_arguments(arguments)
+    path = options.input
+    if path is None:
+        raise CompileError(error("no input; name a program, or - for standard input"))
+    check_targets(options.flags)
+    set_up_command_line(PROGRAM, options.flags)
+    if options.compile_to > Phase.EXECUTABLE_CONFIGURATIONS:
+        options = replace(options, compile_to=Phase.EXECUTABLE_CONFIGURATIONS)
+    with progress("explaining"):
+        # What is compiled goes nowhere, and bytecode is written faster than text.
+        quick = replace(options, emit_bytecode=True)
+        _, explanation = explain_file(path, quick, specs_of(options), report=process.show)
+    report_format = format_for(options.output, options.report_format)
+    stream = sys.stdout if options.output == process.STANDARD_STREAM else None
+    process.write_output(options.output, render(explanation, report_format, stream).encode())
+    return process.SUCCESS

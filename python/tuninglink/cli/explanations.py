@@ -1,0 +1,165 @@
+"""Writing explanations: as a table, as JSON, as a page."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tuninglink.compiler.flags import ReportFormat
+from tuninglink.explaining.model import Status
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from typing import TextIO
+
+    from tuninglink.explaining.model import (
+        DispatchReport,
+        EntryReference,
+        Explanation,
+        OperationReport,
+        SpecReport,
+    )
+
+    Fact = tuple[str, str]
+
+
+def format_for(path: str, wanted: ReportFormat | None) -> ReportFormat:
+    """Returns how an explanation is written: as is wanted, or as the name of its file tells."""
+    by_name = {".json": ReportFormat.JSON, ".html": ReportFormat.HTML, ".htm": ReportFormat.HTML}
+    return wanted or by_name.get(Path(path).suffix.lower(), ReportFormat.TABLE)
+
+
+def render(explanation: Explanation, report_format: ReportFormat, stream: TextIO | None) -> str:
+    """Returns an explanation as text.
+
+    Args:
+        explanation: the explanation.
+        report_format: how it is written.
+        stream: where it will go, which a table looks at; None for a file.
+    """
+    # What one does not ask for need not be loaded.
+    if report_format is ReportFormat.JSON:
+        from tuninglink.explaining.json_report import to_json  # noqa: PLC0415
+
+        return to_json(explanation)
+    if report_format is ReportFormat.HTML:
+        from tuninglink.explaining.html_report import to_html  # noqa: PLC0415
+
+        return to_html(explanation)
+    return _table(explanation, stream or io.StringIO())
+
+
+def _table(explanation: Explanation, stream: TextIO) -> str:
+    from tuninglink.cli.terminal import render_table  # noqa: PLC0415
+
+    parts = []
+    if explanation.dispatches:
+        parts.append(_dispatches(explanation, stream))
+    if explanation.specs:
+        headings = ["SPEC", "KIND", "ENTRIES", "USED", "SHADOWED", "UNUSED", "DISPATCHES"]
+        parts.append(render_table(headings, [*map(_spec_row, explanation.specs)], "", stream))
+    parts.append("".join(f"{line}\n" for line in _summary(explanation)))
+    return "\n".join(parts)
+
+
+def _dispatches(explanation: Explanation, stream: TextIO) -> str:
+    """Returns what became of the dispatches: as blocks for a terminal, else one line a fact, for grep."""
+    found = [(each, _facts(each, explanation.specs)) for each in explanation.dispatches]
+    if stream.isatty():
+        return _blocks(found, stream)
+    name_width = max(len(each.name) for each in explanation.dispatches)
+    label_width = max(len(label) for _, facts in found for label, _ in facts)
+    return "".join(
+        f"{dispatch.name:{name_width}}  {label:{label_width}}  {text}\n"
+        for dispatch, facts in found
+        for label, text in facts
+    )
+
+
+def _blocks(found: Sequence[tuple[DispatchReport, Sequence[Fact]]], stream: TextIO) -> str:
+    from rich.padding import Padding  # noqa: PLC0415
+    from rich.table import Table  # noqa: PLC0415
+    from rich.text import Text  # noqa: PLC0415
+
+    from tuninglink.cli.terminal import console  # noqa: PLC0415
+
+    target = console(stream)
+    with target.capture() as captured:
+        for dispatch, facts in found:
+            name = Text(dispatch.name, style="bold")
+            target.print(name.append(f"  {dispatch.target}", style="not bold dim"))
+            table = Table.grid(padding=(0, 2))
+            table.add_column(no_wrap=True)
+            table.add_column(overflow="fold")
+            for label, text in facts:
+                table.add_row(Text(label, style=_STYLES.get(label, "dim")), Text(text))
+            target.print(Padding(table, (0, 0, 1, 2)))
+    return "".join(f"{line.rstrip()}\n" for line in captured.get().splitlines())
+
+
+_STYLES = {
+    Status.TUNED.value: "bold green",
+    Status.KEPT.value: "bold yellow",
+    Status.UNMATCHED.value: "bold",
+    "cannot tell": "yellow",
+}
+
+
+def _facts(dispatch: DispatchReport, specs: Sequence[SpecReport]) -> list[Fact]:
+    """Returns what is to be said of a dispatch, each with a word for what it is."""
+    status = dispatch.status.value
+    if not dispatch.operations:
+        return [(status, "there is no operation that could be configured")]
+    facts = []
+    for each in dispatch.operations:
+        facts.append((status, f"{each.words}, at {each.place}" if each.place else each.words))
+        facts += _facts_of_operation(each, specs)
+    return facts
+
+
+def _facts_of_operation(operation: OperationReport, specs: Sequence[SpecReport]) -> Iterator[Fact]:
+    match = operation.match
+    if match:
+        spec = f"'{specs[match.spec].source}'"
+        yield "entry", f"{_entry(match.entry)} of {spec}" if match.entry else f"one of {spec}"
+    for missed in operation.nearest:
+        yield "nearest", f"{_entry(missed.entry)}: {missed}"
+    for line in operation.configuration.lines():
+        yield "configuration", line
+    if operation.compilers_choice:
+        for line in operation.compilers_choice.lines() or ["none"]:
+            yield "compiler's choice", line
+    for entry in operation.shadowed:
+        yield "shadowed", f"{_entry(entry)} matches as well"
+    for reason in operation.cannot_tell:
+        yield "cannot tell", reason
+
+
+def _entry(entry: EntryReference) -> str:
+    return f"@{entry.matcher} ({entry.place})" if entry.place else f"@{entry.matcher}"
+
+
+def _spec_row(spec: SpecReport) -> tuple[str, ...]:
+    share = f"{spec.covered} of {spec.dispatches}{_percent(spec.covered, spec.dispatches)}"
+    kind = f"default {spec.kind}" if spec.is_default else spec.kind
+    unused = len(spec.usages) - spec.used - spec.shadowed
+    counts = (len(spec.usages), spec.used, spec.shadowed, unused)
+    return (spec.source, kind, *(f"{each:,}" for each in counts), share)
+
+
+def _summary(explanation: Explanation) -> list[str]:
+    lines = []
+    total = len(explanation.dispatches)
+    if total:
+        tuned = explanation.count(Status.TUNED)
+        dispatches = "dispatch is" if total == 1 else "dispatches are"
+        lines.append(f"{tuned:,} of {total:,} {dispatches} tuned{_percent(tuned, total)}")
+    kept = explanation.count(Status.KEPT)
+    if kept:
+        lines.append(f"{kept:,} kept a configuration that was there before")
+    return [*lines, *explanation.notes]
+
+
+def _percent(part: int, whole: int) -> str:
+    return f" ({100 * part / whole:.0f} %)" if whole else ""

@@ -1,0 +1,261 @@
+"""The specs of a compilation as explanations refer to them."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Final
+
+from tuninglink.explaining.judging import Judge
+from tuninglink.explaining.model import (
+    EntryReference,
+    Match,
+    NearMiss,
+    SpecReport,
+    Status,
+    Usage,
+)
+from tuninglink.explaining.nearest import NearestEntries
+from tuninglink.ir.contexts import thread_context
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from tuninglink.compiler.applying import SpecChoice
+    from tuninglink.compiler.tracing import Applied
+    from tuninglink.explaining.model import DispatchReport, OperationReport
+    from tuninglink.explaining.subject import Subject
+    from tuninglink.spec.model import Spec
+    from tuninglink.spec.targets import Target
+
+_SHOWN: Final = 3
+"""How many entries are named that nearly match."""
+
+_JUDGED: Final = 5
+"""How many of the nearest are judged in full to name those."""
+
+
+class Catalog:
+    """All specs of a compilation: those that were given, and the default specs of the targets that it meets.
+
+    Args:
+        choice: the specs of the compilation.
+    """
+
+    def __init__(self, choice: SpecChoice) -> None:
+        self._library = choice.library
+        self._members = [
+            _Member(position, spec.source, spec.name, spec)
+            for position, spec in enumerate(choice.given)
+        ]
+        self._given = len(self._members)
+        self._defaults: dict[Target, _Member | None] = {}
+        self._by_source: dict[str, _Member] = {}
+
+    def of(self, target: Target | None) -> TargetCatalog:
+        """Returns the specs for a target, in order of precedence."""
+        members = self._members[: self._given]
+        default = self._default(target) if target else None
+        return TargetCatalog(self, [*members, default] if default else members)
+
+    def _default(self, target: Target) -> _Member | None:
+        if target not in self._defaults:
+            file = self._library.find(target) if self._library else None
+            member = None
+            if file is not None and file.path in self._by_source:
+                member = self._by_source[file.path]
+            elif file is not None:
+                assert self._library is not None
+                spec = file.load(thread_context(), upgrade=self._library.upgrade)
+                member = self._add(file.path, spec.name, spec)
+            self._defaults[target] = member
+        return self._defaults[target]
+
+    def _add(self, source: str, name: str, spec: Spec | None) -> _Member:
+        member = _Member(len(self._members), source, name, spec)
+        self._members.append(member)
+        self._by_source[source] = member
+        return member
+
+    def member(self, applied: Applied) -> _Member:
+        """Returns the spec that configured something: one that was given, a default, or one carried along."""
+        if applied.position < self._given:
+            return self._members[applied.position]
+        if applied.spec not in self._by_source:
+            self._add(applied.spec, applied.spec_name, None)
+        return self._by_source[applied.spec]
+
+    def reports(self, dispatches: Sequence[DispatchReport]) -> tuple[SpecReport, ...]:
+        """Returns what became of each spec."""
+        return tuple(each.report(dispatches, self._is_default(each)) for each in self._members)
+
+    def _is_default(self, member: _Member) -> bool:
+        return member in self._defaults.values()
+
+
+class TargetCatalog:
+    """The specs that dispatches of one target get.
+
+    Args:
+        catalog: all specs.
+        members: those of the target, in order of precedence.
+    """
+
+    def __init__(self, catalog: Catalog, members: Sequence[_Member]) -> None:
+        self._catalog = catalog
+        self._members = members
+
+    def match(self, applied: Applied) -> Match:
+        """Returns what configured an operation."""
+        member = self._catalog.member(applied)
+        entry = None
+        if applied.entry:
+            entry = EntryReference(
+                member.position, applied.entry.matcher, applied.entry.action, applied.entry.place
+            )
+        return Match(member.position, entry, applied.is_own)
+
+    def shadowed(self, subject: Subject, winner: EntryReference) -> tuple[EntryReference, ...]:
+        """Returns the entries behind `winner` that match an operation as well, as far as can be told."""
+        found: list[EntryReference] = []
+        is_behind = False
+        for member in self._members:
+            if member.position == winner.spec:
+                first = member.position_of(winner)
+                found += (each for at, each in member.matching(subject) if at > first)
+                is_behind = True
+            elif is_behind:
+                found += (each for _, each in member.matching(subject))
+        return tuple(found)
+
+    def nearest(self, subject: Subject) -> tuple[NearMiss, ...]:
+        """Returns the entries that nearly match an operation, the nearest first."""
+        candidates = [
+            ((*each.rank, order), each.position, member)
+            for order, member in enumerate(self._members)
+            for each in member.index.nearest(subject)[:_JUDGED]
+        ]
+        candidates.sort(key=lambda item: item[:2])
+        judged = [member.judge(position, subject) for _, position, member in candidates[:_JUDGED]]
+        # One that seems to match has not: what keeps it from doing so is not known.
+        judged.sort(key=lambda each: len(each.differences) or 1)
+        return tuple(judged[:_SHOWN])
+
+    def unreadable(self) -> Iterator[str]:
+        """Yields for each entry that says nothing of what it demands why that is."""
+        for member in self._members:
+            yield from member.unreadable
+
+
+class _Member:
+    """A spec in the catalog.
+
+    Args:
+        position: its position there.
+        source: where it comes from.
+        name: what it is called.
+        spec: the spec; None if it is not at hand.
+    """
+
+    def __init__(self, position: int, source: str, name: str, spec: Spec | None) -> None:
+        self.position = position
+        self.source = source
+        self.name = name
+        self._spec = spec
+
+    @cached_property
+    def index(self) -> NearestEntries:
+        """The entries, to be looked up by operations."""
+        return NearestEntries(self._spec.anatomy.conditions if self._spec else [])
+
+    @cached_property
+    def _judge(self) -> Judge:
+        assert self._spec is not None
+        return Judge(self._spec.anatomy.table)
+
+    @cached_property
+    def _positions(self) -> dict[tuple[str, str], int]:
+        pairs = self._spec.anatomy.pairs if self._spec else []
+        # The first of equal entries is the one that matches.
+        return {pair: position for position, pair in reversed([*enumerate(pairs)])}
+
+    def position_of(self, entry: EntryReference) -> int:
+        """Returns the position of an entry of this spec."""
+        return self._positions.get((entry.matcher, entry.action), -1)
+
+    def reference(self, position: int) -> EntryReference:
+        """Returns the entry at a position."""
+        assert self._spec is not None
+        entry = self._spec.anatomy.entry(position)
+        return EntryReference(self.position, entry.matcher, entry.action, entry.place)
+
+    def judge(self, position: int, subject: Subject) -> NearMiss:
+        """Returns what the matcher at a position says about an operation."""
+        reference = self.reference(position)
+        judgment = self._judge.judge(reference.matcher, subject)
+        unsure = judgment.unsure
+        if judgment.matches:
+            unsure = "all that is known of its matcher holds"
+        return NearMiss(reference, judgment.differences, unsure)
+
+    def matching(self, subject: Subject) -> Iterator[tuple[int, EntryReference]]:
+        """Yields the entries that match an operation, with their positions, as far as can be told."""
+        for each in self.index.nearest(subject):
+            if each.differences:
+                return
+            reference = self.reference(each.position)
+            if self._judge.judge(reference.matcher, subject).matches:
+                yield each.position, reference
+
+    @cached_property
+    def unreadable(self) -> list[str]:
+        """For each entry that says nothing of what it demands, why that is."""
+        if self._spec is None:
+            return []
+        pairs = zip(self._spec.anatomy.conditions, self._spec.anatomy.pairs, strict=True)
+        found = (self._judge.unreadable(matcher) for known, (matcher, _) in pairs if not known.kind)
+        return [each for each in found if each]
+
+    def report(self, dispatches: Sequence[DispatchReport], is_default: bool) -> SpecReport:  # noqa: FBT001
+        """Returns what became of the spec.
+
+        Args:
+            dispatches: what became of the dispatches.
+            is_default: whether it is the default spec of a target.
+        """
+        operations = [each for dispatch in dispatches for each in dispatch.operations]
+        mine = [each for each in operations if each.match and each.match.spec == self.position]
+        covered = sum(
+            dispatch.status is Status.TUNED
+            and any(each.match and each.match.spec == self.position for each in dispatch.operations)
+            for dispatch in dispatches
+        )
+        return SpecReport(
+            source=self.source,
+            name=self.name,
+            kind=self._spec.kind.value if self._spec else "",
+            is_default=is_default,
+            usages=self._usages(mine, operations),
+            configured=len(mine),
+            covered=covered,
+            dispatches=len(dispatches),
+        )
+
+    def _usages(
+        self, mine: Sequence[OperationReport], operations: Sequence[OperationReport]
+    ) -> tuple[Usage, ...]:
+        counts: dict[int, int] = {}
+        shadows: dict[int, dict[EntryReference, None]] = {}
+        for each in mine:
+            if each.match and each.match.entry:
+                position = self.position_of(each.match.entry)
+                counts[position] = counts.get(position, 0) + 1
+        for each in operations:
+            winner = each.match.entry if each.match else None
+            for entry in each.shadowed:
+                if winner and entry.spec == self.position:
+                    shadows.setdefault(self.position_of(entry), {})[winner] = None
+        pairs = self._spec.anatomy.pairs if self._spec else []
+        return tuple(
+            Usage(self.reference(at), counts.get(at, 0), tuple(shadows.get(at, ())))
+            for at in range(len(pairs))
+        )

@@ -1,0 +1,285 @@
+"""Looking at a program while it is compiled, to explain what specs do to it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from tuninglink.explaining.catalog import Catalog
+from tuninglink.explaining.model import (
+    Configuration,
+    DispatchReport,
+    Explanation,
+    OperationReport,
+    Status,
+)
+from tuninglink.explaining.preparation import (
+    PreparedDispatches,
+    Sources,
+    executable_name,
+    functions,
+)
+from tuninglink.explaining.subject import Subject
+from tuninglink.explaining.words import describe
+from tuninglink.ir import names
+from tuninglink.ir.diagnostics import place_of
+from tuninglink.ir.serialization import to_bytecode
+from tuninglink.spec.dispatch_roots import find_root_ops
+from tuninglink.spec.dispatches import ancestors, find_dispatches
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from iree.compiler import ir as mlir
+
+    from tuninglink.compiler.applying import SpecChoice
+    from tuninglink.compiler.observing import Configure
+    from tuninglink.compiler.tracing import Applied
+    from tuninglink.explaining.catalog import TargetCatalog
+    from tuninglink.explaining.model import NearMiss
+    from tuninglink.spec.dispatches import Dispatch
+
+
+class Explainer:
+    """An observer of a compilation that finds out what specs do to each dispatch.
+
+    Args:
+        choice: the specs of the compilation, traced exactly.
+        program: what to call the program.
+    """
+
+    def __init__(self, choice: SpecChoice, program: str) -> None:
+        self._catalog = Catalog(choice)
+        self._program = program
+        self._sources: Sources | None = None
+        self._dispatches: list[DispatchReport] = []
+
+    def before_specs(self, program: mlir.Operation) -> None:
+        """See `Observer`."""
+        self._sources = Sources(program)
+
+    def after_specs(
+        self,
+        program: mlir.Operation,
+        applied: Sequence[tuple[mlir.Operation, Applied]],
+        configure: Configure,
+    ) -> None:
+        """See `Observer`."""
+        assert self._sources is not None
+        part = _Part(self._catalog, program, applied, self._sources)
+        self._dispatches += part.reports(configure)
+        self._sources = None
+
+    def explanation(self, notes: Iterable[str] = ()) -> Explanation:
+        """Returns what was found out, once the compilation is over.
+
+        Args:
+            notes: what else is to be said of the whole.
+        """
+        dispatches = tuple(self._dispatches)
+        said = list(notes)
+        if not dispatches:
+            said.append("there is no dispatch to configure")
+        return Explanation(
+            self._program, self._catalog.reports(dispatches), dispatches, tuple(said)
+        )
+
+
+@dataclass(frozen=True)
+class _Found:
+    """An operation of a dispatch, with what became of it.
+
+    Attributes:
+        operation: the operation, in the configured program.
+        seen: the same as matchers saw it; None if that is not known.
+        applied: what configured it, None for the compiler.
+    """
+
+    operation: mlir.Operation
+    seen: mlir.Operation | None
+    applied: Applied | None
+
+
+class _Part:
+    """A program, or a part of one, at `executable-configurations`."""
+
+    def __init__(
+        self,
+        catalog: Catalog,
+        program: mlir.Operation,
+        applied: Sequence[tuple[mlir.Operation, Applied]],
+        sources: Sources,
+    ) -> None:
+        self._catalog = catalog
+        self._sources = sources
+        self._dispatches = find_dispatches(program) if sources.names() else []
+        self._applied: dict[str, list[tuple[mlir.Operation, Applied]]] = {}
+        for operation, each in applied:
+            self._applied.setdefault(each.dispatch, []).append((operation, each))
+        wanted = {each.name for each in self._dispatches}
+        self._prepared = PreparedDispatches(program, sources, wanted)
+
+    def reports(self, configure: Configure) -> list[DispatchReport]:
+        """Returns what became of each dispatch."""
+        choices = _CompilersChoices(self._sources, self._tuned(), configure)
+        return [self._report(each, choices) for each in self._dispatches]
+
+    def _tuned(self) -> list[str]:
+        """Returns the dispatches that a spec configured, by name."""
+        return [
+            each.name for each in self._dispatches if self._status_of(each.name) is Status.TUNED
+        ]
+
+    def _status_of(self, dispatch: str) -> Status:
+        applied = self._applied.get(dispatch, [])
+        if not applied:
+            return Status.UNMATCHED
+        is_kept = all(each.is_own is False for _, each in applied)
+        return Status.KEPT if is_kept else Status.TUNED
+
+    def _report(self, dispatch: Dispatch, choices: _CompilersChoices) -> DispatchReport:
+        found = self._find(dispatch)
+        status = self._status_of(dispatch.name) if found else Status.UNCONFIGURED
+        catalog = self._catalog.of(dispatch.target)
+        operations = []
+        for position, each in enumerate(found):
+            report = self._operation(each, catalog, status)
+            if status is Status.TUNED:
+                report = choices.add_to(report, dispatch.name, position, len(found))
+            operations.append(report)
+        return DispatchReport(
+            name=dispatch.name,
+            functions=functions(dispatch.module),
+            target=str(dispatch.target or ""),
+            status=status,
+            operations=tuple(operations),
+        )
+
+    def _find(self, dispatch: Dispatch) -> list[_Found]:
+        """Returns the operations that specs configured, or those that the compiler did."""
+        prepared = self._prepared.module(dispatch.name, dispatch.module)
+        applied = self._applied.get(dispatch.name)
+        if applied:
+            return [_Found(op, _same(op, dispatch.module, prepared), each) for op, each in applied]
+        roots = [op for each in find_root_ops(dispatch.module) for op in each.roots]
+        if prepared is None or prepared == dispatch.module:
+            return [_Found(op, None if prepared is None else op, None) for op in roots]
+        seen = [op for each in find_root_ops(prepared) for op in each.roots]
+        if len(seen) != len(roots):
+            return [_Found(op, None, None) for op in roots]
+        return [_Found(op, one, None) for op, one in zip(roots, seen, strict=True)]
+
+    def _operation(self, found: _Found, catalog: TargetCatalog, status: Status) -> OperationReport:
+        subject = Subject(found.seen or found.operation)
+        report = OperationReport(
+            words=describe(subject),
+            name=subject.name,
+            place=place_of(found.operation.location),
+            configuration=_configuration(found.operation),
+        )
+        unsure = []
+        if found.seen is None:
+            unsure.append(self._prepared.unsure or "what matchers saw of it is not known")
+        if found.applied:
+            match = catalog.match(found.applied)
+            report = replace(report, match=match)
+            if match.entry is None:
+                unsure.append("which entry of the spec configured it")
+            elif found.seen is not None:
+                report = replace(report, shadowed=catalog.shadowed(subject, match.entry))
+        elif found.seen is not None and status is Status.UNMATCHED:
+            nearest = catalog.nearest(subject)
+            report = replace(report, nearest=nearest)
+            unsure += _unsure_of(nearest, catalog)
+        return replace(report, cannot_tell=tuple(unsure))
+
+
+def _unsure_of(nearest: Sequence[NearMiss], catalog: TargetCatalog) -> list[str]:
+    counted = Counter(catalog.unreadable())
+    return [
+        f"whether {count} {'entry' if count == 1 else 'entries'} nearly match: {reason}"
+        for reason, count in counted.items()
+        if not nearest
+    ]
+
+
+def _same(
+    operation: mlir.Operation, configured: mlir.Operation, prepared: mlir.Operation | None
+) -> mlir.Operation | None:
+    """Returns an operation of a configured dispatch as matchers saw it, None if that is not known."""
+    if prepared is None or prepared == configured:
+        return None if prepared is None else operation
+    place = str(operation.location)
+    roots = [op for each in find_root_ops(prepared) for op in each.roots]
+    same = [op for op in roots if op.name == operation.name and str(op.location) == place]
+    return same[0] if len(same) == 1 else None
+
+
+def _configuration(operation: mlir.Operation) -> Configuration:
+    """Returns the configuration of an operation and of the function around it."""
+    function = next(
+        each
+        for each in (operation, *ancestors(operation))
+        if each.name in (names.FUNCTION, names.UTIL_FUNCTION, names.MODULE)
+    )
+    parts = (
+        (function, names.TRANSLATION_INFO),
+        (operation, names.LOWERING_CONFIG),
+        (operation, names.DECOMPOSITION_CONFIG),
+    )
+    return Configuration(*(str(holder.attributes.get(name) or "") for holder, name in parts))
+
+
+class _CompilersChoices:
+    """What the compiler chooses for dispatches that a spec configured: it is asked, without the spec.
+
+    Args:
+        sources: the program before specs.
+        dispatches: the names of the dispatches.
+        configure: how to ask the compiler.
+    """
+
+    def __init__(self, sources: Sources, dispatches: Iterable[str], configure: Configure) -> None:
+        self._sources = sources
+        self._configure = configure
+        self._choices: dict[str, list[Configuration]] = {}
+        self._failures: dict[str, str] = {}
+        executables = [*dict.fromkeys(map(executable_name, dispatches))]
+        if executables and self._ask(executables):
+            # One of them fails, and takes the others with it.
+            for each in executables:
+                failure = self._ask([each])
+                if failure:
+                    self._failures[each] = failure
+
+    def _ask(self, executables: list[str]) -> str:
+        """Notes what the compiler chooses; returns why it failed, or nothing."""
+        program = to_bytecode(self._sources.program(executables).operation)
+        errors = self._configure(program, self._note)
+        return errors[0].message if errors else ""
+
+    def _note(self, program: mlir.Operation) -> None:
+        for dispatch in find_dispatches(program):
+            roots = [op for each in find_root_ops(dispatch.module) for op in each.roots]
+            self._choices[dispatch.name] = [_configuration(each) for each in roots]
+
+    def add_to(
+        self, report: OperationReport, dispatch: str, position: int, count: int
+    ) -> OperationReport:
+        """Returns a report of a configured operation with what the compiler would have chosen.
+
+        Args:
+            report: the report.
+            dispatch: the name of the dispatch.
+            position: which of the operations in it that are configured it is.
+            count: how many of them there are.
+        """
+        choices = self._choices.get(dispatch, [])
+        if len(choices) == count:
+            return replace(report, compilers_choice=choices[position])
+        failure = self._failures.get(executable_name(dispatch))
+        reason = "what the compiler would have chosen"
+        if failure:
+            reason += f": without the spec it fails: {failure}"
+        return replace(report, cannot_tell=(*report.cannot_tell, reason))

@@ -1,0 +1,158 @@
+"""Explanations as JSON, in the form that `explanation.schema.json` beside this file describes."""
+
+from __future__ import annotations
+
+import json
+from importlib import resources
+from typing import TYPE_CHECKING, Any, Final
+
+from tuninglink.explaining.model import Status
+
+if TYPE_CHECKING:
+    from tuninglink.explaining.model import (
+        Configuration,
+        DispatchReport,
+        EntryReference,
+        Explanation,
+        NearMiss,
+        OperationReport,
+        SpecReport,
+        Usage,
+    )
+    from tuninglink.ir.diagnostics import Place
+
+    Object = dict[str, Any]
+
+FORMAT: Final = "tuninglink.explanation"
+"""What the document says that it is."""
+
+VERSION: Final = 1
+"""The version of the form. What is added does not change it; what is changed or removed does."""
+
+
+def schema() -> Object:
+    """Returns the JSON Schema of the documents."""
+    file = resources.files("tuninglink.explaining") / "explanation.schema.json"
+    found: Object = json.loads(file.read_text(encoding="utf-8"))
+    return found
+
+
+def to_json(explanation: Explanation, *, indent: int | None = 2) -> str:
+    """Returns an explanation as JSON text that ends with a newline.
+
+    Args:
+        explanation: the explanation.
+        indent: by how much each level is indented; None for everything in one line.
+    """
+    return json.dumps(to_object(explanation), indent=indent, ensure_ascii=False) + "\n"
+
+
+def to_object(explanation: Explanation) -> Object:
+    """Returns an explanation as what `json` writes."""
+    statuses = {status.value: explanation.count(status) for status in Status}
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        "program": explanation.program,
+        "summary": {"dispatches": len(explanation.dispatches), **statuses},
+        "notes": list(explanation.notes),
+        "specs": [_spec(each) for each in explanation.specs],
+        "dispatches": [_dispatch(each) for each in explanation.dispatches],
+    }
+
+
+def _spec(spec: SpecReport) -> Object:
+    return {
+        "source": spec.source,
+        "name": spec.name,
+        "kind": spec.kind,
+        "default": spec.is_default,
+        "operations": spec.configured,
+        "covered": spec.covered,
+        "dispatches": spec.dispatches,
+        "used": spec.used,
+        "unused": len(spec.usages) - spec.used,
+        "shadowed": spec.shadowed,
+        "entries": [_usage(each) for each in spec.usages],
+    }
+
+
+def _usage(usage: Usage) -> Object:
+    entry = _entry(usage.entry)
+    del entry["spec"]
+    return {
+        **entry,
+        "operations": usage.count,
+        "shadowed_by": [_entry(each) for each in usage.shadowed_by],
+        "dead": usage.dead,
+    }
+
+
+def _dispatch(dispatch: DispatchReport) -> Object:
+    return {
+        "name": dispatch.name,
+        "functions": list(dispatch.functions),
+        "target": dispatch.target,
+        "status": dispatch.status.value,
+        "operations": [_operation(each) for each in dispatch.operations],
+    }
+
+
+def _operation(operation: OperationReport) -> Object:
+    match, choice = operation.match, operation.compilers_choice
+    return {
+        "words": operation.words,
+        "name": operation.name,
+        "place": _place(operation.place),
+        "configuration": _configuration(operation.configuration),
+        "compilers_choice": _configuration(choice) if choice else None,
+        "match": {
+            "spec": match.spec,
+            "entry": _entry(match.entry) if match.entry else None,
+            "is_own": match.is_own,
+        }
+        if match
+        else None,
+        "shadowed": [_entry(each) for each in operation.shadowed],
+        "nearest": [_near_miss(each) for each in operation.nearest],
+        "cannot_tell": list(operation.cannot_tell),
+    }
+
+
+def _near_miss(miss: NearMiss) -> Object:
+    return {
+        "entry": _entry(miss.entry),
+        "differences": [
+            {
+                "condition": each.condition,
+                "actual": each.actual,
+                "expected": each.expected,
+                "text": str(each),
+            }
+            for each in miss.differences
+        ],
+        "unsure": miss.unsure,
+    }
+
+
+def _configuration(configuration: Configuration) -> Object:
+    return {
+        "translation_info": configuration.translation_info,
+        "lowering_config": configuration.lowering_config,
+        "decomposition_config": configuration.decomposition_config,
+    }
+
+
+def _entry(entry: EntryReference) -> Object:
+    return {
+        "spec": entry.spec,
+        "matcher": entry.matcher,
+        "action": entry.action,
+        "place": _place(entry.place),
+    }
+
+
+def _place(place: Place | None) -> Object | None:
+    if place is None:
+        return None
+    return {"file": place.file, "line": place.line, "column": place.column}

@@ -1,0 +1,139 @@
+"""Dispatches as matchers see them.
+
+Matchers run in the middle of what a backend does to configure a dispatch. Backends for GPUs choose
+configurations right behind them, so that a configured program shows what matchers saw. llvm-cpu and vmvx go on
+to change it: for these, what stands before the matchers in their pipelines is run once more, on a copy.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from iree.compiler import ir as mlir
+from iree.compiler.passmanager import PassManager
+
+from tuninglink.ir import names
+from tuninglink.ir.contexts import collected_diagnostics, thread_context
+from tuninglink.ir.serialization import to_bytecode
+from tuninglink.ir.symbols import symbol_name
+from tuninglink.ir.walk import collect
+from tuninglink.spec.dispatches import containers, find_dispatches
+from tuninglink.spec.target_attributes import read_executable_target
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable
+
+_CHANGING_BACKENDS: Final = frozenset({"llvm-cpu", "vmvx", "vmvx-inline"})
+"""The backends that change a dispatch after matchers have seen it."""
+
+_BEFORE_MATCHERS: Final = (
+    "builtin.module(hal.executable(hal.executable.variant("
+    "iree-codegen-specialize-exports,iree-codegen-create-dispatch-config,"
+    "builtin.module(func.func("
+    "iree-codegen-type-propagation,iree-codegen-bubble-up-ordinal-ops,"
+    "iree-codegen-bufferize-copy-only-dispatches,iree-codegen-decompose-softmax,"
+    "iree-linalg-ext-convert-attention-to-online-attention)))))"
+)
+"""What these run before matchers, all of them the same, in IREE 3.13."""
+
+
+class Sources:
+    """Copies of the executables of a program at `executable-sources`, before any spec is embedded.
+
+    Args:
+        program: the program.
+    """
+
+    def __init__(self, program: mlir.Operation) -> None:
+        self._executables = {
+            symbol_name(each) or "": to_bytecode(each)
+            for each in containers(program)
+            if each.name == names.EXECUTABLE
+        }
+
+    def names(self) -> Collection[str]:
+        """Returns the names of the executables."""
+        return self._executables.keys()
+
+    def program(self, executables: Iterable[str]) -> mlir.Module:
+        """Returns a program of some of the executables, without any spec, in a context of our own."""
+        context = thread_context()
+        with context, mlir.Location.unknown():
+            module = mlir.Module.create()
+            for name in executables:
+                parsed = mlir.Module.parse(self._executables[name], context)
+                parsed.body.operations[0].operation.clone(mlir.InsertionPoint(module.body))
+        for each in containers(module.operation):
+            if names.EMBEDDED_SPEC in each.attributes:
+                del each.attributes[names.EMBEDDED_SPEC]
+        return module
+
+
+class PreparedDispatches:
+    """The dispatches of a program as matchers saw them.
+
+    Args:
+        configured: the program at `executable-configurations`.
+        sources: what it was at `executable-sources`.
+        wanted: the names of the dispatches that are asked for.
+
+    Attributes:
+        unsure: why dispatches that a backend changes cannot be shown; nothing if they can.
+    """
+
+    def __init__(
+        self, configured: mlir.Operation, sources: Sources, wanted: Collection[str]
+    ) -> None:
+        self.unsure = ""
+        self._backends: dict[mlir.Attribute, str] = {}
+        self._changed = {
+            each.name: executable_name(each.name)
+            for each in find_dispatches(configured)
+            if each.name in wanted and self._backend(each.module) in _CHANGING_BACKENDS
+        }
+        self._program = sources.program(
+            dict.fromkeys(each for each in self._changed.values() if each in sources.names())
+        )
+        context = self._program.context
+        with collected_diagnostics(context):
+            try:
+                PassManager.parse(_BEFORE_MATCHERS, context).run(self._program.operation)
+            except (mlir.MLIRError, ValueError) as failure:
+                lines = str(failure).strip().splitlines()
+                self.unsure = f"what matchers saw cannot be shown: {lines[0]}"
+        self._prepared = {
+            each.name: each.module for each in find_dispatches(self._program.operation)
+        }
+
+    def _backend(self, module: mlir.Operation) -> str:
+        """Returns what the compiler calls the backend of a dispatch; nothing where no target is written."""
+        around = module.parent
+        if around is None or around.operation.name != names.EXECUTABLE_VARIANT:
+            return ""
+        target = around.operation.attributes["target"]
+        if target not in self._backends:
+            read = read_executable_target(target)
+            self._backends[target] = read.backend if read else ""
+        return self._backends[target]
+
+    def module(self, name: str, configured: mlir.Operation) -> mlir.Operation | None:
+        """Returns the module of a dispatch as matchers saw it, None if that is not known.
+
+        Args:
+            name: the name of the dispatch.
+            configured: its module in the configured program.
+        """
+        if name not in self._changed:
+            return configured
+        return None if self.unsure else self._prepared.get(name)
+
+
+def executable_name(dispatch: str) -> str:
+    """Returns the symbol of the executable that a dispatch is in."""
+    return dispatch.partition("::")[0].removeprefix("@")
+
+
+def functions(module: mlir.Operation) -> tuple[str, ...]:
+    """Returns the names of the functions of a dispatch."""
+    found = collect(module, names.FUNCTION, names.UTIL_FUNCTION)
+    return tuple(symbol_name(each) or "" for each in found if each.regions[0].blocks)

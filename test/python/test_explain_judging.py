@@ -1,0 +1,153 @@
+"""Why a matcher does not match, against the compiler's interpreter: what is claimed to have failed did, and alone."""
+
+from __future__ import annotations
+
+import random
+from functools import cache
+from typing import TYPE_CHECKING
+
+import pytest
+from iree.compiler import ir as mlir
+from iree.compiler.dialects import linalg
+from iree.compiler.passmanager import PassManager
+from matched_operations import matchable, matchers_for, seen, spec_of
+from programs import PROGRAMS, TARGETS, run
+
+from tuninglink.explaining.judging import Judge
+from tuninglink.explaining.subject import Subject
+from tuninglink.ir import names
+from tuninglink.ir.contexts import collected_diagnostics, thread_context
+from tuninglink.ir.serialization import to_bytecode
+from tuninglink.ir.walk import collect
+from tuninglink.spec.embedding import spec_attribute
+from tuninglink.spec.sequences import SequenceTable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from matched_operations import Seen
+
+    from tuninglink.explaining.judging import Judgment
+
+DEMANDS = (
+    *(names.MATCH_OPERATION_NAME, names.MATCH_DIMS_EQUAL, names.MATCH_TYPE),
+    *(names.MATCH_DIM_MULTIPLE, names.MATCH_DIM_BOUNDS, names.MATCH_REGIONS),
+)
+"""The operations of a matcher that can go without leaving a hole."""
+
+
+@cache
+def dispatches(target: str) -> list[Seen]:
+    """The dispatches of test programs, as matchers see them; one operation each, for the most part."""
+    found = []
+    for name in ("matmul", "convolution", "attention"):
+        source = (PROGRAMS / f"{name}.mlir").read_text()
+        sources = run(
+            "iree-compile",
+            "--compile-to=executable-sources",
+            *TARGETS[target],
+            "-o=-",
+            source=source,
+        )
+        found += seen(sources, TARGETS[target])
+    return found
+
+
+def operations(target: str) -> list[tuple[Seen, mlir.Operation]]:
+    return [(each, op) for each in dispatches(target) for op in matchable(each.prepared)]
+
+
+def interpret(spec: mlir.Operation, payload: mlir.Operation) -> list[bool]:
+    """Tells for each matchable operation of a payload whether the only matcher of a spec matches it."""
+    context = payload.context
+    module = payload.clone()
+    module.attributes[names.EMBEDDED_SPEC] = spec_attribute(to_bytecode(spec), context)
+    manager = PassManager.parse("builtin.module(iree-codegen-materialize-user-configs)", context)
+    with collected_diagnostics(context):
+        manager.run(module.operation)
+    return ["tuned" in each.attributes for each in matchable(module.operation)]
+
+
+def parse(matcher: str) -> mlir.Operation:
+    return mlir.Module.parse(spec_of([matcher]), thread_context()).operation
+
+
+def judge(spec: mlir.Operation, operation: mlir.Operation) -> Judgment:
+    return Judge(SequenceTable(spec)).judge("m0", Subject(operation))
+
+
+def matches(spec: mlir.Operation, each: Seen, operation: mlir.Operation) -> bool:
+    position = list(matchable(each.prepared)).index(operation)
+    return interpret(spec, each.prepared)[position]
+
+
+def without_first_difference(
+    spec: mlir.Operation, operation: mlir.Operation, judgment: Judgment
+) -> Iterator[mlir.Operation]:
+    """Yields the spec without the one demand that is claimed to be the first that fails."""
+    first = judgment.differences[0]
+    count = len(collect(spec, *DEMANDS))
+    for position in range(count):
+        changed = spec.clone().operation
+        collect(changed, *DEMANDS)[position].erase()
+        left = judge(changed, operation).differences
+        if not left or left[0] != first:
+            yield changed
+            return
+    changed = spec.clone().operation
+    for each in collect(changed, names.MATCH_CONTRACTION, names.MATCH_CONVOLUTION):
+        attribute = first.condition.replace(" ", "_")
+        if first.condition.endswith("map"):
+            maps = linalg.get_indexing_maps(operation)
+            assert maps is not None
+            each.attributes["indexing_maps"] = maps
+        elif attribute in each.attributes:
+            kind = mlir.Type.parse(first.actual, spec.context)
+            each.attributes[attribute] = mlir.TypeAttr.get(kind, spec.context)
+        else:
+            return
+        yield changed
+
+
+@pytest.mark.parametrize("target", ["hip", "llvm-cpu"])
+def test_every_matcher_for_an_operation_is_judged_as_the_interpreter_does(target: str) -> None:
+    source = random.Random(1)
+    found = operations(target)
+    told = matched = 0
+    for _ in range(60):
+        wanted, (each, operation) = source.choice(found)[1], source.choice(found)
+        if source.random() < 0.2:
+            wanted = operation
+        spec = parse(source.choice(list(matchers_for(wanted))))
+        verdict = judge(spec, operation).matches
+        told += verdict is not None
+        matched += verdict is True
+        if verdict is not None:
+            assert verdict == matches(spec, each, operation), (spec, operation)
+    assert told > 40
+    assert matched > 5
+
+
+@pytest.mark.parametrize("target", ["hip", "llvm-cpu"])
+def test_without_what_failed_first_a_matcher_goes_on_to_the_next_condition(target: str) -> None:
+    source = random.Random(2)
+    found = operations(target)
+    repaired = reached = 0
+    for _ in range(25):
+        wanted, (each, operation) = source.choice(found)[1], source.choice(found)
+        spec = parse(source.choice(list(matchers_for(wanted))))
+        judgment = judge(spec, operation)
+        while judgment.differences:
+            assert not matches(spec, each, operation)
+            changed = next(without_first_difference(spec, operation, judgment), None)
+            if changed is None:
+                break  # An operation of another kind.
+            repaired += 1
+            before, spec = judgment, changed
+            judgment = judge(spec, operation)
+            assert len(judgment.differences) < len(before.differences)
+        if judgment.matches:
+            reached += 1
+            assert matches(spec, each, operation)
+    assert repaired > 20
+    assert reached > 5
