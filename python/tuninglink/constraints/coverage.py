@@ -9,12 +9,21 @@ several can leave nothing: whether they do is what the solver is asked.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.constraints import left_over
 from tuninglink.constraints.answers import DEFAULT_LIMITS, Verdict
 from tuninglink.constraints.conditions import LOOP, Condition, Opaque
-from tuninglink.constraints.extents import ANYTHING, box, is_empty, point, static_box, static_sizes
+from tuninglink.constraints.extents import (
+    ANYTHING,
+    Extent,
+    box,
+    is_empty,
+    point,
+    static_box,
+    static_sizes,
+)
 from tuninglink.constraints.groups import Relation, make_groups
 from tuninglink.constraints.left_over import LeftOver, LeftOvers
 from tuninglink.constraints.size_index import SizeIndex
@@ -72,15 +81,30 @@ class MeetAnswer:
 
 
 @dataclass(frozen=True)
-class Meeting:
-    """The earlier conditions that a condition can meet.
+class Winner:
+    """An earlier condition with another label, which is the first to hold for an operation.
 
     Attributes:
-        proven: some that it surely can, in order, each with static sizes for which both hold.
-        at_most: how many there may be.
+        position: that of the condition.
+        form: that of the condition which says, sizes aside, what the operation is.
+        witness: the static sizes of the operation.
     """
 
-    proven: tuple[tuple[int, Mapping[Dimension, int]], ...]
+    position: int
+    form: int
+    witness: Mapping[Dimension, int]
+
+
+@dataclass(frozen=True)
+class Meeting:
+    """The earlier conditions that a condition meets.
+
+    Attributes:
+        winners: some that it surely does, in order.
+        at_most: how many conditions with other labels there may be that it meets.
+    """
+
+    winners: tuple[Winner, ...]
     at_most: int
 
 
@@ -141,6 +165,7 @@ class Coverage:
             if isinstance(each, Condition) and not self.is_empty(position)
         )
         self._indexes: dict[tuple[Group, Hashable], SizeIndex] = {}
+        self._dimensions: dict[Group, frozenset[Dimension]] = {}
         self._solvers: dict[Group, LeftOvers] = {}
 
     def is_empty(self, position: int) -> bool:
@@ -150,19 +175,29 @@ class Coverage:
             condition.names == frozenset() or is_empty(self._boxes[position])
         )
 
+    def covering(self, position: int) -> tuple[int, ...] | None:
+        """Returns the position of what covers the condition at `position`, as `CoverAnswer` does; None if nothing.
+
+        This takes no solver.
+        """
+        if self.is_empty(position):
+            return ()
+        if position not in self._groups.of or not self._groups.are_related:
+            return None
+        found = self._containing(self._groups.of[position], self._boxes[position], position)
+        return None if found is None else (found,)
+
     def cover(self, position: int) -> CoverAnswer:
         """Tells whether those before it cover the condition at `position`."""
         condition = self._conditions[position]
         if isinstance(condition, Opaque):
             return CoverAnswer(Verdict.NOT_DECIDED, reason=condition.reason)
-        if self.is_empty(position):
-            return CoverAnswer(Verdict.PROVEN)
+        covering = self.covering(position)
+        if covering is not None:
+            return CoverAnswer(Verdict.PROVEN, covering)
         if not self._groups.are_related:
             return CoverAnswer(Verdict.NOT_DECIDED, reason=_TOO_MANY)
         group = self._groups.of[position]
-        covering = self._containing(group, self._boxes[position], position)
-        if covering is not None:
-            return CoverAnswer(Verdict.PROVEN, (covering,))
         reason = self._doubt(group, position)
         if reason:
             return CoverAnswer(Verdict.NOT_DECIDED, reason=reason)
@@ -184,45 +219,58 @@ class Coverage:
         return _meet(self._box(first, other), self._box(second, group), relation)
 
     def meetings(self, position: int, count: int) -> Meeting:
-        """Finds earlier conditions with other labels that the condition at `position` can meet.
+        """Finds earlier conditions with other labels that come before the one at `position` for some operation.
 
         Args:
             position: which condition.
             count: how many to show at most.
         """
-        condition = self._conditions[position]
-        if isinstance(condition, Opaque) or position not in self._groups.of:
+        if position not in self._groups.of or not self._groups.are_related:
             return Meeting((), 0)
         group = self._groups.of[position]
-        proven: dict[int, Mapping[Dimension, int]] = {}
+        winners: dict[int, Winner] = {}
         at_most = 0
         for other, relation in group.related:
             if relation is Relation.UNSURE:
                 continue
             asked = static_box(self._box(position, other))
-            label = self._labels.get(position)
-            found = self._index(other, group).meeting(asked, position, label)
+            found = self._index(other, group).meeting(asked, position, self._labels.get(position))
             at_most += len(found)
+            form = position if relation is Relation.WITHIN else None
             shown = 0
-            for tried, each in enumerate(found):
-                if shown == count or tried == _TRIES:
-                    break
-                answer = self.meet(position, each)
-                if answer.witness is not None:
-                    proven[each] = answer.witness
+            for each in islice(found, _TRIES):
+                winner = self._winner(position, each, each if form is None else form)
+                if winner and winner.position not in winners:
+                    winners[winner.position] = winner
                     shown += 1
-        first = sorted(proven.items(), key=lambda item: item[0])[:count]
+                if shown == count:
+                    break
+        first = sorted(winners.values(), key=lambda each: each.position)[:count]
         return Meeting(tuple(first), at_most)
+
+    def _winner(self, later: int, earlier: int, form: int) -> Winner | None:
+        """Returns what is the first to hold for some operation for which two conditions do."""
+        answer = self.meet(later, earlier)
+        if answer.witness is None:
+            return None
+        group = self._groups.of[form]
+        used = self._used(group).union(answer.witness)
+        known = {each: Extent(size=size) for each, size in answer.witness.items()}
+        sizes = static_sizes(static_box(dict.fromkeys(sorted(used), ANYTHING), known))
+        assert sizes is not None, "what is not fixed can have any size"
+        winner = self._containing(group, point(sizes, used), earlier + 1)
+        if winner is None or self._labels.get(winner) == self._labels.get(later):
+            return None
+        return Winner(winner, form, sizes)
 
     # --- Covering ------------------------------------------------------------------------------------------
 
     def _containing(self, group: Group, narrow: Box, before: int) -> int | None:
         """Returns the first condition before a position that holds wherever `narrow` does, for this group."""
         first = before
-        for other, relation in group.related:
-            if relation is Relation.WITHIN:
-                found = self._index(other, group).containing(narrow, first)
-                first = first if found is None else found
+        for other in _around(group):
+            found = self._index(other, group).containing(narrow, first)
+            first = first if found is None else found
         return None if first == before else first
 
     def _doubt(self, group: Group, position: int) -> str:
@@ -239,10 +287,9 @@ class Coverage:
     def _refute(self, group: Group, position: int) -> CoverAnswer:
         """Gives sizes for which the condition at a position holds and none before it does."""
         narrow = self._boxes[position]
-        wide = [other for other, relation in group.related if relation is Relation.WITHIN]
-        used = {*narrow}.union(*(self._index(each, group).dimensions for each in wide))
+        used = self._used(group).union(narrow)
         if not _are_independent(used):
-            return CoverAnswer(Verdict.NOT_DECIDED, reason=_DEPENDENT)
+            return _refute_as_written(self._conditions[position], narrow, used)
         asked = static_box(dict.fromkeys(sorted(used), ANYTHING), narrow)
         for guess in _GUESSES:
             sizes = static_sizes(asked, guess)
@@ -250,17 +297,17 @@ class Coverage:
                 break
             if self._containing(group, point(sizes, used), position) is None:
                 return _refuted(sizes)
-        left = self._left_over(group, wide, position)
+        left = self._left_over(group, position)
         if left.sizes is not None:
             return _refuted(left.sizes)
         reason = left.reason or "every static size is covered"
         return _refuted({each: narrow.get(each, ANYTHING).size for each in sorted(used)}, reason)
 
-    def _left_over(self, group: Group, wide: Sequence[Group], position: int) -> LeftOver:
+    def _left_over(self, group: Group, position: int) -> LeftOver:
         """Asks the solver for static sizes."""
         asked = static_box(self._boxes[position])
         others: list[Box] = []
-        for other in wide:
+        for other in _around(group):
             found = self._index(other, group).meeting(asked, position)
             if len(others) + len(found) > left_over.MAX_BOXES:
                 reason = f"more than {left_over.MAX_BOXES} earlier conditions may hold as well"
@@ -272,6 +319,13 @@ class Coverage:
         if group not in self._solvers:
             self._solvers[group] = LeftOvers(self._deadline)
         return self._solvers[group].find(asked, others)
+
+    def _used(self, group: Group) -> frozenset[Dimension]:
+        """Returns the dimensions of which anything is asked of the operations that a group is about."""
+        if group not in self._dimensions:
+            indexes = [self._index(each, group) for each in _around(group)]
+            self._dimensions[group] = frozenset().union(*(each.dimensions for each in indexes))
+        return self._dimensions[group]
 
     # --- Helpers -------------------------------------------------------------------------------------------
 
@@ -295,6 +349,11 @@ class Coverage:
         return self._indexes[key]
 
 
+def _around(group: Group) -> list[Group]:
+    """Returns the groups that hold, sizes aside, for whatever a group is about."""
+    return [other for other, relation in group.related if relation is Relation.WITHIN]
+
+
 def _meet(first: Box, second: Box, relation: Relation) -> MeetAnswer:
     sizes = static_sizes(static_box(first, second))
     if sizes is None and is_empty(_both(first, second)):
@@ -307,6 +366,19 @@ def _meet(first: Box, second: Box, relation: Relation) -> MeetAnswer:
     if relation is Relation.UNSURE:
         return MeetAnswer(Verdict.NOT_DECIDED, reason="the conditions are of different forms")
     return MeetAnswer(Verdict.PROVEN, sizes)
+
+
+def _refute_as_written(
+    condition: Condition | Opaque, narrow: Box, used: Iterable[Dimension]
+) -> CoverAnswer:
+    """Gives the operation that a matcher holds as it is, if there is one and nothing else is asked of sizes.
+
+    It shows that nothing covers the condition: its dimensions are those that are fixed, and others are dynamic.
+    """
+    assert isinstance(condition, Condition)
+    if condition.root is None or any(each.size is None for each in narrow.values()):
+        return CoverAnswer(Verdict.NOT_DECIDED, reason=_DEPENDENT)
+    return _refuted({each: narrow.get(each, ANYTHING).size for each in sorted(used)})
 
 
 def _refuted(witness: Mapping[Dimension, int | None], reason: str = "") -> CoverAnswer:

@@ -7,6 +7,7 @@ never by name, so that what is left applies exactly as before.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from iree.compiler import ir as mlir
@@ -130,7 +131,7 @@ class _Scope:
         first: dict[object, str] = {}
         replaced: dict[str, str] = {}
         for name in self._callees_first():
-            key = _structure(self._sequences[name], replaced)
+            key = structure(self._sequences[name], replaced)
             kept = first.setdefault(key, name)
             if kept != name:
                 replaced[name] = kept
@@ -182,8 +183,15 @@ def _drop_repeated_matchers(foreach_match: mlir.Operation) -> None:
             foreach_match.attributes["actions"] = mlir.ArrayAttr.get(list(pairs.values()))
 
 
-def _structure(sequence: mlir.Operation, replaced: Mapping[str, str]) -> object:
-    """Returns what tells whether two sequences do the same: equal structures do."""
+def structure(
+    sequence: mlir.Operation, replaced: Mapping[str, str] = MappingProxyType({})
+) -> object:
+    """Returns what tells whether two sequences do the same: equal structures do.
+
+    Args:
+        sequence: a named sequence.
+        replaced: what symbols that the sequence refers to count as.
+    """
     return _Structure(replaced).of(sequence)
 
 
