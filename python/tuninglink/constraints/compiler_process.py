@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import atexit
-import contextlib
 import os
 import selectors
 import signal
@@ -11,7 +10,8 @@ import subprocess
 import sys
 import threading
 import time
-from typing import TYPE_CHECKING, Self
+import weakref
+from typing import TYPE_CHECKING, Final, Self
 
 from tuninglink.constraints.answers import UndecidedError
 from tuninglink.constraints.compiler_worker import LENGTH, OK
@@ -20,12 +20,17 @@ if TYPE_CHECKING:
     from types import TracebackType
 
 _CHUNK = 1 << 16
+_GRACE = 5.0
+"""Seconds in which a process that closed its output ends as a rule."""
+
+_WORKER = "tuninglink.constraints.compiler_worker"
 
 
 class CompilerProcess:
     """Runs the compiler's passes in another process, which starts at the first request.
 
-    Threads may share one; requests are answered one after the other. Close it, or use it as a context manager.
+    Threads may share one; requests are answered one after the other. A process that is forked from this one
+    starts its own. Close it, or use it as a context manager.
 
     Args:
         seconds: how long a request may take.
@@ -34,9 +39,11 @@ class CompilerProcess:
 
     def __init__(self, seconds: float = 60.0, command: list[str] | None = None) -> None:
         self._seconds = seconds
-        self._command = command or [sys.executable, "-m", "tuninglink.constraints.compiler_worker"]
+        # Files that lie where the user happens to be are not to be taken for the worker's modules (-P).
+        self._command = command or [sys.executable, "-P", "-m", _WORKER]
         self._process: subprocess.Popen[bytes] | None = None
         self._lock = threading.Lock()
+        _all.add(self)
 
     def __enter__(self) -> Self:
         return self
@@ -70,24 +77,30 @@ class CompilerProcess:
         return data
 
     def close(self) -> None:
-        """Ends the process, if there is one."""
+        """Ends the process, if there is one; a request that is being answered fails."""
+        process = self._process
+        if process is not None:
+            process.kill()
         with self._lock:
             self._end()
 
+    def forget(self) -> None:
+        """Lets go of the process, which is another's: that of the process that this one was forked from."""
+        self._lock = threading.Lock()  # a thread that there is no more may have held the other one
+        process, self._process = self._process, None
+        if process is not None:
+            process.returncode = 0  # nobody is to wait for it here
+            _close_pipes(process)
+
     def _exchange(self, *frames: bytes) -> tuple[bytes, bytes]:
         process = self._started()
-        assert process.stdin is not None
+        channel = _Channel(process, time.monotonic() + self._seconds)
         try:
             for each in frames:
-                process.stdin.write(LENGTH.pack(len(each)))
-                process.stdin.write(each)
-            process.stdin.flush()
-        except OSError:
-            raise self._crashed(process) from None
-        reader = _Reader(process, time.monotonic() + self._seconds)
-        try:
-            return reader.frame(), reader.frame()
-        except EOFError:
+                channel.send(LENGTH.pack(len(each)))
+                channel.send(each)
+            return channel.frame(), channel.frame()
+        except (EOFError, BrokenPipeError):
             raise self._crashed(process) from None
         except TimeoutError:
             message = f"the compiler did not answer within {self._seconds:g} s"
@@ -95,12 +108,14 @@ class CompilerProcess:
 
     def _started(self) -> subprocess.Popen[bytes]:
         if self._process is None or self._process.poll() is not None:
+            self._end()
             try:
                 self._process = subprocess.Popen(  # noqa: S603 - it is our own worker
                     self._command,
                     stdin=subprocess.PIPE,
                     stdout=subprocess.PIPE,
                     stderr=subprocess.DEVNULL,
+                    bufsize=0,
                     start_new_session=True,  # an interrupt at the terminal is for us to handle
                 )
             except OSError as failure:
@@ -109,7 +124,10 @@ class CompilerProcess:
         return self._process
 
     def _crashed(self, process: subprocess.Popen[bytes]) -> UndecidedError:
-        code = process.wait()
+        try:
+            code = process.wait(_GRACE)
+        except subprocess.TimeoutExpired:
+            return UndecidedError("the compiler's process stopped answering")
         if code < 0:
             how = signal.strsignal(-code) or f"signal {-code}"
             return UndecidedError(f"the compiler crashed ({how.lower()})")
@@ -121,19 +139,31 @@ class CompilerProcess:
         process, self._process = self._process, None
         process.kill()
         process.wait()
-        for each in (process.stdin, process.stdout):
-            if each is not None:
-                with contextlib.suppress(OSError):  # what was buffered for a process that is gone
-                    each.close()
+        _close_pipes(process)
 
 
-class _Reader:
-    """Reads frames from a process until a deadline."""
+class _Channel:
+    """Sends to a process and receives from it, until a deadline."""
 
     def __init__(self, process: subprocess.Popen[bytes], deadline: float) -> None:
+        assert process.stdin is not None
         assert process.stdout is not None
-        self._file = process.stdout.fileno()
+        self._input = process.stdin.fileno()
+        self._output = process.stdout.fileno()
         self._deadline = deadline
+        os.set_blocking(self._input, False)  # a process that does not read must not keep us waiting
+
+    def send(self, data: bytes) -> None:
+        """Sends all of `data`.
+
+        Raises:
+            BrokenPipeError: nobody will read it.
+            TimeoutError: the deadline has passed.
+        """
+        rest = memoryview(data)
+        while rest:
+            self._wait(self._input, selectors.EVENT_WRITE)
+            rest = rest[os.write(self._input, rest[:_CHUNK]) :]
 
     def frame(self) -> bytes:
         """Returns the next frame.
@@ -147,28 +177,42 @@ class _Reader:
 
     def _exactly(self, length: int) -> bytes:
         data = bytearray()
-        with selectors.DefaultSelector() as selector:
-            selector.register(self._file, selectors.EVENT_READ)
-            while len(data) < length:
-                if not selector.select(max(0.0, self._deadline - time.monotonic())):
-                    raise TimeoutError
-                chunk = os.read(self._file, min(_CHUNK, length - len(data)))
-                if not chunk:
-                    raise EOFError
-                data += chunk
+        while len(data) < length:
+            self._wait(self._output, selectors.EVENT_READ)
+            chunk = os.read(self._output, min(_CHUNK, length - len(data)))
+            if not chunk:
+                raise EOFError
+            data += chunk
         return bytes(data)
 
+    def _wait(self, file: int, event: int) -> None:
+        with selectors.DefaultSelector() as selector:
+            selector.register(file, event)
+            if not selector.select(max(0.0, self._deadline - time.monotonic())):
+                raise TimeoutError
 
-_shared: dict[int, CompilerProcess] = {}
-_shared_lock = threading.Lock()
+
+def _close_pipes(process: subprocess.Popen[bytes]) -> None:
+    for each in (process.stdin, process.stdout):
+        if each is not None:
+            each.close()
+
+
+_all: weakref.WeakSet[CompilerProcess] = weakref.WeakSet()
+
+
+def _forget_all() -> None:
+    for each in list(_all):
+        each.forget()
+
+
+os.register_at_fork(after_in_child=_forget_all)
+
+
+_SHARED: Final = CompilerProcess()
+atexit.register(_SHARED.close)
 
 
 def shared_compiler() -> CompilerProcess:
-    """Returns the compiler process that everything in this process shares."""
-    with _shared_lock:
-        # A fork inherits the table: its parent's process is not its own.
-        process = _shared.get(os.getpid())
-        if process is None:
-            process = _shared[os.getpid()] = CompilerProcess()
-            atexit.register(process.close)
-        return process
+    """Returns the compiler process that everything in this process shares; it ends with this one."""
+    return _SHARED
