@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING
 
@@ -10,6 +11,7 @@ from indexed_specs import SIZES, random_payload, random_spec
 from interpreter import apply_spec
 from iree.compiler import ir as mlir
 from matched_operations import spec_of
+from optimization_campaign import Outcome, check_payloads
 
 from tuninglink.analysis.index import Indexing, index_matchers
 from tuninglink.analysis.index_plan import Group, IndexEntry, Structure, plan_index
@@ -22,6 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from tuninglink.analysis.index_plan import Item
+
+CORPUS = Path(__file__).parents[3] / "shared" / "corpus"
 
 
 def indexed(spec: Spec, longest: int) -> tuple[Spec, int]:
@@ -96,6 +100,16 @@ def test_an_indexed_spec_stays_as_it_is() -> None:
     twice, groups = indexed(once, longest=2)
     assert groups == 0
     assert twice.text() == once.text()
+
+
+@pytest.mark.skipif(not CORPUS.is_dir(), reason=f"{CORPUS} is not there")
+@pytest.mark.parametrize("name", ["boo_2025_05", "boo_2025_06", "punet_mi300", "sdxl_int8"])
+@pytest.mark.filterwarnings("ignore:.*is left out, as it cannot be upgraded")
+def test_published_specs(name: str) -> None:
+    outcome = Outcome()
+    check_payloads(load_spec(CORPUS / f"{name}.mlir"), outcome)
+    assert not outcome.failures
+    assert outcome.counts["payloads"] > 10
 
 
 def entries_of(count: int, choice: Random) -> list[IndexEntry]:

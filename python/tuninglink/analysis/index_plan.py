@@ -167,9 +167,10 @@ def _split(entries: Sequence[IndexEntry], longest: int) -> tuple[Item, ...]:
         count = min(count, len(members) // len(others))
     if count <= 1:
         return tuple(entries)
+    wanted = max(math.ceil(len(members) / count), _LEAST_MEMBERS)
     ranges = [
         (check, some)
-        for check, some in _ranges(members, axis, math.ceil(len(members) / count))
+        for check, some in _ranges(members, axis, wanted)
         if _LEAST_MEMBERS <= len(some) < len(members)
     ]
     grouped = [each for _, some in ranges for each in some]

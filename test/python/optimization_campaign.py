@@ -1,6 +1,8 @@
-"""Compares pruned with whole specs on random programs, against what the compiler shows to matchers.
+"""Compares specs that are pruned, indexed, and rid of copies with specs as they are.
 
-Run it by hand for as many programs as there is time for: `python test/python/pruning_campaign.py --programs 500`.
+Programs are random, specs are written for what the compiler shows to matchers in them. Run it by hand for as many
+programs as there is time for: `python test/python/optimization_campaign.py --programs 500`. A folder of specs can be
+given as well: `--specs FOLDER` compares each on payloads of all its entries.
 """
 
 from __future__ import annotations
@@ -11,20 +13,25 @@ import re
 import sys
 from collections import Counter
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from generated_programs import random_program
+from interpreter import apply_spec
 from matched_operations import matchable, matchers_for, seen, spec_of
 from programs import TARGETS, run
 
 import tuninglink
-from tuninglink.spec import load_spec
+from tuninglink.analysis.index import index_matchers
+from tuninglink.payloads import PayloadError
+from tuninglink.spec import Spec, link_specs, load_spec
 from tuninglink.spec.condition_reading import ConditionReader
+from tuninglink.spec.deduplication import deduplicate_sequences
 from tuninglink.spec.entry_index import EntryIndex
 from tuninglink.spec.preserved import ANYTHING, PreservedReader
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from matched_operations import Seen
 
@@ -121,23 +128,75 @@ def _as_opaque(text: str) -> str:
     return text.replace(f", {marker}", "").replace("  transform.yield %0", again)
 
 
-def check_output(sources: str, target: str, specs: Sequence[str], outcome: Outcome) -> None:
-    """Checks that a program is configured by pruned specs byte for byte as by whole ones."""
-    flags = [*TARGETS[target], FROM_SOURCES, CONFIGURED]
-    outputs = [
-        tuninglink.compile(
+def optimized(spec: Spec) -> Iterator[tuple[str, Spec]]:
+    """Yields a spec without its copies, indexed, and both; each with what was done to it."""
+    for name, deduplicates, indexes in (
+        ("without copies", True, False),
+        ("indexed", False, True),
+        ("indexed without copies", True, True),
+    ):
+        module = spec.module.clone()
+        if deduplicates:
+            deduplicate_sequences(module)
+        if indexes:
+            index_matchers(module, longest=2)
+        assert module.verify()
+        yield name, Spec(module, spec.source)
+
+
+def check_output(
+    sources: str, target: str, specs: Sequence[str], outcome: Outcome, *, every: bool = True
+) -> None:
+    """Checks that a program is configured by optimized specs byte for byte as by the specs themselves.
+
+    Args:
+        sources: the program at `executable-sources`.
+        target: what it is compiled for.
+        specs: the specs.
+        outcome: gets what is found.
+        every: whether each optimization of what the specs are linked to is tried by itself.
+    """
+    given = [load_spec(each.encode()) for each in specs]
+    default_specs = len(specs) > 1
+
+    def output(specs: Sequence[Spec], *, prune: bool, default_specs: bool = default_specs) -> bytes:
+        return tuninglink.compile(
             sources.encode(),
-            specs=[each.encode() for each in specs],
-            flags=flags,
+            specs=specs,
+            flags=[*TARGETS[target], FROM_SOURCES, CONFIGURED],
             prune=prune,
-            default_specs=len(specs) > 1,
+            default_specs=default_specs,
         ).output
-        for prune in (False, True)
-    ]
+
+    expected = output(given, prune=False)
     outcome.counts["outputs"] += 1
-    outcome.counts["configured operations"] += outputs[0].count(b"tuned = ")
-    if outputs[0] != outputs[1]:
-        outcome.failures.append(f"{target}: another output with\n" + "\n".join(specs))
+    outcome.counts["configured operations"] += expected.count(b"tuned = ")
+    if output(given, prune=True) != expected:
+        outcome.failures.append(f"{target}: another output pruned with\n" + "\n".join(specs))
+    linked = link_specs(given).spec
+    if default_specs:
+        expected = output([linked], prune=False, default_specs=False)
+    for what, spec in list(optimized(linked))[0 if every else -1 :]:
+        outcome.counts[f"outputs {what}"] += 1
+        if output([spec], prune=False, default_specs=False) != expected:
+            outcome.failures.append(f"{target}: another output {what} with\n" + "\n".join(specs))
+
+
+def check_payloads(spec: Spec, outcome: Outcome) -> None:
+    """Checks that payloads of all entries are configured by an optimized spec as by the spec itself."""
+    whole = link_specs([spec]).spec
+    copies = list(optimized(whole))
+    for entry in spec.entries:
+        try:
+            payload = tuninglink.payload_for(entry).body
+        except PayloadError:
+            outcome.counts["entries without a payload"] += 1
+            continue
+        expected = str(apply_spec(whole, payload))
+        outcome.counts["payloads"] += 1
+        for what, copy in copies:
+            if str(apply_spec(copy, payload)) != expected:
+                outcome.failures.append(f"{spec.source}: other than {what}:\n{payload}")
 
 
 def compare(seed: int, number: int, outcome: Outcome) -> None:
@@ -165,8 +224,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--programs", type=int, default=200)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--specs", type=Path, help="a folder with specs")
     arguments = parser.parse_args()
     outcome = Outcome()
+    if arguments.specs:
+        for path in sorted(arguments.specs.glob("*.mlir")):
+            check_payloads(load_spec(path), outcome)
     for number in range(arguments.programs):
         compare(arguments.seed, number, outcome)
     counts = ", ".join(f"{count} {what}" for what, count in sorted(outcome.counts.items()))
