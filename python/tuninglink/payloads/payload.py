@@ -73,7 +73,7 @@ class Size:
 class Payload:
     """A program that an entry matches.
 
-    Payloads are plain text, so they belong to no context and may cross threads and processes.
+    The program is plain text: it belongs to no context, and may be handed to another thread or process.
 
     Attributes:
         entry: the entry.
