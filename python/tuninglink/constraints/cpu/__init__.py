@@ -1,0 +1,1 @@
+"""Constraints of our own on configurations for llvm-cpu, as the compiler has none."""

@@ -1,0 +1,95 @@
+"""What is sufficient for a configuration to compile: one that breaks these rules may compile or not."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import z3
+
+from tuninglink.constraints.cpu.device import Masking
+from tuninglink.constraints.cpu.rules import BYTE
+from tuninglink.ir.cpu_configurations import CpuLevel
+
+if TYPE_CHECKING:
+    from tuninglink.constraints.cpu.rules import Rules
+
+UNCERTAIN: Final = "the compiler may refuse it otherwise"
+"""The grade of these rules."""
+
+
+def add_doubts(rules: Rules) -> None:
+    """Adds what makes sure, together with what is not refused, that a configuration compiles."""
+    if not rules.pipeline.vectorizes:
+        return
+    if not rules.pipeline.checks_vectors:
+        rules.add(False, "what this pipeline makes of the tiles is not known well enough")  # noqa: FBT003
+        return
+    rules.limit_tiles(tuple(CpuLevel))
+    rules.separate_levels()
+    _bound_vectors(rules)
+    _bound_neighbors(rules)
+    _doubt_others(rules)
+    if rules.cpu.masking is Masking.ALWAYS:
+        _keep_peeling_finite(rules)
+
+
+def _bound_vectors(rules: Rules) -> None:
+    """Adds that no vector of the root op reaches the limit, however the compiler bounds its parts."""
+    what, bits = "the vectors of the operation may have", rules.nest.widest
+    known = [each.is_known for each in rules.parts]
+    if rules.cpu.masking is not Masking.ALWAYS:
+        rules.limit_vector(what, [each.size for each in rules.parts], bits, known)
+    if rules.cpu.masking is not Masking.NEVER:
+        is_masked = rules.cpu.masking is Masking.ALWAYS
+        when = [] if is_masked or not known else [z3.Not(z3.And(*known))]
+        rules.limit_vector(what, [_masked(rules, loop) for loop in rules.loops], bits, when)
+
+
+def _masked(rules: Rules, loop: int) -> z3.ArithRef:
+    """Returns the most elements that a masked vector has along a loop.
+
+    Where no size is configured, the compiler finds a bound, which may be any tile or the whole loop.
+    """
+    part, tile = rules.parts[loop], rules.tiles.vector_tile(loop)
+    configured = z3.If(tile > part.size, tile, part.size)
+    return z3.If(tile > 0, configured, z3.If(part.is_known, part.size, part.bound))
+
+
+def _bound_neighbors(rules: Rules) -> None:
+    """Adds that no vector of what is fused with the root op reaches the limit.
+
+    What is fused gets the vector tiles, too, unless a tiled reduction around them keeps it outside.
+    """
+    outside = [
+        rules.tiles.tile(CpuLevel.CACHE_REDUCTION, loop) != 0
+        for loop in rules.loops
+        if rules.nest.loops[loop].reduces
+    ]
+    inside = [z3.Not(each) for each in outside]
+    for each in rules.nest.beside:
+        what = f"the vectors of {each.what} may have"
+        sizes = [_masked(rules, loop) for loop in each.loops]
+        rules.limit_vector(what, sizes, each.bits, inside)
+        if outside:
+            outer = [rules.tiles.outer_part(loop) for loop in each.loops]
+            whole = [z3.If(part.is_known, part.size, part.bound) for part in outer]
+            rules.limit_vector(what, whole, each.bits, [z3.Or(*outside)])
+
+
+def _doubt_others(rules: Rules) -> None:
+    """Doubts configurations of dispatches in which something else is large."""
+    bits = rules.nest.untiled_bits
+    if bits is None or bits > BYTE * (rules.cpu.vector_limit - 1):
+        message = "another operation in the dispatch has loops of its own, and may become too large a vector"
+        rules.add(False, message)  # noqa: FBT003 - that is the rule
+
+
+def _keep_peeling_finite(rules: Rules) -> None:
+    """Adds what keeps the compiler from peeling for ever, where vectors are always masked."""
+    outer, inner = CpuLevel.DISTRIBUTION, CpuLevel.CACHE_PARALLEL
+    for loop in rules.parallel():
+        around, tile = rules.tiles.tile(outer, loop), rules.tiles.tile(inner, loop)
+        names = rules.tiles.name(inner, loop), rules.tiles.name(outer, loop)
+        message = f"with peeling, {names[0]} must not be larger than {names[1]} ({{}} <= {{}})"
+        condition = z3.Or(rules.tiles.peeling == 0, tile <= around, tile == 0)
+        rules.add(condition, message, tile, around)
