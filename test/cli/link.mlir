@@ -20,6 +20,11 @@
 // RUN: iree-compile %examples/mmt_2048x1280x5120.mlir --iree-hal-target-device=hip --iree-rocm-target=gfx942 --iree-codegen-tuning-spec-path=%t.mlir --compile-to=executable-configurations | filecheck %s --check-prefix=COMPILED
 // RUN: iree-compile %examples/mmt_2048x1280x5120.mlir --iree-hal-target-device=hip --iree-rocm-target=gfx942 --iree-codegen-tuning-spec-path=%t.mlirbc --compile-to=executable-configurations | filecheck %s --check-prefix=COMPILED
 
+// An index is worth its while for long lists only; what is no list of matchers has none, and says so.
+// RUN: tuninglink link %s --index | filecheck %s --check-prefix=ALONE
+// RUN: tuninglink link %t.mlir --index -o %t.indexed.mlir
+// RUN: tuninglink link %t.indexed.mlir --index | filecheck %s --check-prefix=BOTH
+
 // The same inputs give the same bytes.
 // RUN: tuninglink link %s %S/Inputs/other.mlir --target gfx942 -o %t.again.mlirbc
 // RUN: tuninglink link %s %S/Inputs/other.mlir --target gfx942 -o %t.once-more.mlirbc

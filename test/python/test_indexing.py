@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from random import Random
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 import pytest
@@ -12,8 +13,9 @@ from interpreter import apply_spec
 from iree.compiler import ir as mlir
 from matched_operations import spec_of
 from optimization_campaign import Outcome, check_payloads
+from programs import run
 
-from tuninglink.analysis.index import Indexing, index_matchers
+from tuninglink.analysis.index import LONGEST_LIST, Indexing, index_matchers
 from tuninglink.analysis.index_plan import Group, IndexEntry, Structure, plan_index
 from tuninglink.constraints.conditions import Condition
 from tuninglink.ir.diagnostics import Diagnostic, DiagnosticSink, Severity
@@ -86,11 +88,24 @@ def test_nested_specs_are_indexed_each_by_itself() -> None:
     result = index_matchers(module, longest=2, diagnostics=DiagnosticSink(remarks.append))
     assert module.verify()
     assert result == Indexing(entries=8, groups=2)
-    assert [each.severity for each in remarks] == [
-        Severity.REMARK
-    ] * 2  # the chain itself, and the opaque one
+    assert [each.severity for each in remarks] == [Severity.REMARK]
     payload = random_payload(Random(0), 12)
     assert configured(Spec(module, "indexed"), payload) == configured(linked.spec, payload)
+
+
+def test_link_indexes_what_it_links() -> None:
+    specs = [spec_of([CONTRACTION.format(n) for n in range(1, 101, 1 + each)]) for each in (0, 1)]
+    linked = link_specs([load_spec(each.encode()) for each in specs]).spec
+    _, groups = indexed(linked, LONGEST_LIST)
+    assert groups > 1
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "first.mlir"
+        path.write_text(specs[0])
+        content = run("tuninglink", "link", "--index", str(path), source=specs[1])
+    copy = load_spec(content.encode())
+    assert copy.text().count("foreach_match restrict_root") == groups
+    payload = random_payload(Random(0), 12)
+    assert configured(copy, payload) == configured(linked, payload)
 
 
 def test_an_indexed_spec_stays_as_it_is() -> None:

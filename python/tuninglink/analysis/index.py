@@ -73,8 +73,9 @@ def index_matchers(
 
 
 def _specs(module: mlir.Operation) -> list[mlir.Operation]:
-    nested = [each for each in body(module) if each.name == names.MODULE]
-    return [each for each in (module, *nested) if has_entry_point(each)]
+    """Returns the specs in a module, or itself: what runs them one after the other has no entries."""
+    nested = [each for each in body(module) if each.name == names.MODULE and has_entry_point(each)]
+    return nested or ([module] if has_entry_point(module) else [])
 
 
 def _plan(

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path  # noqa: TC003 - typer reads the annotations
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
+from tuninglink.analysis.index import index_matchers
 from tuninglink.cli import process
 from tuninglink.cli.completion import known_targets
 from tuninglink.cli.progress import progress
@@ -15,10 +16,8 @@ from tuninglink.ir.diagnostics import Diagnostic, Severity, error
 from tuninglink.spec.library import default_spec
 from tuninglink.spec.linking import LINKED_SPEC_NAME, link_specs
 from tuninglink.spec.loading import load_spec
+from tuninglink.spec.model import Spec
 from tuninglink.spec.targets import Target
-
-if TYPE_CHECKING:
-    from tuninglink.spec.model import Spec
 
 
 def link(
@@ -61,6 +60,13 @@ def link(
     name: Annotated[
         str, typer.Option(metavar="NAME", help="The symbol of the linked spec.")
     ] = LINKED_SPEC_NAME,
+    index: Annotated[
+        bool,
+        typer.Option(
+            "--index",
+            help="Arrange the entries so that a compiler compares an operation with a handful of them.",
+        ),
+    ] = False,
     no_upgrade: Annotated[
         bool,
         typer.Option("--no-upgrade", help="Refuse specs that were written for an older compiler."),
@@ -84,6 +90,8 @@ def link(
         if target:
             inputs += _default_spec(target, spec_dir or [], upgrade=not no_upgrade)
         linked = link_specs(inputs, name=name, diagnostics=process.shown_diagnostics()).spec
+        if index:
+            linked = _indexed(linked)
         content = linked.bytecode() if as_bytecode else linked.text().encode()
     process.write_output(output, content)
 
@@ -94,6 +102,13 @@ def _load(path: str, *, upgrade: bool) -> Spec:
         data = process.read_standard_input()
         return load_spec(data, name="<stdin>", upgrade=upgrade, diagnostics=diagnostics)
     return load_spec(path, upgrade=upgrade, diagnostics=diagnostics)
+
+
+def _indexed(spec: Spec) -> Spec:
+    """Returns a copy of a linked spec whose entries are arranged in a tree."""
+    module = spec.module.clone()
+    index_matchers(module, diagnostics=process.shown_diagnostics())
+    return Spec(module, spec.source)
 
 
 def _default_spec(target_name: str, directories: list[Path], *, upgrade: bool) -> list[Spec]:
