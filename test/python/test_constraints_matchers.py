@@ -11,8 +11,9 @@ from iree.compiler import ir as mlir
 
 from tuninglink.constraints.answers import Verdict
 from tuninglink.constraints.conditions import Condition, Dimension, Opaque
-from tuninglink.constraints.coverage import can_meet, covered
+from tuninglink.constraints.coverage import covered
 from tuninglink.constraints.matchers import read_matcher
+from tuninglink.constraints.meetings import can_meet
 from tuninglink.ir.serialization import parse_module
 from tuninglink.spec.model import Spec
 

@@ -20,8 +20,8 @@ from tuninglink.constraints.conditions import (
     Opaque,
     extent,
 )
-from tuninglink.constraints.coverage import Coverage, can_meet, covered
-from tuninglink.constraints.left_over import MAX_CALLS
+from tuninglink.constraints.coverage import MAX_CALLS, Coverage, covered
+from tuninglink.constraints.meetings import Meetings, can_meet
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -167,15 +167,15 @@ def test_who_wins_is_the_first_to_hold(seed: int) -> None:
     dimensions = DIMENSIONS["different loops"]
     conditions = [random_condition(chance, dimensions) for _ in range(40)]
     labels = [chance.choice("ab") for _ in conditions]
-    coverage = Coverage(conditions, labels)
+    meetings = Meetings(conditions, labels)
     for index in range(len(conditions)):
         expected = [
             other
             for other in range(index)
             if labels[other] != labels[index]
-            and coverage.meet(index, other).verdict is Verdict.PROVEN
+            and meetings.meet(index, other).verdict is Verdict.PROVEN
         ]
-        found = coverage.meetings(index, 3)
+        found = meetings.met(index, 3)
         assert found.at_most >= len(expected) >= len(found.winners)
         for winner in found.winners:
             assert labels[winner.position] != labels[index]

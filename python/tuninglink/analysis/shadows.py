@@ -11,6 +11,7 @@ from tuninglink.analysis.shapes import shape_of
 from tuninglink.constraints.answers import DEFAULT_LIMITS, Verdict
 from tuninglink.constraints.conditions import Condition, Opaque
 from tuninglink.constraints.coverage import Coverage, CoverAnswer
+from tuninglink.constraints.meetings import Meetings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from tuninglink.analysis.entry_conditions import EntryList
     from tuninglink.analysis.shapes import Shape
     from tuninglink.constraints.answers import Limits
-    from tuninglink.constraints.coverage import Winner as MetWinner
+    from tuninglink.constraints.meetings import Winner as MetWinner
     from tuninglink.spec.anatomy import Entry
     from tuninglink.spec.model import Spec
 
@@ -119,18 +120,39 @@ def find_dead(
 
     Args:
         spec: any spec.
-        limits: how long the solver may take, for all entries together.
+        limits: how long the solver may take, for each list of entries.
         conditions: those of the spec, if they were read before.
     """
     read = conditions or EntryConditions(spec)
     found = []
     for entries in read.lists:
-        coverage = Coverage(entries.conditions, limits=limits)
+        coverage = Coverage(entries.conditions, limits)
         changing = read.changing(entries)
         for position in range(len(entries.conditions)):
             answer = _unless_changed(coverage.cover(position), position, changing)
             found.append(_deadness(read, entries, position, answer))
     return found
+
+
+def find_proven_dead(spec: Spec, *, conditions: EntryConditions | None = None) -> list[Deadness]:
+    """Finds the entries that are proven to be dead, in order, which takes no solver.
+
+    Args:
+        spec: any spec.
+        conditions: those of the spec, if they were read before.
+    """
+    read = conditions or EntryConditions(spec)
+    found = []
+    for entries in read.lists:
+        coverage = Coverage(entries.conditions)
+        changing = read.changing(entries)
+        for position in range(len(entries.conditions)):
+            covering = coverage.covering(position)
+            if covering is not None:
+                proven = CoverAnswer(Verdict.PROVEN, covering)
+                answer = _unless_changed(proven, position, changing)
+                found.append(_deadness(read, entries, position, answer))
+    return [each for each in found if each.is_dead]
 
 
 def _unless_changed(answer: CoverAnswer, position: int, changing: Sequence[int]) -> CoverAnswer:
@@ -191,13 +213,13 @@ def _overlaps(read: EntryConditions, entries: EntryList, shown: int) -> Iterator
         for position, each in enumerate(entries.conditions)
     ]
     end = entries.start + len(alive)
-    coverage = Coverage(alive, read.configurations[entries.start : end])
+    meetings = Meetings(alive, read.configurations[entries.start : end])
     for position in range(len(alive)):
-        meeting = coverage.meetings(position, shown)
-        if meeting.winners:
+        met = meetings.met(position, shown)
+        if met.winners:
             number = entries.start + position
-            winners = tuple(_winner(read, entries, each) for each in meeting.winners)
-            yield Overlap(number, read.entry(number), winners, meeting.at_most)
+            winners = tuple(_winner(read, entries, each) for each in met.winners)
+            yield Overlap(number, read.entry(number), winners, met.at_most)
 
 
 def _winner(read: EntryConditions, entries: EntryList, found: MetWinner) -> Winner:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import z3
 
@@ -15,12 +15,6 @@ if TYPE_CHECKING:
     from tuninglink.constraints.answers import Deadline
     from tuninglink.constraints.conditions import Dimension
     from tuninglink.constraints.extents import Box, Extent
-
-MAX_CALLS: Final = 256
-"""How often the solver is asked for one list of conditions."""
-
-MAX_BOXES: Final = 64
-"""How many conditions at once the solver is asked about."""
 
 
 @dataclass(frozen=True)
