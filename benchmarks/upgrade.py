@@ -25,10 +25,12 @@ from tuninglink.ir import names
 from tuninglink.ir.serialization import parse_module, to_text
 from tuninglink.ir.symbols import symbol_name
 from tuninglink.ir.walk import body, collect
+from tuninglink.payloads import PayloadError, payload_for
+from tuninglink.spec.model import Spec
 from tuninglink.upgrading import upgrade
-from tuninglink.upgrading.payloads import payload_for
 
 if TYPE_CHECKING:
+    from tuninglink.payloads import Payload
     from tuninglink.upgrading import EntryReport
 
 TARGET_FLAGS = ("--iree-hal-target-device=hip",)
@@ -95,26 +97,27 @@ def _try(text: str, entry: EntryReport, target: str, folder: Path) -> Outcome:
         f"--iree-rocm-target={target}",
         f"--iree-codegen-tuning-spec-path={spec}",
     ]
-    problem = "no program can be made: the matcher does not show its operation"
-    # What the matcher leaves open is open in the program too if need be: dimensions that are known and
-    # contiguous are collapsed into one before matchers see them.
-    for is_dynamic in (False, True):
-        payload = payload_for(module, entry.matcher, is_dynamic=is_dynamic)
-        if payload is None:
-            continue
-        program.write_text(payload.text)
-        configured = _compile(program, [*flags, "--compile-to=executable-configurations"])
-        if wanted not in _local(configured.stdout):
-            problem = f"does not apply to {payload.shapes}"
-            continue
-        result = _compile(program, [*flags, "-o", str(folder / "program.vmfb")])
-        errors = [line for line in result.stderr.splitlines() if "error:" in line]
-        if result.returncode:
-            return Outcome(
-                applies=True, compiles=False, problem=f"applies, but does not compile: {errors[:1]}"
-            )
-        return Outcome(applies=True, compiles=True)
-    return Outcome(applies=False, compiles=False, problem=problem)
+    try:
+        payload = _payload(module, entry, target)
+    except PayloadError as failure:
+        return Outcome(applies=False, compiles=False, problem=failure.reason)
+    program.write_text(payload.text)
+    configured = _compile(program, [*flags, "--compile-to=executable-configurations"])
+    if wanted not in _local(configured.stdout):
+        return Outcome(applies=False, compiles=False, problem=f"does not apply to {payload.shapes}")
+    result = _compile(program, [*flags, "-o", str(folder / "program.vmfb")])
+    errors = [line for line in result.stderr.splitlines() if "error:" in line]
+    if result.returncode:
+        return Outcome(
+            applies=True, compiles=False, problem=f"applies, but does not compile: {errors[:1]}"
+        )
+    return Outcome(applies=True, compiles=True)
+
+
+def _payload(module: mlir.Operation, entry: EntryReport, target: str) -> Payload:
+    """Returns the program for an entry of the spec in `module`."""
+    entries = Spec(module, "upgraded").entries
+    return payload_for(next(each for each in entries if each.matcher == entry.matcher), target)
 
 
 def _keep_only(module: mlir.Operation, entry: EntryReport, context: mlir.Context) -> None:
