@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 import pytest
 import z3
 from configured_programs import EMIT_CONSTRAINTS, configured, constraints_ops, only_dispatch
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from iree.compiler.dialects import iree_codegen
 from z3 import z3util
 
@@ -30,16 +32,17 @@ if TYPE_CHECKING:
     from iree.compiler import ir as mlir
 
     from tuninglink.constraints.constraint_set import ConstraintSet
+    from tuninglink.constraints.providers import Dispatch, Space
 
+TARGETS = ("gfx942", "gfx1100", "gfx1201", "sm_80")
 CASES = [
     (program, target)
-    for program, targets in {
-        "matmul": ("gfx942", "gfx1100", "gfx1201", "sm_80"),
-        "convolution": ("gfx942", "gfx1201", "sm_80"),
-        "attention": ("gfx942", "gfx1100"),
-    }.items()
-    for target in targets
+    for program in ("matmul", "convolution", "attention")
+    for target in TARGETS
+    if (program, target) != ("attention", "sm_80")
 ]
+"""What the compiler has constraints for; for a convolution as it is and as a matmul, in two sets."""
+
 PROBLEM = Problem(OpKind.OTHER)
 
 
@@ -86,6 +89,25 @@ def sets(program: str, target: str) -> Iterator[tuple[mlir.Operation, Constraint
         yield operation, read_constraints(operation, PROBLEM)
 
 
+def assignments(
+    knobs: list[str], solutions: list[tuple[int, ...]]
+) -> st.SearchStrategy[tuple[int, ...]]:
+    """Returns a strategy for assignments: of values from solutions, and of any."""
+    seen = [sorted({each[position] for each in solutions} or {1}) for position in range(len(knobs))]
+    odd = st.sampled_from([0, 1, -1, 3, 8, 17, 48, 96, 256, 1 << 20, 1 << 62, -(1 << 62)])
+    usual = [st.sampled_from(values) for values in seen]
+    mixed = [st.one_of(each, each, each, odd, st.integers(0, 4096)) for each in usual]
+    strategies = [st.tuples(*usual), st.tuples(*mixed)]
+    if solutions:
+        changed = st.tuples(st.sampled_from(solutions), st.sampled_from(range(len(knobs))), odd)
+        strategies.append(changed.map(lambda parts: _changed(*parts)))
+    return st.one_of(*strategies)
+
+
+def _changed(solution: tuple[int, ...], position: int, value: int) -> tuple[int, ...]:
+    return (*solution[:position], value, *solution[position + 1 :])
+
+
 @pytest.mark.parametrize(("program", "target"), CASES)
 def test_solutions_are_those_of_the_export(program: str, target: str) -> None:
     for operation, constraints in sets(program, target):
@@ -103,6 +125,43 @@ def test_solutions_are_those_of_the_export(program: str, target: str) -> None:
             position = chance.randrange(len(values))
             changed[position] += chance.choice([-1, 1, changed[position], 16])
             assert export.holds(tuple(changed)) is (tuple(changed) in set(found))
+        assert_check_agrees(constraints, export, found)
+
+
+def assert_check_agrees(
+    constraints: ConstraintSet, export: Export, solutions: list[tuple[int, ...]]
+) -> None:
+    """Asks about random assignments, most of them near to being valid."""
+    knobs = knob_names(constraints)
+
+    @settings(max_examples=30, deadline=None, database=None, derandomize=True)
+    @given(assignments(knobs, solutions))
+    def agree(values: tuple[int, ...]) -> None:
+        answer = constraints.check(dict(zip(knobs, values, strict=True)))
+        expected = Verdict.PROVEN if export.holds(values) else Verdict.REFUTED
+        assert answer.verdict is expected
+        assert bool(answer.violations) is (expected is Verdict.REFUTED)
+
+    agree()
+
+
+def test_the_cases_are_all_that_the_compiler_gives() -> None:
+    pipelines = {
+        (program, str(operation.attributes["pipeline"]))
+        for program in ("matmul", "convolution", "attention")
+        for operation in constraints_ops(configured(program, "gfx1201", EMIT_CONSTRAINTS))
+    }
+    tile_and_fuse = "#iree_gpu.pipeline<TileAndFuse>"
+    vector_distribute = "#iree_gpu.pipeline<VectorDistribute>"
+    assert pipelines == {
+        ("matmul", tile_and_fuse),
+        ("matmul", vector_distribute),
+        ("convolution", tile_and_fuse),
+        ("convolution", vector_distribute),
+        ("attention", vector_distribute),
+    }
+    assert not constraints_ops(configured("attention", "sm_80", EMIT_CONSTRAINTS))
+    assert not constraints_ops(configured("matmul", "cpu", EMIT_CONSTRAINTS))
 
 
 def test_every_assertion_keeps_its_message_and_fills_its_placeholders() -> None:
@@ -184,42 +243,56 @@ def messages_about_hidden_unknowns(constraints: ConstraintSet) -> set[str]:
     }
 
 
-@pytest.mark.parametrize("target", ["gfx942", "gfx1201", "sm_80"])
-def test_checks_agree_with_the_compilers_verifier(target: str) -> None:
-    module = configured("large_matmul", target)
+@pytest.mark.parametrize(
+    ("program", "target"),
+    [
+        *(("large_matmul", target) for target in TARGETS),
+        ("convolution", "gfx942"),
+        ("convolution", "sm_80"),
+    ],
+)
+def test_checks_agree_with_the_compilers_verifier(program: str, target: str) -> None:
+    module = configured(program, target)
     dispatch = only_dispatch(module)
     chance = random.Random(1)
     outcomes = set()
     for pipeline in ("#iree_gpu.pipeline<TileAndFuse>", "#iree_gpu.pipeline<VectorDistribute>"):
-        (space,) = CompilerProvider().spaces(dispatch, pipeline)
-        for valid in space.constraints.sample(12, seed=2):
-            assignment = disturbed(valid, space.constraints, chance)
-            info = space.compilation_info(assignment)
-            isolated = _isolated(dispatch)
-            (root,) = (
-                each
-                for each in collect(isolated.operation, dispatch.root.name)
-                if names.ROOT_OP in each.attributes
-            )
-            function = isolated.body.operations[0]
-            root.attributes[names.LOWERING_CONFIG] = info.lowering_config
-            function.attributes[names.TRANSLATION_INFO] = info.translation_info
-            configuration = read_configuration(root, function.operation)
-            assert configuration is not None
-            assert space.assignment(configuration) == assignment
-            answer = space.constraints.check(assignment)
-            assert answer.verdict is not Verdict.NOT_DECIDED
-            outcomes.add(answer.verdict)
-            if compiler_accepts(isolated):
-                # It leaves out what speaks of unknowns that are no knobs.
-                hidden = messages_about_hidden_unknowns(space.constraints)
-                assert {each.message for each in answer.violations} <= hidden
-            else:
-                assert answer.verdict is Verdict.REFUTED
+        for space in CompilerProvider().spaces(dispatch, pipeline):
+            for valid in space.constraints.sample(10, seed=2):
+                assignment = disturbed(valid, space.constraints, chance)
+                outcomes.add(verdict_like_the_compilers(dispatch, space, assignment))
     assert outcomes == {Verdict.PROVEN, Verdict.REFUTED}
 
 
-@pytest.mark.parametrize("target", ["gfx942", "gfx1100", "gfx1201", "sm_80"])
+def verdict_like_the_compilers(
+    dispatch: Dispatch, space: Space, assignment: dict[str, int]
+) -> Verdict:
+    """Returns the verdict on an assignment, having seen that the compiler's verifier agrees."""
+    info = space.compilation_info(assignment)
+    isolated = _isolated(dispatch)
+    (root,) = (
+        each
+        for each in collect(isolated.operation, dispatch.root.name)
+        if names.ROOT_OP in each.attributes
+    )
+    function = isolated.body.operations[0]
+    root.attributes[names.LOWERING_CONFIG] = info.lowering_config
+    function.attributes[names.TRANSLATION_INFO] = info.translation_info
+    configuration = read_configuration(root, function.operation)
+    assert configuration is not None
+    assert space.assignment(configuration) == assignment
+    answer = space.constraints.check(assignment)
+    assert answer.verdict is not Verdict.NOT_DECIDED
+    if compiler_accepts(isolated):
+        # It leaves out what speaks of unknowns that are no knobs.
+        hidden = messages_about_hidden_unknowns(space.constraints)
+        assert {each.message for each in answer.violations} <= hidden
+    else:
+        assert answer.verdict is Verdict.REFUTED
+    return answer.verdict
+
+
+@pytest.mark.parametrize("target", TARGETS)
 def test_the_compilers_own_choice_is_valid(target: str) -> None:
     dispatch = only_dispatch(configured("large_matmul", target))
     configuration = read_configuration(dispatch.root, dispatch.function)
