@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from tuninglink.passes.annotate_root_ops import AnnotateRootOps
 from tuninglink.passes.dedupe_sequences import DedupeSequences
+from tuninglink.passes.drop_shadowed import DropShadowed
 from tuninglink.passes.dump_specs import DumpSpecs
 from tuninglink.passes.index_matchers import IndexMatchers
 from tuninglink.passes.link_specs import LinkSpecs
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 PASSES: tuple[type[Pass], ...] = (
     AnnotateRootOps,
     DedupeSequences,
+    DropShadowed,
     DumpSpecs,
     IndexMatchers,
     LinkSpecs,

@@ -60,6 +60,19 @@ def deduplicate_sequences(module: mlir.Operation) -> Deduplication:
     return result
 
 
+def unused_sequences(module: mlir.Operation) -> list[mlir.Operation]:
+    """Returns the named sequences in a module and in those nested in it that no entry point reaches.
+
+    What symbols that are no sequences refer to is used, and so is everything in a module without an entry point.
+    A sequence of a nested module that is used only by another unused one is found once that is gone.
+    """
+    return [
+        sequence
+        for table, from_outside in _tables(module)
+        for sequence in _Scope(table, from_outside).unused()
+    ]
+
+
 def _tables(
     module: mlir.Operation, from_outside: frozenset[str] = frozenset()
 ) -> Iterator[tuple[mlir.Operation, frozenset[str]]]:
@@ -109,11 +122,17 @@ class _Scope:
         for sequence in self._sequences.values():
             for foreach_match in collect(sequence, names.FOREACH_MATCH):
                 _drop_repeated_matchers(foreach_match)
-        reached = self._reached()
-        unused = [name for name in self._sequences if name not in reached]
-        for name in unused:
-            self._sequences.pop(name).erase()
+        unused = self.unused()
+        for sequence in unused:
+            sequence.erase()
         return Deduplication(len(merged), len(unused))
+
+    def unused(self) -> list[mlir.Operation]:
+        """Returns the sequences that nothing reaches from an entry point or from outside."""
+        if not self._roots and not self._from_outside:
+            return []
+        reached = self._reached()
+        return [sequence for name, sequence in self._sequences.items() if name not in reached]
 
     def _reached(self) -> set[str]:
         reached: set[str] = set()
