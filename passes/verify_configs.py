@@ -110,9 +110,4 @@ def _notes(answer: ConfigurationAnswer, root: mlir.Operation) -> list[Diagnostic
     proposal = answer.proposal
     if proposal is None:
         return [*notes, note(answer.reason, root)] if answer.reason else notes
-    changes = ", ".join(f"{name} from {old} to {new}" for name, old, new in proposal.changes)
-    which = "the nearest" if proposal.is_proven else "the nearest found in time"
-    text = f"{which} valid configuration changes {changes}"
-    if proposal.compilation_info is not None:
-        text += f": {proposal.compilation_info}"
-    return [*notes, note(text, root)]
+    return [*notes, note(str(proposal), root)]

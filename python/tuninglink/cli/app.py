@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tuninglink.cli import process
+from tuninglink.cli.check import check
 from tuninglink.cli.compile import compile_command
 from tuninglink.cli.demo import demo
 from tuninglink.cli.dump import dump
@@ -52,6 +53,7 @@ def explain(context: typer.Context) -> None:
     raise typer.Exit(explain_command(context.args))
 
 
+app.command()(check)
 app.command()(dump)
 app.command()(targets)
 app.command()(demo)

@@ -38,6 +38,14 @@ class Proposal:
     compilation_info: mlir.Attribute | None
     is_proven: bool
 
+    def __str__(self) -> str:
+        changes = ", ".join(f"{name} from {old} to {new}" for name, old, new in self.changes)
+        which = "the nearest" if self.is_proven else "the nearest found in time"
+        text = f"{which} valid configuration changes {changes}"
+        if self.compilation_info is None:
+            return text
+        return f"{text}: {self.compilation_info}"
+
 
 @dataclass(frozen=True)
 class ConfigurationAnswer:
@@ -49,6 +57,8 @@ class ConfigurationAnswer:
         violations: if refuted, what it violates.
         proposal: if refuted, the nearest valid configuration, or None if none was found.
         reason: if not decided, why not; if refuted without a proposal, why there is none.
+        is_incomplete: if refuted, whether that is only because it lacks something that constraints speak of. The
+            compiler's verifier refuses it as well; its code generation may have a default.
     """
 
     verdict: Verdict
@@ -56,6 +66,7 @@ class ConfigurationAnswer:
     violations: tuple[Violation, ...] = ()
     proposal: Proposal | None = None
     reason: str = ""
+    is_incomplete: bool = False
 
 
 def verify_configuration(
@@ -107,7 +118,9 @@ def _verify_in(
         if failure.is_missing:
             origin = f"{provider}'s constraints of {pipeline}"
             violation = Violation(str(failure), origin)
-            return ConfigurationAnswer(Verdict.REFUTED, pipeline, (violation,))
+            return ConfigurationAnswer(
+                Verdict.REFUTED, pipeline, (violation,), is_incomplete=True
+            )
         reason = f"{provider}'s constraints speak of configurations of another form: {failure}"
         return ConfigurationAnswer(Verdict.NOT_DECIDED, pipeline, reason=reason)
     answer = space.constraints.check(assignment, limits)

@@ -1,0 +1,205 @@
+"""`tuninglink check`: what is wrong with specs, entry by entry."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import sys
+from enum import Enum
+from typing import TYPE_CHECKING, Annotated, Final
+
+import typer
+
+from tuninglink.checking.compiling import CompileLimits
+from tuninglink.checking.report import to_json
+from tuninglink.cli import process
+from tuninglink.cli.completion import known_targets
+from tuninglink.cli.progress import progress
+from tuninglink.cli.terminal import render_table
+from tuninglink.constraints.answers import Limits, Verdict
+from tuninglink.errors import TuninglinkError
+from tuninglink.ir.diagnostics import error
+from tuninglink.spec.targets import Target
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from tuninglink.analysis.shadows import Overlap
+    from tuninglink.checking.answers import Answer
+    from tuninglink.checking.report import EntryReport, SpecReport
+    from tuninglink.spec.anatomy import Entry
+
+
+class Format(Enum):
+    """How a report is written."""
+
+    TABLE = "table"
+    JSON = "json"
+
+
+_COLUMNS: Final = (
+    *("line", "matches", "valid", "compiles", "reachable", "overlaps"),
+    *("entry", "made for it"),
+)
+_CELLS: Final = {Verdict.PROVEN: "yes", Verdict.REFUTED: "NO", Verdict.NOT_DECIDED: "?"}
+_NOT_ASKED: Final = "-"
+_MOST_OVERLAPS: Final = 20
+"""How many overlaps are listed below a table."""
+
+
+def check(
+    specs: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="SPEC",
+            help="Specs, as text or bytecode; each is checked by itself. `-` is standard input.",
+            show_default=False,
+        ),
+    ],
+    *,
+    target: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TARGET",
+            help="Check the configurations for this SKU, architecture or family.",
+            autocompletion=known_targets,
+            show_default=False,
+        ),
+    ] = None,
+    compile_programs: Annotated[
+        bool,
+        typer.Option(
+            "--compile",
+            help="Compile a program for each entry as well, for the TARGET; takes about a second each.",
+        ),
+    ] = False,
+    form: Annotated[
+        Format, typer.Option("--format", help="How the report is written.")
+    ] = Format.TABLE,
+    output: Annotated[
+        str, typer.Option("--output", "-o", metavar="OUT", help="Where the report goes.")
+    ] = process.STANDARD_STREAM,
+    jobs: Annotated[
+        int, typer.Option("--jobs", "-j", min=1, help="How many programs compile at once.")
+    ] = os.cpu_count() or 1,
+    timeout: Annotated[
+        float, typer.Option(min=0.1, metavar="SECONDS", help="How long a program may compile.")
+    ] = CompileLimits.seconds,
+    limit: Annotated[
+        float,
+        typer.Option(
+            min=0.1, metavar="SECONDS", help="How long a question to the solver may take."
+        ),
+    ] = Limits.seconds,
+    no_upgrade: Annotated[
+        bool,
+        typer.Option("--no-upgrade", help="Refuse specs that were written for an older compiler."),
+    ] = False,
+) -> None:
+    """Check specs, entry by entry: structure, matchers, configurations, and what is never reached.
+
+    For every entry a program is made that it should match, and the compiler's interpreter must configure it.
+    The configuration must hold under the constraints of its pipeline on the target. An entry that earlier ones
+    cover is named with them, as proven by a solver, and so are entries with other configurations that match
+    some of the same operations. What cannot be told is shown as `?`, with the reason.
+
+    The exit code is 1 if a spec has errors.
+    """
+    from tuninglink.checking.checker import Checker  # noqa: PLC0415 - loads the solver
+
+    if compile_programs and target is None:
+        message = "--compile needs to know what to compile for; name it with --target"
+        raise TuninglinkError(error(message))
+    checker = Checker(
+        target=Target.parse(target) if target else None,
+        compile_limits=CompileLimits(timeout, jobs) if compile_programs else None,
+        limits=Limits(limit),
+        upgrade=not no_upgrade,
+    )
+    with progress("checking"):
+        reports = [checker.check(*_read(each)) for each in specs]
+    if form is Format.JSON:
+        content = json.dumps(to_json(reports, target), indent=2, ensure_ascii=False) + "\n"
+    else:
+        content = _tables(reports, output)
+        for each in reports:
+            process.show(*each.diagnostics())
+    process.write_output(output, content.encode())
+    if any(each.has_errors() for each in reports):
+        raise typer.Exit(process.FAILURE)
+
+
+def _read(path: str) -> tuple[str | bytes, str]:
+    """Returns what is to be checked, and what to call it."""
+    if path == process.STANDARD_STREAM:
+        return process.read_standard_input(), "<stdin>"
+    return path, path
+
+
+def _tables(reports: Sequence[SpecReport], output: str) -> str:
+    """Returns the tables of all specs, for where they go."""
+    stream = sys.stdout if output == process.STANDARD_STREAM else io.StringIO()
+    return "\n".join(
+        render_table(_COLUMNS, list(map(_row, each.entries)), _title(each), stream)
+        + "".join(f"{line}\n" for line in (*_undecided(each), *_overlaps(each)))
+        for each in reports
+        if each.kind
+    )
+
+
+def _title(report: SpecReport) -> str:
+    return f"{report.source} ({report.kind}, {_entries(len(report.entries))})"
+
+
+def _row(report: EntryReport) -> Sequence[str]:
+    return (
+        _line(report.entry),
+        *map(_cell, report.answers.values()),
+        _count(report.overlap),
+        report.entry.matcher,
+        report.payload,
+    )
+
+
+def _cell(answer: Answer | None) -> str:
+    return _NOT_ASKED if answer is None else _CELLS[answer.verdict]
+
+
+def _count(overlap: Overlap | None) -> str:
+    """Returns how many earlier entries an entry overlaps with."""
+    if overlap is None:
+        return ""
+    is_exact = overlap.at_most == len(overlap.winners)
+    return f"{overlap.at_most:,}" if is_exact else f"<={overlap.at_most:,}"
+
+
+def _undecided(report: SpecReport) -> Iterator[str]:
+    """Says below the table why a cell has a question mark."""
+    for each in report.undecided():
+        question = each.question.replace("_", " ")
+        first = each.entries[0].entry
+        more = f" and {len(each.entries) - 1:,} more" if len(each.entries) > 1 else ""
+        yield f"not decided: {question}: line {_line(first)}{more}: {each.reason}"
+
+
+def _overlaps(report: SpecReport) -> Iterator[str]:
+    """Says below the table which entries overlap with earlier ones."""
+    found = [(each.entry, each.overlap) for each in report.entries if each.overlap is not None]
+    for entry, overlap in found[:_MOST_OVERLAPS]:
+        first = overlap.winners[0]
+        more = f", and up to {overlap.at_most - 1:,} more do" if overlap.at_most > 1 else ""
+        yield (
+            f"overlap: line {_line(entry)}: '{entry.matcher}' matches {first.witness}, which "
+            f"'{first.entry.matcher}' (line {_line(first.entry)}) takes first{more}"
+        )
+    if len(found) > _MOST_OVERLAPS:
+        yield f"overlap: {len(found) - _MOST_OVERLAPS:,} more; --format=json lists them all"
+
+
+def _line(entry: Entry) -> str:
+    return str(entry.place.line) if entry.place else "?"
+
+
+def _entries(count: int) -> str:
+    return "1 entry" if count == 1 else f"{count:,} entries"

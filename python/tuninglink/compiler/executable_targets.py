@@ -1,0 +1,52 @@
+"""What the compiler makes of flags that name a target."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final
+
+from iree.compiler import ir as mlir
+
+from tuninglink.compiler.calls import compile as compile_program
+from tuninglink.ir import names
+from tuninglink.ir.serialization import parse_module
+from tuninglink.ir.walk import collect
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_PROGRAM: Final = b"""
+func.func @target(%a: tensor<4xf32>, %b: tensor<4xf32>) -> tensor<4xf32> {
+  %sum = arith.addf %a, %b : tensor<4xf32>
+  return %sum : tensor<4xf32>
+}
+"""
+"""A program with a dispatch."""
+
+
+def executable_target(flags: Iterable[str], context: mlir.Context) -> mlir.Attribute:
+    """Returns the `#hal.executable.target` that the compiler makes of flags; of several, the first.
+
+    Args:
+        flags: flags of the compiler that name a target, each `--name=value`.
+        context: where the attribute is to live.
+
+    Raises:
+        CompileError: the compiler does not know the target.
+    """
+    return mlir.Attribute.parse(_executable_target(tuple(flags)), context)
+
+
+@lru_cache(maxsize=64)
+def _executable_target(flags: tuple[str, ...]) -> str:
+    """Returns the attribute as text, which belongs to no context."""
+    result = compile_program(
+        _PROGRAM,
+        default_specs=False,
+        flags=[*flags, "--compile-to=executable-sources"],
+        name="target.mlir",
+    )
+    with mlir.Context() as context:
+        module = parse_module(result.output, "target.mlir", context)
+        (variant, *_) = collect(module, names.EXECUTABLE_VARIANT)
+        return str(variant.attributes["target"])
