@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tuninglink.cli import process
+from tuninglink.cli.completion import known_targets
 from tuninglink.cli.progress import progress
 from tuninglink.errors import SpecError, TuninglinkError
 from tuninglink.files import cannot
@@ -43,6 +44,23 @@ def upgrade(
             show_default=False,
         ),
     ] = None,
+    modernize: Annotated[
+        bool,
+        typer.Option(
+            "--modernize",
+            help="Write dag matchers as 'transform.iree.match.contraction' or '.convolution' where the compiler's "
+            "interpreter shows that they match the same. The spec is then as the compiler prints it.",
+        ),
+    ] = False,
+    target: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TARGET",
+            help="In the report, say whether each configuration holds on this SKU, architecture or family.",
+            autocompletion=known_targets,
+            show_default=False,
+        ),
+    ] = None,
     report: Annotated[
         bool,
         typer.Option(
@@ -57,6 +75,10 @@ def upgrade(
     What is in today's syntax stays as it is, comments and layout included. An entry that cannot be upgraded
     is kept out: it stands in the result as a comment, with the reason.
     """
+    if target is not None and not report:
+        raise TuninglinkError(
+            error("--target says what to check configurations for; ask for the --report")
+        )
     version = _version(written_for) if written_for else None
     name, data = _read(spec)
     if is_bytecode(data):
@@ -65,12 +87,42 @@ def upgrade(
         return
     with progress("upgrading"):
         upgraded = upgrade_bytes(data, name, written_for=version)
-    process.write_output(output, upgraded.text.encode())
+    text, parts = upgraded.text, [render_report(upgraded)]
+    if modernize:
+        text, part = _modernized(text, name)
+        parts.append(part)
+    if target is not None:
+        parts.append(_configurations(text, name, target))
+    process.write_output(output, text.encode())
     if report:
         stream = sys.stderr if output == process.STANDARD_STREAM else sys.stdout
-        stream.write(render_report(upgraded))
+        stream.write("\n".join(parts))
     else:
         _show(upgraded)
+
+
+def _modernized(text: str, name: str) -> tuple[str, str]:
+    """Returns the spec with its dag matchers rewritten, and what became of each."""
+    from tuninglink.modernizing import modernize  # noqa: PLC0415 - loads a solver
+    from tuninglink.modernizing.report import render  # noqa: PLC0415
+    from tuninglink.spec.loading import load_spec  # noqa: PLC0415
+
+    spec = load_spec(text.encode(), name=name, upgrade=False)
+    with progress("modernizing"):
+        modernized = modernize(spec)
+    return modernized.text, render(modernized)
+
+
+def _configurations(text: str, name: str, target: str) -> str:
+    """Returns whether the configuration of each entry holds on a target."""
+    from tuninglink.cli.configurations import check_configurations  # noqa: PLC0415 - loads a solver
+    from tuninglink.spec.loading import load_spec  # noqa: PLC0415
+    from tuninglink.spec.targets import Target  # noqa: PLC0415
+
+    wanted = Target.parse(target)
+    spec = load_spec(text.encode(), name=name, upgrade=False)
+    with progress("checking configurations"):
+        return check_configurations(spec, wanted)
 
 
 def _version(text: str) -> tuple[int, int]:

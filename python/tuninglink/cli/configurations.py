@@ -1,0 +1,49 @@
+"""Whether the configurations of a spec hold on a target, for people."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from tuninglink.checking.configurations import ConfigurationChecks
+from tuninglink.cli import process
+from tuninglink.compiler.executable_targets import executable_target
+from tuninglink.constraints.answers import DEFAULT_LIMITS, Verdict
+from tuninglink.constraints.providers import ProviderRegistry
+from tuninglink.payloads import PayloadError, payload_for
+from tuninglink.spec.compile_flags import compile_flags
+
+if TYPE_CHECKING:
+    from tuninglink.spec.anatomy import Entry
+    from tuninglink.spec.model import Spec
+    from tuninglink.spec.targets import Target
+
+_WORDS: Final = {
+    Verdict.PROVEN: "valid",
+    Verdict.REFUTED: "invalid",
+    Verdict.NOT_DECIDED: "not decided",
+}
+
+
+def check_configurations(spec: Spec, target: Target) -> str:
+    """Returns a line about each entry: whether its configuration is valid on a program made for it.
+
+    Args:
+        spec: the spec.
+        target: what the configurations are for.
+    """
+    attribute = executable_target(compile_flags(target), spec.module.context)
+    registry = ProviderRegistry(process.show)
+    checks = ConfigurationChecks(attribute, registry, DEFAULT_LIMITS)
+    lines = [f"configurations on {target}"]
+    lines += [f"  @{each.matcher}: {_verdict(each, target, checks)}" for each in spec.entries]
+    return "\n".join(lines) + "\n"
+
+
+def _verdict(entry: Entry, target: Target, checks: ConfigurationChecks) -> str:
+    try:
+        payload = payload_for(entry, target)
+    except PayloadError as failure:
+        return f"not decided: no program can be made that it matches: {failure.reason}"
+    answer = checks.check(payload)
+    said = "; ".join(filter(None, (answer.reason, *answer.details)))
+    return f"{_WORDS[answer.verdict]}: {said}" if said else _WORDS[answer.verdict]
