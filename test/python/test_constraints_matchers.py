@@ -3,164 +3,38 @@
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass
 
 import pytest
 from interpreter import apply_spec, numbered_attributes
 from iree.compiler import ir as mlir
+from random_matchers import (
+    MAPS,
+    Matmul,
+    bounds,
+    cast,
+    contraction,
+    dims,
+    graph,
+    multiple,
+    of_result,
+    payload_of,
+    payload_text,
+    random_body,
+    random_payloads,
+    spec_text,
+)
 
 from tuninglink.constraints.answers import Verdict
-from tuninglink.constraints.conditions import Condition, Dimension, Opaque
+from tuninglink.constraints.conditions import Condition, Opaque
 from tuninglink.constraints.coverage import covered
 from tuninglink.constraints.matchers import read_matcher
 from tuninglink.constraints.meetings import can_meet
 from tuninglink.ir.serialization import parse_module
 from tuninglink.spec.model import Spec
 
-MAPS = {
-    "nt": ("(m, n, k) -> (m, k)", "(m, n, k) -> (n, k)", "(m, n, k) -> (m, n)"),
-    "nn": ("(m, n, k) -> (m, k)", "(m, n, k) -> (k, n)", "(m, n, k) -> (m, n)"),
-}
-SIZES = (16, 32, 48, 64, 100, 128, None)
-
-
-@dataclass(frozen=True)
-class Matmul:
-    """A payload operation; a size of None is dynamic.
-
-    `forgotten` are dimensions, as (operand, dimension), which are dynamic whatever runs over them elsewhere.
-    """
-
-    maps: str
-    m: int | None
-    n: int | None
-    k: int | None
-    element: str = "f16"
-    forgotten: frozenset[tuple[int, int]] = frozenset()
-
-    def shapes(self) -> tuple[str, str, str]:
-        rhs = (self.n, self.k) if self.maps == "nt" else (self.k, self.n)
-        elements = self.element, self.element, "f32"
-        shapes = []
-        for operand, sizes in enumerate(((self.m, self.k), rhs, (self.m, self.n))):
-            known = [
-                None if (operand, dimension) in self.forgotten else size
-                for dimension, size in enumerate(sizes)
-            ]
-            text = "x".join("?" if size is None else str(size) for size in known)
-            shapes.append(f"tensor<{text}x{elements[operand]}>")
-        return shapes[0], shapes[1], shapes[2]
-
-    def text(self, number: int) -> str:
-        lhs, rhs, out = self.shapes()
-        return f"""
-          func.func @f{number}(%lhs: {lhs}, %rhs: {rhs}, %out: {out}) -> {out} {{
-            %0 = {self.operation("%lhs", "%rhs", "%out", f" attrs = {{number = {number}}}")}
-            return %0 : {out}
-          }}"""
-
-    def operation(self, lhs: str, rhs: str, out: str, attributes: str = "") -> str:
-        types = self.shapes()
-        maps = ", ".join(f"affine_map<{each}>" for each in MAPS[self.maps])
-        return f"""linalg.generic {{indexing_maps = [{maps}],
-                iterator_types = ["parallel", "parallel", "reduction"]}}
-              ins({lhs}, {rhs} : {types[0]}, {types[1]}) outs({out} : {types[2]}){attributes} {{
-            ^bb0(%l: {self.element}, %r: {self.element}, %o: f32):
-              %wide_l = arith.extf %l : {self.element} to f32
-              %wide_r = arith.extf %r : {self.element} to f32
-              %product = arith.mulf %wide_l, %wide_r : f32
-              %sum = arith.addf %o, %product : f32
-              linalg.yield %sum : f32
-            }} -> {types[2]}"""
-
-
-def contraction(element: str, maps: str | None, *facts: str) -> str:
-    """Returns the body of a matcher of contractions."""
-    wanted = ""
-    if maps:
-        wanted = ", indexing_maps = [" + ", ".join(f"affine_map<{m}>" for m in MAPS[maps]) + "]"
-    return f"""
-      %b, %m, %n, %k = transform.iree.match.contraction %op,
-        lhs_type = {element}, rhs_type = {element}, output_type = f32{wanted}
-        : !transform.any_op -> !transform.param<i64>
-      %lhs = transform.get_operand %op[0] : (!transform.any_op) -> !transform.any_value
-      %rhs = transform.get_operand %op[1] : (!transform.any_op) -> !transform.any_value
-      """ + "\n".join(facts)
-
-
-def graph(matmul: Matmul) -> str:
-    """Returns the body of a matcher of one operation, written out."""
-    lhs, rhs, out = matmul.shapes()
-    # The payload's number is an attribute, which a graph would have to have as well.
-    return f"""
-      %ins, %outs = transform.iree.match.cast_compatible_dag_from_root %op {{
-        ^bb0(%lhs: {lhs}, %rhs: {rhs}, %out: {out}):
-          %0 = {matmul.operation("%lhs", "%rhs", "%out")}
-      }} : (!transform.any_op) -> (!transform.any_value, !transform.any_value)"""
-
-
-def dims(role: str, size: int) -> str:
-    return f"transform.iree.match.dims_equal %{role}, [{size}] : !transform.param<i64>"
-
-
-def multiple(operand: str, dim: int, factor: int) -> str:
-    return f"transform.iree.match.dim_is_multiple_of %{operand}[{dim}], {factor} : !transform.any_value"
-
-
-def bounds(operand: str, dim: int, low: int | None, high: int | None) -> str:
-    # In the generic form: the other one does not parse its own `none`.
-    ends = {"lower_bound": low, "upper_bound": high}
-    given = "".join(f", {name} = {end} : i64" for name, end in ends.items() if end is not None)
-    return (
-        f'"transform.iree.match.dim_bounds"(%{operand}) <{{dim = {dim} : i64{given}}}> '
-        ": (!transform.any_value) -> ()"
-    )
-
-
-def cast(operand: str, type_: str) -> str:
-    return f"transform.iree.match.cast_compatible_type %{operand} = {type_} : !transform.any_value"
-
-
-RESULT = """
-      transform.named_sequence @result(%op: !transform.any_op {transform.readonly})
-          -> !transform.any_value {
-        %result = transform.get_result %op[0] : (!transform.any_op) -> !transform.any_value
-        transform.yield %result : !transform.any_value
-      }"""
-"""A sequence that looks at a result, which only an included one can."""
-
-
-def of_result(fact: str) -> str:
-    """Returns what asks for a fact about `%result`."""
-    return f"""
-      %result = transform.include @library::@result failures(propagate) (%op)
-        : (!transform.any_op) -> !transform.any_value
-      {fact}"""
-
 
 def spec_of(body: str, helpers: str = "") -> Spec:
-    text = f"""
-    module attributes {{transform.with_named_sequence,
-                        iree_codegen.tuning_spec_with_default_entrypoint}} {{
-      {helpers}
-      module @library attributes {{transform.with_named_sequence}} {{ {RESULT} }}
-      transform.named_sequence @match(%op: !transform.any_op {{transform.readonly}})
-          -> (!transform.any_op, !transform.any_param) {{
-        {body}
-        %who = transform.param.constant "matched" -> !transform.any_param
-        transform.yield %op, %who : !transform.any_op, !transform.any_param
-      }}
-      transform.named_sequence @apply(%op: !transform.any_op {{transform.readonly}},
-                                      %who: !transform.any_param {{transform.readonly}}) {{
-        transform.annotate %op "who" = %who : !transform.any_op, !transform.any_param
-        transform.yield
-      }}
-      transform.named_sequence @__kernel_config(%root: !transform.any_op {{transform.consumed}})
-          -> !transform.any_op attributes {{iree_codegen.tuning_spec_entrypoint}} {{
-        %0 = transform.foreach_match in %root @match -> @apply : (!transform.any_op) -> !transform.any_op
-        transform.yield %0 : !transform.any_op
-      }}
-    }}"""
+    text = spec_text([body], ["matched"], helpers)
     return Spec(parse_module(text.encode(), "test.mlir", CONTEXT), "test.mlir")
 
 
@@ -169,7 +43,7 @@ CONTEXT = mlir.Context()
 
 def condition_of(spec: Spec) -> Condition | Opaque:
     table = spec.anatomy.table
-    sequence = table.lookup("match")
+    sequence = table.lookup("match_0")
     assert sequence is not None
     return read_matcher(sequence, table)
 
@@ -182,72 +56,7 @@ def understood(spec: Spec) -> Condition:
 
 def matched(spec: Spec, payloads: list[Matmul]) -> set[int]:
     """Returns which payloads the interpreter finds to match."""
-    text = "\n".join(each.text(number) for number, each in enumerate(payloads))
-    return set(numbered_attributes(apply_spec(spec, text), "who"))
-
-
-def random_body(chance: random.Random) -> str:
-    facts = []
-    for _ in range(chance.randint(0, 2)):
-        size = chance.choice([each for each in SIZES if each])
-        facts.append(
-            chance.choice(
-                [
-                    dims(chance.choice("mnk"), size),
-                    multiple(
-                        chance.choice(["lhs", "rhs"]),
-                        chance.randint(0, 1),
-                        chance.choice([4, 8, 16, 32]),
-                    ),
-                    bounds(
-                        "lhs",
-                        chance.randint(0, 1),
-                        chance.choice([None, 32, 33]),
-                        chance.choice([None, 64, 99]),
-                    ),
-                    cast("lhs", f"tensor<?x{size}xf16>"),
-                    cast("lhs", f"tensor<{size}x?xf16>"),
-                    cast("rhs", f"tensor<?x{size}xf16>"),
-                    of_result(cast("result", f"tensor<?x{size}xf32>")),
-                    of_result(bounds("result", chance.randint(0, 1), 32, None)),
-                ]
-            )
-        )
-    return contraction("f16", chance.choice(["nt", "nt", "nn", None]), *facts)
-
-
-def random_payloads(chance: random.Random, count: int) -> list[Matmul]:
-    return [
-        Matmul(
-            chance.choice(["nt", "nn"]),
-            *(chance.choice(SIZES) for _ in range(3)),
-            forgotten=frozenset(
-                (chance.randint(0, 2), chance.randint(0, 1))
-                for _ in range(chance.choice([0, 0, 2]))
-            ),
-        )
-        for _ in range(count)
-    ]
-
-
-PLACES = {
-    "nt": {"m": [(0, 0), (2, 0)], "n": [(1, 0), (2, 1)], "k": [(0, 1), (1, 1)]},
-    "nn": {"m": [(0, 0), (2, 0)], "n": [(1, 1), (2, 1)], "k": [(0, 1), (1, 0)]},
-}
-"""Which dimensions of operands run over a loop, in order."""
-
-
-def payload_of(maps: str, witness: dict[Dimension, int | None]) -> Matmul:
-    """Returns a payload with the sizes of a witness."""
-    sizes: dict[str, int] = {"m": 16, "n": 16, "k": 16}
-    forgotten = set()
-    for (kind, number, occurrence), size in witness.items():
-        loop = "mnk"[number] if kind == "loop" else kind.removeprefix("contraction ")
-        if size is None:
-            forgotten.add(PLACES[maps][loop][occurrence])
-        else:
-            sizes[loop] = size
-    return Matmul(maps, **sizes, forgotten=frozenset(forgotten))
+    return set(numbered_attributes(apply_spec(spec, payload_text(payloads)), "who"))
 
 
 @pytest.mark.parametrize("seed", range(6))

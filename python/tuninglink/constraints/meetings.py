@@ -51,7 +51,7 @@ class MeetAnswer:
 
 @dataclass(frozen=True)
 class Winner:
-    """An earlier condition with another label, which is the first to hold for an operation.
+    """An earlier condition with another label, which is the first that is understood to hold for an operation.
 
     Attributes:
         position: that of the condition.
@@ -154,9 +154,14 @@ class Meetings:
         known = {each: Extent(size=size) for each, size in answer.witness.items()}
         sizes = static_sizes(static_box(dict.fromkeys(sorted(used), ANYTHING), known))
         assert sizes is not None, "what is not fixed can have any size"
-        winner = index.containing(group, point(sizes, used), earlier + 1)
+        operation = point(sizes, used)
+        static = static_box(operation)
+        winner = index.containing(group, operation, earlier + 1)
         if winner is None or index.labels.get(winner) == index.labels.get(later):
             return None
+        others = [each for each, relation in group.related if relation is not Relation.WITHIN]
+        if any(len(index.sizes(each, group).meeting(static, winner)) for each in others):
+            return None  # It may be of one of their forms, too.
         return Winner(winner, form, sizes)
 
 
