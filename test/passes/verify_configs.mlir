@@ -1,7 +1,8 @@
 // RUN: tuninglink-opt --verify-diagnostics '--pass-pipeline=builtin.module(tuninglink-verify-configs{report-valid=true})' %s
 // RUN: not tuninglink-opt --tuninglink-verify-configs=report-undecided=false %s -o - 2>&1 | filecheck %s
 
-// The constraints are the compiler's own, which is asked in a process of its own.
+// The constraints are the compiler's own, which is asked in a process of its own. What they say for each target
+// is in verify_configs_<target>.mlir.
 
 // Nothing but errors is said if so wanted, and the nearest valid configuration is given whole.
 // CHECK-NOT: remark:
@@ -12,15 +13,9 @@
 #lhs = affine_map<(m, n, k) -> (m, k)>
 #rhs = affine_map<(m, n, k) -> (n, k)>
 #out = affine_map<(m, n, k) -> (m, n)>
-#batched_lhs = affine_map<(b, m, n, k) -> (b, m, k)>
-#batched_rhs = affine_map<(b, m, n, k) -> (b, n, k)>
-#batched_out = affine_map<(b, m, n, k) -> (b, m, n)>
 #options = #iree_gpu.pipeline_options<prefetch_num_stages = 2, no_reduce_shared_memory_bank_conflicts = false, use_igemm_convolution = false>
 #gfx942 = #hal.executable.target<"rocm", "rocm-hsaco-fb", {iree_codegen.target_info = #iree_gpu.target<arch = "gfx942", features = "", wgp = <compute = fp32|fp16|int32, storage = b32|b16, subgroup = shuffle|arithmetic, dot = none, mma = [<MFMA_F32_16x16x16_F16>, <MFMA_F32_32x32x8_F16>], subgroup_size_choices = [64], max_workgroup_sizes = [1024, 1024, 1024], max_thread_count_per_workgroup = 1024, max_workgroup_memory_bytes = 65536, max_workgroup_counts = [2147483647, 2147483647, 2147483647]>>}>
-#gfx1100 = #hal.executable.target<"rocm", "rocm-hsaco-fb", {iree_codegen.target_info = #iree_gpu.target<arch = "gfx1100", features = "", wgp = <compute = fp32|fp16|int32, storage = b32|b16, subgroup = shuffle|arithmetic, dot = none, mma = [<WMMAR3_F32_16x16x16_F16>], subgroup_size_choices = [32], max_workgroup_sizes = [1024, 1024, 1024], max_thread_count_per_workgroup = 1024, max_workgroup_memory_bytes = 65536, max_workgroup_counts = [2147483647, 2147483647, 2147483647]>>}>
-#gfx1201 = #hal.executable.target<"rocm", "rocm-hsaco-fb", {iree_codegen.target_info = #iree_gpu.target<arch = "gfx1201", features = "", wgp = <compute = fp32|fp16|int32, storage = b32|b16, subgroup = shuffle|arithmetic, dot = none, mma = [<WMMAR4_F32_16x16x16_F16>], subgroup_size_choices = [32], max_workgroup_sizes = [1024, 1024, 1024], max_thread_count_per_workgroup = 1024, max_workgroup_memory_bytes = 65536, max_workgroup_counts = [2147483647, 2147483647, 2147483647]>>}>
 #sm_80 = #hal.executable.target<"cuda", "cuda-nvptx-fb", {iree_codegen.target_info = #iree_gpu.target<arch = "sm_80", features = "", wgp = <compute = fp32|fp16|int32, storage = b32|b16, subgroup = shuffle|arithmetic, dot = none, mma = [<NV_MMA_SYNC_F32_16x8x16_F16>], subgroup_size_choices = [32], max_workgroup_sizes = [1024, 1024, 1024], max_thread_count_per_workgroup = 1024, max_workgroup_memory_bytes = 166912, max_workgroup_counts = [2147483647, 2147483647, 2147483647]>>}>
-#cpu = #hal.executable.target<"llvm-cpu", "embedded-elf-x86_64", {cpu = "generic", native_vector_size = 16 : i64, target_triple = "x86_64-unknown-unknown-eabi-elf"}>
 
 // A configuration that the compiler chooses itself for gfx942.
 func.func @tile_and_fuse_gfx942(%lhs: tensor<2048x5120xf16>, %rhs: tensor<1280x5120xf16>, %init: tensor<2048x1280xf32>) -> tensor<2048x1280xf32>
@@ -30,60 +25,6 @@ func.func @tile_and_fuse_gfx942(%lhs: tensor<2048x5120xf16>, %rhs: tensor<1280x5
   %result = linalg.generic {
       indexing_maps = [#lhs, #rhs, #out], iterator_types = ["parallel", "parallel", "reduction"]
     } ins(%lhs, %rhs : tensor<2048x5120xf16>, tensor<1280x5120xf16>) outs(%init : tensor<2048x1280xf32>) attrs = {lowering_config = #iree_gpu.lowering_config<{mma_kind = #iree_gpu.mma_layout<MFMA_F32_16x16x16_F16>, promote_operands = [0, 1], reduction = [0, 0, 2], subgroup = [4, 4, 0], workgroup = [128, 128, 0]}>} {
-  ^bb0(%l: f16, %r: f16, %o: f32):
-    %wide_l = arith.extf %l : f16 to f32
-    %wide_r = arith.extf %r : f16 to f32
-    %product = arith.mulf %wide_l, %wide_r : f32
-    %sum = arith.addf %o, %product : f32
-    linalg.yield %sum : f32
-  } -> tensor<2048x1280xf32>
-  return %result : tensor<2048x1280xf32>
-}
-
-// A configuration that the compiler chooses itself for gfx1100.
-func.func @tile_and_fuse_gfx1100(%lhs: tensor<2048x5120xf16>, %rhs: tensor<1280x5120xf16>, %init: tensor<2048x1280xf32>) -> tensor<2048x1280xf32>
-    attributes {hal.executable.target = #gfx1100, translation_info = #iree_codegen.translation_info<
-        pipeline = #iree_gpu.pipeline<TileAndFuse> workgroup_size = [128, 1, 1] subgroup_size = 32, {gpu_pipeline_options = #options}>} {
-  // expected-remark@+1 {{the configuration is valid in pipeline #iree_gpu.pipeline<TileAndFuse>}}
-  %result = linalg.generic {
-      indexing_maps = [#lhs, #rhs, #out], iterator_types = ["parallel", "parallel", "reduction"]
-    } ins(%lhs, %rhs : tensor<2048x5120xf16>, tensor<1280x5120xf16>) outs(%init : tensor<2048x1280xf32>) attrs = {lowering_config = #iree_gpu.lowering_config<{mma_kind = #iree_gpu.mma_layout<WMMAR3_F32_16x16x16_F16>, promote_operands = [0, 1], reduction = [0, 0, 2], subgroup = [4, 4, 0], workgroup = [128, 128, 0]}>} {
-  ^bb0(%l: f16, %r: f16, %o: f32):
-    %wide_l = arith.extf %l : f16 to f32
-    %wide_r = arith.extf %r : f16 to f32
-    %product = arith.mulf %wide_l, %wide_r : f32
-    %sum = arith.addf %o, %product : f32
-    linalg.yield %sum : f32
-  } -> tensor<2048x1280xf32>
-  return %result : tensor<2048x1280xf32>
-}
-
-// A configuration that the compiler chooses itself for gfx1201.
-func.func @tile_and_fuse_gfx1201(%lhs: tensor<2048x5120xf16>, %rhs: tensor<1280x5120xf16>, %init: tensor<2048x1280xf32>) -> tensor<2048x1280xf32>
-    attributes {hal.executable.target = #gfx1201, translation_info = #iree_codegen.translation_info<
-        pipeline = #iree_gpu.pipeline<TileAndFuse> workgroup_size = [128, 1, 1] subgroup_size = 32, {gpu_pipeline_options = #options}>} {
-  // expected-remark@+1 {{the configuration is valid in pipeline #iree_gpu.pipeline<TileAndFuse>}}
-  %result = linalg.generic {
-      indexing_maps = [#lhs, #rhs, #out], iterator_types = ["parallel", "parallel", "reduction"]
-    } ins(%lhs, %rhs : tensor<2048x5120xf16>, tensor<1280x5120xf16>) outs(%init : tensor<2048x1280xf32>) attrs = {lowering_config = #iree_gpu.lowering_config<{mma_kind = #iree_gpu.mma_layout<WMMAR4_F32_16x16x16_F16>, promote_operands = [0, 1], reduction = [0, 0, 2], subgroup = [4, 4, 0], workgroup = [128, 128, 0]}>} {
-  ^bb0(%l: f16, %r: f16, %o: f32):
-    %wide_l = arith.extf %l : f16 to f32
-    %wide_r = arith.extf %r : f16 to f32
-    %product = arith.mulf %wide_l, %wide_r : f32
-    %sum = arith.addf %o, %product : f32
-    linalg.yield %sum : f32
-  } -> tensor<2048x1280xf32>
-  return %result : tensor<2048x1280xf32>
-}
-
-// A configuration that the compiler chooses itself for sm_80.
-func.func @tile_and_fuse_sm_80(%lhs: tensor<2048x5120xf16>, %rhs: tensor<1280x5120xf16>, %init: tensor<2048x1280xf32>) -> tensor<2048x1280xf32>
-    attributes {hal.executable.target = #sm_80, translation_info = #iree_codegen.translation_info<
-        pipeline = #iree_gpu.pipeline<TileAndFuse> workgroup_size = [128, 1, 1] subgroup_size = 32, {gpu_pipeline_options = #options}>} {
-  // expected-remark@+1 {{the configuration is valid in pipeline #iree_gpu.pipeline<TileAndFuse>}}
-  %result = linalg.generic {
-      indexing_maps = [#lhs, #rhs, #out], iterator_types = ["parallel", "parallel", "reduction"]
-    } ins(%lhs, %rhs : tensor<2048x5120xf16>, tensor<1280x5120xf16>) outs(%init : tensor<2048x1280xf32>) attrs = {lowering_config = #iree_gpu.lowering_config<{mma_kind = #iree_gpu.mma_layout<NV_MMA_SYNC_F32_16x8x16_F16>, promote_operands = [0, 1], reduction = [0, 0, 2], subgroup = [4, 4, 0], workgroup = [128, 64, 0]}>} {
   ^bb0(%l: f16, %r: f16, %o: f32):
     %wide_l = arith.extf %l : f16 to f32
     %wide_r = arith.extf %r : f16 to f32
@@ -153,27 +94,6 @@ func.func @wrong_workgroup_size(%lhs: tensor<2048x5120xf16>, %rhs: tensor<1280x5
   return %result : tensor<2048x1280xf32>
 }
 
-// A size of zero.
-func.func @zero(%lhs: tensor<2048x5120xf16>, %rhs: tensor<1280x5120xf16>, %init: tensor<2048x1280xf32>) -> tensor<2048x1280xf32>
-    attributes {hal.executable.target = #gfx942, translation_info = #iree_codegen.translation_info<
-        pipeline = #iree_gpu.pipeline<VectorDistribute> workgroup_size = [256, 1, 1] subgroup_size = 64, {gpu_pipeline_options = #options}>} {
-  // expected-error@+4 {{the configuration is invalid in pipeline #iree_gpu.pipeline<VectorDistribute>: wg_0 >= mma_m [wg_0 = 0, mma_idx = 0 (#iree_gpu.mma_layout<MFMA_F32_16x16x16_F16>)]}}
-  // expected-note@+3 {{violated as well: sg_m >= 1 [wg_0 = 0, sg_m_cnt = 2, mma_idx = 0 (#iree_gpu.mma_layout<MFMA_F32_16x16x16_F16>)]}}
-  // expected-note@+2 {{violated as well: wg_size_x <= wg_m OR wg_size_x <= wg_n [wg_0 = 0, wg_1 = 128, wg_size_x = 256]}}
-  // expected-note@+1 {{the nearest valid configuration changes wg_0 from 0 to 256}}
-  %result = linalg.generic {
-      indexing_maps = [#lhs, #rhs, #out], iterator_types = ["parallel", "parallel", "reduction"]
-    } ins(%lhs, %rhs : tensor<2048x5120xf16>, tensor<1280x5120xf16>) outs(%init : tensor<2048x1280xf32>) attrs = {lowering_config = #iree_gpu.lowering_config<{mma_kind = #iree_gpu.mma_layout<MFMA_F32_16x16x16_F16>, promote_operands = [0, 1], promotion_types = [#iree_gpu.derived_thread_config, #iree_gpu.derived_thread_config], reduction = [0, 0, 64], subgroup_basis = [[2, 2, 1], [0, 1, 2]], workgroup = [0, 128, 0]}>} {
-  ^bb0(%l: f16, %r: f16, %o: f32):
-    %wide_l = arith.extf %l : f16 to f32
-    %wide_r = arith.extf %r : f16 to f32
-    %product = arith.mulf %wide_l, %wide_r : f32
-    %sum = arith.addf %o, %product : f32
-    linalg.yield %sum : f32
-  } -> tensor<2048x1280xf32>
-  return %result : tensor<2048x1280xf32>
-}
-
 // What the constraints need is missing.
 func.func @incomplete(%lhs: tensor<2048x5120xf16>, %rhs: tensor<1280x5120xf16>, %init: tensor<2048x1280xf32>) -> tensor<2048x1280xf32>
     attributes {hal.executable.target = #gfx942, translation_info = #iree_codegen.translation_info<
@@ -182,42 +102,6 @@ func.func @incomplete(%lhs: tensor<2048x5120xf16>, %rhs: tensor<1280x5120xf16>, 
   %result = linalg.generic {
       indexing_maps = [#lhs, #rhs, #out], iterator_types = ["parallel", "parallel", "reduction"]
     } ins(%lhs, %rhs : tensor<2048x5120xf16>, tensor<1280x5120xf16>) outs(%init : tensor<2048x1280xf32>) attrs = {lowering_config = #iree_gpu.lowering_config<{mma_kind = #iree_gpu.mma_layout<MFMA_F32_16x16x16_F16>, promote_operands = [0, 1], reduction = [0, 0, 64], subgroup_basis = [[2, 2, 1], [0, 1, 2]], workgroup = [256, 128, 0]}>} {
-  ^bb0(%l: f16, %r: f16, %o: f32):
-    %wide_l = arith.extf %l : f16 to f32
-    %wide_r = arith.extf %r : f16 to f32
-    %product = arith.mulf %wide_l, %wide_r : f32
-    %sum = arith.addf %o, %product : f32
-    linalg.yield %sum : f32
-  } -> tensor<2048x1280xf32>
-  return %result : tensor<2048x1280xf32>
-}
-
-// The constraints speak of both operands being promoted.
-func.func @other_form(%lhs: tensor<2048x5120xf16>, %rhs: tensor<1280x5120xf16>, %init: tensor<2048x1280xf32>) -> tensor<2048x1280xf32>
-    attributes {hal.executable.target = #gfx942, translation_info = #iree_codegen.translation_info<
-        pipeline = #iree_gpu.pipeline<TileAndFuse> workgroup_size = [256, 1, 1] subgroup_size = 64, {gpu_pipeline_options = #options}>} {
-  // expected-remark@+1 {{the configuration was not decided: the compiler's constraints speak of configurations of another form: 'promote_operands' is [0]}}
-  %result = linalg.generic {
-      indexing_maps = [#lhs, #rhs, #out], iterator_types = ["parallel", "parallel", "reduction"]
-    } ins(%lhs, %rhs : tensor<2048x5120xf16>, tensor<1280x5120xf16>) outs(%init : tensor<2048x1280xf32>) attrs = {lowering_config = #iree_gpu.lowering_config<{mma_kind = #iree_gpu.mma_layout<MFMA_F32_16x16x16_F16>, promote_operands = [0], reduction = [0, 0, 2], subgroup = [4, 4, 0], workgroup = [128, 128, 0]}>} {
-  ^bb0(%l: f16, %r: f16, %o: f32):
-    %wide_l = arith.extf %l : f16 to f32
-    %wide_r = arith.extf %r : f16 to f32
-    %product = arith.mulf %wide_l, %wide_r : f32
-    %sum = arith.addf %o, %product : f32
-    linalg.yield %sum : f32
-  } -> tensor<2048x1280xf32>
-  return %result : tensor<2048x1280xf32>
-}
-
-// Nobody knows constraints on this pipeline.
-func.func @other_pipeline(%lhs: tensor<2048x5120xf16>, %rhs: tensor<1280x5120xf16>, %init: tensor<2048x1280xf32>) -> tensor<2048x1280xf32>
-    attributes {hal.executable.target = #gfx942, translation_info = #iree_codegen.translation_info<
-        pipeline = #iree_gpu.pipeline<Distribute> workgroup_size = [256, 1, 1] subgroup_size = 64, {gpu_pipeline_options = #options}>} {
-  // expected-remark@+1 {{the configuration was not decided: no constraints are known for contraction 2048x1280x5120 f16xf16xf32 in #iree_gpu.pipeline<Distribute>}}
-  %result = linalg.generic {
-      indexing_maps = [#lhs, #rhs, #out], iterator_types = ["parallel", "parallel", "reduction"]
-    } ins(%lhs, %rhs : tensor<2048x5120xf16>, tensor<1280x5120xf16>) outs(%init : tensor<2048x1280xf32>) attrs = {lowering_config = #iree_gpu.lowering_config<{mma_kind = #iree_gpu.mma_layout<MFMA_F32_16x16x16_F16>, promote_operands = [0, 1], reduction = [0, 0, 2], subgroup = [4, 4, 0], workgroup = [128, 128, 0]}>} {
   ^bb0(%l: f16, %r: f16, %o: f32):
     %wide_l = arith.extf %l : f16 to f32
     %wide_r = arith.extf %r : f16 to f32
@@ -243,41 +127,6 @@ func.func @no_pipeline(%lhs: tensor<2048x5120xf16>, %rhs: tensor<1280x5120xf16>,
     linalg.yield %sum : f32
   } -> tensor<2048x1280xf32>
   return %result : tensor<2048x1280xf32>
-}
-
-// The compiler has no constraints on dynamic shapes.
-func.func @dynamic(%lhs: tensor<?x5120xf16>, %rhs: tensor<1280x5120xf16>, %init: tensor<?x1280xf32>) -> tensor<?x1280xf32>
-    attributes {hal.executable.target = #gfx942, translation_info = #iree_codegen.translation_info<
-        pipeline = #iree_gpu.pipeline<TileAndFuse> workgroup_size = [256, 1, 1] subgroup_size = 64, {gpu_pipeline_options = #options}>} {
-  // expected-remark@+1 {{the configuration was not decided: no constraints are known for contraction ?x1280x5120 f16xf16xf32 in #iree_gpu.pipeline<TileAndFuse>}}
-  %result = linalg.generic {
-      indexing_maps = [#lhs, #rhs, #out], iterator_types = ["parallel", "parallel", "reduction"]
-    } ins(%lhs, %rhs : tensor<?x5120xf16>, tensor<1280x5120xf16>) outs(%init : tensor<?x1280xf32>) attrs = {lowering_config = #iree_gpu.lowering_config<{mma_kind = #iree_gpu.mma_layout<MFMA_F32_16x16x16_F16>, promote_operands = [0, 1], reduction = [0, 0, 2], subgroup = [4, 4, 0], workgroup = [128, 128, 0]}>} {
-  ^bb0(%l: f16, %r: f16, %o: f32):
-    %wide_l = arith.extf %l : f16 to f32
-    %wide_r = arith.extf %r : f16 to f32
-    %product = arith.mulf %wide_l, %wide_r : f32
-    %sum = arith.addf %o, %product : f32
-    linalg.yield %sum : f32
-  } -> tensor<?x1280xf32>
-  return %result : tensor<?x1280xf32>
-}
-
-// The compiler has no constraints for CPUs.
-func.func @cpu(%lhs: tensor<64x128xf16>, %rhs: tensor<96x128xf16>, %init: tensor<64x96xf32>) -> tensor<64x96xf32>
-    attributes {hal.executable.target = #cpu, translation_info = #iree_codegen.translation_info<pipeline = #iree_cpu.pipeline<DoubleTilingExpert>>} {
-  // expected-remark@+1 {{the configuration was not decided: no constraints are known for contraction 64x96x128 f16xf16xf32 in #iree_cpu.pipeline<DoubleTilingExpert>}}
-  %result = linalg.generic {
-      indexing_maps = [#lhs, #rhs, #out], iterator_types = ["parallel", "parallel", "reduction"]
-    } ins(%lhs, %rhs : tensor<64x128xf16>, tensor<96x128xf16>) outs(%init : tensor<64x96xf32>) attrs = {lowering_config = #iree_cpu.lowering_config<vector_common_parallel = [4, 4, 0], vector_reduction = [0, 0, 4]>} {
-  ^bb0(%l: f16, %r: f16, %o: f32):
-    %wide_l = arith.extf %l : f16 to f32
-    %wide_r = arith.extf %r : f16 to f32
-    %product = arith.mulf %wide_l, %wide_r : f32
-    %sum = arith.addf %o, %product : f32
-    linalg.yield %sum : f32
-  } -> tensor<64x96xf32>
-  return %result : tensor<64x96xf32>
 }
 
 // What has no configuration is left alone.
