@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         TargetError,
         TuninglinkError,
     )
+    from tuninglink.explaining import Explanation, explain
     from tuninglink.payloads import Payload, PayloadError, payload_for
     from tuninglink.spec.library import default_spec
     from tuninglink.spec.loading import load_spec
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CompileError",
+    "Explanation",
     "Payload",
     "PayloadError",
     "PipelineError",
@@ -41,6 +43,7 @@ __all__ = [
     "Upgraded",
     "compile",
     "default_spec",
+    "explain",
     "link",
     "load_spec",
     "payload_for",
@@ -56,6 +59,8 @@ _HOMES = {
     "Target": "spec.targets",
     "compile": "compiler",
     "default_spec": "spec.library",
+    "explain": "explaining",
+    "Explanation": "explaining",
     "link": "spec.precedence",
     "load_spec": "spec.loading",
     "Upgraded": "upgrading",

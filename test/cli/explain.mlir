@@ -25,7 +25,7 @@
 
 // The spec as a whole.
 // CHECK: explain_spec.mlir {{ *}}matcher list {{ *}}3 {{ *}}1 {{ *}}1 {{ *}}1 {{ *}}1 of 3 (33 %)
-// CHECK: 1 of 3 dispatches are tuned (33 %)
+// CHECK: tuned: 1 of 3 dispatches (33 %)
 
 // The same, while compiling.
 // RUN: tuninglink compile %s --spec %S/Inputs/explain_spec.mlir --no-default-specs --iree-hal-target-device=hip --iree-rocm-target=gfx942 --explain=%t/compiled -o %t/explained

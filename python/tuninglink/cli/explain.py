@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.cli import process
@@ -11,11 +10,10 @@ from tuninglink.cli.compile import specs_of
 from tuninglink.cli.explanations import format_for, render
 from tuninglink.cli.progress import progress
 from tuninglink.compiler.flags import parse_explain_arguments
-from tuninglink.compiler.phases import Phase
 from tuninglink.compiler.probing import check_targets
 from tuninglink.compiler.session import set_up_command_line
 from tuninglink.errors import CompileError
-from tuninglink.explaining import explain_file
+from tuninglink.explaining import explain_file, until_configured
 from tuninglink.ir.diagnostics import error
 
 if TYPE_CHECKING:
@@ -63,12 +61,9 @@ def explain_command(arguments: Sequence[str]) -> int:
         raise CompileError(error("no input; name a program, or - for standard input"))
     check_targets(options.flags)
     set_up_command_line(PROGRAM, options.flags)
-    if options.compile_to > Phase.EXECUTABLE_CONFIGURATIONS:
-        options = replace(options, compile_to=Phase.EXECUTABLE_CONFIGURATIONS)
     with progress("explaining"):
-        # What is compiled goes nowhere, and bytecode is written faster than text.
-        quick = replace(options, emit_bytecode=True)
-        _, explanation = explain_file(path, quick, specs_of(options), report=process.show)
+        shortened = until_configured(options)
+        _, explanation = explain_file(path, shortened, specs_of(options), report=process.show)
     report_format = format_for(options.output, options.report_format)
     stream = sys.stdout if options.output == process.STANDARD_STREAM else None
     process.write_output(options.output, render(explanation, report_format, stream).encode())

@@ -153,11 +153,11 @@ def _summary(explanation: Explanation) -> list[str]:
     total = len(explanation.dispatches)
     if total:
         tuned = explanation.count(Status.TUNED)
-        dispatches = "dispatch is" if total == 1 else "dispatches are"
-        lines.append(f"{tuned:,} of {total:,} {dispatches} tuned{_percent(tuned, total)}")
+        dispatches = "dispatch" if total == 1 else "dispatches"
+        lines.append(f"tuned: {tuned:,} of {total:,} {dispatches}{_percent(tuned, total)}")
     kept = explanation.count(Status.KEPT)
     if kept:
-        lines.append(f"{kept:,} kept a configuration that was there before")
+        lines.append(f"kept a configuration that was there before: {kept:,}")
     return [*lines, *explanation.notes]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from tuninglink.compiler.applying import SpecChoice
@@ -67,6 +68,45 @@ def compile(  # noqa: A001 - as in `re`, the module's own word for what it does
         SpecError: a spec is malformed, or cannot be linked.
         TuninglinkError: a file or a directory cannot be read or written.
     """
+    asked = read_request(
+        specs=specs,
+        default_specs=default_specs,
+        spec_directories=spec_directories,
+        flags=flags,
+        upgrade=upgrade,
+    )
+    dump = os.fspath(dump_specs_to) or asked.options.spec_dumps
+    prune = prune and asked.options.prune
+    choice = replace(asked.choice, exact=trace, dump=dump, prune=prune)
+    report = diagnostics.emit if diagnostics else None
+    compiler = Compiler(asked.options, choice, asked.options.flags, report, asked.said)
+    return compile_with(compiler, source, name)
+
+
+@dataclass(frozen=True)
+class Request:
+    """What a call asks for.
+
+    Attributes:
+        options: what its flags say.
+        choice: the specs, loaded.
+        said: warnings about them.
+    """
+
+    options: Options
+    choice: SpecChoice
+    said: tuple[Diagnostic, ...]
+
+
+def read_request(
+    *,
+    specs: Iterable[Spec | str | os.PathLike[str] | bytes],
+    default_specs: bool,
+    spec_directories: Iterable[str | os.PathLike[str]],
+    flags: Iterable[str],
+    upgrade: bool,
+) -> Request:
+    """Reads the flags of a call, and loads its specs; see `compile` for the arguments and for what is raised."""
     options = parse_arguments(flags)
     _check_flags(options)
     upgrade = upgrade and options.upgrade
@@ -79,10 +119,17 @@ def compile(  # noqa: A001 - as in `re`, the module's own word for what it does
         each if isinstance(each, Spec) else load_spec(each, upgrade=upgrade, diagnostics=sink)
         for each in (*specs, *options.specs)
     ]
-    dump = os.fspath(dump_specs_to) or options.spec_dumps
-    choice = SpecChoice(given, library, exact=trace, dump=dump, prune=prune and options.prune)
-    report = diagnostics.emit if diagnostics else None
-    compiler = Compiler(options, choice, options.flags, report, said)
+    return Request(options, SpecChoice(given, library), tuple(said))
+
+
+def compile_with(
+    compiler: Compiler, source: str | os.PathLike[str] | bytes, name: str
+) -> Compilation:
+    """Compiles a program: a file, or content that is called `name`.
+
+    Raises:
+        CompileError: see `compile`.
+    """
     if isinstance(source, bytes):
         return compiler.compile_bytes(source, name)
     return compiler.compile_file(os.fspath(source))
@@ -92,6 +139,8 @@ def _check_flags(options: Options) -> None:
     """Refuses what a call cannot do, or the process would not survive."""
     if options.input is not None:
         raise CompileError(error(f"'{options.input}' is no flag; the program is given as source"))
+    if options.explanation is not None:
+        raise CompileError(error("flag '--explain' is of no use here: call 'tuninglink.explain'"))
     if options.output != STANDARD_STREAM:
         raise CompileError(error("flag '-o' is of no use here: the output is returned"))
     for flag in options.flags:

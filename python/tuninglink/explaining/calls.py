@@ -6,6 +6,7 @@ import os
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from tuninglink.compiler.calls import compile_with, read_request
 from tuninglink.compiler.compilation import Compiler
 from tuninglink.compiler.flags import Mode
 from tuninglink.compiler.phases import Phase
@@ -14,13 +15,78 @@ from tuninglink.explaining.explainer import Explainer
 from tuninglink.ir.diagnostics import error
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from tuninglink.compiler.applying import SpecChoice
     from tuninglink.compiler.compilation import Compilation
     from tuninglink.compiler.flags import Options
     from tuninglink.explaining.model import Explanation
-    from tuninglink.ir.diagnostics import Diagnostic
+    from tuninglink.ir.diagnostics import Diagnostic, DiagnosticSink
+    from tuninglink.spec.model import Spec
+
+
+def explain(
+    source: str | os.PathLike[str] | bytes,
+    *,
+    specs: Iterable[Spec | str | os.PathLike[str] | bytes] = (),
+    default_specs: bool = True,
+    spec_directories: Iterable[str | os.PathLike[str]] = (),
+    flags: Iterable[str] = (),
+    name: str = "<memory>",
+    upgrade: bool = True,
+    diagnostics: DiagnosticSink | None = None,
+) -> Explanation:
+    """Says what specs do to a program, dispatch by dispatch.
+
+    The program is compiled in this process as far as configurations are chosen. The arguments are those of
+    `tuninglink.compile`.
+
+    Args:
+        source: the path of a program in MLIR, or its content; text or bytecode either way.
+        specs: the user's specs in order of precedence: loaded ones, paths, or contents.
+        default_specs: whether the default spec of each target comes last.
+        spec_directories: where default specs are looked up before those that are shipped.
+        flags: flags of `iree-compile`, such as `--iree-hal-target-device=hip`.
+        name: what locations call a content.
+        upgrade: whether specs that were written for an older compiler are upgraded; else they are refused.
+        diagnostics: told about warnings and remarks as they are emitted. Errors are raised.
+
+    Returns:
+        What became of each dispatch and of each spec.
+
+    Raises:
+        CompileError: the program or a flag is malformed, the compilation does not reach the dispatches, or
+            the compiler reported an error.
+        SpecError: a spec is malformed, or cannot be linked.
+        TuninglinkError: a file or a directory cannot be read.
+    """
+    asked = read_request(
+        specs=specs,
+        default_specs=default_specs,
+        spec_directories=spec_directories,
+        flags=flags,
+        upgrade=upgrade,
+    )
+    options = until_configured(asked.options)
+    program = name if isinstance(source, bytes) else os.fspath(source)
+    choice = replace(asked.choice, prune=options.prune)
+    explainer = Explainer(choice, program)
+    report = diagnostics.emit if diagnostics else None
+    compiler = Compiler(options, choice, options.flags, report, asked.said, observer=explainer)
+    compile_with(compiler, source, name)
+    return explainer.explanation()
+
+
+def until_configured(options: Options) -> Options:
+    """Returns options that end a compilation where configurations are chosen.
+
+    What is compiled goes nowhere, so that it is written as bytecode, which is fast.
+
+    Raises:
+        CompileError: it ends before.
+    """
+    check_reaches_dispatches(options)
+    return replace(options, compile_to=Phase.EXECUTABLE_CONFIGURATIONS, emit_bytecode=True)
 
 
 def explain_file(

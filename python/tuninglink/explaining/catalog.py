@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
@@ -88,6 +89,13 @@ class Catalog:
         """Returns what became of each spec."""
         return tuple(each.report(dispatches, self._is_default(each)) for each in self._members)
 
+    def notes(self) -> Iterator[str]:
+        """Yields what cannot be told of entries, whatever the operation."""
+        for member in self._members:
+            for reason, count in Counter(member.unreadable).items():
+                entries = "an entry" if count == 1 else f"{count:,} entries"
+                yield f"cannot tell what {entries} of '{member.source}' would match: {reason}"
+
     def _is_default(self, member: _Member) -> bool:
         return member in self._defaults.values()
 
@@ -140,10 +148,10 @@ class TargetCatalog:
         judged.sort(key=lambda each: len(each.differences) or 1)
         return tuple(judged[:_SHOWN])
 
-    def unreadable(self) -> Iterator[str]:
-        """Yields for each entry that says nothing of what it demands why that is."""
-        for member in self._members:
-            yield from member.unreadable
+    @property
+    def is_readable(self) -> bool:
+        """Whether something is known of what each entry demands."""
+        return not any(member.unreadable for member in self._members)
 
 
 class _Member:

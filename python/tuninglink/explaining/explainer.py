@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -37,7 +36,6 @@ if TYPE_CHECKING:
     from tuninglink.compiler.observing import Configure
     from tuninglink.compiler.tracing import Applied
     from tuninglink.explaining.catalog import TargetCatalog
-    from tuninglink.explaining.model import NearMiss
     from tuninglink.spec.dispatches import Dispatch
 
 
@@ -78,7 +76,7 @@ class Explainer:
             notes: what else is to be said of the whole.
         """
         dispatches = tuple(self._dispatches)
-        said = list(notes)
+        said = [*notes, *self._catalog.notes()]
         if not dispatches:
             said.append("there is no dispatch to configure")
         return Explanation(
@@ -191,17 +189,9 @@ class _Part:
         elif found.seen is not None and status is Status.UNMATCHED:
             nearest = catalog.nearest(subject)
             report = replace(report, nearest=nearest)
-            unsure += _unsure_of(nearest, catalog)
+            if not nearest and not catalog.is_readable:
+                unsure.append("whether an entry nearly matches: some cannot be read")
         return replace(report, cannot_tell=tuple(unsure))
-
-
-def _unsure_of(nearest: Sequence[NearMiss], catalog: TargetCatalog) -> list[str]:
-    counted = Counter(catalog.unreadable())
-    return [
-        f"whether {count} {'entry' if count == 1 else 'entries'} nearly match: {reason}"
-        for reason, count in counted.items()
-        if not nearest
-    ]
 
 
 def _same(

@@ -15,13 +15,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.explaining.subject import ROLES
-from tuninglink.spec.conditions import Kind
+from tuninglink.spec.conditions import Condition, Kind
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator, Sequence
 
     from tuninglink.explaining.subject import Subject
-    from tuninglink.spec.conditions import Condition
 
 _PER_FAMILY: Final = 8
 """How many entries of a family are looked at more closely."""
@@ -31,6 +30,8 @@ _FAMILIES: Final = 24
 
 _UNSIZED: Final = 256
 """How many entries without fixed sizes are compared with an operation, the first ones."""
+
+_NOTHING: Final = Condition()
 
 Slot = tuple[str, int, int]
 """What has a size: `("role", role, position)` or `("operand", operand, dimension)`."""
@@ -61,6 +62,8 @@ class Candidate:
 class NearestEntries:
     """The entries of a spec, to be looked up by operations.
 
+    An entry of which nothing is known is neither near nor far.
+
     Args:
         conditions: what the matcher of each entry demands, as far as it is known.
     """
@@ -68,6 +71,8 @@ class NearestEntries:
     def __init__(self, conditions: Sequence[Condition]) -> None:
         self._families: dict[Hashable, _Family] = {}
         for position, condition in enumerate(conditions):
+            if condition == _NOTHING:
+                continue
             sizes = _demanded(condition)
             key = (
                 *(condition.operation_names, condition.kind, condition.element_types),

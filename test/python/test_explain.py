@@ -1,0 +1,299 @@
+"""Explanations: what they say of dispatches, specs and bad input, and that it is what happened."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import jsonschema
+import pytest
+from elementwise_specs import PROGRAM, matcher, matcher_list, spec
+from iree.compiler import ir as mlir
+from matched_operations import compile_with_dumps
+from programs import EXAMPLES, PROGRAMS, TARGETS, run
+
+import tuninglink
+from tuninglink.errors import CompileError
+from tuninglink.explaining.json_report import schema, to_json
+from tuninglink.explaining.model import Status
+from tuninglink.explaining.preparation import PreparedDispatches, Sources
+from tuninglink.ir import names
+from tuninglink.ir.configurations import strip_configurations
+from tuninglink.ir.contexts import thread_context
+from tuninglink.ir.diagnostics import DiagnosticSink
+from tuninglink.ir.symbols import symbol_name
+from tuninglink.ir.walk import collect, visit
+from tuninglink.spec.dispatches import find_dispatches
+
+if TYPE_CHECKING:
+    from tuninglink.explaining.model import DispatchReport, Explanation
+
+HIP = TARGETS["hip"]
+VMVX = TARGETS["vmvx"]
+MATMUL = (EXAMPLES / "mmt_2048x1280x5120.mlir").read_text()
+MATMUL_SPEC = (EXAMPLES / "spec_gfx942.mlir").read_text()
+
+
+def explain(source: str, *specs: str, flags: tuple[str, ...] = HIP) -> Explanation:
+    """Explains a program, and checks that the explanation is of the documented form."""
+    explained = tuninglink.explain(
+        source.encode(),
+        specs=[each.encode() for each in specs],
+        default_specs=False,
+        flags=flags,
+        diagnostics=DiagnosticSink(lambda _: None),
+    )
+    jsonschema.validate(json.loads(to_json(explained)), schema())
+    return explained
+
+
+def only(explained: Explanation) -> DispatchReport:
+    (dispatch,) = explained.dispatches
+    return dispatch
+
+
+# --- What a dispatch computes ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        (
+            "matmul",
+            [
+                "matmul 64x96x128 f32·f32→f32",
+                "matmul 128x128x256 f16·f16→f32",
+                "matmul 128x64x256 bf16·bf16→f32, rhs transposed",
+                "matmul 64x128x96 f16·f16→f32, lhs transposed",
+                "matmul 128x32x64 i8·i8→i32, lhs transposed, rhs transposed",
+                "batch matmul 4x64x96x128 f16·f16→f32",
+                "matvec 256x512 f32·f32→f32",
+                "matmul 32x32x64 i8·i8→i32",
+                "matmul ?x?x128 f32·f32→f32",
+                "matmul 128x128x64 f16·f16→f32",
+                "matmul 128x256x64 f32·f32→f32",
+                "reduction 128x256 over 256 f32→f32",
+            ],
+        ),
+        (
+            "convolution",
+            [
+                "convolution 16x16x32 f16·f16→f32, filter 3x3, input channels 64",
+                "convolution 16x16x32 f32·f32→f32, filter 3x3, input channels 16",
+                "convolution 2x8x8x16 f16·f16→f32, filter 3x3, input channels 32, strides 2x2",
+                "depthwise convolution 16x16x32 f32·f32→f32, filter 3x3",
+                "convolution 2x8x8x64 f16·f16→f32, filter 3x3, input channels 32",
+                "pooling 32x8x8 f32·f32→f32, filter 2x2, strides 2x2",
+            ],
+        ),
+        (
+            "attention",
+            [
+                "online attention batch 4, m 128, n 64, k1 64, k2 256 f16·f16·f16→f32",
+                "online attention batch 4, m 64, n 64, k1 64, k2 128 f16·f16·f16→f32",
+                "online attention batch 2, m 32, n 32, k1 32, k2 64 f32·f32·f32→f32",
+                "online attention batch 4, m 128, n 64, k1 64, k2 256 f16·f16·f16→f32",
+            ],
+        ),
+    ],
+)
+def test_operations_are_put_into_words(name: str, words: list[str]) -> None:
+    explained = explain((PROGRAMS / f"{name}.mlir").read_text())
+    assert [each.words for one in explained.dispatches for each in one.operations] == words
+    assert {one.status for one in explained.dispatches} == {Status.UNMATCHED}
+
+
+@pytest.mark.parametrize(
+    ("target", "name"),
+    [
+        ("llvm-cpu", "convolution"),
+        ("llvm-cpu", "attention"),
+        ("llvm-cpu", "formed"),
+        ("vmvx", "attention"),
+        ("hip", "layout"),
+        ("vulkan", "convolution"),
+    ],
+)
+def test_what_is_explained_is_what_matchers_see(target: str, name: str) -> None:
+    """The compiler prints what matchers see: dispatches are prepared as it prepares them."""
+    flags = TARGETS[target]
+    source = (PROGRAMS / f"{name}.mlir").read_text()
+    sources = run("iree-compile", "--compile-to=executable-sources", *flags, "-o=-", source=source)
+    phases = ("--compile-from=executable-sources", "--compile-to=executable-configurations")
+    configured, seen = compile_with_dumps("iree-compile", *flags, *phases, "-o=-", source=sources)
+    expected = {names_of(each): operations_of(each) for each in seen}
+    context = thread_context()
+    before = mlir.Module.parse(sources, context)
+    after = mlir.Module.parse(configured, context)
+    strip_configurations(after.operation)
+    dispatches = find_dispatches(after.operation)
+    prepared = PreparedDispatches(
+        after.operation, Sources(before.operation), {each.name for each in dispatches}
+    )
+    modules = [prepared.module(each.name, each.module) for each in dispatches]
+    found = {names_of(each): operations_of(each) for each in modules if each is not None}
+    assert found == expected
+
+
+def names_of(module: mlir.Operation) -> str:
+    return " ".join(symbol_name(each) or "" for each in collect(module, names.FUNCTION))
+
+
+def operations_of(module: mlir.Operation) -> list[tuple[str, list[str], dict[str, str]]]:
+    found: list[tuple[str, list[str], dict[str, str]]] = []
+
+    def visitor(operation: mlir.Operation) -> None:
+        if operation.name.startswith(("linalg.", "iree_linalg_ext.", "tensor.")):
+            attributes = {name: str(value) for name, value in operation.attributes.items()}
+            found.append(
+                (operation.name, [str(each.type) for each in operation.operands], attributes)
+            )
+
+    visit(module, visitor)
+    return found
+
+
+# --- What became of it -------------------------------------------------------------------------------------
+
+
+def test_a_tuned_dispatch_has_its_entry_and_the_compilers_choice() -> None:
+    dispatch = only(explain(MATMUL, MATMUL_SPEC))
+    (operation,) = dispatch.operations
+    assert dispatch.status is Status.TUNED
+    assert dispatch.target == "gfx942"
+    assert operation.words == "matmul 2048x1280x5120 f16·f16→f32, rhs transposed"
+    assert operation.match is not None
+    assert operation.match.is_own
+    assert operation.match.entry is not None
+    assert operation.match.entry.matcher == "match_linear_2048x1280x5120"
+    assert "VectorDistribute" in operation.configuration.translation_info
+    untuned = only(explain(MATMUL)).operations[0]
+    assert operation.compilers_choice == untuned.configuration
+    assert untuned.match is untuned.compilers_choice is None
+
+
+def test_the_first_condition_that_failed_is_named() -> None:
+    near = MATMUL_SPEC.replace("dims_equal %n, [1280]", "dims_equal %n, [1281]")
+    explained = explain(MATMUL, near)
+    (miss,) = only(explained).operations[0].nearest
+    assert str(miss) == "n: 1280, the entry has 1281"
+    assert explained.specs[0].used == 0
+
+
+def test_a_later_entry_that_matches_as_well_is_shadowed() -> None:
+    specs = [matcher_list(name, {name: matcher(name, "vmvx")}) for name in ("first", "second")]
+    explained = explain(PROGRAM, *specs, flags=VMVX)
+    (operation,) = only(explained).operations
+    assert [each.matcher for each in operation.shadowed] == ["second"]
+    first, second = explained.specs
+    assert (first.used, first.shadowed, first.covered) == (1, 0, 1)
+    assert (second.used, second.shadowed, second.covered) == (0, 1, 0)
+    assert [each.matcher for each in second.usages[0].shadowed_by] == ["first"]
+
+
+def test_a_dispatch_that_was_configured_before_keeps_that() -> None:
+    compiled = tuninglink.compile(
+        PROGRAM.encode(), specs=[spec("vmvx", "before").encode()], flags=[*VMVX, CONFIGURED]
+    )
+    explained = explain(compiled.output.decode(), spec("vmvx", "late"), flags=(*VMVX, FROM_SOURCES))
+    assert only(explained).status is Status.KEPT
+    assert only(explained).operations[0].compilers_choice is None
+
+
+CONFIGURED = "--compile-to=executable-configurations"
+FROM_SOURCES = "--compile-from=executable-sources"
+
+
+def test_many_copies_of_a_dispatch_are_configured_twice_each_at_most() -> None:
+    """Ten copies, as the compiler drops copies that it makes itself."""
+    sources = tuninglink.compile(
+        PROGRAM.encode(), flags=[*VMVX, "--compile-to=executable-sources"], default_specs=False
+    )
+    module = mlir.Module.parse(sources.output.decode(), thread_context())
+    (executable,) = collect(module.operation, names.EXECUTABLE)
+    for number in range(9):
+        copy = executable.clone(mlir.InsertionPoint(executable))
+        copy.attributes["sym_name"] = mlir.StringAttr.get(f"copy{number}", module.context)
+    flags = (*VMVX, FROM_SOURCES)
+    explained = explain(str(module), spec("vmvx", "mine"), flags=flags)
+    assert [each.status for each in explained.dispatches] == [Status.TUNED] * 10
+    choices = {each.operations[0].compilers_choice for each in explained.dispatches}
+    assert len(choices) == 1
+    assert None not in choices
+
+
+# --- Bad input ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "source",
+    ["module {}", "func.func @f() -> i32 {\n%c = arith.constant 1 : i32\nreturn %c : i32\n}"],
+)
+def test_a_program_without_dispatches_says_so(source: str) -> None:
+    explained = explain(source, MATMUL_SPEC)
+    assert explained.dispatches == ()
+    assert explained.notes == ("there is no dispatch to configure",)
+
+
+def test_entries_that_cannot_be_read_are_not_called_near_or_far() -> None:
+    """All the matchers begin with an operation that is not understood."""
+    opaque = MATMUL_SPEC.replace(
+        "  %batch, %m, %n, %k = transform.iree.match.contraction",
+        "  transform.match.operation_empty %op : !transform.any_op\n"
+        "  %batch, %m, %n, %k = transform.iree.match.contraction",
+    )
+    explained = explain(MATMUL, opaque)
+    (operation,) = only(explained).operations
+    assert operation.nearest == ()
+    assert operation.cannot_tell == ("whether an entry nearly matches: some cannot be read",)
+    (said,) = explained.notes
+    assert said.startswith("cannot tell what an entry of '<memory>' would match: ")
+    assert said.endswith("'transform.match.operation_empty' is not understood")
+
+
+def test_what_a_dynamic_size_is_known_to_be_cannot_be_told() -> None:
+    near = matcher("near", "hip").replace(
+        "    %configuration",
+        "    %v = transform.get_operand %op[0] : (!transform.any_op) -> !transform.any_value\n"
+        "    transform.iree.match.dim_is_multiple_of %v[0], 64 : !transform.any_value\n"
+        "    %configuration",
+    )
+    source = PROGRAM.replace("16xf32", "?xf32")
+    (operation,) = only(explain(source, matcher_list("near", {"near": near}))).operations
+    (miss,) = operation.nearest
+    assert "?" in operation.words
+    assert miss.differences == ()
+    assert str(miss).startswith("cannot tell: operand 0 dimension 0 is dynamic")
+
+
+def test_each_of_several_targets_is_explained() -> None:
+    flags = (
+        *("--iree-hal-target-backends=llvm-cpu", "--iree-hal-target-backends=vmvx"),
+        "--iree-llvmcpu-target-cpu=generic",
+    )
+    explained = explain(PROGRAM, spec("vmvx", "mine"), flags=flags)
+    assert len({each.name for each in explained.dispatches}) == 2
+    assert len({each.target for each in explained.dispatches}) == 2
+    assert explained.specs[0].covered == 2
+
+
+@pytest.mark.parametrize(
+    ("flag", "reason"),
+    [
+        ("--compile-to=flow", "the compilation ends before 'executable-configurations'"),
+        ("--compile-from=hal", "the input is past 'executable-sources' already"),
+        ("--compile-mode=precompile", "nothing is configured in --compile-mode=precompile"),
+    ],
+)
+def test_a_compilation_that_applies_no_spec_is_not_explained(flag: str, reason: str) -> None:
+    with pytest.raises(CompileError, match=reason):
+        explain(PROGRAM, flags=(*VMVX, flag))
+
+
+def test_a_target_that_nobody_knows_is_an_error() -> None:
+    sources = tuninglink.compile(
+        PROGRAM.encode(), flags=[*VMVX, "--compile-to=executable-sources"], default_specs=False
+    )
+    unknown = sources.output.decode().replace('<"vmvx"', '<"nobody"')
+    with pytest.raises(CompileError, match='unregistered target backend "nobody"'):
+        explain(unknown, flags=(*VMVX, FROM_SOURCES))

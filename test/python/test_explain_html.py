@@ -1,0 +1,210 @@
+"""The page of an explanation, in a headless Chromium where one is installed."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+import shutil
+import subprocess
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tuninglink.explaining.html_report import to_html
+from tuninglink.explaining.judging import Difference
+from tuninglink.explaining.model import (
+    Configuration,
+    DispatchReport,
+    EntryReference,
+    Explanation,
+    Match,
+    NearMiss,
+    OperationReport,
+    SpecReport,
+    Status,
+    Usage,
+)
+from tuninglink.ir.diagnostics import Place
+
+if TYPE_CHECKING:
+    from pathlib import Path
+    from typing import Any
+
+CHROMIUM = next(
+    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
+)
+needs_chromium = pytest.mark.skipif(CHROMIUM is None, reason="no chromium is installed")
+
+NASTY = "</script><img src=x onerror=alert(1)>&amp;\u2028'\"<!--"
+DARK = "--blink-settings=preferredColorScheme=0"
+FLAGS = (
+    *("--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-sync"),
+    *("--disable-background-networking", "--disable-component-update"),
+    "--virtual-time-budget=10000",
+)
+
+
+def entry(number: int) -> EntryReference:
+    return EntryReference(0, f"entry_{number}", "act", Place("spec.mlir", 10 * number + 1, 1))
+
+
+def dispatch(number: int) -> DispatchReport:
+    """Returns a dispatch: every fourth is tuned, and the others are matmuls without an entry."""
+    is_tuned = number % 4 == 0
+    missed = NearMiss(entry(2), (Difference("n", str(number), "1281"), Difference("k", "1", "2")))
+    operation = OperationReport(
+        words=f"matmul 64x{number}x32 f16·f16→f32",
+        name="linalg.generic",
+        place=Place("program.mlir", number + 1, 3),
+        configuration=Configuration("#info<pipeline = A, size = [64, 1, 1]>", "#tiles<[8, 4]>"),
+        match=Match(0, entry(1), is_own=True) if is_tuned else None,
+        compilers_choice=Configuration("#info<pipeline = B, size = [64, 1, 1]>", "#tiles<[8, 2]>")
+        if is_tuned
+        else None,
+        nearest=() if is_tuned else (missed,),
+    )
+    status = Status.TUNED if is_tuned else Status.UNMATCHED
+    name = f"@dispatch_{number}::@hsaco"
+    return DispatchReport(name, (f"dispatch_{number}",), "gfx942", status, (operation,))
+
+
+def explanation(count: int, program: str = "program.mlir") -> Explanation:
+    dispatches = tuple(map(dispatch, range(count)))
+    tuned = sum(each.status is Status.TUNED for each in dispatches)
+    usages = (Usage(entry(1), tuned), Usage(entry(2), 0, (entry(1),)), Usage(entry(3), 0))
+    spec = SpecReport(
+        source="spec.mlir",
+        name="mine",
+        kind="matcher list",
+        is_default=False,
+        usages=usages,
+        configured=tuned,
+        covered=tuned,
+        dispatches=len(dispatches),
+    )
+    return Explanation(program, (spec,), dispatches, (f"note {program}",))
+
+
+def browse(page: str, directory: Path, *flags: str, ask: str) -> Any:
+    """Opens a page, and returns the value of an expression in it; fails on any error in the page's script."""
+    assert CHROMIUM is not None
+    before = (
+        "<script>window.failures = []; onerror = (m) => { failures.push(String(m)); };</script>"
+    )
+    after = f"""<pre id="answer"></pre><script>
+        document.getElementById("answer").textContent =
+          JSON.stringify({{failures, value: (() => {{ {ask} }})()}});
+        </script>"""
+    page = page.replace("<style>", f"{before}<style>", 1).replace("</body>", f"{after}</body>")
+    path = directory / "page.html"
+    path.write_text(page, encoding="utf-8")
+    profile = f"--user-data-dir={directory / 'profile'}"
+    command = [CHROMIUM, *FLAGS, profile, *flags, "--dump-dom", path.as_uri()]
+    result = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120)
+    found = re.search(r'<pre id="answer">(.*?)</pre>', result.stdout, re.DOTALL)
+    assert found, result.stdout[-2000:]
+    answer = json.loads(html.unescape(found[1]))
+    assert answer["failures"] == []
+    return answer["value"]
+
+
+def test_a_page_loads_nothing() -> None:
+    page = to_html(explanation(1))
+    assert page.startswith("<!DOCTYPE html>")
+    assert '<meta charset="utf-8">' in page
+    assert "default-src 'none'" in page
+    template = page.replace(json.dumps("program.mlir"), "")
+    assert not re.search(r"https?:|//[a-z]|@import|url\(|<link|<img|\ssrc=", template)
+
+
+def test_text_cannot_end_the_script_that_holds_it() -> None:
+    page = to_html(explanation(1, NASTY))
+    assert "<img" not in page
+    assert page.count("</script>") == 1
+
+
+@needs_chromium
+def test_nasty_text_is_shown_as_it_is(tmp_path: Path) -> None:
+    shown = browse(
+        to_html(explanation(1, NASTY)),
+        tmp_path,
+        ask="""
+          return [document.getElementById("program").textContent, document.querySelectorAll("img").length,
+            document.querySelector(".notes").textContent];""",
+    )
+    assert shown == [NASTY, 0, f"note {NASTY}"]
+
+
+@needs_chromium
+def test_two_thousand_dispatches_are_shown_sorted_filtered_and_opened(tmp_path: Path) -> None:
+    found = browse(
+        to_html(explanation(2000)),
+        tmp_path,
+        ask="""
+          const rows = () => [...document.querySelectorAll("#dispatches tr.row")];
+          const shown = () => rows().filter((each) => !each.hidden);
+          const first = () => shown()[0].querySelector("button").textContent;
+          const heads = [...document.querySelectorAll("#dispatches th button")];
+          const filter = document.getElementById("filter");
+          const type = (text) => { filter.value = text; filter.dispatchEvent(new Event("input")); };
+          const answer = { rows: rows().length, text: shown()[1].textContent };
+          heads[1].click(); heads[1].click();
+          answer.last = first();
+          answer.sort = heads[1].parentElement.getAttribute("aria-sort");
+          type("64x1999x32");
+          answer.words = [shown().length, first(), document.getElementById("count").textContent];
+          type("nowhere");
+          answer.none = [shown().length, document.getElementById("nothing").hidden];
+          type("");
+          document.querySelector("#statuses .chip").click();
+          answer.tuned = [shown().length, document.querySelector("#statuses .chip").getAttribute("aria-pressed")];
+          heads[0].click();
+          shown()[0].querySelector("button").click();
+          const details = shown()[0].nextElementSibling;
+          answer.details = [...details.querySelectorAll("pre")].map((each) => each.textContent);
+          answer.marks = [...details.querySelectorAll("mark")].map((each) => each.textContent);
+          shown()[0].querySelector("button").click();
+          answer.closed = document.querySelectorAll("tr.details").length;
+          document.dispatchEvent(new KeyboardEvent("keydown", { key: "/", bubbles: true }));
+          answer.focus = document.activeElement.id;
+          document.querySelector("#specs .expand").click();
+          answer.entries = [...document.querySelectorAll("#specs .details tbody tr")].map((each) => each.textContent);
+          return answer;""",
+    )
+    assert found["rows"] == 2000
+    assert "nearest @entry_2: n: 1, the entry has 1281 (and 1 more)" in found["text"]
+    assert found["last"] == "@dispatch_1999::@hsaco"
+    assert found["sort"] == "descending"
+    assert found["words"] == [1, "@dispatch_1999::@hsaco", "1 of 2,000 shown"]
+    assert found["none"] == [0, False]
+    assert found["tuned"] == [500, "true"]
+    assert found["details"] == [
+        "#info<pipeline = A, size = [64, 1, 1]>",
+        "#tiles<[8, 4]>",
+        "#info<pipeline = B, size = [64, 1, 1]>",
+        "#tiles<[8, 2]>",
+    ]
+    assert found["marks"] == ["A", "4", "B", "2"]
+    assert found["closed"] == 0
+    assert found["focus"] == "filter"
+    assert found["entries"] == [
+        "@entry_1spec.mlir:11:1500used",
+        "@entry_2spec.mlir:21:10shadowed by @entry_1",
+        "@entry_3spec.mlir:31:10unused",
+    ]
+
+
+@needs_chromium
+def test_a_page_is_light_or_dark_as_the_reader_prefers(tmp_path: Path) -> None:
+    page = to_html(explanation(3))
+    ask = "return getComputedStyle(document.body).backgroundColor;"
+    assert browse(page, tmp_path, ask=ask) == "rgb(255, 255, 255)"
+    assert browse(page, tmp_path, DARK, ask=ask) == "rgb(20, 23, 27)"
+
+
+@needs_chromium
+def test_a_page_without_dispatches_says_so(tmp_path: Path) -> None:
+    nothing = Explanation("program.mlir", (), (), ("there is no dispatch to configure",))
+    ask = 'return document.querySelector(".notes").textContent;'
+    assert browse(to_html(nothing), tmp_path, ask=ask) == "there is no dispatch to configure"
