@@ -250,3 +250,27 @@ def test_pairs_of_groups_are_compared_only_if_they_agree(monkeypatch: pytest.Mon
     monkeypatch.setattr(groups, "_compare", lambda *pair: compared.append(pair))
     Coverage([of_type(f"type {index}") for index in range(500)])
     assert len(compared) == 500
+
+
+def test_conditions_of_too_many_forms_are_not_compared() -> None:
+    """Nothing tells names apart when each matcher takes one of two: all pairs would have to be tried."""
+    several = [Condition(names=frozenset({"a", f"b{index}"})) for index in range(800)]
+    coverage = Coverage([*several, *several])
+    fresh, again = coverage.cover(799), coverage.cover(800)
+    assert (fresh.verdict, again.verdict) == (Verdict.NOT_DECIDED, Verdict.PROVEN)
+    assert "too many forms" in fresh.reason
+    assert again.covering == (0,)
+    assert Meetings(several).meet(0, 1).verdict is Verdict.NOT_DECIDED
+
+
+def test_any_of_many_sizes_may_be_fixed() -> None:
+    chance = random.Random(0)
+    dimensions = [("loop", each, 0) for each in range(16)]
+    conditions = [
+        of_type("f16", *(Equals(each, 4) for each in dimensions if chance.random() < 0.1))
+        for _ in range(400)
+    ]
+    coverage = Coverage(conditions)
+    for position, each in enumerate(conditions):
+        expected = [at for at in range(position) if conditions[at].sizes <= each.sizes]
+        assert coverage.covering(position) == ((expected[0],) if expected else None)

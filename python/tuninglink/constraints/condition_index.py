@@ -36,7 +36,7 @@ class ConditionIndex:
     Attributes:
         conditions: the conditions.
         labels: the labels, by position.
-        are_related: whether it is known which groups may have something in common.
+        are_related: whether it is known which groups may have something in common; else each only has with itself.
         first_opaque: the position of the first matcher that is not understood, None if all are.
     """
 

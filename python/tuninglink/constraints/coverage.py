@@ -102,7 +102,7 @@ class Coverage:
         group = index.group(position)
         if index.is_empty(position):
             return ()
-        if group is None or not index.are_related:
+        if group is None:
             return None
         found = index.containing(group, index.box(position, group), position)
         return None if found is None else (found,)

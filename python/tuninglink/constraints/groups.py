@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
     from tuninglink.constraints.conditions import Condition
 
-MAX_PAIRS: Final = 200_000
-"""How many pairs of groups are compared."""
+MAX_WORK: Final = 500_000
+"""How many conditions, at most, are looked at from groups that they may have something in common with."""
 
 
 class Relation(Enum):
@@ -51,7 +51,7 @@ class Groups:
 
     Attributes:
         of: the group of each position that has a condition.
-        are_related: whether the groups were compared; not if there are too many pairs of them.
+        are_related: whether all groups were compared; if there are too many pairs, each is only related to itself.
     """
 
     of: Mapping[int, Group]
@@ -112,21 +112,33 @@ def _relate(groups: Sequence[Group]) -> bool:
     patterns: dict[frozenset[Hashable], list[int]] = defaultdict(list)
     for index, each in enumerate(values):
         patterns[frozenset(each)].append(index)
-    pairs = 0
-    for narrow_pattern, narrow_members in patterns.items():
-        for wide_pattern, wide_members in patterns.items():
-            common = tuple(narrow_pattern & wide_pattern)
+    work = 0
+    for pattern, members in patterns.items():
+        for other_pattern, others in patterns.items():
+            common = tuple(pattern & other_pattern)
             found: dict[tuple[Hashable, ...], list[int]] = defaultdict(list)
-            for index in wide_members:
+            for index in others:
                 found[tuple(values[index][each] for each in common)].append(index)
-            for index in narrow_members:
-                candidates = found.get(tuple(values[index][each] for each in common), ())
-                pairs += 1 + len(candidates)
-                if pairs > MAX_PAIRS:
-                    return False
-                for other in candidates:
+            for index in members:
+                work += 1
+                for other in found.get(tuple(values[index][each] for each in common), ()):
+                    work += _work(groups[index], groups[other])
+                    if work > MAX_WORK:
+                        _isolate(groups)
+                        return False
                     _compare(groups[index], groups[other])
     return True
+
+
+def _work(group: Group, other: Group) -> int:
+    """Returns how much is looked at if two groups are related: one for all of the other, or both under other names."""
+    is_renamed = bool(group.condition.loops) != bool(other.condition.loops)
+    return len(group.members) + (len(other.members) if is_renamed else 0)
+
+
+def _isolate(groups: Sequence[Group]) -> None:
+    for group in groups:
+        group.related = [(group, Relation.WITHIN)]
 
 
 def _compare(group: Group, other: Group) -> None:

@@ -104,7 +104,7 @@ class Meetings:
         group, other = index.group(first), index.group(second)
         if group is None or other is None:
             return MeetAnswer(Verdict.REFUTED)
-        if not index.are_related:
+        if group is not other and not index.are_related:
             return MeetAnswer(Verdict.NOT_DECIDED, reason=TOO_MANY)
         relation = next((how for each, how in group.related if each is other), None)
         if relation is None:

@@ -7,7 +7,7 @@ and each factor gives a set of boxes, kept as the bits of an integer; a question
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections import defaultdict
+from collections import Counter, defaultdict
 from dataclasses import dataclass
 from heapq import merge
 from typing import TYPE_CHECKING, Final
@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
 _FEW: Final = 8
 """Up to how many boxes are tried one by one."""
+
+_MAX_AXES: Final = 10
+"""By how many fixed sizes, at most, boxes are found; it is tried with and without each of them."""
 
 _STRIDE: Final = 64
 """Every how many bounds the set of all boxes up to there is kept."""
@@ -44,20 +47,18 @@ class SizeIndex:
         self._labels = labels or {}
         self.dimensions = frozenset(dimension for _, each in boxes for dimension in each)
         self._exact: dict[tuple[Dimension, ...], dict[tuple[int, ...], _Bucket]] = {}
-        self._patterns: dict[tuple[Dimension, ...], list[tuple[int, Box]]] = defaultdict(list)
-        for number, each in boxes:
-            asked = static_box(each)
-            self._patterns[_fixed(asked)].append((number, asked))
+        for pattern, members in _by_pattern(boxes).items():
+            self._exact[pattern] = self._by_sizes(members, pattern)
+        self._patterns = _by_pattern([(number, static_box(each)) for number, each in boxes])
         self._common: dict[tuple[tuple[Dimension, ...], ...], dict[tuple[int, ...], _Bucket]] = {}
-        by_fixed: dict[tuple[Dimension, ...], dict[tuple[int, ...], list[tuple[int, Box]]]] = {}
+
+    def _by_sizes(
+        self, boxes: Iterable[tuple[int, Box]], dimensions: tuple[Dimension, ...]
+    ) -> dict[tuple[int, ...], _Bucket]:
+        found: dict[tuple[int, ...], list[tuple[int, Box]]] = defaultdict(list)
         for number, each in boxes:
-            pattern = _fixed(each)
-            buckets = by_fixed.setdefault(pattern, {})
-            buckets.setdefault(_sizes(each, pattern), []).append((number, each))
-        for pattern, found in by_fixed.items():
-            self._exact[pattern] = {
-                key: _Bucket(some, pattern, self._labels) for key, some in found.items()
-            }
+            found[_sizes(each, dimensions)].append((number, each))
+        return {key: _Bucket(some, dimensions, self._labels) for key, some in found.items()}
 
     def containing(self, narrow: Box, before: int) -> int | None:
         """Returns the first number under `before` of a box that contains `narrow`, None if there is none."""
@@ -96,11 +97,9 @@ class SizeIndex:
     ) -> dict[tuple[int, ...], _Bucket]:
         buckets = self._common.get((pattern, common))
         if buckets is None:
-            by_sizes: dict[tuple[int, ...], list[tuple[int, Box]]] = defaultdict(list)
-            for number, each in self._patterns[pattern]:
-                by_sizes[_sizes(each, common)].append((number, each))
-            buckets = {key: _Bucket(some, common, self._labels) for key, some in by_sizes.items()}
-            self._common[pattern, common] = buckets
+            buckets = self._common[pattern, common] = self._by_sizes(
+                self._patterns[pattern], common
+            )
         return buckets
 
 
@@ -125,8 +124,19 @@ def _ascending(numbers: Sequence[int], found: int) -> Iterator[int]:
         found ^= lowest
 
 
-def _fixed(asked: Box) -> tuple[Dimension, ...]:
-    return tuple(sorted(each for each in asked if asked[each].size is not None))
+def _by_pattern(
+    boxes: Sequence[tuple[int, Box]],
+) -> dict[tuple[Dimension, ...], list[tuple[int, Box]]]:
+    """Groups boxes by which of their sizes are fixed, as far as these are among the most frequent ones."""
+    counts = Counter(
+        dimension for _, each in boxes for dimension in each if each[dimension].size is not None
+    )
+    axes = sorted(sorted(counts), key=lambda dimension: -counts[dimension])[:_MAX_AXES]
+    patterns: dict[tuple[Dimension, ...], list[tuple[int, Box]]] = defaultdict(list)
+    for number, each in boxes:
+        fixed = (axis for axis in axes if axis in each and each[axis].size is not None)
+        patterns[tuple(fixed)].append((number, each))
+    return dict(patterns)
 
 
 def _sizes(asked: Box, dimensions: Iterable[Dimension]) -> tuple[int, ...]:
