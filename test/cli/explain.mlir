@@ -24,7 +24,7 @@
 // CHECK-NOT: @alone_dispatch_0::@rocm_hsaco_fb {{ *}}nearest
 
 // The spec as a whole.
-// CHECK: explain_spec.mlir {{ *}}matcher list {{ *}}3 {{ *}}1 {{ *}}1 {{ *}}1 {{ *}}1 of 3 (33 %)
+// CHECK: explain_spec.mlir {{ *}}matcher list {{ *}}3 {{ *}}1 {{ *}}1 {{ *}}0 {{ *}}1 {{ *}}1 of 3 (33 %)
 // CHECK: tuned: 1 of 3 dispatches (33 %)
 
 // The same, while compiling.

@@ -191,6 +191,16 @@ def test_a_later_entry_that_matches_as_well_is_shadowed() -> None:
     assert [each.matcher for each in second.usages[0].shadowed_by] == ["first"]
 
 
+def test_an_entry_that_can_never_be_reached_is_dead() -> None:
+    """The proof is that of `tuninglink.analysis`, and holds for every program: this one has no such operation."""
+    packs = {name: matcher(name, "vmvx", "linalg.pack") for name in ("first", "again")}
+    explained = explain(PROGRAM, matcher_list("packs", packs), flags=VMVX)
+    (spec_report,) = explained.specs
+    assert (spec_report.used, spec_report.shadowed, spec_report.dead) == (0, 0, 1)
+    first, again = spec_report.usages
+    assert (first.dead, again.dead) == ("", "@first comes first and matches whatever it matches")
+
+
 def test_a_dispatch_that_was_configured_before_keeps_that() -> None:
     compiled = tuninglink.compile(
         PROGRAM.encode(), specs=[spec("vmvx", "before").encode()], flags=[*VMVX, CONFIGURED]

@@ -57,7 +57,7 @@ def _table(explanation: Explanation, stream: TextIO) -> str:
     if explanation.dispatches:
         parts.append(_dispatches(explanation, stream))
     if explanation.specs:
-        headings = ["SPEC", "KIND", "ENTRIES", "USED", "SHADOWED", "UNUSED", "DISPATCHES"]
+        headings = ["SPEC", "KIND", "ENTRIES", "USED", "SHADOWED", "DEAD", "UNUSED", "DISPATCHES"]
         parts.append(render_table(headings, [*map(_spec_row, explanation.specs)], "", stream))
     parts.append("".join(f"{line}\n" for line in _summary(explanation)))
     return "\n".join(parts)
@@ -143,8 +143,8 @@ def _entry(entry: EntryReference) -> str:
 def _spec_row(spec: SpecReport) -> tuple[str, ...]:
     share = f"{spec.covered} of {spec.dispatches}{_percent(spec.covered, spec.dispatches)}"
     kind = f"default {spec.kind}" if spec.is_default else spec.kind
-    unused = len(spec.usages) - spec.used - spec.shadowed
-    counts = (len(spec.usages), spec.used, spec.shadowed, unused)
+    unused = sum(not (each.count or each.shadowed_by or each.dead) for each in spec.usages)
+    counts = (len(spec.usages), spec.used, spec.shadowed, spec.dead, unused)
     return (spec.source, kind, *(f"{each:,}" for each in counts), share)
 
 

@@ -6,6 +6,7 @@ from collections import Counter
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
+from tuninglink.analysis.shadows import find_proven_dead
 from tuninglink.explaining.judging import Judge
 from tuninglink.explaining.model import (
     EntryReference,
@@ -21,6 +22,7 @@ from tuninglink.ir.contexts import thread_context
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from tuninglink.analysis.shadows import Deadness
     from tuninglink.compiler.applying import SpecChoice
     from tuninglink.compiler.tracing import Applied
     from tuninglink.explaining.model import DispatchReport, OperationReport
@@ -30,6 +32,9 @@ if TYPE_CHECKING:
 
 _SHOWN: Final = 3
 """How many entries are named that nearly match."""
+
+_PROVEN: Final = 10_000
+"""Up to how many entries of a spec it is asked which of them are dead."""
 
 _JUDGED: Final = 5
 """How many of the nearest are judged in full to name those."""
@@ -95,6 +100,11 @@ class Catalog:
             for reason, count in Counter(member.unreadable).items():
                 entries = "an entry" if count == 1 else f"{count:,} entries"
                 yield f"cannot tell what {entries} of '{member.source}' would match: {reason}"
+            if member.is_too_large:
+                yield (
+                    f"whether entries of '{member.source}' are dead is not asked, as there are more than "
+                    f"{_PROVEN:,}; 'tuninglink check' does"
+                )
 
     def _is_default(self, member: _Member) -> bool:
         return member in self._defaults.values()
@@ -223,6 +233,18 @@ class _Member:
         found = (self._judge.unreadable(matcher) for known, (matcher, _) in pairs if not known.kind)
         return [each for each in found if each]
 
+    @property
+    def is_too_large(self) -> bool:
+        """Whether the spec has more entries than it is asked of whether they are dead."""
+        return self._spec is not None and len(self._spec.anatomy.pairs) > _PROVEN
+
+    @cached_property
+    def _dead(self) -> dict[int, str]:
+        """For each entry that is proven to be dead why that is, as far as it is asked."""
+        if self._spec is None or self.is_too_large:
+            return {}
+        return {each.position: _why_dead(each) for each in find_proven_dead(self._spec)}
+
     def report(self, dispatches: Sequence[DispatchReport], is_default: bool) -> SpecReport:  # noqa: FBT001
         """Returns what became of the spec.
 
@@ -264,6 +286,18 @@ class _Member:
                     shadows.setdefault(self.position_of(entry), {})[winner] = None
         pairs = self._spec.anatomy.pairs if self._spec else []
         return tuple(
-            Usage(self.reference(at), counts.get(at, 0), tuple(shadows.get(at, ())))
+            Usage(
+                self.reference(at),
+                counts.get(at, 0),
+                tuple(shadows.get(at, ())),
+                self._dead.get(at, ""),
+            )
             for at in range(len(pairs))
         )
+
+
+def _why_dead(found: Deadness) -> str:
+    if not found.covered_by:
+        return "it matches nothing"
+    earlier = ", ".join(f"@{each.matcher}" for each in found.covered_by)
+    return f"{earlier} comes first and matches whatever it matches"

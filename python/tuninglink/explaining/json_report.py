@@ -73,6 +73,7 @@ def _spec(spec: SpecReport) -> Object:
         "used": spec.used,
         "unused": len(spec.usages) - spec.used,
         "shadowed": spec.shadowed,
+        "dead": spec.dead,
         "entries": [_usage(each) for each in spec.usages],
     }
 

@@ -192,6 +192,11 @@ class SpecReport:
         return sum(each.count > 0 for each in self.usages)
 
     @property
+    def dead(self) -> int:
+        """How many entries can never be the first to match, as far as that is known."""
+        return sum(bool(each.dead) for each in self.usages)
+
+    @property
     def shadowed(self) -> int:
         """How many entries matched, but only where an earlier one came first."""
         return sum(not each.count and bool(each.shadowed_by) for each in self.usages)
