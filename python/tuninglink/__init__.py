@@ -8,8 +8,9 @@ A tuning spec is a transform-dialect library that overrides the compiler's heuri
     result = tuninglink.compile("model.mlir", specs=[linked], flags=["--iree-hal-target-device=hip"])
 """
 
-from importlib import import_module
 from typing import TYPE_CHECKING
+
+from tuninglink.lazy import lazy_face
 
 if TYPE_CHECKING:
     from tuninglink.compiler import compile  # noqa: A004 - as `re.compile` is
@@ -67,15 +68,7 @@ _HOMES = {
     "upgrade": "upgrading",
 }
 
-
-def __getattr__(name: str) -> object:
-    """Imports a name when it is first asked for: a command pays only for what it uses."""
-    home = _HOMES.get(name)
-    if home is None:
-        raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
-    value = getattr(import_module(f"{__name__}.{home}"), name)
-    globals()[name] = value
-    return value
+__getattr__ = lazy_face(__name__, _HOMES)  # a command pays only for what it uses
 
 
 def __dir__() -> list[str]:

@@ -13,7 +13,7 @@ import tuninglink
 PACKAGE = Path(tuninglink.__file__).parent
 PASSES = Path(tuninglink.passes.__file__).parent
 LAYERS = (
-    ("errors", "files", "cleanup"),
+    ("errors", "files", "cleanup", "lazy"),
     ("ir",),
     ("upgrading",),
     ("spec", "constraints"),

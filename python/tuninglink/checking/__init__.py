@@ -1,7 +1,8 @@
 """Checking specs: everything that can be told about an entry before anybody relies on it."""
 
-from importlib import import_module
 from typing import TYPE_CHECKING
+
+from tuninglink.lazy import lazy_face
 
 if TYPE_CHECKING:
     from tuninglink.checking.answers import Answer
@@ -18,12 +19,4 @@ _HOMES = {
     **dict.fromkeys(("EntryReport", "SpecReport", "to_json"), "report"),
 }
 
-
-def __getattr__(name: str) -> object:
-    """Imports a name when it is first asked for: the limits of a command need no solver."""
-    home = _HOMES.get(name)
-    if home is None:
-        raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
-    value = getattr(import_module(f"{__name__}.{home}"), name)
-    globals()[name] = value
-    return value
+__getattr__ = lazy_face(__name__, _HOMES)  # the limits of a command need no solver

@@ -14,8 +14,9 @@ A layer of its own, of use without the rest: it knows no specs, and neither pars
 A name is imported when it is first asked for: who only imports the package does not wait for Z3.
 """
 
-from importlib import import_module
 from typing import TYPE_CHECKING
+
+from tuninglink.lazy import lazy_face
 
 if TYPE_CHECKING:
     from tuninglink.constraints.answers import (
@@ -96,15 +97,7 @@ _HOMES = {
     **dict.fromkeys(("ConfigurationAnswer", "Proposal", "verify_configuration"), "verification"),
 }
 
-
-def __getattr__(name: str) -> object:
-    """Imports a name when it is first asked for."""
-    home = _HOMES.get(name)
-    if home is None:
-        raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
-    value = getattr(import_module(f"{__name__}.{home}"), name)
-    globals()[name] = value
-    return value
+__getattr__ = lazy_face(__name__, _HOMES)
 
 
 def __dir__() -> list[str]:

@@ -1,7 +1,8 @@
 """Programs made for entries: what a matcher looks for, with sizes that it accepts."""
 
-from importlib import import_module
 from typing import TYPE_CHECKING
+
+from tuninglink.lazy import lazy_face
 
 if TYPE_CHECKING:
     from tuninglink.payloads.interpretation import (
@@ -34,12 +35,4 @@ _HOMES = {
     "payload_for": "synthesis",
 }
 
-
-def __getattr__(name: str) -> object:
-    """Imports a name when it is first asked for: running payloads needs no solver."""
-    home = _HOMES.get(name)
-    if home is None:
-        raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
-    value = getattr(import_module(f"{__name__}.{home}"), name)
-    globals()[name] = value
-    return value
+__getattr__ = lazy_face(__name__, _HOMES)  # running payloads needs no solver

@@ -1,7 +1,8 @@
 """Upgrading specs that were written for older compilers."""
 
-from importlib import import_module
 from typing import TYPE_CHECKING
+
+from tuninglink.lazy import lazy_face
 
 if TYPE_CHECKING:
     from tuninglink.upgrading.report import Change, EntryReport, KeptOut, Upgraded
@@ -14,12 +15,4 @@ _HOMES = {
     **dict.fromkeys(("upgrade", "upgrade_bytes"), "upgrader"),
 }
 
-
-def __getattr__(name: str) -> object:
-    """Imports a name when it is first asked for: whoever loads specs of today needs no rules."""
-    home = _HOMES.get(name)
-    if home is None:
-        raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
-    value = getattr(import_module(f"{__name__}.{home}"), name)
-    globals()[name] = value
-    return value
+__getattr__ = lazy_face(__name__, _HOMES)  # whoever loads specs of today needs no rules
