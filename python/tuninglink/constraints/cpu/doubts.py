@@ -18,31 +18,48 @@ UNCERTAIN: Final = "the compiler may refuse it otherwise"
 
 
 def add_doubts(rules: Rules) -> None:
-    """Adds what makes sure, together with what is not refused, that a configuration compiles."""
-    if not rules.pipeline.vectorizes:
-        return
+    """Adds what makes sure, together with what is not refused, that a configuration compiles.
+
+    It does so only if nothing is `unknown`.
+    """
     if not rules.pipeline.checks_vectors:
-        rules.add(False, "what this pipeline makes of the tiles is not known well enough")  # noqa: FBT003
         return
     rules.limit_tiles(tuple(CpuLevel))
     rules.separate_levels()
     _bound_vectors(rules)
     _bound_neighbors(rules)
-    _doubt_others(rules)
     if rules.cpu.masking is Masking.ALWAYS:
         _keep_peeling_finite(rules)
 
 
+def unknown(rules: Rules) -> str:
+    """Returns what keeps anybody from being certain about any configuration; empty for nothing."""
+    if not rules.pipeline.vectorizes:
+        return ""
+    if not rules.pipeline.checks_vectors:
+        return "what this pipeline makes of the tiles is not known well enough"
+    bits = rules.nest.untiled_bits
+    if bits is None or bits > BYTE * (rules.cpu.vector_limit - 1):
+        return "another operation in the dispatch has loops of its own, and may become too large a vector"
+    return ""
+
+
 def _bound_vectors(rules: Rules) -> None:
     """Adds that no vector of the root op reaches the limit, however the compiler bounds its parts."""
+    if not rules.parts:
+        return
     what, bits = "the vectors of the operation may have", rules.nest.widest
-    known = [each.is_known for each in rules.parts]
-    if rules.cpu.masking is not Masking.ALWAYS:
-        rules.limit_vector(what, [each.size for each in rules.parts], bits, known)
-    if rules.cpu.masking is not Masking.NEVER:
-        is_masked = rules.cpu.masking is Masking.ALWAYS
-        when = [] if is_masked or not known else [z3.Not(z3.And(*known))]
-        rules.limit_vector(what, [_masked(rules, loop) for loop in rules.loops], bits, when)
+    known = z3.And(*(each.is_known for each in rules.parts))
+    masked = [_masked(rules, loop) for loop in rules.loops]
+    if rules.cpu.masking is Masking.ALWAYS:
+        rules.limit_vector(what, masked, bits)
+        return
+    rules.limit_vector(what, [each.size for each in rules.parts], bits, [known])
+    when = [z3.Not(known)]
+    if rules.cpu.masking is Masking.NEVER:
+        # What is peeled has the size of the tile, whether the loop has as many iterations or not.
+        when.append(rules.tiles.peeling != 0)
+    rules.limit_vector(what, masked, bits, when)
 
 
 def _masked(rules: Rules, loop: int) -> z3.ArithRef:
@@ -74,14 +91,6 @@ def _bound_neighbors(rules: Rules) -> None:
             outer = [rules.tiles.outer_part(loop) for loop in each.loops]
             whole = [z3.If(part.is_known, part.size, part.bound) for part in outer]
             rules.limit_vector(what, whole, each.bits, [z3.Or(*outside)])
-
-
-def _doubt_others(rules: Rules) -> None:
-    """Doubts configurations of dispatches in which something else is large."""
-    bits = rules.nest.untiled_bits
-    if bits is None or bits > BYTE * (rules.cpu.vector_limit - 1):
-        message = "another operation in the dispatch has loops of its own, and may become too large a vector"
-        rules.add(False, message)  # noqa: FBT003 - that is the rule
 
 
 def _keep_peeling_finite(rules: Rules) -> None:

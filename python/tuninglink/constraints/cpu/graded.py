@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tuninglink.constraints.answers import DEFAULT_LIMITS, CheckAnswer, Verdict
+from tuninglink.constraints.answers import (
+    DEFAULT_LIMITS,
+    CheckAnswer,
+    CountAnswer,
+    NearestAnswer,
+    UndecidedError,
+    Verdict,
+)
 from tuninglink.constraints.constraint_set import ConstraintSet
 
 if TYPE_CHECKING:
@@ -12,7 +19,7 @@ if TYPE_CHECKING:
 
     import z3
 
-    from tuninglink.constraints.answers import CountAnswer, Limits, NearestAnswer
+    from tuninglink.constraints.answers import Limits
 
 
 class GradedConstraintSet(ConstraintSet):
@@ -26,6 +33,7 @@ class GradedConstraintSet(ConstraintSet):
         refused: what every configuration must fulfil that compiles.
         certain: what is sufficient, together with that, over the same knobs.
         sensible: what is asked of proposals, over the same knobs; it implies both.
+        unknown: why nothing is certain, in words; empty if the second set tells.
         context: where the expressions of the first set live.
     """
 
@@ -34,6 +42,7 @@ class GradedConstraintSet(ConstraintSet):
         refused: ConstraintSet,
         certain: ConstraintSet,
         sensible: ConstraintSet,
+        unknown: str,
         context: z3.Context,
     ) -> None:
         super().__init__(
@@ -47,12 +56,15 @@ class GradedConstraintSet(ConstraintSet):
         )
         self.certain = certain
         self.sensible = sensible
+        self._unknown = unknown
 
     def check(self, assignment: Mapping[str, int], limits: Limits = DEFAULT_LIMITS) -> CheckAnswer:
         """Tells whether an assignment is refused, valid, or neither for certain."""
         answer = super().check(assignment, limits)
         if answer.verdict is not Verdict.PROVEN:
             return answer
+        if self._unknown:
+            return CheckAnswer(Verdict.NOT_DECIDED, reason=self._unknown)
         doubt = self.certain.check(assignment, limits)
         if doubt.verdict is not Verdict.REFUTED:
             return doubt
@@ -63,18 +75,31 @@ class GradedConstraintSet(ConstraintSet):
         self, assignment: Mapping[str, int], limits: Limits = DEFAULT_LIMITS
     ) -> NearestAnswer:
         """Finds the nearest assignment that is worth trying."""
-        return self.sensible.nearest(assignment, limits)
+        if self._unknown:
+            return NearestAnswer(Verdict.NOT_DECIDED, reason=self._unknown)
+        answer = self.sensible.nearest(assignment, limits)
+        if answer.verdict is Verdict.REFUTED:
+            return NearestAnswer(Verdict.NOT_DECIDED, reason="none is both valid and worth trying")
+        return answer
 
     def enumerate(self, seed: int = 0, limits: Limits = DEFAULT_LIMITS) -> Iterator[dict[str, int]]:
         """Yields every assignment that is worth trying once."""
+        self._expect_known()
         return self.sensible.enumerate(seed, limits)
 
     def sample(
         self, n: int, seed: int = 0, limits: Limits = DEFAULT_LIMITS
     ) -> list[dict[str, int]]:
         """Returns assignments that are worth trying, spread over them."""
+        self._expect_known()
         return self.sensible.sample(n, seed, limits)
 
     def count(self, limits: Limits = DEFAULT_LIMITS) -> CountAnswer:
         """Counts the assignments that are worth trying."""
+        if self._unknown:
+            return CountAnswer(Verdict.NOT_DECIDED, 0, self._unknown)
         return self.sensible.count(limits)
+
+    def _expect_known(self) -> None:
+        if self._unknown:
+            raise UndecidedError(self._unknown)

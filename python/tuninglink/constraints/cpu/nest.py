@@ -72,6 +72,7 @@ class Nest:
         beside: what follows or precedes the operation over its parallel loops, such as the fill of its result.
         untiled_bits: the size of the largest value of an operation beside it that its tiles say nothing about, 0
             without one, None if it is not known.
+        is_alone: whether no other operation in the dispatch is configured.
     """
 
     loops: tuple[Loop, ...]
@@ -79,6 +80,7 @@ class Nest:
     widest: int
     beside: tuple[VectorOf, ...]
     untiled_bits: int | None
+    is_alone: bool
 
 
 def read_nest(dispatch: Dispatch) -> Nest:
@@ -99,7 +101,10 @@ def read_nest(dispatch: Dispatch) -> Nest:
     widest = max((each or 64 for each in widths), default=64)
     parallel = tuple(number for number, each in enumerate(loops) if not each.reduces)
     beside, untiled = _beside(dispatch, maps, loops, parallel)
-    return Nest(loops, _vectors(root, problem, maps, widths), widest, beside, untiled)
+    configured = function_ops(dispatch.function).configured
+    is_alone = all(each == root for each in configured)
+    vectors = _vectors(root, problem, maps, widths)
+    return Nest(loops, vectors, widest, beside, untiled, is_alone)
 
 
 def _vectors(

@@ -10,7 +10,7 @@ from iree.compiler.dialects import iree_codegen
 from tuninglink.constraints.answers import AssignmentError
 from tuninglink.constraints.configuration import MismatchError
 from tuninglink.constraints.cpu.advice import ADVISED, add_advice
-from tuninglink.constraints.cpu.doubts import UNCERTAIN, add_doubts
+from tuninglink.constraints.cpu.doubts import UNCERTAIN, add_doubts, unknown
 from tuninglink.constraints.cpu.graded import GradedConstraintSet
 from tuninglink.constraints.cpu.pipelines import PIPELINES
 from tuninglink.constraints.cpu.refusals import REFUSED, add_refusals
@@ -41,10 +41,13 @@ class CpuSpace(Space):
         cpu: what it is compiled for.
         pipeline: the pipeline.
         problem: what the configuration is for.
+
+    Attributes:
+        nest: the loops of the root op.
     """
 
     def __init__(self, nest: Nest, cpu: Cpu, pipeline: mlir.Attribute, problem: Problem) -> None:
-        self._nest = nest
+        self.nest = nest
         self._pipeline = pipeline
         name = str(pipeline)
 
@@ -55,13 +58,13 @@ class CpuSpace(Space):
         add_doubts(certain)
         sensible = Rules(nest, cpu, what, ADVISED)
         add_refusals(sensible)
-        if what.checks_vectors:
-            add_doubts(sensible)
+        add_doubts(sensible)
         add_advice(sensible)
         self.constraints: ConstraintSet = GradedConstraintSet(
             refused.build(problem, name),
             certain.build(problem, name),
             sensible.build(problem, name),
+            unknown(certain),
             refused.context,
         )
 
@@ -72,22 +75,24 @@ class CpuSpace(Space):
             text = f"'lowering_config' is {configuration.lowering_config}"
             raise MismatchError(text, is_missing=False)
         needed = CpuLevel.DISTRIBUTION.value
-        if PIPELINES[str(self._pipeline)].needs_distribution and needed not in levels:
-            raise MismatchError(f"'{needed}' is missing", is_missing=True)
+        if needed not in levels:
+            # The pipeline takes the level from whatever operation has it.
+            is_refused = PIPELINES[str(self._pipeline)].needs_distribution and self.nest.is_alone
+            raise MismatchError(f"'{needed}' is missing", is_missing=is_refused)
         strange = [each for each in levels if each not in {level.value for level in CpuLevel}]
         if strange:
             raise MismatchError(f"'{strange[0]}' is no level of tiling", is_missing=False)
         found = {LOOP_PEELING: int(_peels(configuration))}
         for level in CpuLevel:
             sizes = self._sizes(level.value, levels) if level.value in levels else ()
-            for loop in range(len(self._nest.loops)):
+            for loop in range(len(self.nest.loops)):
                 found[knob_name(level, loop)] = sizes[loop] if loop < len(sizes) else 0
         return found
 
     def compilation_info(self, assignment: Mapping[str, int]) -> mlir.Attribute:
         """Returns the configuration with the levels that tile something, and `distribution` in any case."""
         context = self._pipeline.context
-        loops = range(len(self._nest.loops))
+        loops = range(len(self.nest.loops))
         sizes = {
             level: [assignment.get(knob_name(level, loop), 0) for loop in loops]
             for level in CpuLevel
@@ -120,10 +125,10 @@ class CpuSpace(Space):
             raise MismatchError(f"'{name}' has scalable sizes", is_missing=False)
         if tiling.interchange:
             if sorted(tiling.interchange) != list(range(len(tiling.sizes))):
-                text = f"in the interchange of '{name}' some of its loops is missing"
+                text = f"the interchange of '{name}' does not name each of its loops once"
                 raise MismatchError(text, is_missing=PIPELINES[str(self._pipeline)].separates)
             raise MismatchError(f"'{name}' has an interchange", is_missing=False)
-        loops = len(self._nest.loops)
+        loops = len(self.nest.loops)
         if any(tiling.sizes[loops:]):
             text = f"'{name}' has {len(tiling.sizes)} sizes, and there are {loops} loops"
             raise MismatchError(text, is_missing=False)
