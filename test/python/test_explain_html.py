@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tuninglink.explaining.demands import Difference
 from tuninglink.explaining.html_report import to_html
-from tuninglink.explaining.judging import Difference
 from tuninglink.explaining.model import (
     Configuration,
     DispatchReport,

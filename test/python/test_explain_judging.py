@@ -10,7 +10,7 @@ import pytest
 from iree.compiler import ir as mlir
 from iree.compiler.dialects import linalg
 from iree.compiler.passmanager import PassManager
-from matched_operations import matchable, matchers_for, seen, spec_of
+from matched_operations import ANY_OP, matchable, matchers_for, seen, spec_of
 from programs import PROGRAMS, TARGETS, run
 
 from tuninglink.explaining.judging import Judge
@@ -151,3 +151,43 @@ def test_without_what_failed_first_a_matcher_goes_on_to_the_next_condition(targe
             assert matches(spec, each, operation)
     assert repaired > 20
     assert reached > 5
+
+
+def dag_matcher(operation: mlir.Operation, *, regions_only: bool) -> str:
+    """Returns the body of a matcher that has an operation as its example."""
+    operands = dict.fromkeys(operation.operands)
+    arguments = ", ".join(f"{each.get_name()}: {each.type}" for each in operands)
+    example = operation.get_asm(use_local_scope=True)
+    if regions_only:
+        return (
+            f"  transform.iree.match.regions %op : {ANY_OP} {{\n  ^bb0({arguments}):\n"
+            f"  {example}\n  }}\n"
+        )
+    return (
+        f"  %ins, %outs = transform.iree.match.cast_compatible_dag_from_root %op {{\n"
+        f"  ^bb0({arguments}):\n  {example}\n"
+        f"  }} : ({ANY_OP}) -> (!transform.any_value, !transform.any_value)\n"
+    )
+
+
+@pytest.mark.parametrize("regions_only", [False, True])
+@pytest.mark.parametrize("target", ["hip", "llvm-cpu"])
+def test_examples_in_matchers_are_judged_as_the_interpreter_does(
+    target: str, *, regions_only: bool
+) -> None:
+    source = random.Random(3)
+    told = matched = 0
+    found = operations(target)
+    for _, example in source.sample(found, 8):
+        try:
+            spec = parse(dag_matcher(example, regions_only=regions_only))
+        except mlir.MLIRError:
+            continue  # The operation uses values from around it, or the matcher is not allowed.
+        for each, operation in found:
+            verdict = judge(spec, operation).matches
+            if verdict or (verdict is False and source.random() < 0.2):
+                told += 1
+                matched += verdict
+                assert verdict == matches(spec, each, operation), (str(example), str(operation))
+    assert told > 15
+    assert matched > 3

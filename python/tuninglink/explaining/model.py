@@ -7,7 +7,7 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from tuninglink.explaining.judging import Difference
+    from tuninglink.explaining.demands import Difference
     from tuninglink.ir.diagnostics import Place
 
 
