@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from tuninglink.constraints.conditions import Condition, Dimension
     from tuninglink.constraints.extents import Box
 
-_TRIES: Final = 64
+_TRIES: Final = 8
 """How many conditions are looked at for some that surely meet another one."""
 
 
