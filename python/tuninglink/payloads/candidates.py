@@ -10,14 +10,17 @@ from tuninglink.constraints.conditions import Equals
 from tuninglink.ir import names
 from tuninglink.ir.walk import body, collect
 from tuninglink.payloads import layouts
+from tuninglink.payloads.layouts import Ranks
 from tuninglink.payloads.operations import (
     FILL,
     GENERIC,
+    TAKING_MAPS,
     attention,
     attention_outputs,
     generic,
     named,
 )
+from tuninglink.payloads.roles import indexing_maps
 from tuninglink.payloads.templates import Template, clone_into, new_block, open_tensor
 
 if TYPE_CHECKING:
@@ -43,6 +46,7 @@ class Candidates:
         self, condition: Condition, sequences: Sequence[mlir.Operation], *, generalizes: bool
     ) -> None:
         self._condition = condition
+        self._ranks = Ranks(condition.ranks, condition.least_ranks)
         self._sequences = sequences
         self._generalizes = generalizes
 
@@ -62,8 +66,7 @@ class Candidates:
             elif name == GENERIC:
                 yield from self._generics()
             else:
-                ranks = self._condition.ranks
-                yield from named(name, self._types(_MANY_OPERANDS), next(iter(ranks.values()), 2))
+                yield from self._named(name)
 
     def _shown(self, name: str) -> mlir.Operation | None:
         found = (op for sequence in self._sequences for op in collect(sequence, name))
@@ -92,15 +95,21 @@ class Candidates:
             return None
         return [each.value for each in maps if isinstance(each, mlir.AffineMapAttr)]
 
+    def _named(self, name: str) -> Iterator[Template]:
+        """Yields named operations, with the indexing maps that are demanded if they can have them."""
+        maps = self._condition.maps
+        for template in named(name, self._types(_MANY_OPERANDS), self._ranks.common):
+            if isinstance(maps, mlir.ArrayAttr) and name in TAKING_MAPS:
+                template.root.attributes["indexing_maps"] = maps
+            if not isinstance(maps, mlir.ArrayAttr) or self._maps() == indexing_maps(template.root):
+                yield template
+
     def _attentions(self, name: str) -> Iterator[Template]:
         maps = self._maps()
         outputs = attention_outputs(name)
         choices = [maps] if maps is not None else list(layouts.attentions(outputs))
         for each in choices:
-            ranks = self._condition.ranks
-            if any(
-                0 <= at < len(each) and len(each[at].results) != rank for at, rank in ranks.items()
-            ):
+            if not self._ranks.allow(*(len(one.results) for one in each)):
                 continue
             types = self._types(len(each))
             inputs = next((kind for kind in types[:3] if kind is not None), mlir.F16Type.get())
@@ -118,16 +127,20 @@ class Candidates:
             yield generic(each, self._filled(len(each)))
 
     def _layouts(self) -> Iterator[list[mlir.AffineMap]]:
-        condition = self._condition
+        condition, ranks = self._condition, self._ranks
+        # There are many: who asks for dimensions of all operands asks for the last ones more often than not.
+        attempts = (ranks.tightened(), ranks) if ranks.mention(3) else (ranks,)
         if "convolution" in condition.kinds:
             strides, dilations = self._steps("strides"), self._steps("dilations")
-            yield from layouts.convolutions(condition.counts, condition.ranks, strides, dilations)
+            for each in attempts:
+                yield from layouts.convolutions(condition.counts, each, strides, dilations)
             return
-        yield from layouts.contractions(condition.counts, condition.ranks)
+        for each in attempts:
+            yield from layouts.contractions(condition.counts, each)
         if "contraction" not in condition.kinds:
             last = condition.operands - 1
-            yield from layouts.elementwise(condition.ranks, last)
-            yield from layouts.separate(condition.ranks, last)
+            yield from layouts.elementwise(ranks, last)
+            yield from layouts.separate(ranks, last)
 
     def _steps(self, role: str) -> dict[int, int]:
         return {

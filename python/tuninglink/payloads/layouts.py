@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from itertools import product
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,43 @@ Expressions = list[mlir.AffineExpr]
 _MOST_OF_A_ROLE = 3
 _BATCHES = (1, 2, 0)
 _IMAGES = (2, 1, 3)
+
+
+@dataclass(frozen=True)
+class Ranks:
+    """What is demanded of the ranks of operands.
+
+    Attributes:
+        exact: ranks by number of the operand.
+        least: the least rank, likewise.
+    """
+
+    exact: Mapping[int, int]
+    least: Mapping[int, int]
+
+    def allow(self, *ranks: int) -> bool:
+        """Tells whether operands, from the first on, may have these ranks."""
+        return all(
+            self.exact.get(at, rank) == rank and self.least.get(at, 0) <= rank
+            for at, rank in enumerate(ranks)
+        )
+
+    def mention(self, count: int) -> bool:
+        """Tells whether something is demanded of each of the first operands."""
+        return all(at in self.exact or at in self.least for at in range(count))
+
+    def tightened(self) -> Ranks:
+        """Returns the same with the least ranks as the exact ones."""
+        return Ranks({**self.least, **self.exact}, {})
+
+    def likely(self, operand: int) -> int:
+        """Returns a rank that an operand may have."""
+        return self.exact.get(operand, max(2, self.least.get(operand, 0)))
+
+    @property
+    def common(self) -> int:
+        """A rank for operands that are all of one."""
+        return next(iter(self.exact.values()), max(2, *self.least.values(), 0))
 
 
 class _Loops:
@@ -32,14 +70,12 @@ class _Loops:
         return [mlir.AffineMap.get(self._count, 0, list(each)) for each in operands]
 
 
-def contractions(
-    counts: Mapping[str, int], ranks: Mapping[int, int]
-) -> Iterator[list[mlir.AffineMap]]:
+def contractions(counts: Mapping[str, int], ranks: Ranks) -> Iterator[list[mlir.AffineMap]]:
     """Yields maps of contractions.
 
     Args:
         counts: how many dimensions of a role there are, such as `contraction m`.
-        ranks: the ranks of operands that are known.
+        ranks: what is demanded of the ranks of operands.
     """
     for batch, m, n, k in _dimension_counts(counts, ranks):
         for k_is_last_in_lhs, k_is_last_in_rhs in ((1, 0), (1, 1), (0, 0), (0, 1)):
@@ -60,53 +96,52 @@ def _in_turns(first: Expressions, second: Expressions) -> Expressions:
     return [each for pair in zip(first, second, strict=True) for each in pair]
 
 
-def _dimension_counts(
-    counts: Mapping[str, int], ranks: Mapping[int, int]
-) -> list[tuple[int, int, int, int]]:
+def _dimension_counts(counts: Mapping[str, int], ranks: Ranks) -> list[tuple[int, int, int, int]]:
     """Returns the numbers of dimensions of the roles, those of a plain matmul first."""
     wanted = [counts.get(f"contraction {role}") for role in ("batch", "m", "n", "k")]
     choices = [range(_MOST_OF_A_ROLE + 1) if each is None else (each,) for each in wanted]
     found = [
         (batch, m, n, k)
         for batch, m, n, k in product(*choices)
-        if k > 0
-        and ranks.get(0, batch + m + k) == batch + m + k
-        and ranks.get(1, batch + n + k) == batch + n + k
-        and ranks.get(2, batch + m + n) == batch + m + n
+        if k > 0 and ranks.allow(batch + m + k, batch + n + k, batch + m + n)
     ]
     return sorted(found, key=lambda each: (abs(each[1] - 1) + abs(each[2] - 1) + each[3], each))
 
 
-def elementwise(ranks: Mapping[int, int], last: int) -> Iterator[list[mlir.AffineMap]]:
+def elementwise(ranks: Ranks, last: int) -> Iterator[list[mlir.AffineMap]]:
     """Yields maps of operations without reduction on operands of one rank.
 
     Args:
-        ranks: the ranks of operands that are known.
+        ranks: what is demanded of the ranks of operands.
         last: the position of the last operand that is asked for.
     """
-    rank = next(iter(ranks.values()), 2)
-    count = max(2, last + 1, *(each + 1 for each in ranks))
     loops = _Loops()
-    identity = loops.take(rank)
-    yield loops.maps(*([identity] * count))
+    identity = loops.take(ranks.common)
+    yield loops.maps(*([identity] * max(2, last + 1)))
 
 
-def separate(ranks: Mapping[int, int], last: int) -> Iterator[list[mlir.AffineMap]]:
+def separate(ranks: Ranks, last: int) -> Iterator[list[mlir.AffineMap]]:
     """Yields maps of operations whose operands share no loop, so that they fit shapes of any kind.
 
     Args:
-        ranks: the ranks of operands that are known.
+        ranks: what is demanded of the ranks of operands.
         last: the position of the last operand that is asked for.
     """
-    count = max(2, last + 1, *(each + 1 for each in ranks))
     loops = _Loops()
-    operands = [loops.take(ranks.get(each, 2)) for each in range(count)]
+    operands = [loops.take(ranks.likely(each)) for each in range(max(2, last + 1))]
     yield loops.maps(*operands)
+
+
+def _images(counts: Mapping[str, int]) -> Sequence[int]:
+    """Returns how many dimensions an image may have: each has a size, a filter, a stride and a dilation."""
+    roles = ("output_image", "filter", "strides", "dilations")
+    known = {counts[name] for role in roles if (name := f"convolution {role}") in counts}
+    return sorted(known) or _IMAGES
 
 
 def convolutions(
     counts: Mapping[str, int],
-    ranks: Mapping[int, int],
+    ranks: Ranks,
     strides: Mapping[int, int],
     dilations: Mapping[int, int],
 ) -> Iterator[list[mlir.AffineMap]]:
@@ -114,7 +149,7 @@ def convolutions(
 
     Args:
         counts: how many dimensions of a role there are, such as `convolution filter`.
-        ranks: the ranks of operands that are known.
+        ranks: what is demanded of the ranks of operands.
         strides: the stride by number of the image's dimension; one where nothing is said.
         dilations: the dilation, likewise.
     """
@@ -123,13 +158,13 @@ def convolutions(
         count = counts.get(f"convolution {role}")
         return usual if count is None else (count,)
 
-    for step, image, depth, batch, outputs, inputs in product(
-        (1,) if strides else (1, 2),
-        choices("output_image", choices("filter", _IMAGES)),
+    for image, depth, batch, outputs, inputs, step in product(
+        _images(counts),
         choices("depth", (0, 1)),
         choices("batch", (1, 2, 0)),
         choices("output_channel", (1, 0, 2)),
         choices("input_channel", (1, 0, 2)),
+        (1,) if strides else (1, 2),
     ):
         loops = _Loops()
         b, i, o, d, f, c = map(loops.take, (batch, image, outputs, depth, image, inputs))
@@ -139,12 +174,12 @@ def convolutions(
         layouts = (
             ([*b, *window, *d, *c], [*f, *d, *c, *o], [*b, *i, *d, *o]),
             ([*b, *window, *d, *c], [*d, *o, *f, *c], [*b, *i, *d, *o]),
-            # As pooling has it, where channels are like a batch.
-            ([*b[:1], *window, *b[1:]], f, [*b[:1], *i, *b[1:]]),
             ([*b, *d, *c, *window], [*d, *o, *c, *f], [*b, *d, *o, *i]),
         )
-        for layout in layouts:
-            if all(ranks.get(at, len(each)) == len(each) for at, each in enumerate(layout)):
+        # As pooling has it, where channels are like a batch.
+        pooling = ([*b[:1], *window, *b[1:]], f, [*b[:1], *i, *b[1:]])
+        for layout in layouts if o or d or c else (pooling,):
+            if ranks.allow(*map(len, layout)):
                 yield loops.maps(*layout)
 
 

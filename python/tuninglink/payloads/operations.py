@@ -8,7 +8,7 @@ from iree.compiler import ir as mlir
 from iree.compiler.dialects import linalg  # type: ignore[attr-defined]
 
 from tuninglink.ir import names
-from tuninglink.payloads.templates import Template, new_block, open_tensor
+from tuninglink.payloads.templates import Template, is_number, new_block, open_tensor
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -17,12 +17,21 @@ if TYPE_CHECKING:
 
 FILL: Final = "linalg.fill"
 GENERIC: Final = "linalg.generic"
+TAKING_MAPS: Final = frozenset(
+    {"linalg.batch_matmul", "linalg.batch_reduce_matmul", "linalg.contract", "linalg.matmul"}
+)
+"""Named operations that take other indexing maps than their usual ones."""
+
 _MATMUL_RANKS: Final = {
     "linalg.matmul": (2, 2, 2),
     "linalg.batch_matmul": (3, 3, 3),
     "linalg.batch_reduce_matmul": (3, 3, 2),
 }
 """The ranks of named operations of which the bindings do not know them."""
+
+
+class UnknownArithmeticError(Exception):
+    """An operation would have to compute with types that have no arithmetic; the message says which."""
 
 
 def generic(maps: Sequence[mlir.AffineMap], types: Sequence[mlir.Type]) -> Template:
@@ -33,7 +42,13 @@ def generic(maps: Sequence[mlir.AffineMap], types: Sequence[mlir.Type]) -> Templ
     Args:
         maps: the indexing maps, the output's last.
         types: the element types of the operands.
+
+    Raises:
+        UnknownArithmeticError: it cannot compute with such types.
     """
+    for each in types:
+        if not is_number(each):
+            raise UnknownArithmeticError(f"how to compute with '{each}' is not known")
     operands = [
         open_tensor(len(each.results), kind) for each, kind in zip(maps, types, strict=True)
     ]
@@ -82,6 +97,8 @@ def _cast(value: Value, wanted: mlir.Type) -> Value:
     if kind == wanted:
         return value
     if isinstance(kind, mlir.FloatType) and isinstance(wanted, mlir.FloatType):
+        if kind.width == wanted.width:
+            return _cast(_cast(value, mlir.F32Type.get()), wanted)
         name = "extf" if kind.width < wanted.width else "truncf"
     elif isinstance(kind, mlir.IntegerType) and isinstance(wanted, mlir.IntegerType):
         name = "extsi" if kind.width < wanted.width else "trunci"

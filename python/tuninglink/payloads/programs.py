@@ -10,7 +10,7 @@ from iree.compiler.dialects import linalg  # type: ignore[attr-defined]
 from tuninglink.ir import names
 from tuninglink.payloads.operations import FILL
 from tuninglink.payloads.payload import FUNCTION
-from tuninglink.payloads.templates import clone_into, destination_count
+from tuninglink.payloads.templates import clone_into, destination_count, is_number
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -44,10 +44,11 @@ def write_program(template: Template, sized: Sized, *, fills: bool) -> mlir.Oper
         sized: its sizes.
         fills: whether operations may start from a `linalg.fill`; else from arguments.
     """
-    made = {each for each in template.destinations if fills or not _accumulates(template, each)}
+    made = {each for each in template.destinations if _is_made(template, each, fills=fills)}
     scalars = {each for each in template.block.arguments if each not in sized.shapes}
     # The compiler would take the fill with a constant for a constant.
-    taken = scalars if template.root.name == FILL else set()
+    is_fill = template.root.name == FILL
+    taken = {each for each in scalars if is_fill or not is_number(each.type)}
     given = [each for each in template.block.arguments if each not in made | (scalars - taken)]
     results = [_sized(each, sized) for each in template.root.results]
     module, block = _function([_argument_type(each, sized) for each in given], results)
@@ -124,6 +125,11 @@ def _extract(tensor: Value) -> Value:
     operation = mlir.Operation.create("tensor.extract", results=[element], operands=[tensor])
     scalar: Value = operation.results[0]
     return scalar
+
+
+def _is_made(template: Template, argument: Value, *, fills: bool) -> bool:
+    """Tells whether what operations start from is made beside them."""
+    return not _accumulates(template, argument) or (fills and is_number(argument.type.element_type))
 
 
 def _accumulates(template: Template, argument: Value) -> bool:

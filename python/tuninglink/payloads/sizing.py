@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 Item = TypeVar("Item")
 Range = tuple[z3.ArithRef, z3.ArithRef]
 _USUAL: Final = 64
-_LARGEST_SIZE: Final = 2**31 - 1
+_LARGEST_SIZE: Final = 2**63 - 1
+"""What fits into the sizes of a tensor's type."""
 
 
 @dataclass(frozen=True)
@@ -116,7 +117,7 @@ class _Sizing:
     def _unknown(self) -> z3.ArithRef:
         unknown = z3.Int(f"size {len(self._unknowns)}", self._context)
         self._unknowns.append(unknown)
-        self._solver.add(unknown >= 1, unknown <= _LARGEST_SIZE)
+        self._solver.add(unknown >= 0, unknown <= _LARGEST_SIZE)
         return unknown
 
     def _number(self, value: int) -> z3.ArithRef:
@@ -260,6 +261,7 @@ class _Sizing:
         """Fixes an unknown to the first of the wanted values that it can have, else to the least."""
         if self._only_value(size) is not None or any(self._try(size == each) for each in wanted):
             return
+        self._try(size >= 1)
         optimize = z3.Optimize(ctx=self._context)
         optimize.set("timeout", DEFAULT_LIMITS.start().solver_milliseconds())
         optimize.add(self._solver.assertions())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from iree.compiler import ir as mlir
@@ -14,7 +15,7 @@ from tuninglink.ir.serialization import to_text
 from tuninglink.ir.walk import collect
 from tuninglink.payloads.candidates import Candidates
 from tuninglink.payloads.interpretation import matches
-from tuninglink.payloads.operations import FILL
+from tuninglink.payloads.operations import FILL, UnknownArithmeticError
 from tuninglink.payloads.payload import Payload, PayloadError, Size
 from tuninglink.payloads.preferences import tiles
 from tuninglink.payloads.programs import write_body, write_program
@@ -30,6 +31,12 @@ if TYPE_CHECKING:
     from tuninglink.payloads.templates import Template
     from tuninglink.spec.anatomy import Entry
     from tuninglink.spec.sequences import SequenceTable
+
+_MOST_CANDIDATES: Final = 100
+"""How many operations are tried for a matcher that says little of what it looks for."""
+
+_MOST_REJECTIONS: Final = 8
+"""After how many that had sizes, and that the interpreter did not match all the same, no more are tried."""
 
 _GENERALIZING: Final = frozenset({"rocm", "cuda"})
 """Backends that replace named operations by generic ones before they match."""
@@ -81,51 +88,68 @@ class _Synthesis:
         contradiction = find_contradiction(condition.sizes)
         if contradiction is not None:
             raise self._error(contradiction.reason, contradiction.verdict)
+        try:
+            return self._first_that_fits(condition)
+        except UnknownArithmeticError as failure:
+            raise self._error(str(failure)) from None
+
+    def _first_that_fits(self, condition: Condition) -> Payload:
+        """Returns a payload with the first operation that fits."""
         failures: list[NoSizes] = []
-        is_exact = condition.maps is not None
-        for template in self._candidates(condition):
-            is_exact |= template.is_exact
-            payload = self._try(template, condition)
-            if isinstance(payload, Payload):
-                return payload
-            failures.append(payload)
+        rejections = 0
+        is_proof = True
+        for template in islice(self._candidates(condition), _MOST_CANDIDATES):
+            sized = find_sizes(template, condition.sizes, self._tiles(template))
+            made = sized if isinstance(sized, NoSizes) else self._made(template, sized, condition)
+            if isinstance(made, Payload):
+                return made
+            is_proof &= template.is_exact or condition.maps is not None
+            failures.append(made)
+            rejections += isinstance(sized, Sized)
+            if rejections == _MOST_REJECTIONS:
+                break
         if not failures:
             raise self._no_operation(condition.names or frozenset())
         first = failures[0]
-        is_proven = is_exact and len(failures) == 1
-        raise self._error(first.reason, first.verdict if is_proven else Verdict.NOT_DECIDED)
+        if len(failures) > 1:
+            reason = (
+                f"none of {len(failures)} operations fits; the first does not since {first.reason}"
+            )
+            raise self._error(reason)
+        raise self._error(first.reason, first.verdict if is_proof else Verdict.NOT_DECIDED)
+
+    def _tiles(self, template: Template) -> dict[int, int]:
+        action = _involved(self._entry.anatomy.table, self._entry.action, set())
+        return tiles([*self._matcher, *action], loops_of_roles(template.root))
 
     def _no_operation(self, wanted: frozenset[str]) -> PayloadError:
         """Returns the error for operations of which none can be built."""
+        if not wanted:
+            return self._error("no operation has operands of the ranks that it asks for")
         context = self._entry.anatomy.module.context
         existing = sorted(name for name in wanted if context.is_registered_operation(name))
         if not existing:
             names_ = " or ".join(f"'{each}'" for each in sorted(wanted))
             return self._error(f"the compiler has no operation {names_}", Verdict.REFUTED)
         names_ = " or ".join(f"'{each}'" for each in existing)
-        return self._error(f"no program with {names_} is known")
+        return self._error(f"no program with {names_} is known that fits")
 
     def _candidates(self, condition: Condition) -> Iterator[Template]:
         target = self._target
         generalizes = target is None or target.backend in _GENERALIZING
         return Candidates(condition, self._matcher, generalizes=generalizes).all()
 
-    def _try(self, template: Template, condition: Condition) -> Payload | NoSizes:
-        roles = loops_of_roles(template.root)
-        action = _involved(self._entry.anatomy.table, self._entry.action, set())
-        sized = find_sizes(template, condition.sizes, tiles([*self._matcher, *action], roles))
-        if isinstance(sized, NoSizes):
-            return sized
+    def _made(self, template: Template, sized: Sized, condition: Condition) -> Payload | NoSizes:
+        """Returns the payload with a sized operation, if the compiler takes it and the entry matches it."""
         try:
             payload = self._write(template, sized, condition)
         except mlir.MLIRError as failure:
             first, *_ = failure.error_diagnostics
-            return NoSizes(
-                Verdict.NOT_DECIDED, f"the compiler refuses what it may look for: {first.message}"
-            )
+            reason = f"the compiler refuses what it may look for: {first.message}"
+            return NoSizes(Verdict.NOT_DECIDED, reason)
         if matches(self._entry, payload):
             return payload
-        reason = f"it does not match {payload.shapes}, as it should"
+        reason = f"the interpreter does not find that it matches {payload.shapes}"
         return NoSizes(Verdict.NOT_DECIDED, reason)
 
     def _write(self, template: Template, sized: Sized, condition: Condition) -> Payload:

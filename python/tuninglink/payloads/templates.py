@@ -62,6 +62,13 @@ def destination_count(operation: mlir.Operation) -> int:
     return len(operation.results) if is_structured else 0
 
 
+def is_number(kind: mlir.Type) -> bool:
+    """Tells whether a type is one that arithmetic is known for: a float, or an integer without a sign."""
+    return isinstance(kind, mlir.FloatType) or (
+        isinstance(kind, mlir.IntegerType) and kind.is_signless
+    )
+
+
 def open_tensor(rank: int, element: mlir.Type) -> mlir.RankedTensorType:
     """Returns the type of a tensor of which no size is known."""
     location = mlir.Location.unknown(element.context)
