@@ -17,6 +17,7 @@ from tuninglink.constraints.answers import UndecidedError
 from tuninglink.constraints.compiler_worker import LENGTH, OK
 
 if TYPE_CHECKING:
+    from collections.abc import Hashable
     from types import TracebackType
 
 _CHUNK = 1 << 16
@@ -24,6 +25,10 @@ _GRACE = 5.0
 """Seconds in which a process that closed its output ends as a rule."""
 
 _WORKER = "tuninglink.constraints.compiler_worker"
+
+
+class CompilerCrashError(UndecidedError):
+    """The compiler ended when it was asked."""
 
 
 class CompilerProcess:
@@ -35,6 +40,10 @@ class CompilerProcess:
     Args:
         seconds: how long a request may take.
         command: what to start, for tests; the worker by default.
+
+    Attributes:
+        known_crashes: what need not be asked again as the compiler crashes on it, and how it did; whoever asks
+            keeps it.
     """
 
     def __init__(self, seconds: float = 60.0, command: list[str] | None = None) -> None:
@@ -43,6 +52,7 @@ class CompilerProcess:
         self._command = command or [sys.executable, "-P", "-m", _WORKER]
         self._process: subprocess.Popen[bytes] | None = None
         self._lock = threading.Lock()
+        self.known_crashes: dict[Hashable, str] = {}
         _all.add(self)
 
     def __enter__(self) -> Self:
@@ -123,15 +133,15 @@ class CompilerProcess:
                 raise UndecidedError(message) from None
         return self._process
 
-    def _crashed(self, process: subprocess.Popen[bytes]) -> UndecidedError:
+    def _crashed(self, process: subprocess.Popen[bytes]) -> CompilerCrashError:
         try:
             code = process.wait(_GRACE)
         except subprocess.TimeoutExpired:
-            return UndecidedError("the compiler's process stopped answering")
+            return CompilerCrashError("the compiler's process stopped answering")
         if code < 0:
             how = signal.strsignal(-code) or f"signal {-code}"
-            return UndecidedError(f"the compiler crashed ({how.lower()})")
-        return UndecidedError(f"the compiler's process ended (exit code {code})")
+            return CompilerCrashError(f"the compiler crashed ({how.lower()})")
+        return CompilerCrashError(f"the compiler's process ended (exit code {code})")
 
     def _end(self) -> None:
         if self._process is None:

@@ -8,8 +8,9 @@ from iree.compiler import ir as mlir
 from iree.compiler.dialects import iree_codegen
 
 from tuninglink.constraints.answers import AssignmentError, UndecidedError
-from tuninglink.constraints.compiler_process import shared_compiler
+from tuninglink.constraints.compiler_process import CompilerCrashError, shared_compiler
 from tuninglink.constraints.configuration import read_knobs
+from tuninglink.constraints.problem import OpKind, Role
 from tuninglink.constraints.providers import Provider, Space
 from tuninglink.constraints.smt import PROVIDER, knob_template, read_constraints
 from tuninglink.ir import names
@@ -83,14 +84,27 @@ class CompilerProvider(Provider):
 
     def _with_constraints(self, dispatch: Dispatch) -> mlir.Module:
         compiler = self._compiler or shared_compiler()
+        # A crash costs the start of a process. It is known to happen on all contractions with batch dimensions.
+        batched = _batched(dispatch.problem)
+        if batched in compiler.known_crashes:
+            known = compiler.known_crashes[batched]
+            raise UndecidedError(f"{known} when asked for the constraints on another {batched}")
         try:
             answer = compiler.run(_INSERT_CONSTRAINTS, to_bytecode(_isolated(dispatch).operation))
         except UndecidedError as failure:
+            if batched is not None and isinstance(failure, CompilerCrashError):
+                compiler.known_crashes[batched] = failure.reason
             place = place_of(dispatch.root.location)
             where = f" at {place}" if place else ""
             question = f"asked for the constraints on '{dispatch.root.name}'{where}"
             raise UndecidedError(f"{failure.reason} when {question}") from None
         return mlir.Module.parse(answer, dispatch.root.context)
+
+
+def _batched(problem: Problem) -> str | None:
+    """Returns what to call a contraction with batch dimensions, None for any other problem."""
+    is_batched = any(each.role is Role.BATCH for each in problem.dimensions)
+    return "batched contraction" if is_batched and problem.kind is OpKind.CONTRACTION else None
 
 
 def _isolated(dispatch: Dispatch) -> mlir.Module:

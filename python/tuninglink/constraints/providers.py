@@ -175,8 +175,9 @@ def _made(provider_type: object) -> Provider:
 def _own_providers() -> Sequence[Provider]:
     from tuninglink.constraints.compiler_provider import CompilerProvider  # noqa: PLC0415 - a circle
     from tuninglink.constraints.cpu.provider import CpuProvider  # noqa: PLC0415
+    from tuninglink.constraints.gpu.provider import GpuProvider  # noqa: PLC0415
 
-    return [CompilerProvider(), CpuProvider()]
+    return [CompilerProvider(), GpuProvider(), CpuProvider()]
 
 
 def _installed_entry_points() -> Iterable[EntryPoint]:

@@ -1,0 +1,64 @@
+"""Constraints of our own on contractions and attention on GPUs, as a provider."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from iree.compiler import ir as mlir
+
+from tuninglink.constraints.answers import UndecidedError
+from tuninglink.constraints.gpu.contractions import read_contraction
+from tuninglink.constraints.gpu.device import read_device
+from tuninglink.constraints.gpu.rules import PROVIDER
+from tuninglink.constraints.gpu.single_threads import single_threads_space
+from tuninglink.constraints.gpu.tile_and_fuse import tile_and_fuse_space
+from tuninglink.constraints.gpu.vector_distribute import vector_distribute_space
+from tuninglink.constraints.problem import OpKind
+from tuninglink.constraints.providers import Provider
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tuninglink.constraints.providers import Dispatch, Space
+
+TILE_AND_FUSE = "#iree_gpu.pipeline<TileAndFuse>"
+VECTOR_DISTRIBUTE = "#iree_gpu.pipeline<VectorDistribute>"
+
+
+class GpuProvider(Provider):
+    """Knows what code generation for GPUs needs, from the target's limits, its intrinsics and the shapes.
+
+    It speaks beside the compiler's own constraints, of the same configurations and of others. What it refuses
+    where they speak, they refuse too, or it does not compile.
+    """
+
+    name: ClassVar[str] = PROVIDER
+    pipelines: ClassVar[frozenset[str] | None] = frozenset({TILE_AND_FUSE, VECTOR_DISTRIBUTE})
+    kinds: ClassVar[frozenset[OpKind] | None] = frozenset({OpKind.CONTRACTION})
+
+    def spaces(self, dispatch: Dispatch, pipeline: str) -> Sequence[Space]:
+        """Returns a space for each form of configurations in a pipeline.
+
+        Raises:
+            UndecidedError: the operation, its sizes or the target are outside of what is known; says how.
+        """
+        device = read_device(dispatch)
+        contraction = read_contraction(dispatch)
+        types = [
+            each.element_type for each in (contraction.lhs, contraction.rhs, contraction.result)
+        ]
+        # Virtual ones do not compile here; they are for attention.
+        intrinsics = [each for each in device.multiplying(*types) if not each.is_virtual]
+        attribute = mlir.Attribute.parse(pipeline, dispatch.root.context)
+        problem = dispatch.problem
+        if pipeline == VECTOR_DISTRIBUTE:
+            if not intrinsics:
+                what = f"no intrinsic of the target multiplies {'x'.join(types)}"
+                raise UndecidedError(f"{what}, and what this pipeline does without is not known")
+            return [vector_distribute_space(contraction, problem, device, intrinsics, attribute)]
+        spaces: list[Space] = [single_threads_space(contraction, problem, device, attribute)]
+        if intrinsics:
+            spaces.insert(
+                0, tile_and_fuse_space(contraction, problem, device, intrinsics, attribute)
+            )
+        return spaces

@@ -1,0 +1,61 @@
+"""How the compiler spreads the reading of a tile over the threads of a workgroup, and when it cannot.
+
+`#iree_gpu.derived_thread_config` has each thread read a piece of a tile, as wide as one load if possible;
+the pieces then take up the threads, from the innermost dimension outward. In the pipeline VectorDistribute
+the number of pieces along a dimension and the number of threads that are left must divide one another. Else the
+compiler reports `failed to derive layout for promoted read-like op`. Tests hold this against the compiler.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import z3
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    Number = Any
+
+LOAD_BITS: Final = 128
+"""How wide a load of one thread is at most."""
+
+
+def is_derivable(tile: Sequence[Number], threads: Number, bits: int) -> Number:
+    """Returns the condition that the threads of a workgroup can share reading a tile.
+
+    Args:
+        tile: its sizes, the innermost last; positive.
+        threads: how many threads there are; positive.
+        bits: the width of an element.
+    """
+    pieces = _pieces(tile, threads, max(1, LOAD_BITS // bits))
+    left = threads
+    conditions = []
+    for size, piece in reversed([*zip(tile, pieces, strict=True)]):
+        count = size / piece
+        conditions += [size % piece == 0, z3.Or(left % count == 0, count % left == 0)]
+        left = z3.If(count <= left, left / count, 1)
+    return z3.And(conditions)
+
+
+def _pieces(tile: Sequence[Number], threads: Number, widest: int) -> list[Number]:
+    """Returns the sizes of what a thread reads at a time."""
+    *outer, inner = tile
+    elements = inner
+    for each in outer:
+        elements = elements * each
+    is_even = elements % threads == 0
+    share = elements / threads
+    width = z3.If(z3.And(is_even, share < widest), share, widest)
+    # A narrower load than the innermost dimension must divide it, and the other way around.
+    fits = z3.Or(z3.Not(is_even), inner % width == 0, width % inner == 0)
+    clipped = z3.If(inner < width, inner, width)
+    pieces = [z3.If(fits, clipped, 1)]
+    # What is left of the width goes to the next dimensions as long as it covers them as a whole.
+    rest = z3.If(z3.And(is_even, fits, inner < width), width / inner, 1)
+    for each in reversed(outer):
+        covers = rest % each == 0
+        pieces.append(z3.If(covers, each, 1))
+        rest = z3.If(covers, rest / each, 1)
+    return pieces[::-1]

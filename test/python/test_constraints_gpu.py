@@ -1,0 +1,253 @@
+"""Constraints of our own on GPUs: never more than the compiler's, never against its choices, true to its code."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+from configured_programs import configured, only_dispatch
+from gpu_programs import configured_source, matmul
+from gpu_validity_campaign import Compiler, breaking
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tuninglink.constraints.answers import AssignmentError, Limits, UndecidedError, Verdict
+from tuninglink.constraints.compiler_process import CompilerProcess
+from tuninglink.constraints.compiler_provider import CompilerProvider
+from tuninglink.constraints.configuration import (
+    Configuration,
+    MismatchError,
+    read_configuration,
+)
+from tuninglink.constraints.gpu.provider import TILE_AND_FUSE, VECTOR_DISTRIBUTE, GpuProvider
+from tuninglink.constraints.gpu.thread_layouts import is_derivable
+from tuninglink.constraints.problem import Dimension, Role
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from tuninglink.constraints.providers import Dispatch, Space
+
+LARGE = matmul(2048, 1280, 5120, transposed=True)
+BATCHED = matmul(64, 96, 128, batch=4)
+BATCHED_F32 = matmul(64, 96, 128, "f32", batch=4)
+
+
+def ours(dispatch: Dispatch, pipeline: str) -> list[Space]:
+    return list(GpuProvider().spaces(dispatch, pipeline))
+
+
+def as_configured(space: Space, assignment: dict[str, int]) -> Configuration:
+    info = space.compilation_info(assignment)
+    return Configuration(info.lowering_config, info.translation_info)  # type: ignore[attr-defined]
+
+
+def read_by(space: Space, configuration: Configuration) -> Mapping[str, int] | None:
+    """Returns what a configuration says, or None if it is of another form; nothing that is needed lacks."""
+    try:
+        return space.assignment(configuration)
+    except MismatchError as failure:
+        if failure.is_missing:
+            raise
+    return None
+
+
+# --- Beside the compiler's own -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("pipeline", [TILE_AND_FUSE, VECTOR_DISTRIBUTE])
+@pytest.mark.parametrize("target", ["gfx942", "gfx1100", "gfx1201", "sm_80"])
+def test_we_accept_nothing_that_the_compiler_refuses(target: str, pipeline: str) -> None:
+    dispatch = configured_source(LARGE, target)
+    (theirs,) = CompilerProvider().spaces(dispatch, pipeline)
+    space = ours(dispatch, pipeline)[0]
+    accepted = 0
+    for assignment in space.constraints.sample(150, seed=2):
+        read = read_by(theirs, as_configured(space, assignment))
+        if read is None:
+            continue  # they do not speak of one operand promoted alone
+        answer = theirs.constraints.check(read)
+        assert answer.verdict is Verdict.PROVEN, (assignment, answer)
+        accepted += 1
+    assert accepted
+
+
+@pytest.mark.parametrize("target", ["gfx942", "sm_80"])
+def test_in_tile_and_fuse_even_sizes_make_no_difference(target: str) -> None:
+    dispatch = configured_source(LARGE, target)
+    (theirs,) = CompilerProvider().spaces(dispatch, TILE_AND_FUSE)
+    space = ours(dispatch, TILE_AND_FUSE)[0]
+    for assignment in theirs.constraints.sample(100, seed=3):
+        read = space.assignment(as_configured(theirs, assignment))
+        answer = space.constraints.check(read)
+        said = {each.message.partition(" in a step")[0] for each in answer.violations}
+        assert said <= {"a thread must have at most 512 intrinsics"}
+
+
+# --- Against the compiler's choices and its code ----------------------------------------------------------
+
+
+@pytest.mark.parametrize("source", [LARGE, BATCHED, BATCHED_F32, matmul(200, 96, 72, "f32")])
+@pytest.mark.parametrize("target", ["gfx942", "gfx1100", "gfx1201", "sm_80"])
+def test_the_compilers_choice_is_not_refused(source: str, target: str) -> None:
+    dispatch = configured_source(source, target)
+    chosen = read_configuration(dispatch.root, dispatch.function)
+    assert chosen is not None
+    for space in ours(dispatch, str(chosen.pipeline)):
+        read = read_by(space, chosen)
+        assert read is None or space.constraints.check(read).verdict is Verdict.PROVEN
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "pipeline"),
+    [
+        (BATCHED, "gfx942", TILE_AND_FUSE),
+        (matmul(192, 320, 640, batch=2), "sm_80", VECTOR_DISTRIBUTE),
+    ],
+)
+def test_what_is_valid_compiles_and_what_breaks_a_hard_rule_does_not(
+    source: str, target: str, pipeline: str
+) -> None:
+    dispatch = configured_source(source, target)
+    space = ours(dispatch, pipeline)[0]
+    compiler = Compiler(dispatch, target, seconds=120)
+    for assignment in space.constraints.sample(2, seed=5):
+        assert compiler.failure(compiler.configured(space, assignment)) == ""
+    for assignment in breaking(space, 2, seed=5):
+        assert compiler.failure(compiler.configured(space, assignment)) != ""
+
+
+@given(
+    st.lists(st.sampled_from([1, 2, 4, 8, 16, 20, 24, 32, 48, 64, 80]), min_size=1, max_size=3),
+    st.sampled_from([32, 64, 96, 128, 160, 256, 320]),
+    st.sampled_from([8, 16, 32]),
+)
+def test_layouts_are_derived_as_the_compiler_does(tile: list[int], threads: int, bits: int) -> None:
+    import z3  # noqa: PLC0415 - only here
+
+    context = z3.Context()
+    condition = is_derivable(
+        [z3.IntVal(each, context) for each in tile], z3.IntVal(threads, context), bits
+    )
+    assert z3.is_true(z3.simplify(condition)) is derives(tile, threads, 128 // bits)
+
+
+def derives(tile: list[int], threads: int, widest: int) -> bool:
+    """The rule, step by step with numbers."""
+    total = 1
+    for each in tile:
+        total *= each
+    pieces = [1] * len(tile)
+    if total % threads:
+        pieces[-1] = min(widest, tile[-1])
+    else:
+        width = min(widest, total // threads)
+        if tile[-1] % width == 0 or width % tile[-1] == 0:
+            pieces[-1] = min(width, tile[-1])
+            rest = width // pieces[-1] if tile[-1] < width else 1
+            for position in range(len(tile) - 2, -1, -1):
+                if rest % tile[position]:
+                    break
+                pieces[position] = tile[position]
+                rest //= tile[position]
+    left = threads
+    for size, piece in zip(reversed(tile), reversed(pieces), strict=True):
+        count = size // piece
+        if size % piece or (left % count and count % left):
+            return False
+        left = left // count if left % count == 0 else 1
+    return True
+
+
+# --- Spaces ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("pipeline", [TILE_AND_FUSE, VECTOR_DISTRIBUTE])
+@pytest.mark.parametrize("target", ["gfx942", "sm_80"])
+def test_real_spaces_can_be_searched(target: str, pipeline: str) -> None:
+    space = ours(configured_source(matmul(512, 1280, 640, batch=8), target), pipeline)[0]
+    sample = space.constraints.sample(50, seed=1)
+    assert len({tuple(each.items()) for each in sample}) == 50
+    for assignment in sample[:2]:
+        assert space.assignment(as_configured(space, assignment)) == assignment
+        wrong = {**assignment, "wg_0": 5, "wg_1": 1000}
+        assert space.constraints.check(wrong).verdict is Verdict.REFUTED
+        nearest = space.constraints.nearest(wrong)
+        assert nearest.verdict is Verdict.PROVEN
+        assert nearest.assignment is not None
+        assert space.constraints.check(nearest.assignment).verdict is Verdict.PROVEN
+    first = [each for each, _ in zip(space.constraints.enumerate(seed=4), range(20), strict=False)]
+    again = [each for each, _ in zip(space.constraints.enumerate(seed=4), range(20), strict=False)]
+    assert first == again
+
+
+def test_threads_without_intrinsics_can_be_sampled() -> None:
+    (space,) = ours(configured_source(BATCHED_F32, "sm_80"), TILE_AND_FUSE)
+    sample = space.constraints.sample(10, seed=1, limits=Limits(2))
+    assert all(space.constraints.check(each).verdict is Verdict.PROVEN for each in sample)
+    assert all(space.assignment(as_configured(space, each)) == each for each in sample)
+
+
+# --- Bad input ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("size", "words"), [(None, "unknown size"), (0, "of size 0"), (1 << 40, "of size")]
+)
+def test_sizes_that_are_none(size: int | None, words: str) -> None:
+    dispatch = configured_source(BATCHED, "gfx942")
+    first, *rest = dispatch.problem.dimensions
+    problem = replace(dispatch.problem, dimensions=(Dimension(first.role, size), *rest))
+    with pytest.raises(UndecidedError, match=words):
+        ours(replace(dispatch, problem=problem), TILE_AND_FUSE)
+
+
+def test_a_large_size_is_answered() -> None:
+    dispatch = configured_source(BATCHED, "sm_80")
+    sizes = [Dimension(each.role, (1 << 20) * 3) for each in dispatch.problem.dimensions]
+    large = replace(dispatch, problem=replace(dispatch.problem, dimensions=tuple(sizes)))
+    chosen = read_configuration(dispatch.root, dispatch.function)
+    assert chosen is not None
+    space = ours(large, TILE_AND_FUSE)[0]
+    assert space.constraints.check(space.assignment(chosen)).verdict is Verdict.PROVEN
+
+
+def test_a_target_that_says_nothing() -> None:
+    with pytest.raises(UndecidedError, match="does not say what its GPU can do"):
+        ours(only_dispatch(configured("batched_matmul", "gfx942")), TILE_AND_FUSE)
+
+
+def test_types_without_an_intrinsic() -> None:
+    with pytest.raises(UndecidedError, match="no intrinsic of the target multiplies f32xf32xf32"):
+        ours(configured_source(BATCHED_F32, "sm_80"), VECTOR_DISTRIBUTE)
+
+
+def test_other_roles_are_not_guessed_at() -> None:
+    dispatch = configured_source(BATCHED, "gfx942")
+    first, *rest = dispatch.problem.dimensions
+    problem = replace(dispatch.problem, dimensions=(Dimension(Role.M, first.size), *rest))
+    with pytest.raises(UndecidedError, match="has 2 dimensions of the kind 'm'"):
+        ours(replace(dispatch, problem=problem), TILE_AND_FUSE)
+
+
+@pytest.mark.parametrize("knob", ["wg_size_x", "sg_size", "mma_idx", "promoted"])
+def test_values_that_make_no_configuration(knob: str) -> None:
+    space = ours(configured_source(BATCHED, "gfx942"), TILE_AND_FUSE)[0]
+    chance = random.Random(1)
+    valid = next(iter(space.constraints.enumerate(seed=chance.randrange(9))))
+    with pytest.raises(AssignmentError, match="the values make no configuration"):
+        space.compilation_info({**valid, knob: -1})
+
+
+def test_the_compiler_is_not_asked_again_about_what_it_crashes_on() -> None:
+    dispatch = configured_source(BATCHED, "gfx942")
+    with CompilerProcess() as compiler:
+        provider = CompilerProvider(compiler)
+        with pytest.raises(UndecidedError, match="when asked for the constraints on 'linalg"):
+            provider.spaces(dispatch, TILE_AND_FUSE)
+        asked = compiler._process
+        with pytest.raises(UndecidedError, match="on another batched contraction"):
+            provider.spaces(dispatch, TILE_AND_FUSE)
+        assert compiler._process is asked
