@@ -2,19 +2,34 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+from interpreter import apply_spec
+from iree.compiler import ir as mlir
+from known_dimensions import NOTHING, Known, holds
+
+from tuninglink.ir import names
+from tuninglink.ir.symbols import symbol_name
+from tuninglink.ir.walk import body, collect
 
 if TYPE_CHECKING:
     import random
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
-    from tuninglink.constraints.conditions import Dimension
+    from tuninglink.constraints.conditions import Condition, Dimension
+    from tuninglink.spec import Spec
 
 MAPS = {
     "nt": ("(m, n, k) -> (m, k)", "(m, n, k) -> (n, k)", "(m, n, k) -> (m, n)"),
     "nn": ("(m, n, k) -> (m, k)", "(m, n, k) -> (k, n)", "(m, n, k) -> (m, n)"),
 }
+KNOWN = [
+    Known(low, high, divisor)
+    for low in (None, 0, 32, 48)
+    for high in (None, 64, 96)
+    for divisor in (1, 8, 16)
+]
 SIZES = (16, 32, 48, 64, 100, 128, None)
 
 
@@ -23,6 +38,7 @@ class Matmul:
     """A payload operation; a size of None is dynamic.
 
     `forgotten` are dimensions, as (operand, dimension), which are dynamic whatever runs over them elsewhere.
+    `known` is what the compiler is told of dynamic dimensions.
     """
 
     maps: str
@@ -31,34 +47,57 @@ class Matmul:
     k: int | None
     element: str = "f16"
     forgotten: frozenset[tuple[int, int]] = frozenset()
+    known: Mapping[tuple[int, int], Known] = field(default_factory=dict)
+
+    def dimensions(self) -> dict[tuple[int, int], int | Known]:
+        """Returns each dimension of each operand: its size, or what is known of it."""
+        rhs = (self.n, self.k) if self.maps == "nt" else (self.k, self.n)
+        found: dict[tuple[int, int], int | Known] = {}
+        for operand, sizes in enumerate(((self.m, self.k), rhs, (self.m, self.n))):
+            for dimension, size in enumerate(sizes):
+                place = operand, dimension
+                is_dynamic = size is None or place in self.forgotten
+                found[place] = self.known.get(place, NOTHING) if is_dynamic else size
+        return found
 
     def shapes(self) -> tuple[str, str, str]:
-        rhs = (self.n, self.k) if self.maps == "nt" else (self.k, self.n)
-        elements = self.element, self.element, "f32"
+        dimensions = self.dimensions()
         shapes = []
-        for operand, sizes in enumerate(((self.m, self.k), rhs, (self.m, self.n))):
-            known = [
-                None if (operand, dimension) in self.forgotten else size
-                for dimension, size in enumerate(sizes)
-            ]
-            text = "x".join("?" if size is None else str(size) for size in known)
-            shapes.append(f"tensor<{text}x{elements[operand]}>")
+        for operand, element in enumerate((self.element, self.element, "f32")):
+            sizes = (dimensions[operand, dimension] for dimension in range(2))
+            text = "x".join("?" if isinstance(size, Known) else str(size) for size in sizes)
+            shapes.append(f"tensor<{text}x{element}>")
         return shapes[0], shapes[1], shapes[2]
 
     def text(self, number: int) -> str:
-        lhs, rhs, out = self.shapes()
+        """Returns a function with the operation, whose operands are made of what is known of them."""
+        lines, operands = [], []
+        for operand, shape in enumerate(self.shapes()):
+            sizes = []
+            for dimension in range(2):
+                known = self.dimensions()[operand, dimension]
+                if isinstance(known, Known):
+                    size = f"%size_{operand}_{dimension}"
+                    lines.append(f"{size} = {known.text(f'%any_{operand}_{dimension}')} : index")
+                    sizes.append(size)
+            operands.append(f"%operand_{operand}")
+            lines.append(f"{operands[-1]} = tensor.empty({', '.join(sizes)}) : {shape}")
+        body = "\n            ".join([*lines, f"%0 = {self.operation(*operands)}"])
+        arguments = ", ".join(
+            f"%any_{operand}_{dimension}: index" for operand in range(3) for dimension in range(2)
+        )
         return f"""
-          func.func @f{number}(%lhs: {lhs}, %rhs: {rhs}, %out: {out}) -> {out} {{
-            %0 = {self.operation("%lhs", "%rhs", "%out", f" attrs = {{number = {number}}}")}
-            return %0 : {out}
+          func.func @f{number}({arguments}) -> {self.shapes()[2]} {{
+            {body}
+            return %0 : {self.shapes()[2]}
           }}"""
 
-    def operation(self, lhs: str, rhs: str, out: str, attributes: str = "") -> str:
+    def operation(self, lhs: str, rhs: str, out: str) -> str:
         types = self.shapes()
         maps = ", ".join(f"affine_map<{each}>" for each in MAPS[self.maps])
         return f"""linalg.generic {{indexing_maps = [{maps}],
                 iterator_types = ["parallel", "parallel", "reduction"]}}
-              ins({lhs}, {rhs} : {types[0]}, {types[1]}) outs({out} : {types[2]}){attributes} {{
+              ins({lhs}, {rhs} : {types[0]}, {types[1]}) outs({out} : {types[2]}) {{
             ^bb0(%l: {self.element}, %r: {self.element}, %o: f32):
               %wide_l = arith.extf %l : {self.element} to f32
               %wide_r = arith.extf %r : {self.element} to f32
@@ -85,7 +124,6 @@ def contraction(element: str, maps: str | None, *facts: str) -> str:
 def graph(matmul: Matmul) -> str:
     """Returns the body of a matcher of one operation, written out."""
     lhs, rhs, out = matmul.shapes()
-    # The payload's number is an attribute, which a graph would have to have as well.
     return f"""
       %ins, %outs = transform.iree.match.cast_compatible_dag_from_root %op {{
         ^bb0(%lhs: {lhs}, %rhs: {rhs}, %out: {out}):
@@ -132,7 +170,9 @@ def of_result(fact: str, name: str = "result") -> str:
       {fact}"""
 
 
-def random_body(chance: random.Random) -> str:
+def random_body(chance: random.Random, maps: str | None = None) -> str:
+    if maps is None and chance.random() < 0.2:
+        return graph(Matmul(chance.choice(["nt", "nn"]), *(chance.choice(SIZES) for _ in range(3))))
     facts = []
     for number in range(chance.randint(0, 2)):
         result = f"result_{number}"
@@ -160,7 +200,7 @@ def random_body(chance: random.Random) -> str:
                 ]
             )
         )
-    return contraction("f16", chance.choice(["nt", "nt", "nn", None]), *facts)
+    return contraction("f16", maps or chance.choice(["nt", "nt", "nn", None]), *facts)
 
 
 def random_payloads(chance: random.Random, count: int) -> list[Matmul]:
@@ -237,5 +277,27 @@ def spec_text(bodies: Sequence[str], values: Sequence[str] | None = None, helper
 
 
 def payload_text(payloads: Sequence[Matmul]) -> str:
-    """Returns a program with all of them, each with its number as an attribute."""
+    """Returns a program with a function for each of them."""
     return "\n".join(each.text(number) for number, each in enumerate(payloads))
+
+
+def decisions(spec: Spec, payloads: Sequence[Matmul]) -> dict[int, str]:
+    """Returns what the interpreter sets `who` to on each of the payloads that it finds to match."""
+    found: dict[int, str] = {}
+    module = apply_spec(spec, payload_text(payloads))
+    for function in collect(module, names.FUNCTION):
+        for operation in body(function):
+            who = operation.attributes.get("who")
+            if isinstance(who, mlir.StringAttr):
+                found[int((symbol_name(function) or "")[1:])] = who.value
+    return found
+
+
+def as_known(condition: Condition, payload: Matmul) -> bool:
+    """Tells whether a condition on loops of matmuls with the maps of `payload` holds for its sizes."""
+    dimensions = payload.dimensions()
+    return all(
+        holds(fact, dimensions[PLACES[payload.maps]["mnk"[loop]][occurrence]])
+        for fact in condition.sizes
+        for _, loop, occurrence in [fact.dimension]
+    )

@@ -5,20 +5,20 @@ from __future__ import annotations
 import random
 
 import pytest
-from interpreter import apply_spec, numbered_attributes
 from iree.compiler import ir as mlir
 from random_matchers import (
     MAPS,
     Matmul,
+    as_known,
     bounds,
     cast,
     contraction,
+    decisions,
     dims,
     graph,
     multiple,
     of_result,
     payload_of,
-    payload_text,
     random_body,
     random_payloads,
     spec_text,
@@ -56,7 +56,7 @@ def understood(spec: Spec) -> Condition:
 
 def matched(spec: Spec, payloads: list[Matmul]) -> set[int]:
     """Returns which payloads the interpreter finds to match."""
-    return set(numbered_attributes(apply_spec(spec, payload_text(payloads)), "who"))
+    return set(decisions(spec, payloads))
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -275,3 +275,16 @@ def test_what_asks_only_whether_there_is_something_is_a_condition() -> None:
         assert verdict(wide, narrow)[0] is not Verdict.PROVEN
     one, other = (understood(spec_of(each)) for each in (tensor, scalar))
     assert can_meet(one, other).verdict is Verdict.REFUTED
+
+
+@pytest.mark.parametrize("maps", MAPS)
+@pytest.mark.parametrize("seed", range(3))
+def test_a_condition_holds_where_the_interpreter_matches(maps: str, seed: int) -> None:
+    """For static and dynamic dimensions, whatever the compiler knows of them."""
+    chance = random.Random(seed)
+    payloads = [each for each in random_payloads(chance, 120) if each.maps == maps]
+    for _ in range(10):
+        spec = spec_of(random_body(chance, maps))
+        condition = understood(spec)
+        expected = {number for number, each in enumerate(payloads) if as_known(condition, each)}
+        assert matched(spec, payloads) == expected

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import itertools
 import random
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import pytest
+from known_dimensions import Known, holds
 
 from tuninglink.constraints import groups
 from tuninglink.constraints.answers import Verdict
@@ -34,23 +34,6 @@ HIGHS = (None, 5, 8, 11)
 DIVISORS = (1, 2, 3, 4, 6, 12)
 
 
-@dataclass(frozen=True)
-class Known:
-    """What the compiler knows of a dynamic dimension."""
-
-    low: int | None
-    high: int | None
-    divisor: int
-
-    def is_possible(self) -> bool:
-        return any(
-            (self.low is None or self.low <= size)
-            and (self.high is None or size <= self.high)
-            and size % self.divisor == 0
-            for size in range(64)
-        )
-
-
 DYNAMIC = [
     known
     for known in itertools.starmap(Known, itertools.product(LOWS, HIGHS, DIVISORS))
@@ -58,24 +41,6 @@ DYNAMIC = [
 ]
 
 Point = dict[tuple[str, int, int], "int | Known"]
-
-
-def holds(fact: SizeFact, dimension: int | Known) -> bool:
-    """Tells whether the interpreter finds that a fact holds for a dimension."""
-    match fact, dimension:
-        case Equals(_, size), int():
-            return dimension == size
-        case Equals(), Known():
-            return False
-        case MultipleOf(_, factor), _:
-            return (dimension if isinstance(dimension, int) else dimension.divisor) % factor == 0
-        case AtLeast(_, bound), _:
-            low = dimension if isinstance(dimension, int) else dimension.low
-            return low is not None and low >= bound
-        case AtMost(_, bound), _:
-            high = dimension if isinstance(dimension, int) else dimension.high
-            return high is not None and high <= bound
-    raise AssertionError(fact)
 
 
 def is_in(point: Point, condition: Condition) -> bool:

@@ -12,8 +12,8 @@ from random_matchers import (
     MAPS,
     Matmul,
     contraction,
+    decisions,
     dims,
-    payload_text,
     random_body,
     random_payloads,
     spec_text,
@@ -33,11 +33,6 @@ def without_dead(spec: Spec) -> tuple[Spec, int]:
     assert module.verify()
     assert not drop_shadowed(module).sequences
     return Spec(module, "less"), dropped
-
-
-def decided(spec: Spec, program: str) -> dict[int, str]:
-    """Returns which entry configures each operation of a program."""
-    return numbered_attributes(apply_spec(spec, program), "who")
 
 
 @settings(deadline=None, derandomize=True, max_examples=60)
@@ -60,8 +55,8 @@ def test_matchers_of_sizes(seed: int) -> None:
     bodies = [random_body(chance) for _ in range(12)]
     values = [chance.choice("abc") for _ in bodies]
     spec = load_spec(spec_text(bodies).encode())
-    program = payload_text(random_payloads(chance, 150))
-    winners = {value.strip('"') for value in decided(spec, program).values()}
+    program = random_payloads(chance, 150)
+    winners = set(decisions(spec, program).values())
     dead = find_dead(spec)
     assert [each.position for each in dead] == list(range(len(bodies)))
     for each in dead:
@@ -70,7 +65,7 @@ def test_matchers_of_sizes(seed: int) -> None:
     assert find_proven_dead(spec) == [each for each in dead if each.is_dead]
     less, dropped = without_dead(spec)
     assert dropped == sum(each.is_dead for each in dead)
-    assert decided(less, program) == decided(spec, program)
+    assert decisions(less, program) == decisions(spec, program)
     check_overlaps(spec, load_spec(spec_text(bodies, values).encode()), values)
 
 
@@ -83,8 +78,8 @@ def check_overlaps(spec: Spec, labelled: Spec, values: list[str]) -> None:
         for winner in overlap.winners:
             assert values[winner.position] != values[overlap.position]
             sizes = {"m": 16, "n": 16, "k": 16} | dict(winner.witness.sizes)
-            program = payload_text([Matmul(maps, **sizes) for maps in MAPS])
-            assert f'"{winner.position}"' in decided(spec, program).values()
+            program = [Matmul(maps, **sizes) for maps in MAPS]
+            assert str(winner.position) in decisions(spec, program).values()
 
 
 def listed(*bodies: str, values: list[str] | None = None) -> Spec:
