@@ -159,6 +159,14 @@ def payload_of(matcher: str, **options: str) -> tuninglink.Payload:
             "4x64x128xf16 4x128x256xf16 4x64x256xf32",
         ),
         (named("linalg.matmul") + contraction(), "256x256xf16 256x256xf16 256x256xf32"),
+        (
+            named("linalg.matmul") + contraction(maps=MMT) + sizes(2, 48),
+            "256x256xf16 48x256xf16 256x48xf32",
+        ),
+        (
+            contraction("lhs_type = bf16, rhs_type = f16, output_type = f16"),
+            "256x256xbf16 256x256xf16 256x256xf16",
+        ),
         (matmul_graph("16", "32", "64"), "16x64xf16 32x64xf16 16x32xf32"),
         (matmul_graph("16"), "16x256xf16 256x256xf16 16x256xf32"),
         (matmul_graph() + operand(0) + cast(0, "tensor<8x?xf16>"), "8x256xf16 256x256xf16 8x256xf32"),
@@ -210,6 +218,34 @@ def test_a_contradiction_is_proven(matcher: str, reason: str) -> None:
     assert "error: entry 'm0' matches nothing: " in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("matcher", "reason"),
+    [
+        (contraction() + sizes(3), "no operation has operands of the ranks that it asks for"),
+        (contraction() + operand(0) + cast(0, "tensor<f16>"), "the ranks that it asks for"),
+        (contraction() + operand(7) + cast(7, "tensor<4xf16>"), "none of 100 operations fits"),
+        (
+            contraction("lhs_type = si8, rhs_type = si8, output_type = si32"),
+            "how to compute with 'si8' is not known",
+        ),
+        (named("tensor.pad"), "no program with 'tensor.pad' is known that fits"),
+        (named("linalg.fill") + contraction(maps=MMT), "'linalg.fill' is known that fits"),
+    ],
+)
+def test_where_nothing_fits_that_is_known_it_is_not_decided(matcher: str, reason: str) -> None:
+    (entry,) = spec_with(matcher).entries
+    with pytest.raises(tuninglink.PayloadError) as caught:
+        tuninglink.payload_for(entry)
+    assert caught.value.verdict is Verdict.NOT_DECIDED
+    assert reason in caught.value.reason
+
+
+@pytest.mark.parametrize("size", [0, 2**40, 2**62])
+def test_unusual_sizes_are_taken_as_they_are(size: int) -> None:
+    payload = payload_of(contraction() + sizes(1, size))
+    assert payload.shapes.startswith(f"tensor<{size}x256xf16>")
+
+
 def test_an_opaque_matcher_is_not_decided() -> None:
     (entry,) = spec_with(f"  transform.match.operation_empty %op : {ANY_OP}\n").entries
     with pytest.raises(tuninglink.PayloadError, match="not understood") as caught:
@@ -229,6 +265,16 @@ def test_the_first_entry_wins() -> None:
     assert matches(spec.entries[2], shadowed)
     assert not configures(spec.entries[2], shadowed)
     assert not matches(spec.entries[0], wide)
+
+
+@settings(max_examples=5, deadline=None, derandomize=True)
+@given(specs=spec_lists((Shape.TWO_ENTRY_POINTS, Shape.RESTRICTED, Shape.LEGACY), can_fail=True))
+def test_entries_of_opaque_specs_have_payloads(specs: list[GeneratedSpec]) -> None:
+    for generated in specs:
+        spec = load_spec(generated.text().encode())
+        payloads = [tuninglink.payload_for(each) for each in spec.entries]
+        assert None not in winners(spec.anatomy, payloads)
+        assert all(map(matches, spec.entries, payloads))
 
 
 def test_a_payload_is_the_same_each_time() -> None:
@@ -442,7 +488,7 @@ def generated_names(spec: GeneratedSpec) -> list[str]:
     return sorted({name for each in spec.entries for name in spec.accepts(each)})
 
 
-@settings(max_examples=100, deadline=None, derandomize=True)
+@settings(max_examples=50, deadline=None, derandomize=True)
 @given(seed=st.integers(0, 2**32 - 1))
 def test_what_is_said_to_match_nothing_matches_nothing(seed: int) -> None:
     chance = random.Random(seed)

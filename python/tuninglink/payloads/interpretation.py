@@ -191,8 +191,14 @@ class _Interpreted:
         return name
 
     def add_entry_point(self, actions: Sequence[str]) -> None:
-        """Adds the entry point, with an action for each entry."""
-        matchers = [each.matcher for each in self._entries]
+        """Adds the entry point, with an action for each entry.
+
+        Of entries with the same matcher only the first is there, as the others never win: a `foreach_match` that
+        names a matcher twice sends the compiler into an endless recursion.
+        """
+        pairs: dict[str, str] = {}
+        for entry, action in zip(self._entries, actions, strict=True):
+            pairs.setdefault(entry.matcher, action)
         entry_point = add_kernel_config(self._module, consumes=True)
         block = entry_point.regions[0].blocks[0]
         with self._module.context, self._module.location, mlir.InsertionPoint(block):
@@ -201,7 +207,7 @@ class _Interpreted:
                 names.FOREACH_MATCH,
                 results=[argument.type],
                 operands=[argument],
-                attributes={"matchers": _paths(matchers), "actions": _paths(actions)},
+                attributes={"matchers": _paths(pairs), "actions": _paths(pairs.values())},
             )
             yield_(list(loop.results))
 
