@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 import random
 import time
+from fractions import Fraction
 from itertools import islice
 from typing import TYPE_CHECKING, NoReturn
 
@@ -195,7 +196,8 @@ class ConstraintSet:
         """Returns `n` distinct valid assignments spread over the space, or all if there are fewer.
 
         Every valid assignment is as likely as any other, and neighbors are unlikely to come together, as long
-        as all can be found in half of the time. Else they are the first ones of searches in random orders.
+        as all can be counted or found in half of the time. Else they are the first ones of searches in random
+        orders.
 
         Args:
             n: how many.
@@ -210,18 +212,18 @@ class ConstraintSet:
             raise ValueError(f"there is no sample of {n}")
         deadline = limits.start()
         chance = random.Random(seed)  # noqa: S311 - no secret
+        half = deadline.share(2)
         try:
-            everything = list(islice(self._solutions(None, deadline.share(2)), MOST_KEPT))
+            counted = self._decider.count(half)
+            if counted is not None and counted.is_indexed:
+                chosen = _spread(n, counted.answer.count, chance)
+                return [self._in_order(counted.solution(each)) for each in chosen]
+            everything = list(islice(self._solutions(None, half), MOST_KEPT))
         except UndecidedError:
+            everything = []
+        if not everything or len(everything) == MOST_KEPT:
             return self._probe(n, chance, deadline)
-        if len(everything) == MOST_KEPT:
-            return self._probe(n, chance, deadline)
-        if 0 < n < len(everything):
-            step = len(everything) / n
-            start = chance.random()
-            everything = [everything[int((index + start) * step)] for index in range(n)]
-        chance.shuffle(everything)
-        return everything[:n]
+        return [everything[each] for each in _spread(n, len(everything), chance)]
 
     def count(self, limits: Limits = DEFAULT_LIMITS) -> CountAnswer:
         """Counts the valid assignments, which need not be listed for that as a rule.
@@ -235,7 +237,7 @@ class ConstraintSet:
         except UndecidedError as failure:
             return CountAnswer(Verdict.NOT_DECIDED, 0, failure.reason)
         if counted is not None:
-            return counted
+            return counted.answer
         listed = 0
         try:
             for _ in self._solutions(None, deadline):
@@ -257,6 +259,9 @@ class ConstraintSet:
         if missing and not is_partial:
             raise AssignmentError(error(f"there is no value for knob '{', '.join(missing)}'"))
         return {name: _integer(name, value) for name, value in assignment.items()}
+
+    def _in_order(self, assignment: Mapping[str, int]) -> dict[str, int]:
+        return {name: assignment[name] for name in self._by_name}
 
     def _solutions(self, seed: int | None, deadline: Deadline) -> Iterator[dict[str, int]]:
         search = self._decider.search(deadline)
@@ -315,6 +320,15 @@ def _integer(name: str, value: object) -> int:
     if number.bit_length() > _MOST_BITS:
         raise AssignmentError(error(f"the value of knob '{name}' has more than {_MOST_BITS} bits"))
     return number
+
+
+def _spread(n: int, size: int, chance: random.Random) -> list[int]:
+    """Returns `n` different numbers below `size` at even distances, or all there are, in a random order."""
+    n = min(n, size)
+    start = Fraction(chance.random())
+    numbers = [int((index + start) * size / n) for index in range(n)]
+    chance.shuffle(numbers)
+    return numbers
 
 
 def _value(reader: TermReader, expression: z3.ArithRef, assignment: Mapping[str, int]) -> str:

@@ -32,9 +32,38 @@ _MOST_REMEMBERED = 1 << 19
 """If more counts than this are known, they are forgotten: some hundred bytes each."""
 
 
+@dataclass(frozen=True)
+class Counted:
+    """The solutions of assertions, counted.
+
+    Attributes:
+        answer: how many there are, or how many there are at least, if they are not all counted in time.
+    """
+
+    answer: CountAnswer
+    _parts: Sequence[_Count]
+
+    @property
+    def is_indexed(self) -> bool:
+        """Whether a solution can be looked up by its number: all are counted, and all counts are known."""
+        return self.answer.verdict is Verdict.PROVEN and all(each.is_known for each in self._parts)
+
+    def solution(self, number: int) -> dict[str, int]:
+        """Returns one of the solutions; neighbors have numbers that are near to each other.
+
+        Args:
+            number: which, from 0; less than there are.
+        """
+        found: dict[str, int] = {}
+        for each in self._parts:
+            number, own = divmod(number, each.found)
+            found |= each.solution(own)
+        return found
+
+
 def count_solutions(
     assertions: Sequence[Term], domains: Domains, hidden: frozenset[str], deadline: Deadline
-) -> CountAnswer:
+) -> Counted:
     """Counts the values of the variables that are not hidden with which all assertions can hold.
 
     Args:
@@ -43,9 +72,6 @@ def count_solutions(
         hidden: variables for which it is enough that values exist.
         deadline: when the answer is due.
 
-    Returns:
-        The number, or how many there are at least, if they are not all counted in time.
-
     Raises:
         ZeroDivisionError: something is divided by zero, so that terms do not tell what holds.
     """
@@ -53,20 +79,20 @@ def count_solutions(
         raise ZeroDivisionError  # what is constant otherwise was computed long ago
     groups = _groups(assertions, domains)
     groups.sort(key=lambda group: prod(len(domains[name]) for name in group.names))
-    counts: list[int] = []
+    parts: list[_Count] = []
     reason = ""
     for position, group in enumerate(groups):
         due = deadline.share(len(groups) - position)
-        count = _Count()
+        parts.append(_Count())
         try:
-            count.run(_plan(group, domains, hidden, due), due)
+            parts[-1].run(_plan(group, domains, hidden, due), due)
         except UndecidedError as failure:
             reason = failure.reason
         else:
-            if count.found == 0:
-                return CountAnswer(Verdict.PROVEN, 0)
-        counts.append(count.found)
-    return CountAnswer(Verdict.NOT_DECIDED if reason else Verdict.PROVEN, prod(counts), reason)
+            if parts[-1].found == 0:
+                return Counted(CountAnswer(Verdict.PROVEN, 0), parts)
+    verdict = Verdict.NOT_DECIDED if reason else Verdict.PROVEN
+    return Counted(CountAnswer(verdict, prod(each.found for each in parts), reason), parts)
 
 
 @dataclass(frozen=True)
@@ -112,11 +138,17 @@ class _Plan:
         outlooks: for each level, what the assertions that are open there see of the values before.
         shown: how many levels there are up to the last that is not hidden; for the others it is enough that
             there are values.
+        slots: the levels that are not hidden.
     """
 
     levels: Sequence[Level]
     outlooks: Sequence[Callable[[Values], Hashable]]
     shown: int
+    slots: Sequence[int]
+
+    def outlook(self, at: int, values: Values) -> Hashable | None:
+        """Returns what decides how many solutions the levels from `at` on have, None if there are none left."""
+        return (at, self.outlooks[at](values)) if at < len(self.levels) else None
 
 
 def _plan(group: _Group, domains: Domains, hidden: frozenset[str], deadline: Deadline) -> _Plan:
@@ -142,7 +174,8 @@ def _plan(group: _Group, domains: Domains, hidden: frozenset[str], deadline: Dea
         known = frozenset(order[:index])
         open_terms = [each for each in group.terms if not each.variables <= known]
         outlooks.append(outlook(open_terms, known, slots, bounds))
-    return _Plan(levels, outlooks, shown)
+    seen = [index for index, name in enumerate(order) if name not in hidden]
+    return _Plan(levels, outlooks, shown, seen)
 
 
 class _Count:
@@ -150,11 +183,14 @@ class _Count:
 
     Attributes:
         found: how many there are, or were found by the time that was given.
+        is_known: whether nothing that was counted is forgotten.
     """
 
     def __init__(self) -> None:
+        self._plan = _Plan((), (), 0, ())
         self._known: dict[Hashable, int] = {}
         self.found = 0
+        self.is_known = True
 
     def run(self, plan: _Plan, deadline: Deadline) -> None:
         """Counts them.
@@ -163,6 +199,7 @@ class _Count:
             UndecidedError: the time is up.
             ZeroDivisionError: something is divided by zero.
         """
+        self._plan = plan
         values = [0] * len(plan.levels)
         totals = [0] * len(plan.levels)
         keys: list[Hashable] = [None] * len(plan.levels)
@@ -178,13 +215,11 @@ class _Count:
                     values[at] = value
                     if not plan.levels[at].holds(values):
                         continue
-                    below = at + 1
-                    known: int | None = 1
-                    if below < len(plan.levels):
-                        keys[below] = (below, plan.outlooks[below](values))
-                        known = self._known.get(keys[below])
+                    key = plan.outlook(at + 1, values)
+                    known = 1 if key is None else self._known.get(key)
                     if known is None:
-                        at = below
+                        at += 1
+                        keys[at] = key
                         choices[at] = iter(_choices(plan.levels[at], values))
                         break
                     totals[at] += known
@@ -203,9 +238,25 @@ class _Count:
             # What is counted below each level belongs to other values of the levels before.
             self.found = sum(totals)
 
+    def solution(self, number: int) -> dict[str, int]:
+        """Returns one of the solutions that were counted, all of which must be known."""
+        plan = self._plan
+        values = [0] * len(plan.levels)
+        for at, level in enumerate(plan.levels[: plan.shown]):
+            for value in _choices(level, values):
+                values[at] = value
+                if level.holds(values):
+                    key = plan.outlook(at + 1, values)
+                    ways = 1 if key is None else self._known[key]
+                    if number < ways:
+                        break
+                    number -= ways
+        return {plan.levels[slot].name: values[slot] for slot in plan.slots}
+
     def _remember(self, key: Hashable, count: int) -> None:
         if len(self._known) == _MOST_REMEMBERED:
             self._known.clear()
+            self.is_known = False
         self._known[key] = count
 
 

@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from tuninglink.constraints.answers import CountAnswer, UndecidedError, Verdict
-from tuninglink.constraints.counting import count_solutions
+from tuninglink.constraints.counting import Counted, count_solutions
 from tuninglink.constraints.domains import TooManyValuesError
 from tuninglink.constraints.from_z3 import OutsideFragmentError, TermReader
 from tuninglink.constraints.search import Search
@@ -65,7 +65,7 @@ class Decider:
             self._search.append(self._plan(range(len(self._assertions)), {}, self._names, deadline))
         return self._search[0]
 
-    def count(self, deadline: Deadline) -> CountAnswer | None:
+    def count(self, deadline: Deadline) -> Counted | None:
         """Counts the solutions, or returns None if that takes listing them.
 
         Raises:
@@ -75,7 +75,7 @@ class Decider:
         if search is None or self.terms is None:
             return None
         if search.domains is None:
-            return CountAnswer(Verdict.PROVEN, 0)
+            return Counted(CountAnswer(Verdict.PROVEN, 0), ())
         open_terms = [each for each in self.terms if each.kind is not Kind.CONSTANT]
         try:
             return count_solutions(open_terms, search.domains, self._hidden, deadline)
