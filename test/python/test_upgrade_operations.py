@@ -147,17 +147,6 @@ FORMS = {
         ),
         "%r = linalg.pack %a inner_dims_pos",
     ),
-    "attention": (
-        dag(
-            "%q: tensor<2x8x4xf16>, %k: tensor<2x16x4xf16>, %v: tensor<2x16x4xf16>, %s: f16, "
-            "%o: tensor<2x8x4xf16>",
-            f"%r = iree_linalg_ext.attention {{indexing_maps = {ATTENTION}}} "
-            "ins(%q, %k, %v, %s : tensor<2x8x4xf16>, tensor<2x16x4xf16>, tensor<2x16x4xf16>, f16) "
-            "outs(%o : tensor<2x8x4xf16>) {\n      ^bb0(%score: f32):\n"
-            "        iree_linalg_ext.yield %score : f32\n      } -> tensor<2x8x4xf16>",
-        ),
-        f"iree_linalg_ext.attention <{{indexing_maps = {ATTENTION}}}> ins(",
-    ),
 }
 
 
@@ -294,3 +283,79 @@ def test_an_unmarked_entry_point_of_an_old_spec_is_marked() -> None:
     upgraded = tuninglink.upgrade(old)
     assert f"-> {ANY} attributes {{ iree_codegen.tuning_spec_entrypoint }}" in upgraded.text
     assert not upgraded.hints
+
+
+OLD = (
+    "%c = transform.param.constant #iree_gpu.mfma_layout<F16_16x16x16_F32> -> !transform.any_param"
+)
+SCORES = "^bb0(%score: f32):\n        iree_linalg_ext.yield %score : f32"
+
+
+def attention(more: str = "", scores: str = SCORES, mask: str = "") -> str:
+    """Returns an old spec with a dag of an attention."""
+    maps = ATTENTION
+    operands, types = (
+        "%q, %k, %v, %s",
+        "tensor<2x8x4xf16>, tensor<2x16x4xf16>, tensor<2x16x4xf16>, f16",
+    )
+    if mask:
+        maps = maps.replace("-> ()>,", "-> ()>, affine_map<(d0, d1, d2, d3, d4) -> (d0, d1, d3)>,")
+        operands, types = operands + ", %mask", types + ", tensor<2x8x16xf16>"
+    matcher = dag(
+        "%q: tensor<2x8x4xf16>, %k: tensor<2x16x4xf16>, %v: tensor<2x16x4xf16>, %s: f16, "
+        f"%o: tensor<2x8x4xf16>{mask}",
+        f"%r = iree_linalg_ext.attention {{indexing_maps = {maps}}} ins({operands} : {types}) "
+        f"outs(%o : tensor<2x8x4xf16>) {{\n      {scores}\n      }} -> tensor<2x8x4xf16>",
+    )
+    return spec(f"{matcher}\n    {OLD}{more}")
+
+
+def test_a_dag_of_an_attention_becomes_a_matcher_of_what_it_is_when_it_is_matched() -> None:
+    upgraded = tuninglink.upgrade(attention())
+    assert (
+        "%batch, %m, %n, %k1, %k2 = transform.iree.match.online_attention %op, query_type = f16, "
+        "key_type = f16, value_type = f16, scale_type = f16, output_type = f32, max_type = f32, sum_type = f32"
+    ) in upgraded.text
+    (entry,) = tuninglink.load_spec(upgraded.text.encode()).entries
+    payload = tuninglink.payload_for(entry)
+    assert "iree_linalg_ext.online_attention" in payload.body
+    assert "tensor<2x8x4xf16>, tensor<2x16x4xf16>, tensor<2x16x4xf16>" in payload.shapes
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        (
+            attention("\n    %n = transform.num_associations %ins : (!transform.any_value) -> " + PARAMETER),
+            "the operands of a dag of an attention, which it is not any more, are used",
+        ),
+        (
+            attention(scores=SCORES.replace("yield %score", "yield %less").replace(
+                "iree", "%less = arith.negf %score : f32\n        iree", 1
+            )),
+            "a dag of an attention that changes its scores has no counterpart",
+        ),
+        (
+            attention(mask=", %mask: tensor<2x8x16xf16>"),
+            "a dag of an attention with a mask has no counterpart",
+        ),
+    ],
+)  # fmt: skip
+def test_a_dag_of_an_attention_that_says_more_is_kept_out(text: str, reason: str) -> None:
+    with pytest.raises(SpecError, match=reason):
+        tuninglink.upgrade(text)
+
+
+def test_names_of_a_matcher_are_not_taken() -> None:
+    text = attention().replace(
+        "    %ins, %outs", f"    %m = transform.merge_handles %op : {ANY}\n    %ins, %outs"
+    )
+    assert "%attention_batch, %attention_m," in tuninglink.upgrade(text).text
+
+
+THREADS = "#iree_gpu.lowering_config<{thread = [0, 8], thread_basis = [[1, 64], [0, 1]]}>"
+
+
+def test_what_parses_and_is_not_understood_is_upgraded_where_it_is_loaded() -> None:
+    text = spec(f"%c = transform.param.constant {THREADS} -> !transform.any_param")
+    assert "lane_basis = [[1, 64], [0, 1]]" in tuninglink.load_spec(text.encode()).text()

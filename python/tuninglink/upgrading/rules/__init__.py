@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from tuninglink.upgrading.rules import (
     attention_basis,
+    attention_dags,
     attention_markers,
     attention_properties,
     denormals,
@@ -60,7 +61,11 @@ ENTRY_POINT_RULES: Final[tuple[OperationRule, ...]] = (entry_points.RULE,)
 """Rules for entry points. Without marker, today's compiler runs one alone; so they apply to specs with
 something else that is old."""
 
-MATCHER_RULES: Final[tuple[OperationRule, ...]] = (online_attention.RULE, matched_names.RULE)
+MATCHER_RULES: Final[tuple[OperationRule, ...]] = (
+    attention_dags.RULE,
+    online_attention.RULE,
+    matched_names.RULE,
+)
 """Rules for what matchers look for. They apply to specs with something else that is old: in one of today,
 a matcher that matches nothing is its author's business."""
 

@@ -54,8 +54,8 @@ def _restructure(mark: Mark, source: Source, limit: int, context: OperationConte
     )
     if maps is None or output is None or value is None:
         return
-    row_map = _row_map(source, maps)
-    if row_map is None:
+    rows = row_map(source, maps)
+    if rows is None:
         raise Refusal("the indexing maps of the attention cannot be read", mark.start)
     edits = context.edits
     edits.replace(mark.start, mark.end, "transform.iree.match.online_attention")
@@ -66,13 +66,13 @@ def _restructure(mark: Mark, source: Source, limit: int, context: OperationConte
             "the scale is taken to have the type of the query, as the matcher does not say"
         )
     edits.replace(output.start, output.end, "f32, max_type = f32, sum_type = f32")
-    edits.insert(maps.end - 1, f", {row_map}, {row_map}")
+    edits.insert(maps.end - 1, f", {rows}, {rows}")
     context.changed(
         "attention is online attention when it is matched, with maximum and sum of each row"
     )
 
 
-def _row_map(source: Source, maps: Token) -> str | None:
+def row_map(source: Source, maps: Token) -> str | None:
     """Returns the map of the rows: of the result without its columns."""
     texts = []
     start = None

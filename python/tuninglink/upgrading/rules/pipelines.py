@@ -18,16 +18,16 @@ _ALONE: Final = {
 }
 
 _GONE: Final = {
-    "LLVMGPUMatmulSimt": "it was replaced by TileAndFuse, and this configuration has nothing that says how to "
-    "tile by its levels (https://github.com/iree-org/iree/pull/19335)",
-    "LLVMGPUMatmulTensorCore": "nothing lowers to warp-level WMMA by these tile sizes any more",
-    "LLVMGPUMatmulTensorCoreMmaSync": "nothing lowers to mma.sync by these tile sizes any more",
-    "LLVMGPUPackUnPack": "packing is done by TileAndFuse, which tiles by other levels",
-    "LLVMGPUPadAndVectorDistribute": "VectorDistribute does not pad, and TileAndFuse, which does, tiles by "
-    "other levels (https://github.com/iree-org/iree/pull/21095)",
-    "LLVMGPUTransposeSharedMem": "it was replaced by TileAndFuse, which tiles by other levels "
+    "LLVMGPUMatmulSimt": "since 3.1 TileAndFuse is in its place, and this configuration has nothing that says how "
+    "to tile by its levels (https://github.com/iree-org/iree/pull/19335)",
+    "LLVMGPUMatmulTensorCore": "since 3.7 nothing lowers to warp-level WMMA by these tile sizes",
+    "LLVMGPUMatmulTensorCoreMmaSync": "since 3.7 nothing lowers to mma.sync by these tile sizes",
+    "LLVMGPUPackUnPack": "since 3.4 packing is done by TileAndFuse, which tiles by other levels",
+    "LLVMGPUPadAndVectorDistribute": "since 3.6; VectorDistribute does not pad, and TileAndFuse, which does, tiles "
+    "by other levels (https://github.com/iree-org/iree/pull/21095)",
+    "LLVMGPUTransposeSharedMem": "since 3.10 TileAndFuse is in its place, which tiles by other levels "
     "(https://github.com/iree-org/iree/pull/21661)",
-    "LLVMGPUWarpReduction": "it was replaced by VectorDistribute, which needs a layout of threads that "
+    "LLVMGPUWarpReduction": "since 3.7 VectorDistribute is in its place, which needs a layout of threads that "
     "these tile sizes do not hold (https://github.com/iree-org/iree/pull/21821)",
     "CPUDoubleTilingPadExpert": "no pipeline pads by these tile sizes any more",
     "Custom": "it stands for a pipeline outside of the compiler",
