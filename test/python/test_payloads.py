@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import random
+from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from generated_specs import GeneratedSpec, Shape, spec_lists
@@ -13,8 +15,6 @@ from interpreter import apply_spec
 from iree.compiler import ir as mlir
 from matched_operations import ANY_OP, PARAM, matchable, matchers_for, spec_of
 from programs import SEPARATOR, all_programs
-from test_constraints_matchers import matched, random_payloads
-from test_constraints_matchers import spec_of as spec_of_body
 
 import tuninglink
 from tuninglink.constraints.answers import Verdict
@@ -26,6 +26,9 @@ from tuninglink.payloads import configures, matches, winners
 from tuninglink.spec import Entry, Spec, load_spec
 from tuninglink.spec.compile_flags import compile_flags
 from tuninglink.spec.targets import Target
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 VALUE = "!transform.any_value"
 FIXED = "lhs_type = f16, rhs_type = f16, output_type = f32"
@@ -502,12 +505,30 @@ def test_what_is_said_to_match_nothing_matches_nothing(seed: int) -> None:
     demanded = [chance.choice(facts)() for _ in range(chance.randint(0, 4))]
     operands = [operand(number) for number in range(3)]
     maps = chance.choice(["", MMT])
-    spec = spec_of_body("".join([contraction(maps=maps), *operands, *demanded]))
-    failure = failure_of(spec.entries[0])
+    (entry,) = spec_with("".join([contraction(maps=maps), *operands, *demanded])).entries
+    failure = failure_of(entry)
     if failure is not None:
         # With the maps known, there is one operation to be sized, and an answer.
         assert failure.verdict is Verdict.REFUTED or not maps
-        assert not matched(spec, random_payloads(chance, 30))
+        assert not any(winners_alone(entry, matmuls()))
+
+
+@cache
+def matmuls() -> tuple[tuninglink.Payload, ...]:
+    """Returns matmuls of many sizes, as if made for somebody else."""
+    chance = random.Random(0)
+    bodies = [
+        contraction(maps=chance.choice(["", MMT]))
+        + "".join(sizes(role, chance.choice([16, 48, 64, 100])) for role in (1, 2, 3))
+        for _ in range(30)
+    ]
+    return tuple(map(tuninglink.payload_for, spec_with(*bodies).entries))
+
+
+def winners_alone(entry: Entry, payloads: Sequence[tuninglink.Payload]) -> list[Entry | None]:
+    """Returns where an entry matches that is the only one of its spec."""
+    assert len(entry.anatomy.entries) == 1
+    return winners(entry.anatomy, payloads)
 
 
 def failure_of(entry: Entry) -> tuninglink.PayloadError | None:
