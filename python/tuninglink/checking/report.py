@@ -117,6 +117,12 @@ _REFUTED: Final = {
 }
 """How grave it is that a question is refuted, and what to say of the entry."""
 
+_NARROW: Final = (
+    Severity.WARNING,
+    "has a configuration that compiles, although it is outside of the constraints",
+)
+"""The same for an invalid configuration that compiles: constraints may leave out what nobody had in mind."""
+
 
 def _refuted(report: EntryReport) -> Iterator[Diagnostic]:
     for question, answer in report.answers.items():
@@ -124,9 +130,15 @@ def _refuted(report: EntryReport) -> Iterator[Diagnostic]:
             if question == "reachable" and report.matches.verdict is Verdict.REFUTED:
                 continue  # What matches nothing is never reached, which goes without saying.
             severity, what = _REFUTED[question]
+            if question == "valid" and _compiles(report):
+                severity, what = _NARROW
             message = f"entry '{report.entry.matcher}' {what}: {answer.reason}"
             notes = tuple(map(note, answer.details))
             yield Diagnostic(severity, message, report.entry.place, notes)
+
+
+def _compiles(report: EntryReport) -> bool:
+    return report.compiles is not None and report.compiles.verdict is Verdict.PROVEN
 
 
 def to_json(reports: Iterable[SpecReport], target: str | None) -> dict[str, Any]:
