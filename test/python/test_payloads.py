@@ -93,7 +93,12 @@ def matmul_graph(m: str = "?", n: str = "?", k: str = "?", attributes: str = "")
 CONFIGURATION = "#iree_codegen.lowering_config<tile_sizes = [[{}]]>"
 
 
-def spec_with(*matchers: str, configuration: str = CONFIGURATION, helpers: str = "") -> Spec:
+def spec_with(
+    *matchers: str,
+    configuration: str = CONFIGURATION,
+    attribute: str = "lowering_config",
+    helpers: str = "",
+) -> Spec:
     """Returns a spec with an entry for each matcher, all of which configure in their own way."""
     sequences = [
         f"transform.named_sequence @m{number}(%op: {ANY_OP} {{transform.readonly}})"
@@ -108,7 +113,7 @@ module attributes {{transform.with_named_sequence,
                     iree_codegen.tuning_spec_with_default_entrypoint}} {{
 transform.named_sequence @set(%op: {ANY_OP} {{transform.readonly}},
                               %c: !transform.any_param {{transform.readonly}}) {{
-  transform.annotate %op "lowering_config" = %c : {ANY_OP}, !transform.any_param
+  transform.annotate %op "{attribute}" = %c : {ANY_OP}, !transform.any_param
   transform.yield
 }}
 {helpers}
@@ -568,6 +573,42 @@ def test_the_program_compiles_and_its_entry_configures_it(target: str) -> None:
         )
         assert [each.entry for each in result.applied] == [entry]
         assert all(each.is_own for each in result.applied)
+
+
+CPU_CONFIGURATION = """#iree_codegen.compilation_info<
+    lowering_config = #iree_cpu.lowering_config<distribution = [64, 128, 0],
+      vector_common_parallel = [8, 16, 0], vector_reduction = [0, 0, 4]>,
+    translation_info = #iree_codegen.translation_info<pipeline = #iree_cpu.pipeline<DoubleTilingExpert>>>"""
+GPU_CONFIGURATION = """#iree_codegen.compilation_info<
+    lowering_config = #iree_gpu.lowering_config<{{workgroup = [64, 128, 0], reduction = [0, 0, 64],
+      mma_kind = #iree_gpu.mma_layout<MFMA_F32_16x16x16_F16>, promote_operands = [0, 1],
+      subgroup_basis = [[2, 2, 1], [0, 1, 2]]}}>,
+    translation_info = #iree_codegen.translation_info<pipeline = #iree_gpu.pipeline<VectorDistribute>
+      workgroup_size = [256, 1, 1] subgroup_size = 64>>"""
+
+
+@pytest.mark.parametrize(
+    ("target", "matcher", "configuration"),
+    [
+        # A CPU's backend keeps names, a GPU's does not.
+        ("x86_64", named("linalg.matmul", "linalg.generic"), CPU_CONFIGURATION),
+        ("x86_64", named("linalg.matmul"), CPU_CONFIGURATION),
+        ("x86_64", contraction(), CPU_CONFIGURATION),
+        ("gfx942", named("linalg.matmul", "linalg.generic") + contraction(), GPU_CONFIGURATION),
+        ("gfx942", matmul_graph("?", "256", "?"), GPU_CONFIGURATION),
+    ],
+)
+def test_open_sizes_compile_with_the_configuration(
+    target: str, matcher: str, configuration: str
+) -> None:
+    spec = spec_with(matcher, configuration=configuration, attribute="compilation_info")
+    (entry,) = spec.entries
+    payload = tuninglink.payload_for(entry, target)
+    flags = compile_flags(Target.parse(target))
+    result = tuninglink.compile(
+        payload.text.encode(), specs=[spec], flags=flags, default_specs=False
+    )
+    assert [(each.entry, each.is_own) for each in result.applied] == [(entry, True)]
 
 
 def test_what_backends_prepare_is_still_what_the_entries_look_for() -> None:
