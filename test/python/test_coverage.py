@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from tuninglink.constraints.conditions import Dimension, SizeFact
 
 SIZES = range(27)
-LOWS = (None, 0, 3, 5, 8)
-HIGHS = (None, 5, 8, 11)
-DIVISORS = (1, 2, 3, 4, 6, 12)
+LOWS = (None, 0, 3, 5)
+HIGHS = (None, 5, 8)
+DIVISORS = (1, 2, 3, 4, 12)
 
 
 DYNAMIC = [

@@ -150,14 +150,14 @@ class Coverage:
             if index.containing(group, point(sizes, used), position) is None:
                 return _refuted(sizes)
         left = self._left_over(group, position)
-        if not isinstance(left, str) and left.sizes is not None:
+        if left.sizes is not None:
             return _refuted(left.sizes)
-        reason = left if isinstance(left, str) else left.reason
-        return _refuted_if_dynamic(narrow, used, reason or "every static size is covered")
+        reason = left.reason or "every static size is covered"
+        return _refuted_if_dynamic(narrow, used, reason)
 
-    def _left_over(self, group: Group, position: int) -> LeftOver | str:
-        """Asks the solver for static sizes; returns why not if it is not asked."""
-        from tuninglink.constraints.left_over import LeftOvers  # noqa: PLC0415 - most need no solver
+    def _left_over(self, group: Group, position: int) -> LeftOver:
+        """Asks the solver for static sizes."""
+        from tuninglink.constraints.left_over import LeftOver, LeftOvers  # noqa: PLC0415 - most need no solver
 
         index = self._index
         asked = static_box(index.box(position, group))
@@ -165,10 +165,11 @@ class Coverage:
         for other in around(group):
             found = index.sizes(other, group).meeting(asked, position)
             if len(others) + len(found) > MAX_BOXES:
-                return f"more than {MAX_BOXES} earlier conditions may hold as well"
+                reason = f"more than {MAX_BOXES} earlier conditions may hold as well"
+                return LeftOver(Verdict.NOT_DECIDED, reason=reason)
             others += [static_box(index.box(each, group)) for each in found]
         if self.solver_calls == MAX_CALLS or self._deadline.remaining() == 0:
-            return "the limit of questions is reached"
+            return LeftOver(Verdict.NOT_DECIDED, reason="the limit of questions is reached")
         self.solver_calls += 1
         if group not in self._solvers:
             self._solvers[group] = LeftOvers(self._deadline)

@@ -8,7 +8,7 @@ and pruning asks for nothing more.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from iree.compiler import ir as mlir
@@ -21,10 +21,10 @@ from tuninglink.constraints.conditions import (
     MultipleOf,
     NotUnderstoodError,
     Opaque,
-    SizeFact,
 )
 from tuninglink.constraints.graphs import NAME_ONLY, Graph, regions_key
-from tuninglink.constraints.loops import ATTENTION_OUTPUTS, Loops, read_loops
+from tuninglink.constraints.loops import Loops, read_loops
+from tuninglink.constraints.matcher_facts import RESULT, STRUCTURED_OPERANDS, MatcherFacts
 from tuninglink.ir import names
 from tuninglink.ir.structured import indexing_maps, is_contraction, is_convolution
 from tuninglink.ir.walk import body
@@ -47,9 +47,6 @@ _MAX_DEPTH: Final = 32
 
 _MAX_OPERATIONS: Final = 10_000
 """How many operations of one matcher are read, those that are included counted each time."""
-
-_STRUCTURED_OPERANDS: Final = 3
-_RESULT: Final = "result"
 
 
 class SequenceLookup(Protocol):
@@ -140,31 +137,6 @@ _ROOT: Final = _Root()
 _OTHER: Final = _Other()
 
 
-@dataclass
-class _Facts:
-    """What has been read of a matcher; the parts are those of a `Condition`."""
-
-    names: frozenset[str] | None = None
-    kinds: frozenset[str] = frozenset()
-    maps: mlir.Attribute | None = None
-    types: dict[int, Hashable] = field(default_factory=dict)
-    scalars: dict[int, Hashable] = field(default_factory=dict)
-    tensors: set[int] = field(default_factory=set)
-    ranks: dict[int, int] = field(default_factory=dict)
-    least_ranks: dict[int, int] = field(default_factory=dict)
-    least_result_rank: int = 0
-    counts: dict[str, int] = field(default_factory=dict)
-    operands: int = 0
-    results: int = 0
-    result_types: list[mlir.Type] = field(default_factory=list)
-    regions: Hashable | None = None
-    root: Hashable | None = None
-    dag: Hashable | None = None
-    has_free_operands: bool = True
-    is_unconfigured: bool = False
-    sizes: set[SizeFact] = field(default_factory=set)
-
-
 class _Reading:
     """The reading of one matcher."""
 
@@ -174,7 +146,7 @@ class _Reading:
         self._depth = 0
         self._left = _MAX_OPERATIONS
         self._meanings: dict[Value, _Meaning] = {}
-        self._facts = _Facts()
+        self._facts = MatcherFacts()
 
     def read(self, sequence: mlir.Operation) -> Condition:
         """Reads all operations of the sequence and those that it includes."""
@@ -184,7 +156,7 @@ class _Reading:
         if str(blocks[0].arguments[0].type) != "!transform.any_op":
             raise NotUnderstoodError("it takes a typed operation, and any other is an error")
         self._sequence(sequence, [_ROOT])
-        return self._condition()
+        return self._facts.condition(self._reader.loops)
 
     def _sequence(self, sequence: mlir.Operation, arguments: Sequence[_Meaning]) -> list[_Meaning]:
         """Reads a sequence that is given something, and returns what it yields."""
@@ -237,7 +209,7 @@ class _Reading:
         self._expect_root(operation)
         wanted = operation.attributes["op_names"]
         assert isinstance(wanted, mlir.ArrayAttr)
-        self._require_names(
+        self._facts.require_names(
             frozenset(each.value for each in wanted if isinstance(each, mlir.StringAttr))
         )
 
@@ -255,10 +227,10 @@ class _Reading:
     def _structured(self, operation: mlir.Operation, kind: str, roles: Sequence[str]) -> None:
         self._expect_root(operation)
         self._facts.kinds |= {kind}
-        self._facts.operands = max(self._facts.operands, _STRUCTURED_OPERANDS)
-        self._require_maps(operation.attributes.get("indexing_maps"))
+        self._facts.require_operands(STRUCTURED_OPERANDS)
+        self._facts.require_maps(operation.attributes.get("indexing_maps"))
         types = _type_attributes(operation, ("lhs_type", "rhs_type", "output_type"))
-        self._require_types(enumerate(types))
+        self._facts.require_types(enumerate(types))
         self._add_roles(operation, kind, roles)
 
     def _attention(self, operation: mlir.Operation) -> None:
@@ -274,13 +246,13 @@ class _Reading:
         self, operation: mlir.Operation, name: str, inputs: Sequence[str], outputs: Sequence[str]
     ) -> None:
         self._expect_root(operation)
-        self._require_names(frozenset({name}))
+        self._facts.require_names(frozenset({name}))
         maps = operation.attributes["indexing_maps"]
         assert isinstance(maps, mlir.ArrayAttr)
-        self._require_maps(maps)
-        self._require_types(enumerate(_type_attributes(operation, inputs)))
+        self._facts.require_maps(maps)
+        self._facts.require_types(enumerate(_type_attributes(operation, inputs)))
         first_output = len(maps) - len(outputs)
-        self._require_types(enumerate(_type_attributes(operation, outputs), first_output))
+        self._facts.require_types(enumerate(_type_attributes(operation, outputs), first_output))
         self._add_roles(operation, "attention", ("batch", "m", "n", "k1", "k2"))
 
     def _add_roles(self, operation: mlir.Operation, kind: str, roles: Sequence[str]) -> None:
@@ -289,7 +261,7 @@ class _Reading:
 
     def _operand(self, operation: mlir.Operation) -> None:
         number = self._single_position(operation)
-        self._facts.operands = max(self._facts.operands, number + 1)
+        self._facts.require_operands(number + 1)
         self._meanings[operation.results[0]] = _Operand(number)
 
     def _result(self, operation: mlir.Operation) -> None:
@@ -337,7 +309,7 @@ class _Reading:
         assert isinstance(attribute, mlir.TypeAttr)
         match self._meaning(operation):
             case _Operand(number):
-                self._require_type(number, attribute.value)
+                self._facts.require_type(number, attribute.value)
             case _Result():
                 self._facts.result_types.append(attribute.value)
             case _:
@@ -346,7 +318,7 @@ class _Reading:
     def _regions(self, operation: mlir.Operation) -> None:
         self._expect_root(operation)
         (target, _) = body(operation)
-        self._require_regions(regions_key(target))
+        self._facts.require_regions(regions_key(target))
 
     def _dag(self, operation: mlir.Operation) -> None:
         self._expect_root(operation)
@@ -360,20 +332,18 @@ class _Reading:
         facts.dag = graph.key(root)
         facts.root = graph.own_key(root)
         facts.has_free_operands = graph.has_free_operands
-        facts.operands = max(facts.operands, len(root.operands))
+        facts.require_operands(len(root.operands))
         facts.is_unconfigured |= not _is_configured(root)
-        self._require_names(frozenset({root.name}))
-        self._require_regions(regions_key(root))
+        self._facts.require_names(frozenset({root.name}))
+        self._facts.require_regions(regions_key(root))
         if root.name.startswith("linalg."):
             facts.kinds |= {"contraction"} if is_contraction(root) else set()
             facts.kinds |= {"convolution"} if is_convolution(root) else set()
-            self._require_maps(indexing_maps(root))
+            self._facts.require_maps(indexing_maps(root))
         else:
-            self._require_maps(root.attributes.get("indexing_maps"))
-        if facts.kinds and len(root.operands) != _STRUCTURED_OPERANDS:
-            raise NotUnderstoodError("its graph ends in a convolution with further operands")
+            self._facts.require_maps(root.attributes.get("indexing_maps"))
         for number, operand in enumerate(root.operands):
-            self._require_type(number, operand.type)
+            self._facts.require_type(number, operand.type)
 
     # --- Helpers -------------------------------------------------------------------------------------------
 
@@ -399,138 +369,14 @@ class _Reading:
             raise NotUnderstoodError("it asks for a dimension before the first")
         match self._meaning(operation):
             case _Operand(operand):
-                least = self._facts.least_ranks
-                least[operand] = max(least.get(operand, 0), number + 1)
+                self._facts.require_rank(operand, number + 1)
                 return "operand", operand, number
             case _Result(result):
                 facts = self._facts
                 facts.least_result_rank = max(facts.least_result_rank, number + 1)
-                return _RESULT, result, number
+                return RESULT, result, number
             case _:
                 raise NotUnderstoodError("it asks for a dimension of what is no single value")
-
-    def _require_names(self, wanted: frozenset[str]) -> None:
-        known = self._facts.names
-        self._facts.names = wanted if known is None else known & wanted
-
-    def _require_maps(self, maps: mlir.Attribute | None) -> None:
-        if maps is not None and self._facts.maps is not None and self._facts.maps != maps:
-            raise NotUnderstoodError("it asks for different indexing maps")
-        self._facts.maps = self._facts.maps if maps is None else maps
-
-    def _require_regions(self, regions: Hashable) -> None:
-        if self._facts.regions is not None and self._facts.regions != regions:
-            raise NotUnderstoodError("it asks for different regions")
-        self._facts.regions = regions
-
-    def _require_types(self, types: enumerate[mlir.Type]) -> None:
-        for number, each in types:
-            if self._facts.types.setdefault(number, each) != each:
-                raise NotUnderstoodError("it asks for different element types")
-
-    def _require_type(self, number: int, wanted: mlir.Type) -> None:
-        facts = self._facts
-        facts.operands = max(facts.operands, number + 1)
-        if not isinstance(wanted, mlir.RankedTensorType):
-            if isinstance(wanted, mlir.ShapedType):
-                raise NotUnderstoodError(f"it asks for an operand of type {wanted}")
-            self._require_types(enumerate([wanted], number))
-            facts.scalars[number] = wanted
-            return
-        self._require_types(enumerate([wanted.element_type], number))
-        facts.tensors.add(number)
-        if facts.ranks.setdefault(number, wanted.rank) != wanted.rank:
-            raise NotUnderstoodError("it asks for different ranks")
-        facts.sizes |= {
-            Equals(("operand", number, dimension), wanted.get_dim_size(dimension))
-            for dimension in range(wanted.rank)
-            if not wanted.is_dynamic_dim(dimension)
-        }
-
-    # --- The whole -----------------------------------------------------------------------------------------
-
-    def _condition(self) -> Condition:
-        """Puts the facts together, naming dimensions by their loops where the maps are known."""
-        self._add_results()
-        facts = self._facts
-        attention = self._attention_name()
-        loops = facts.maps and self._reader.loops(facts.maps, facts.kinds, attention)
-        if loops:
-            self._add_loops(loops)
-        elif "convolution" in facts.kinds and facts.operands > _STRUCTURED_OPERANDS:
-            raise NotUnderstoodError("it asks for further operands of a convolution")
-        if any(facts.ranks.get(key, rank) < rank for key, rank in facts.least_ranks.items()):
-            raise NotUnderstoodError("it asks for a dimension that its operand does not have")
-        if not facts.scalars.keys().isdisjoint(facts.tensors):
-            raise NotUnderstoodError("it asks for different types of one operand")
-        of_loops = loops.dimensions if loops else {}
-        sizes = frozenset(
-            replace(each, dimension=of_loops.get(each.dimension, each.dimension))
-            for each in facts.sizes
-        )
-        return Condition(
-            names=facts.names,
-            kinds=facts.kinds,
-            maps=facts.maps,
-            types=facts.types,
-            scalars=facts.scalars,
-            tensors=frozenset(facts.tensors),
-            ranks=facts.ranks,
-            least_ranks=facts.least_ranks,
-            operands=facts.operands,
-            counts=facts.counts,
-            regions=facts.regions,
-            root=facts.root,
-            dag=facts.dag,
-            has_free_operands=facts.has_free_operands,
-            is_unconfigured=facts.is_unconfigured,
-            sizes=sizes,
-            loops=of_loops,
-        )
-
-    def _attention_name(self) -> str | None:
-        known = self._facts.names
-        if known is not None and len(known) == 1:
-            (name,) = known
-            return name if name in ATTENTION_OUTPUTS else None
-        return None
-
-    def _add_loops(self, loops: Loops) -> None:
-        facts = self._facts
-        if facts.operands > loops.operands:
-            raise NotUnderstoodError("it asks for more operands than it has maps")
-        facts.operands = loops.operands
-        if _differ(facts.counts, loops.counts) or _differ(facts.ranks, loops.ranks):
-            raise NotUnderstoodError("it asks for other numbers of dimensions than its maps have")
-        facts.counts = {**facts.counts, **loops.counts}
-        facts.ranks = {**facts.ranks, **loops.ranks}
-
-    def _add_results(self) -> None:
-        """Takes what is asked of the result as asked of the output, whose type and sizes it has."""
-        facts = self._facts
-        if not facts.results:
-            return
-        has_known_operands = "contraction" in facts.kinds or facts.maps is not None
-        if not facts.kinds or not has_known_operands or facts.results > 1:
-            raise NotUnderstoodError("it asks for results of an operation of any kind")
-        output = _STRUCTURED_OPERANDS - 1
-        facts.tensors.add(output)  # An operation on buffers has no results.
-        for each in facts.result_types:
-            self._require_type(output, each)
-        if facts.least_result_rank:
-            facts.least_ranks[output] = max(
-                facts.least_ranks.get(output, 0), facts.least_result_rank
-            )
-        facts.sizes = {
-            replace(each, dimension=("operand", output, each.dimension[2]))
-            if each.dimension[0] == _RESULT
-            else each
-            for each in facts.sizes
-        }
-
-
-def _differ(known: Mapping[Any, int], found: Mapping[Any, int]) -> bool:
-    return any(found.get(key, value) != value for key, value in known.items())
 
 
 def _path(reference: mlir.Attribute) -> Sequence[str]:
