@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections import Counter
 from math import prod
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -254,3 +258,22 @@ def test_a_sample_of_ten_million_is_valid() -> None:
     sample = constraints.sample(100)
     assert len({tuple(each.values()) for each in sample}) == 100
     assert all(constraints.check(each).verdict is Verdict.PROVEN for each in sample)
+
+
+def test_the_same_sample_comes_in_every_process() -> None:
+    program = (
+        "from test_constraints_counting import copies, tiles\n"
+        "constraints = copies(tiles(4, 60, 500), 3)\n"
+        "print(constraints.sample(5, seed=2), next(constraints.enumerate(seed=2)))\n"
+    )
+    outputs = {
+        subprocess.run(
+            [sys.executable, "-c", program],
+            check=True,
+            capture_output=True,
+            cwd=Path(__file__).parent,
+            env={**os.environ, "PYTHONHASHSEED": seed},
+        ).stdout
+        for seed in "123"
+    }
+    assert len(outputs) == 1

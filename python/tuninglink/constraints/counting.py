@@ -113,7 +113,8 @@ def _groups(assertions: Iterable[Term], domains: Domains) -> list[_Group]:
     free = [name for name in domains if len(domains[name]) > 1]
     group_of = {name: [name] for name in free}
     for each in assertions:
-        first, *others = [group_of[name] for name in each.variables if name in group_of] or [[]]
+        # In the order of the domains: that of a set differs from run to run.
+        first, *others = [group_of[name] for name in free if name in each.variables] or [[]]
         for other in others:
             if other is not first:
                 first += other
@@ -139,12 +140,23 @@ class _Plan:
         shown: how many levels there are up to the last that is not hidden; for the others it is enough that
             there are values.
         slots: the levels that are not hidden.
+        settled: for each level, whether it is hidden and nothing after it sees its value, so that one is enough.
     """
 
     levels: Sequence[Level]
     outlooks: Sequence[Callable[[Values], Hashable]]
     shown: int
     slots: Sequence[int]
+    settled: Sequence[bool]
+
+    def is_done(self, at: int, count: int) -> bool:
+        """Tells whether other values of a level change nothing once one was found that its assertions allow.
+
+        Args:
+            at: the level.
+            count: how many solutions there are with the values that were tried.
+        """
+        return self.settled[at] or (count > 0 and at >= self.shown)
 
     def outlook(self, at: int, values: Values) -> Hashable | None:
         """Returns what decides how many solutions the levels from `at` on have, None if there are none left."""
@@ -154,19 +166,20 @@ class _Plan:
 def _plan(group: _Group, domains: Domains, hidden: frozenset[str], deadline: Deadline) -> _Plan:
     own = {name: domains[name] for name in group.names}
     order = order_variables(group.terms, own, hidden, deadline)
+    late: set[str] = set()
     while True:
         deadline.check()
         levels = plan_levels(group.terms, order, own)
-        shown = max((n + 1 for n, name in enumerate(order) if name not in hidden), default=0)
-        # Other values of what is hidden are the same solution: no level before may have a choice of them.
+        # Other values of what is hidden are the same solution: there must be no choice of them in between.
         choosing = {
             each.name
-            for each in levels[:shown]
+            for each in levels
             if each.name in hidden and len(each.domain) > 1 and each.solve is None
         }
-        if not choosing:
+        if choosing <= late:
             break
-        order = [name for name in order if name not in choosing] + sorted(choosing)
+        late |= choosing
+        order = _with_late(late, order, group.terms)
     slots = {name: index for index, name in enumerate(order)}
     bounds = Bounds.spanning(own)
     outlooks = []
@@ -175,7 +188,30 @@ def _plan(group: _Group, domains: Domains, hidden: frozenset[str], deadline: Dea
         open_terms = [each for each in group.terms if not each.variables <= known]
         outlooks.append(outlook(open_terms, known, slots, bounds))
     seen = [index for index, name in enumerate(order) if name not in hidden]
-    return _Plan(levels, outlooks, shown, seen)
+    ends = {
+        name: index
+        for index, each in enumerate(levels)
+        for term in each.terms
+        for name in term.variables
+    }
+    settled = [name in hidden and ends.get(name, at) <= at for at, name in enumerate(order)]
+    return _Plan(levels, outlooks, max(seen, default=-1) + 1, seen, settled)
+
+
+def _with_late(late: set[str], order: Sequence[str], assertions: Sequence[Term]) -> list[str]:
+    """Moves some variables to where all that they are connected with have a value, else to the end."""
+    result = [name for name in order if name not in late]
+    alone: list[tuple[int, str]] = []
+    for name in sorted(late):
+        partners = {
+            other for each in assertions if name in each.variables for other in each.variables
+        }
+        if partners & late <= {name}:
+            places = (result.index(other) + 1 for other in partners if other != name)
+            alone.append((max(places, default=0), name))
+    for place, name in sorted(alone, reverse=True):
+        result.insert(place, name)
+    return result + sorted(late - {name for _, name in alone})
 
 
 class _Count:
@@ -187,7 +223,7 @@ class _Count:
     """
 
     def __init__(self) -> None:
-        self._plan = _Plan((), (), 0, ())
+        self._plan = _Plan((), (), 0, (), ())
         self._known: dict[Hashable, int] = {}
         self.found = 0
         self.is_known = True
@@ -223,8 +259,8 @@ class _Count:
                         choices[at] = iter(_choices(plan.levels[at], values))
                         break
                     totals[at] += known
-                    if known and at >= plan.shown:
-                        choices[at] = iter(())  # one is enough
+                    if plan.is_done(at, known):
+                        choices[at] = iter(())
                         break
                 else:
                     self._remember(keys[at], totals[at])
@@ -232,7 +268,7 @@ class _Count:
                     if at >= 0:
                         totals[at] += totals[at + 1]
                         totals[at + 1] = 0
-                        if totals[at] and at >= plan.shown:
+                        if plan.is_done(at, totals[at]):
                             choices[at] = iter(())
         finally:
             # What is counted below each level belongs to other values of the levels before.
