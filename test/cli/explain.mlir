@@ -39,10 +39,9 @@
 // RUN: filecheck %s --check-prefix=JSON --input-file=%t/report.json
 // JSON: "format": "tuninglink.explanation",
 // JSON-NEXT: "version": 1,
-// JSON: "tuned": 1,
-// JSON: "condition": "n",
-// JSON-NEXT: "actual": "65",
-// JSON-NEXT: "expected": "64",
+// JSON: "summary": {"dispatches": 3, "tuned": 1,
+// JSON: {"name": "@nearly_dispatch_0::@rocm_hsaco_fb",
+// JSON-SAME: "condition": "n", "actual": "65", "expected": "64"
 // RUN: tuninglink explain %s --spec %S/Inputs/explain_spec.mlir --no-default-specs --iree-hal-target-device=hip --iree-rocm-target=gfx942 --format=json -o %t/report.html
 // RUN: cmp %t/report.json %t/report.html
 

@@ -95,6 +95,8 @@ def test_wheel_holds_the_package(distributions: tuple[Path, Path]) -> None:
     assert {f"tuninglink/specs/default/{name}.mlirbc" for name in SPECS} <= names
     assert {"tuninglink/py.typed", "tuninglink/passes/link_specs.py"} <= names
     assert "tuninglink/examples/mmt_2048x1280x5120.mlir" in names
+    assert "tuninglink/explaining/report.html" in names
+    assert "tuninglink/explaining/explanation.schema.json" in names
     assert {name.split("/")[0].split("-")[0] for name in names} == {"tuninglink"}
 
 
