@@ -16,7 +16,7 @@ from tuninglink.compiler.session import set_up_command_line
 from tuninglink.errors import CompileError
 from tuninglink.ir.diagnostics import error
 from tuninglink.spec.library import DefaultLibrary
-from tuninglink.spec.loading import load_spec
+from tuninglink.spec.loading import SpecFiles
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -112,7 +112,7 @@ def _compile_and_explain(options: Options, path: str) -> int:
 
 
 def specs_of(options: Options) -> SpecChoice:
-    """Returns the specs that options ask for, loaded.
+    """Returns the specs that options ask for, to be loaded when they are looked at.
 
     Raises:
         SpecError: a spec cannot be read.
@@ -121,6 +121,5 @@ def specs_of(options: Options) -> SpecChoice:
     library = None
     if options.default_specs:
         library = DefaultLibrary(options.spec_directories, upgrade=upgrade)
-    sink = process.shown_diagnostics()
-    given = [load_spec(each, upgrade=upgrade, diagnostics=sink) for each in options.specs]
+    given = SpecFiles(options.specs, upgrade=upgrade, diagnostics=process.shown_diagnostics())
     return SpecChoice(given, library, exact=False, dump=options.spec_dumps, prune=options.prune)

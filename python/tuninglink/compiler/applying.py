@@ -5,6 +5,7 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 from tuninglink.compiler.tagging import TaggedSpec
@@ -81,9 +82,15 @@ class Application:
         Nothing else may touch the specs, or what lives in their context, within the block.
         """
         with ThreadPoolExecutor(max_workers=1) as executor:
-            if self._choice.prune:
-                executor.map(prepare_pruning, self._choice.given)  # What fails will fail again.
+            executor.submit(self._prepare)  # What fails will fail again.
             yield
+
+    def _prepare(self) -> None:
+        for spec in self._choice.given:
+            if self._choice.prune:
+                prepare_pruning(spec)
+        # The bindings would do so when they meet the first operation of the dialect; it takes 30 ms.
+        import_module("iree.compiler.dialects.hal")
 
     def embed(self, module: mlir.Operation, *, tagged: bool) -> bool:
         """Embeds specs in the dispatches of a program at `executable-sources`.

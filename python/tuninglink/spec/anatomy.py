@@ -16,6 +16,7 @@ from tuninglink.ir.diagnostics import Diagnostic, Place, error, note, place_of
 from tuninglink.ir.symbols import symbol_name
 from tuninglink.ir.walk import body, collect
 from tuninglink.spec.condition_reading import ConditionReader
+from tuninglink.spec.entry_index import EntryIndex
 from tuninglink.spec.sequences import SequenceTable, argument_attributes, is_any_op, signature
 
 if TYPE_CHECKING:
@@ -177,6 +178,11 @@ class Anatomy:
         """The condition of the matcher of each entry, in order of precedence."""
         reader = ConditionReader(self.table)
         return [reader.condition(matcher) for matcher, _ in self.pairs]
+
+    @cached_property
+    def entry_index(self) -> EntryIndex:
+        """Finds the entries that can match in a dispatch."""
+        return EntryIndex(self.conditions)
 
     @cached_property
     def entries(self) -> tuple[Entry, ...]:

@@ -185,6 +185,8 @@ class _Collector:
             file = f"{stem}-{sha256[:_HASH_DIGITS]}.{self._format}"
             if any(file == each.file for each in self.specs.values()):
                 file = f"{stem}-{sha256}.{self._format}"
-            dumped = DumpedSpec(file, spec.name, sha256, len(spec.entries), content)
+            # Not its entries: they and their spec would hold each other, longer than its context lives.
+            count = len(spec.anatomy.pairs)
+            dumped = DumpedSpec(file, spec.name, sha256, count, content)
             self.specs[sha256] = dumped
         return self.specs[sha256].file

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, overload
 
 from tuninglink.errors import SpecError
 from tuninglink.ir.contexts import thread_context
@@ -57,6 +59,57 @@ def load_spec(
         message = "the bytecode is damaged: a name in it is not UTF-8"
         raise SpecError(error(message, Place(name, 1, 1))) from None
     return spec
+
+
+class SpecFiles(Sequence[Spec]):
+    """Specs whose files are read now, and which are loaded when they are looked at, on whatever thread that is.
+
+    So who compiles a program can load large specs while the compiler is at work.
+
+    Args:
+        paths: the files, text or bytecode.
+        upgrade: as for `load_spec`.
+        diagnostics: as for `load_spec`.
+
+    Raises:
+        SpecError: a file cannot be read. When they are looked at: one does not parse or verify, or is no spec.
+    """
+
+    def __init__(
+        self, paths: Sequence[str], *, upgrade: bool, diagnostics: DiagnosticSink | None
+    ) -> None:
+        self._contents = [(path, _read(Path(path), path)) for path in paths]
+        self._context = thread_context()
+        self._upgrade = upgrade
+        self._diagnostics = diagnostics
+
+    @cached_property
+    def _specs(self) -> tuple[Spec, ...] | SpecError:
+        try:
+            return tuple(
+                load_spec(
+                    content,
+                    name=path,
+                    context=self._context,
+                    upgrade=self._upgrade,
+                    diagnostics=self._diagnostics,
+                )
+                for path, content in self._contents
+            )
+        except SpecError as failure:
+            return failure  # Whoever looks next is told the same, and warnings come once.
+
+    def __len__(self) -> int:
+        return len(self._contents)
+
+    @overload
+    def __getitem__(self, index: int) -> Spec: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Spec]: ...
+    def __getitem__(self, index: int | slice) -> Spec | Sequence[Spec]:
+        if isinstance(self._specs, SpecError):
+            raise self._specs
+        return self._specs[index]
 
 
 def in_context(spec: Spec, context: mlir.Context) -> Spec:

@@ -16,7 +16,6 @@ from tuninglink.ir import names
 from tuninglink.ir.walk import visit
 from tuninglink.spec.anatomy import Kind
 from tuninglink.spec.chained import chained_modules
-from tuninglink.spec.entry_index import EntryIndex
 from tuninglink.spec.linking import LINKED_SPEC_NAME, Form, Share, choose_form, link_shares
 from tuninglink.spec.model import Spec
 from tuninglink.spec.preserved import ANYTHING, Preserved
@@ -72,16 +71,12 @@ class PrunableSpec:
         )
 
     @cached_property
-    def _index(self) -> EntryIndex:
-        return EntryIndex(self.spec.anatomy.conditions)
-
-    @cached_property
     def _subsets(self) -> Subsets:
         return Subsets(self.spec)
 
     def candidates(self, preserved: Preserved) -> Sequence[int]:
         """Returns the positions of the entries that may match in a dispatch, in order."""
-        return self._index.candidates(preserved)
+        return self.spec.anatomy.entry_index.candidates(preserved)
 
     def share(self, kept: Sequence[int] | None) -> Share:
         """Returns what is linked if the entries at the positions `kept` are wanted; None wants all."""
@@ -96,8 +91,8 @@ def prepare_pruning(spec: Spec) -> None:
     gc.disable()  # What is read stays, and looking for garbage in it takes a fifth of the time.
     try:
         if spec.kind is Kind.MATCHER_LIST:
-            for condition in spec.anatomy.conditions:
-                condition.extents  # noqa: B018 - it remembers them
+            spec.anatomy.reaches_other_ops  # noqa: B018 - it remembers
+            spec.anatomy.entry_index  # noqa: B018
     finally:
         if collects:
             gc.enable()
