@@ -359,3 +359,59 @@ THREADS = "#iree_gpu.lowering_config<{thread = [0, 8], thread_basis = [[1, 64], 
 def test_what_parses_and_is_not_understood_is_upgraded_where_it_is_loaded() -> None:
     text = spec(f"%c = transform.param.constant {THREADS} -> !transform.any_param")
     assert "lane_basis = [[1, 64], [0, 1]]" in tuninglink.load_spec(text.encode()).text()
+
+
+KERNEL = """\
+util.func private @NAME(%a: !operand) -> !operand {
+    BODY
+    util.return %a : !operand
+  }
+"""
+GOOD, BAD = "%b = tensor.cast %a : !operand to tensor<8xf16>", "rocdl.sched.barrier 0"
+
+
+def with_kernels(*bodies: str) -> str:
+    """Returns an old spec with an entry for each of some functions, and one that uses none."""
+    names = [f"kernel_{number}" for number in range(len(bodies))]
+    kernels = "".join(
+        KERNEL.replace("NAME", name).replace("BODY", body)
+        for name, body in zip(names, bodies, strict=True)
+    )
+    actions = "".join(
+        f"  transform.named_sequence @use_{name}(%op: {ANY} {{transform.readonly}}) {{\n"
+        f"    %module = transform.util.get_nearest_symbol_table %op : ({ANY}) -> {ANY}\n"
+        f"    transform.util.import_symbol @{name} into %module if undefined : ({ANY}) -> {ANY}\n"
+        "    transform.yield\n  }\n"
+        for name in names
+    )
+    text = spec(OLD).replace(
+        "transform.named_sequence @match", f"{kernels}{actions}  transform.named_sequence @match", 1
+    )
+    pairs = "".join(f", @match_{name} -> @use_{name}" for name in names)
+    matchers = "".join(
+        f"  transform.named_sequence @match_{name}(%op: {ANY} {{transform.readonly}}) -> {ANY} {{\n"
+        f"    transform.yield %op : {ANY}\n  }}\n"
+        for name in names
+    )
+    text = text.replace(
+        "  transform.named_sequence @main", f"{matchers}  transform.named_sequence @main", 1
+    )
+    return "!operand = tensor<?xf16>\n" + text.replace("@match -> @act", f"@match -> @act{pairs}")
+
+
+def test_a_function_that_the_compiler_refuses_is_kept_out_with_what_needs_it() -> None:
+    text = with_kernels(GOOD, BAD, GOOD)
+    upgraded = tuninglink.upgrade(text)
+    assert {each.what: each.reason.partition(":")[0] for each in upgraded.kept_out} == {
+        "@kernel_1": "today's compiler refuses it",
+        "@use_kernel_1": "it needs '@kernel_1', which is kept out",
+    }
+    assert [each.state for each in upgraded.entries] == [
+        "upgraded",
+        "unchanged",
+        "kept out",
+        "unchanged",
+    ]
+    parse_module(upgraded.text.encode(), "upgraded", thread_context())
+    assert tuninglink.upgrade(upgraded.text).text == upgraded.text
+    assert tuninglink.upgrade(with_kernels(GOOD)).kept_out == ()

@@ -17,6 +17,11 @@ if TYPE_CHECKING:
 
 _FOREACH_WORDS: Final = frozenset({"restrict_root", "flatten_results", "in"})
 
+_FUNCTIONS: Final = frozenset({"util.func", "func.func"})
+"""What else has a symbol: programs that sequences put in the place of what they match."""
+
+_TYPE: Final = re.compile(r"![A-Za-z_$][\w$.\-]*")
+
 _REFERENCE: Final = re.compile(
     r'//[^\n]*|(?P<symbol>@(?:[A-Za-z_$][\w$.\-]*|"(?:[^"\\\n]|\\.)*"))|"(?:[^"\\\n]|\\.)*"'
 )
@@ -145,15 +150,54 @@ class Outline:
         return Alias(mark.text, mark.start, first.start, end)
 
     @cached_property
+    def _types(self) -> dict[str, str]:
+        """The definitions of type aliases, by name, `!` included."""
+        found: dict[str, str] = {}
+        name, start, end = "", -1, -1
+        previous = None
+        for token in self.source.tokens(0, len(self.source.text)):
+            begins = token.kind == "name" and token.text[0] in "!#" and token.start > end
+            if (begins or token.text == "module") and start >= 0:
+                found[name] = self.source.text[start:end]
+                start = -1
+            if token.text == "module":
+                break
+            if token.text == "=" and previous is not None and previous.text[0] == "!":
+                name, start = previous.text, previous.start
+            previous, end = token, token.end
+        return found
+
+    def types_of(self, start: int, end: int) -> str:
+        """Returns the definitions of the type aliases that a part of the text uses."""
+        if not self._types:
+            return ""
+        pending = _TYPE.findall(self.source.text, start, end)
+        needed: set[str] = set()
+        while pending:
+            name = pending.pop()
+            if name in self._types and name not in needed:
+                needed.add(name)
+                pending += _TYPE.findall(self._types[name])
+        return "".join(f"{text}\n" for name, text in self._types.items() if name in needed)
+
+    @cached_property
     def sequences(self) -> tuple[NamedSequence, ...]:
-        """The named sequences, in order, of nested modules too; what stands in one is part of it."""
+        """The named sequences, in order, of nested modules too; what stands in one is part of it.
+
+        Functions that stand among them are like sequences that match and include nothing.
+        """
         found: list[NamedSequence] = []
+        kinds = {names.NAMED_SEQUENCE, *_FUNCTIONS}
         for mark in self.source.marks:
-            if mark.text == names.NAMED_SEQUENCE and (not found or mark.start >= found[-1].end):
+            if mark.text in kinds and (not found or mark.start >= found[-1].end):
                 sequence = self._sequence(mark)
                 if sequence is not None:
                     found.append(sequence)
         return tuple(found)
+
+    def is_function(self, sequence: NamedSequence) -> bool:
+        """Tells whether what is listed as a sequence is a function."""
+        return self.source.text.startswith(tuple(_FUNCTIONS), sequence.start)
 
     def _sequence(self, mark: Mark) -> NamedSequence | None:
         limit = self.source.closers[mark.inside] if mark.inside >= 0 else len(self.source.text)

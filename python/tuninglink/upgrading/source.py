@@ -44,6 +44,7 @@ _WORDS: Final = tuple(
         r"linalg\.[\w.]+",
         r"iree_linalg_ext\.[\w.]+",
         r"tensor\.(?:un)?pack\b",
+        r"(?:util|func)\.func\b",
         r"module\b",
     )
 )

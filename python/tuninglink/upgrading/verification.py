@@ -80,7 +80,8 @@ def _check_sequence(
     text = outline.source.text
     if next(outline.foreach_matches(sequence), None) is not None:
         return None  # its matchers and actions are checked; it fails when one of them does
-    lead = _aliases_of(outline, sequence.start, sequence.end)
+    lead = outline.types_of(sequence.start, sequence.end)
+    lead += _aliases_of(outline, sequence.start, sequence.end)
     lead += f"\nmodule attributes {{{names.WITH_NAMED_SEQUENCE}}} {{\n"
     for name in sorted(outline.references(sequence.start, sequence.end) - {sequence.name}):
         other = outline.by_name.get((sequence.scope, name))
@@ -131,6 +132,9 @@ def _aliases_of(outline: Outline, start: int, end: int) -> str:
 
 def _declaration(outline: Outline, sequence: NamedSequence) -> str:
     text = outline.source.text
+    if outline.is_function(sequence):
+        kind = text[sequence.start : text.index(".func", sequence.start)] + ".func"
+        return f'{kind} private @"{sequence.name}"()'  # only its name matters to sequences
     arguments = text[sequence.arguments.start : sequence.arguments.end]
     results = f" -> {text[slice(*sequence.results)]}" if sequence.results else ""
     return f'transform.named_sequence private @"{sequence.name}"{arguments}{results}'

@@ -19,8 +19,8 @@ _GONE: Final = {
     "(https://github.com/iree-org/iree/pull/24500)",
     "transform.iree.take_first": "no operation chooses between two handles "
     "(https://github.com/iree-org/iree/pull/24500)",
-    "transform.iree.set_contraction_layout_attributes": "layouts are set by the pipelines, from lowering "
-    "configs",
+    "transform.iree.set_contraction_layout_attributes": "since 3.1 pipelines set layouts, from lowering configs; "
+    "what a script says of them has no place there",
 }
 
 
