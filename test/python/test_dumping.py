@@ -1,5 +1,6 @@
 """Dumping: one file for each distinct content, an index, and nothing half done."""
 
+import gc
 import hashlib
 import json
 import time
@@ -215,3 +216,17 @@ def test_the_index_comes_last(tmp_path: Path) -> None:
     with pytest.raises(TuninglinkError):
         Dump("mlir", specs, (Use("@e::@v", None, "a.mlir"),)).write(tmp_path)
     assert [each.name for each in tmp_path.iterdir()] == ["a.mlir"]
+
+
+def test_nothing_of_a_program_outlives_its_context() -> None:
+    """The compiler ends a context with its session, and does not wait for Python to look for garbage."""
+    gc.collect()
+    gc.disable()
+    try:
+        before = mlir.Context._get_live_count()
+        root = program(bytecode("one"), bytecode("two"))
+        assert len(collect_specs(root).specs) == 2
+        del root
+        assert mlir.Context._get_live_count() == before
+    finally:
+        gc.enable()

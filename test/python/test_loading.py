@@ -1,0 +1,62 @@
+"""Specs are loaded once, when they are looked at, wherever that is."""
+
+from __future__ import annotations
+
+from threading import Thread
+from typing import TYPE_CHECKING
+
+import pytest
+from matched_operations import spec_of
+
+from tuninglink.errors import SpecError
+from tuninglink.ir.contexts import thread_context
+from tuninglink.ir.diagnostics import Diagnostic, DiagnosticSink
+from tuninglink.spec import loading
+from tuninglink.spec.loading import SpecFiles
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+NAMED = '  transform.match.operation_name %op ["linalg.fill"] : !transform.any_op\n'
+
+
+def test_files_are_loaded_when_they_are_looked_at(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    paths = [tmp_path / "one.mlir", tmp_path / "two.mlir"]
+    for path in paths:
+        path.write_text(spec_of([NAMED]))
+    calls: list[str | None] = []
+    load = loading.load_spec
+
+    def counted(*arguments: object, name: str | None = None, **options: object) -> object:
+        calls.append(name)
+        return load(*arguments, name=name, **options)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(loading, "load_spec", counted)
+    specs = SpecFiles([str(each) for each in paths], upgrade=True, diagnostics=None)
+    assert len(specs) == 2
+    assert not calls
+    thread = Thread(target=lambda: specs[0])
+    thread.start()
+    thread.join()
+    assert calls == [str(each) for each in paths]
+    assert [each.source for each in specs[0:2]] == calls
+    assert specs[1].module.context == thread_context()
+    assert len(calls) == 2
+
+
+def test_what_fails_is_told_at_once_or_when_it_is_looked_at(tmp_path: Path) -> None:
+    with pytest.raises(SpecError, match="cannot read the spec"):
+        SpecFiles([str(tmp_path / "missing.mlir")], upgrade=True, diagnostics=None)
+    path = tmp_path / "bad.mlir"
+    path.write_text("module {")
+    said: list[Diagnostic] = []
+    specs = SpecFiles([str(path)], upgrade=True, diagnostics=DiagnosticSink(said.append))
+    errors = []
+    for _ in range(2):
+        with pytest.raises(SpecError) as raised:
+            specs[0]
+        errors.append(str(raised.value))
+    assert errors[0] == errors[1]
+    assert not said
