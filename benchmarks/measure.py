@@ -29,9 +29,16 @@ DEFAULT_RUNS = 5
 
 @dataclass
 class Figures:
-    """What the runs of one command took: wall-clock seconds, and peak resident memory in MiB."""
+    """What the runs of one command took.
+
+    Attributes:
+        seconds: wall-clock time.
+        processor_seconds: time of all processors, which other work on the machine changes less.
+        mebibytes: peak resident memory.
+    """
 
     seconds: list[float] = field(default_factory=list)
+    processor_seconds: list[float] = field(default_factory=list)
     mebibytes: list[float] = field(default_factory=list)
 
     def run(self, command: Sequence[str]) -> None:
@@ -46,6 +53,7 @@ class Figures:
                 output.seek(0)
                 sys.exit(f"{' '.join(command)}\n{output.read().decode()}")
         self.seconds.append(elapsed)
+        self.processor_seconds.append(usage.ru_utime + usage.ru_stime)
         self.mebibytes.append(usage.ru_maxrss / 1024)
 
 

@@ -1,0 +1,52 @@
+"""A spec of any size against no spec at all: 500 dispatches to `executable-configurations` for gfx942.
+
+`tuninglink compile` with a spec of 5,000 and of 50,000 entries, as text and as bytecode, its loading included,
+against `iree-compile` without any; then memory with 2,000 dispatches. How time grows with the entries is measured by
+`growth.py`.
+"""
+
+from __future__ import annotations
+
+import subprocess
+from typing import TYPE_CHECKING
+
+from generate import write_program, write_spec
+from measure import compare, describe_machine, parse_runs, report, scratch, tool
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+DISPATCHES = 500
+MANY_DISPATCHES = 2_000
+ENTRIES = (5_000, 50_000)
+TARGET = ["--iree-hal-target-device=hip", "--iree-rocm-target=gfx942"]
+
+
+def main() -> None:
+    """Runs the benchmark."""
+    runs = parse_runs(__doc__ or "")
+    describe_machine()
+    with scratch() as folder:
+        for entries in ENTRIES:
+            text = write_spec(folder / f"{entries}.mlir", entries)
+            bytecode = folder / f"{entries}.mlirbc"
+            link = [tool("tuninglink"), "link", "--no-default-specs", str(text)]
+            subprocess.run([*link, "-o", str(bytecode)], check=True)
+            _compare(folder, DISPATCHES, entries, text, runs)
+            _compare(folder, DISPATCHES, entries, bytecode, runs)
+        _compare(folder, MANY_DISPATCHES, ENTRIES[0], folder / f"{ENTRIES[0]}.mlir", 1)
+
+
+def _compare(folder: Path, dispatches: int, entries: int, spec: Path, runs: int) -> None:
+    program = str(write_program(folder / "program.mlir", dispatches))
+    common = [program, *TARGET, "--compile-to=executable-configurations", "-o"]
+    theirs = [tool("iree-compile"), *common, str(folder / "theirs.mlir")]
+    ours = [tool("tuninglink"), "compile", "--no-default-specs", *common]
+    ours += [str(folder / "ours.mlir"), "--spec", str(spec)]
+    kind = "bytecode" if spec.suffix == ".mlirbc" else "text"
+    what = f"{dispatches} dispatches, {entries:,} entries as {kind} against none"
+    report(what, *compare(ours, theirs, runs))
+
+
+if __name__ == "__main__":
+    main()
