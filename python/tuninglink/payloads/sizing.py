@@ -9,7 +9,8 @@ import z3
 from iree.compiler import ir as mlir
 
 from tuninglink.constraints.answers import DEFAULT_LIMITS, Verdict
-from tuninglink.constraints.conditions import AtLeast, Equals, MultipleOf, extent
+from tuninglink.constraints.conditions import extent
+from tuninglink.payloads.facts import contradiction, holds, in_words
 from tuninglink.payloads.preferences import preferred_sizes, usual_sizes
 from tuninglink.payloads.roles import indexing_maps, loops_of_roles, steps
 from tuninglink.payloads.templates import destination_count
@@ -86,11 +87,11 @@ def find_contradiction(facts: Iterable[SizeFact]) -> NoSizes | None:
     for number, fact in enumerate(known):
         size = z3.Int(f"size {extent(fact.dimension)}", context)
         solver.add(size >= 0)
-        solver.assert_and_track(_holds(fact, size), z3.Bool(str(number), context))
+        solver.assert_and_track(holds(fact, size), z3.Bool(str(number), context))
     if solver.check() != z3.unsat:
         return None
-    core = [_in_words(known[int(str(each))]) for each in solver.unsat_core()]
-    return NoSizes(Verdict.REFUTED, _contradiction(sorted(core)))
+    core = [in_words(known[int(str(each))]) for each in solver.unsat_core()]
+    return NoSizes(Verdict.REFUTED, contradiction(sorted(core)))
 
 
 class _Sizing:
@@ -192,11 +193,11 @@ class _Sizing:
         for fact in sorted(facts, key=repr):
             size = self._size(fact.dimension)
             label = z3.Bool(f"fact {len(self._labels)}", self._context)
-            self._labels[str(label)] = _in_words(fact)
+            self._labels[str(label)] = in_words(fact)
             # An operation without the dimension is another one than the matcher looks for.
             none = z3.BoolVal(val=False, ctx=self._context)
-            holds = none if size is None else _holds(fact, size)
-            self._solver.assert_and_track(holds, label)
+            is_so = none if size is None else holds(fact, size)
+            self._solver.assert_and_track(is_so, label)
 
     def _size(self, dimension: Dimension) -> z3.ArithRef | None:
         """Returns the size of a dimension of the root op, None if it has no such dimension."""
@@ -220,7 +221,7 @@ class _Sizing:
         result = self._solver.check()
         if result == z3.unsat:
             core = [self._labels[str(each)] for each in self._solver.unsat_core()]
-            return NoSizes(Verdict.REFUTED, _contradiction(sorted(core)))
+            return NoSizes(Verdict.REFUTED, contradiction(sorted(core)))
         if result == z3.unknown:
             reason = f"the solver gave up: {self._solver.reason_unknown()}"
             return NoSizes(Verdict.NOT_DECIDED, reason)
@@ -273,38 +274,5 @@ class _Sizing:
             self._try(size == least)
 
 
-def _holds(fact: SizeFact, size: z3.ArithRef) -> z3.BoolRef:
-    if isinstance(fact, Equals):
-        return size == fact.size
-    if isinstance(fact, MultipleOf):
-        return size % fact.factor == 0
-    return size >= fact.bound if isinstance(fact, AtLeast) else size <= fact.bound
-
-
 def _at(sequence: Sequence[Item], position: int) -> Item | None:
     return sequence[position] if 0 <= position < len(sequence) else None
-
-
-def _in_words(fact: SizeFact) -> str:
-    kind, number, position = fact.dimension
-    if kind in ("operand", "result"):
-        what = f"dimension {position} of {kind} {number}"
-    else:
-        what = f"loop {number}" if kind == "loop" else f"{kind}[{number}]"
-    if isinstance(fact, Equals):
-        return f"{what} is {fact.size}"
-    if isinstance(fact, MultipleOf):
-        return f"{what} is a multiple of {fact.factor}"
-    return (
-        f"{what} is at least {fact.bound}"
-        if isinstance(fact, AtLeast)
-        else f"{what} is at most {fact.bound}"
-    )
-
-
-def _contradiction(facts: Sequence[str]) -> str:
-    if not facts:
-        return "its operation has no sizes that fit together"
-    if len(facts) == 1:
-        return f"it cannot be that {facts[0]}"
-    return f"it cannot all be: {'; '.join(facts)}"

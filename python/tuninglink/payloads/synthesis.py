@@ -85,6 +85,8 @@ class _Synthesis:
         condition = read_matcher(sequence, lookup)
         if isinstance(condition, Opaque):
             raise self._error(condition.reason)
+        if condition.names is not None and not condition.names:
+            raise self._error("no operation has all the names that it asks for", Verdict.REFUTED)
         contradiction = find_contradiction(condition.sizes)
         if contradiction is not None:
             raise self._error(contradiction.reason, contradiction.verdict)
