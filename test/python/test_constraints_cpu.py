@@ -47,11 +47,15 @@ X86 = (
 
 def dispatch(m: object = 256, n: object = 256, k: object = 512, target: str = X86) -> Dispatch:
     lhs, rhs, out = f"tensor<{m}x{k}xf32>", f"tensor<{k}x{n}xf32>", f"tensor<{m}x{n}xf32>"
+    operation = f"linalg.matmul ins(%0, %1 : {lhs}, {rhs}) outs(%2 : {out}) -> {out}"
+    return _dispatch(operation, (lhs, rhs, out), target)
+
+
+def _dispatch(operation: str, kinds: tuple[str, str, str], target: str = X86) -> Dispatch:
+    arguments = ", ".join(f"%{number}: {kind}" for number, kind in enumerate(kinds))
     module = mlir.Module.parse(
-        f"func.func @f(%l: {lhs}, %r: {rhs}, %o: {out}) -> {out} "
-        f"attributes {{hal.executable.target = {target}}} {{\n"
-        f"  %0 = linalg.matmul ins(%l, %r : {lhs}, {rhs}) outs(%o : {out}) -> {out}\n"
-        f"  return %0 : {out}\n}}",
+        f"func.func @f({arguments}) -> {kinds[2]} attributes {{hal.executable.target = {target}}} {{\n"
+        f"  %3 = {operation}\n  return %3 : {kinds[2]}\n}}",
         mlir.Context(),
     )
     function = module.body.operations[0].operation
@@ -111,10 +115,12 @@ LEVELS = st.fixed_dictionaries(
 )
 
 
-def is_refused(configured: Dispatch, levels: dict[str, list[int]]) -> bool:
+def is_refused(
+    configured: Dispatch, levels: dict[str, list[int]], pipeline: str = DOUBLE_TILING
+) -> bool:
     """Tells whether the compiler's verifier of configurations refuses one."""
     context = configured.root.context
-    info = configuration_of(DOUBLE_TILING, levels, context)
+    info = configuration_of(pipeline, levels, context)
     configured.root.attributes[names.LOWERING_CONFIG] = info.lowering_config
     configured.function.attributes[names.TRANSLATION_INFO] = info.translation_info
     try:
@@ -138,6 +144,43 @@ def test_levels_are_kept_apart_as_the_compiler_does_it(levels: dict[str, list[in
     assert bool(separating) == refused
     if refused:
         assert answer.verdict is Verdict.REFUTED
+
+
+CONVOLUTIONS = {
+    "linalg.conv_2d_nhwc_hwcf": ("2x9x9x4", "3x3x4x8", "2x7x7x8"),
+    "linalg.conv_2d_nchw_fchw": ("2x4x9x?", "8x4x3x3", "2x8x7x?"),
+    "linalg.depthwise_conv_2d_nhwc_hwc": ("2x9x9x4", "3x3x4", "2x7x7x4"),
+    "linalg.pooling_nhwc_sum": ("2x9x?x4", "3x3", "2x7x?x4"),
+    "linalg.pooling_nchw_max": ("2x4x9x9", "3x3", "2x4x7x7"),
+    "linalg.conv_1d_nwc_wcf": ("2x9x4", "3x4x8", "2x7x8"),
+}
+
+
+@pytest.mark.parametrize("operation", sorted(CONVOLUTIONS))
+def test_named_convolutions_are_refuted_exactly_where_the_compiler_refuses_them(
+    operation: str,
+) -> None:
+    image, filters, out = (f"tensor<{each}xf32>" for each in CONVOLUTIONS[operation])
+    what = _dispatch(
+        f"{operation} ins(%0, %1 : {image}, {filters}) outs(%2 : {out}) -> {out}",
+        (image, filters, out),
+    )
+    loops = len(what.problem.dimensions)
+    choice = random.Random(operation)
+    seen = set()
+    for _ in range(40):
+        levels = {
+            level: [choice.choice((0, 0, 1, 1, 1, 7, 3, 2)) for _ in range(loops)]
+            for level in ("distribution", "vector_common_parallel", "vector_reduction")
+            if choice.random() < 0.95
+        }
+        refused = is_refused(what, levels, CONVOLUTION)
+        seen.add(refused)
+        configuration = read_configuration(what.root, what.function)
+        assert configuration is not None
+        answer = verify_configuration(what, configuration, registry())
+        assert (answer.verdict is Verdict.REFUTED) == refused, (levels, answer)
+    assert True in seen
 
 
 SAMPLE = {

@@ -24,7 +24,9 @@ def add_doubts(rules: Rules) -> None:
     """
     if not rules.pipeline.checks_vectors:
         return
-    rules.limit_tiles(tuple(CpuLevel))
+    for loop in rules.loops:
+        for level in CpuLevel:
+            rules.limit_tile(level, loop)
     rules.separate_levels()
     _bound_vectors(rules)
     _bound_neighbors(rules)

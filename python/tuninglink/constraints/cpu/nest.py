@@ -66,6 +66,7 @@ class Nest:
     """The loops of a root op.
 
     Attributes:
+        operation: the name of the operation.
         loops: the loops, in order.
         vectors: what is certainly one vector if the operation is vectorized; none if that is not certain.
         widest: the width in bits of the widest element that the operation computes with.
@@ -75,6 +76,7 @@ class Nest:
         is_alone: whether no other operation in the dispatch is configured.
     """
 
+    operation: str
     loops: tuple[Loop, ...]
     vectors: tuple[VectorOf, ...]
     widest: int
@@ -104,7 +106,7 @@ def read_nest(dispatch: Dispatch) -> Nest:
     configured = function_ops(dispatch.function).configured
     is_alone = all(each == root for each in configured)
     vectors = _vectors(root, problem, maps, widths)
-    return Nest(loops, vectors, widest, beside, untiled, is_alone)
+    return Nest(root.name, loops, vectors, widest, beside, untiled, is_alone)
 
 
 def _vectors(

@@ -15,6 +15,7 @@ class CpuPipeline:
     Attributes:
         needs_distribution: whether it cannot be built without a `distribution` level.
         separates: whether the compiler's verifier keeps parallel and reduction levels apart.
+        decomposes: whether it makes convolutions over one dimension of those that have a name.
         natural: the levels in which a negative size ends the compilation.
         checks_vectors: whether the sizes of vectors are known from the tiles.
         vectorizes: whether there are vectors at all.
@@ -22,6 +23,7 @@ class CpuPipeline:
 
     needs_distribution: bool = False
     separates: bool = False
+    decomposes: bool = False
     natural: tuple[CpuLevel, ...] = (CpuLevel.DISTRIBUTION, CpuLevel.VECTOR_COMMON_PARALLEL)
     checks_vectors: bool = False
     vectorizes: bool = True
@@ -39,7 +41,9 @@ PIPELINES: Final = {
         ),
         checks_vectors=True,
     ),
-    "#iree_cpu.pipeline<ConvTileAndDecomposeExpert>": CpuPipeline(checks_vectors=True),
+    "#iree_cpu.pipeline<ConvTileAndDecomposeExpert>": CpuPipeline(
+        decomposes=True, checks_vectors=True
+    ),
     "#iree_cpu.pipeline<Mmt4dTilingExpert>": CpuPipeline(),
     "#iree_cpu.pipeline<BufferOpsTileAndVectorize>": CpuPipeline(),
     "#iree_cpu.pipeline<DataTiling>": CpuPipeline(),

@@ -64,12 +64,10 @@ class Rules:
         """Yields the numbers of the loops that reduce nothing."""
         return (loop for loop in self.loops if not self.nest.loops[loop].reduces)
 
-    def limit_tiles(self, levels: Sequence[CpuLevel]) -> None:
-        """Adds that no tile in some levels is negative."""
-        for level in levels:
-            for loop in self.loops:
-                tile, name = self.tiles.tile(level, loop), self.tiles.name(level, loop)
-                self.add(tile >= 0, f"{name} must not be negative ({{}} >= 0)", tile)
+    def limit_tile(self, level: CpuLevel, loop: int) -> None:
+        """Adds that a tile is not negative."""
+        tile, name = self.tiles.tile(level, loop), self.tiles.name(level, loop)
+        self.add(tile >= 0, f"{name} must not be negative ({{}} >= 0)", tile)
 
     def separate_levels(self) -> None:
         """Adds that parallel levels tile parallel loops and reduction levels reductions."""

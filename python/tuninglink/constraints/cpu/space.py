@@ -10,6 +10,7 @@ from iree.compiler.dialects import iree_codegen
 from tuninglink.constraints.answers import AssignmentError
 from tuninglink.constraints.configuration import MismatchError
 from tuninglink.constraints.cpu.advice import ADVISED, add_advice
+from tuninglink.constraints.cpu.decomposition import LEVELS, is_decomposed
 from tuninglink.constraints.cpu.doubts import UNCERTAIN, add_doubts, unknown
 from tuninglink.constraints.cpu.graded import GradedConstraintSet
 from tuninglink.constraints.cpu.pipelines import PIPELINES
@@ -52,6 +53,8 @@ class CpuSpace(Space):
         name = str(pipeline)
 
         what = PIPELINES[name]
+        is_verified = what.decomposes and is_decomposed(nest.operation)
+        self._verified = frozenset(LEVELS if is_verified else ())
         refused = Rules(nest, cpu, what, REFUSED)
         add_refusals(refused)
         certain = Rules(nest, cpu, what, UNCERTAIN)
@@ -74,11 +77,7 @@ class CpuSpace(Space):
         if levels is None:
             text = f"'lowering_config' is {configuration.lowering_config}"
             raise MismatchError(text, is_missing=False)
-        needed = CpuLevel.DISTRIBUTION.value
-        if needed not in levels:
-            # The pipeline takes the level from whatever operation has it.
-            is_refused = PIPELINES[str(self._pipeline)].needs_distribution and self.nest.is_alone
-            raise MismatchError(f"'{needed}' is missing", is_missing=is_refused)
+        self._expect_levels(levels)
         strange = [each for each in levels if each not in {level.value for level in CpuLevel}]
         if strange:
             raise MismatchError(f"'{strange[0]}' is no level of tiling", is_missing=False)
@@ -100,7 +99,7 @@ class CpuSpace(Space):
         used = {
             level: each
             for level, each in sizes.items()
-            if any(each) or level is CpuLevel.DISTRIBUTION
+            if any(each) or level is CpuLevel.DISTRIBUTION or level in self._verified
         }
         try:
             lowering = cpu_lowering_config(used, context)
@@ -110,6 +109,16 @@ class CpuSpace(Space):
             self._pipeline, configuration=self._options(assignment), ctx=context
         )
         return iree_codegen.CompilationInfoAttr.get(lowering, translation, ctx=context)
+
+    def _expect_levels(self, levels: Mapping[str, Tiling | None]) -> None:
+        for each in CpuLevel:
+            if each in self._verified and each.value not in levels:
+                raise MismatchError(f"'{each.value}' is missing", is_missing=True)
+        outermost = CpuLevel.DISTRIBUTION.value
+        if outermost not in levels:
+            # The pipeline takes the level from whatever operation has it.
+            is_refused = PIPELINES[str(self._pipeline)].needs_distribution and self.nest.is_alone
+            raise MismatchError(f"'{outermost}' is missing", is_missing=is_refused)
 
     def _options(self, assignment: Mapping[str, int]) -> mlir.Attribute | None:
         if not assignment.get(LOOP_PEELING):
