@@ -10,7 +10,7 @@ from tuninglink.ir.walk import visit
 from tuninglink.spec.conditions import Kind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
     from iree.compiler import ir as mlir
 
@@ -202,10 +202,12 @@ def check_regions(wanted: object, computation: str, subject: Subject) -> Iterato
         yield Difference("computation", actual, computation)
 
 
-def check_attributes(wanted: dict[str, str], subject: Subject) -> Iterator[Difference]:
-    """Demands exactly these attributes."""
+def check_attributes(
+    wanted: Mapping[str, str], passed_over: Collection[str], subject: Subject
+) -> Iterator[Difference]:
+    """Demands exactly these attributes, but for some names."""
     actual = subject.attributes
-    for name in sorted({*wanted, *actual}):
+    for name in sorted({*wanted, *actual}.difference(passed_over)):
         if wanted.get(name) != actual.get(name):
             called = name.replace("_", " ")
             yield Difference(called, actual.get(name, "none"), wanted.get(name, "none"))

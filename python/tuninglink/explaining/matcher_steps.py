@@ -144,10 +144,8 @@ class _Reading:
             self._steps.append(
                 partial(check_element, kind, f"{each} type", at, str(attribute.value))
             )
-        if "indexing_maps" in attributes:
-            wanted = attributes["indexing_maps"]
-            assert isinstance(wanted, mlir.ArrayAttr)
-            maps = [str(each.value) for each in wanted if isinstance(each, mlir.AffineMapAttr)]
+        if _MAPS in attributes:
+            maps = _maps(attributes[_MAPS])
             self._steps.append(partial(check_maps, maps, (inputs, outputs)))
         if kind is Kind.ATTENTION:
             self._steps.append(check_mask)
@@ -220,7 +218,10 @@ class _Reading:
             return
         attributes = {name: str(value) for name, value in root.attributes.items()}
         self._steps.append(partial(check_operand_count, len(root.operands)))
-        self._steps.append(partial(check_attributes, attributes))
+        if attributes.pop(_MAPS, None):
+            maps = _maps(root.attributes[_MAPS])
+            self._steps.append(partial(check_maps, maps, ((), ())))
+        self._steps.append(partial(check_attributes, attributes, {_MAPS}))
         for position, operand in enumerate(root.operands):
             value = Value(is_operand=True, position=position)
             self._steps.append(partial(check_type, value, OperandType.of(operand.type)))
@@ -235,6 +236,13 @@ def _integer(operation: mlir.Operation, name: str) -> int | None:
     attribute = operation.attributes.get(name)
     return attribute.value if isinstance(attribute, mlir.IntegerAttr) else None
 
+
+def _maps(attribute: mlir.Attribute) -> list[str]:
+    assert isinstance(attribute, mlir.ArrayAttr)
+    return [str(each.value) for each in attribute if isinstance(each, mlir.AffineMapAttr)]
+
+
+_MAPS: Final = "indexing_maps"
 
 _NAME_ONLY: Final = "match.operation_name_only"
 """Marks an operation of which only the name counts."""
