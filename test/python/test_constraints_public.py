@@ -30,7 +30,9 @@ def test_every_name_is_there_and_documented() -> None:
         value = getattr(public, name)
         assert value.__module__.startswith("tuninglink.constraints.") or name == "Knob", name
         assert value.__doc__, name
-    with pytest.raises(AttributeError, match=r"'tuninglink\.constraints' has no attribute 'Nobody'"):
+    with pytest.raises(
+        AttributeError, match=r"'tuninglink\.constraints' has no attribute 'Nobody'"
+    ):
         _ = public.Nobody
 
 
