@@ -220,11 +220,12 @@ def test_the_index_comes_last(tmp_path: Path) -> None:
 
 def test_nothing_of_a_program_outlives_its_context() -> None:
     """The compiler ends a context with its session, and does not wait for Python to look for garbage."""
+    contents = bytecode("one"), bytecode("two")
     gc.collect()
     gc.disable()
     try:
         before = mlir.Context._get_live_count()
-        root = program(bytecode("one"), bytecode("two"))
+        root = program(*contents)
         assert len(collect_specs(root).specs) == 2
         del root
         assert mlir.Context._get_live_count() == before
