@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 from iree.compiler import ir as mlir
 from iree.compiler.dialects import linalg  # type: ignore[attr-defined]
 
+from tuninglink.constraints.graphs import NAME_ONLY
 from tuninglink.ir import names
 from tuninglink.payloads.operations import FILL
 from tuninglink.payloads.payload import FUNCTION
@@ -100,12 +101,9 @@ def _clone_all(template: Template, sized: Sized, values: dict[Value, Value]) -> 
     for operation in template.operations:
         results = [_sized(each, sized) for each in operation.results]
         clone = clone_into(operation, values, results)
-        if _NAME_ONLY in clone.attributes:
-            del clone.attributes[_NAME_ONLY]
+        if NAME_ONLY in clone.attributes:
+            del clone.attributes[NAME_ONLY]
     return [values[each] for each in template.root.results]
-
-
-_NAME_ONLY: Final = "match.operation_name_only"
 
 
 def _sized(value: Value, sized: Sized) -> mlir.Type:

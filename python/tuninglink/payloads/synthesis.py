@@ -152,6 +152,10 @@ class _Synthesis:
         if matches(self._entry, payload):
             return payload
         reason = f"the interpreter does not find that it matches {payload.shapes}"
+        if template.is_exact and template.forgotten is not None:
+            reason += (
+                f": argument {template.forgotten} of its graph is used where only a name counts"
+            )
         return NoSizes(Verdict.NOT_DECIDED, reason)
 
     def _write(self, template: Template, sized: Sized, condition: Condition) -> Payload:

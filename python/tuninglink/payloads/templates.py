@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from iree.compiler import ir as mlir
 
+from tuninglink.constraints.graphs import NAME_ONLY
 from tuninglink.ir import names
 
 if TYPE_CHECKING:
@@ -41,6 +42,20 @@ class Template:
     def root(self) -> mlir.Operation:
         """The root op."""
         return self.operations[-1]
+
+    @cached_property
+    def forgotten(self) -> int | None:
+        """The first argument that only operations use of which only the name counts, None if there is none.
+
+        The compiler matches no graph with such an argument.
+        """
+        seen = {
+            operand
+            for operation in self.operations
+            if NAME_ONLY not in operation.attributes
+            for operand in operation.operands
+        }
+        return next((each.arg_number for each in self.block.arguments if each not in seen), None)
 
     @cached_property
     def destinations(self) -> frozenset[Value]:
