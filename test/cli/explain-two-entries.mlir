@@ -14,6 +14,12 @@
 // RUN: not tuninglink compile %s --spec %t/gpu_generics.mlir --spec %t/gpu_fills.mlir --iree-hal-target-device=hip --iree-rocm-target=gfx942 -o %t/out 2>&1 | filecheck %s -DPREFIX=gpu
 // RUN: not ls %t/report %t/out
 
+// So it does if both entries are of one spec, and give the same configuration.
+// RUN: not tuninglink compile %s --spec %S/Inputs/explain_two_entries_spec.mlir --iree-hal-target-device=local --iree-hal-local-target-device-backends=vmvx -o %t/out 2>&1 | filecheck %s --check-prefix=ALIKE
+// ALIKE: error: {{.*}}multiple ops within dispatch trying to set the translation info
+// ALIKE: note: @both_dispatch_0::@{{.*}}: linalg.fill configured by entry 'match_fills' of '{{.*}}explain_two_entries_spec.mlir'
+// ALIKE: note: @both_dispatch_0::@{{.*}}: linalg.generic configured by entry 'match_generics' of '{{.*}}explain_two_entries_spec.mlir'
+
 // CHECK: error: {{.*}}multiple ops within dispatch trying to set the translation info
 // CHECK: note: @both_dispatch_0::@{{.*}}: linalg.fill configured by entry 'match_fills' of '{{.*}}[[PREFIX]]_fills.mlir'
 // CHECK: note: @both_dispatch_0::@{{.*}}: linalg.generic configured by entry 'match_generics' of '{{.*}}[[PREFIX]]_generics.mlir'

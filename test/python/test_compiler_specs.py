@@ -105,13 +105,13 @@ def test_the_output_is_that_of_iree_compile_with_the_same_spec(
 
 
 def test_the_entry_is_the_one_that_matched_even_if_all_give_the_same() -> None:
-    names = {f"m{i}": "linalg.pack" for i in range(3)} | {
-        "m3": "linalg.generic",
-        "m4": "linalg.generic",
+    names = {f"m{i}": "linalg.pack" for i in range(40)} | {
+        "m40": "linalg.generic",
+        "m41": "linalg.generic",
     }
     text = matcher_list("many", {n: matcher(n, "vmvx", op) for n, op in names.items()})
     exact = tuninglink.compile(PROGRAM.encode(), specs=[text.encode()], flags=VMVX)
-    assert who(exact) == [("many", "m3", True)]
+    assert who(exact) == [("many", "m40", True)]
     assert exact.applied[0].entry
     assert exact.applied[0].entry.action == "configure"
     rough = tuninglink.compile(PROGRAM.encode(), specs=[text.encode()], flags=VMVX, trace=False)

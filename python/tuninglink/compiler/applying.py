@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from tuninglink.compiler.tagging import TaggedSpec
 from tuninglink.compiler.tracing import take_tags
@@ -29,7 +29,12 @@ if TYPE_CHECKING:
     from tuninglink.compiler.tracing import Applied
     from tuninglink.ir.diagnostics import Place
     from tuninglink.spec.library import DefaultLibrary
+    from tuninglink.spec.linking import LinkedSpec
     from tuninglink.spec.model import Spec
+
+
+_TRACED: Final = 32
+"""Up to how many entries each is traced in any case: that costs nothing then, and errors can name it."""
 
 
 @dataclass(frozen=True)
@@ -126,7 +131,8 @@ class Application:
                 continue
             key = id(each.linked)
             if key not in copies:
-                copy = TaggedSpec(each.linked, exact=choice.exact)
+                exact = choice.exact or _entry_count(each.linked) <= _TRACED
+                copy = TaggedSpec(each.linked, exact=exact)
                 copies[key] = copy, spec_attribute(copy.content, module.context)
                 self._traceable.update(origin.position for origin in copy.origins)
             self._tagged[each.dispatch.name], attribute = copies[key]
@@ -212,6 +218,12 @@ class Application:
     def _warn(self, message: str, place: Place | None = None, remedy: str = "") -> None:
         notes = (note(remedy),) if remedy else ()
         self._report(Diagnostic(Severity.WARNING, message, place, notes))
+
+
+def _entry_count(linked: LinkedSpec) -> int:
+    return sum(
+        len(part.spec.anatomy.pairs if part.kept is None else part.kept) for part in linked.parts
+    )
 
 
 def _never_matched(entries: int) -> str:

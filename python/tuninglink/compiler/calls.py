@@ -52,7 +52,8 @@ def compile(  # noqa: A001 - as in `re`, the module's own word for what it does
         dump_specs_to: a directory that gets the specs that were linked for the targets.
         name: what diagnostics and locations call a content.
         trace: whether it is found out which entry configured what. Else it is which spec did, and the entry
-            only where it has an action of its own; with a thousand entries that saves a tenth of the time.
+            only where it has an action of its own or is one of few; with a thousand entries that saves a tenth
+            of the time.
         prune: whether each dispatch gets only the entries that may match in it. That saves time and memory, and
             configures nothing otherwise.
         upgrade: whether specs that were written for an older compiler are upgraded; else they are refused. One
