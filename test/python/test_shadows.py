@@ -101,7 +101,7 @@ def test_findings_in_words() -> None:
     ]
     assert [str(each) for each in find_overlaps(spec)] == [
         (
-            "'@match_2 -> @apply' overlaps with '@match_0 -> @apply', which configures a contraction of "
+            "'@match_2 -> @apply' overlaps with '@match_0 -> @apply', which decides about a contraction of "
             "f16 x f16 x f32 with m = 2048, n = 1280 as it comes first"
         )
     ]

@@ -109,7 +109,7 @@ class Overlap:
         more = f", and up to {others} more earlier entries" if others else ""
         return (
             f"'@{self.entry.matcher} -> @{self.entry.action}' overlaps with '@{first.entry.matcher} -> "
-            f"@{first.entry.action}'{more}, which configures {first.witness} as it comes first"
+            f"@{first.entry.action}'{more}, which decides about {first.witness} as it comes first"
         )
 
 

@@ -23,8 +23,11 @@ if TYPE_CHECKING:
 _FEW: Final = 8
 """Up to how many boxes are tried one by one."""
 
-_MAX_AXES: Final = 10
-"""By how many fixed sizes, at most, boxes are found; it is tried with and without each of them."""
+_CONTAINING_AXES: Final = 8
+"""By how many fixed sizes boxes that contain another one are found; it is tried with and without each of them."""
+
+_MEETING_AXES: Final = 4
+"""By how many fixed sizes boxes that meet another one are found: fewer, as any of both may have none."""
 
 _STRIDE: Final = 64
 """Every how many bounds the set of all boxes up to there is kept."""
@@ -47,9 +50,10 @@ class SizeIndex:
         self._labels = labels or {}
         self.dimensions = frozenset(dimension for _, each in boxes for dimension in each)
         self._exact: dict[tuple[Dimension, ...], dict[tuple[int, ...], _Bucket]] = {}
-        for pattern, members in _by_pattern(boxes).items():
+        for pattern, members in _by_pattern(boxes, _CONTAINING_AXES).items():
             self._exact[pattern] = self._by_sizes(members, pattern)
-        self._patterns = _by_pattern([(number, static_box(each)) for number, each in boxes])
+        static = [(number, static_box(each)) for number, each in boxes]
+        self._patterns = _by_pattern(static, _MEETING_AXES)
         self._common: dict[tuple[tuple[Dimension, ...], ...], dict[tuple[int, ...], _Bucket]] = {}
 
     def _by_sizes(
@@ -125,13 +129,13 @@ def _ascending(numbers: Sequence[int], found: int) -> Iterator[int]:
 
 
 def _by_pattern(
-    boxes: Sequence[tuple[int, Box]],
+    boxes: Sequence[tuple[int, Box]], most: int
 ) -> dict[tuple[Dimension, ...], list[tuple[int, Box]]]:
-    """Groups boxes by which of their sizes are fixed, as far as these are among the most frequent ones."""
+    """Groups boxes by which of their sizes are fixed, as far as these are among the `most` frequent ones."""
     counts = Counter(
         dimension for _, each in boxes for dimension in each if each[dimension].size is not None
     )
-    axes = sorted(sorted(counts), key=lambda dimension: -counts[dimension])[:_MAX_AXES]
+    axes = sorted(sorted(counts), key=lambda dimension: -counts[dimension])[:most]
     patterns: dict[tuple[Dimension, ...], list[tuple[int, Box]]] = defaultdict(list)
     for number, each in boxes:
         fixed = (axis for axis in axes if axis in each and each[axis].size is not None)
