@@ -391,3 +391,65 @@ func.func @dynamic(%lhs: tensor<?x64x128xf16>, %rhs: tensor<?x128x96xf16>, %empt
   } -> tensor<?x64x96xf32>
   return %result : tensor<?x64x96xf32>
 }
+
+// -----
+
+#target = #hal.executable.target<"cuda", "cuda-nvptx-fb", {iree_codegen.target_info = #iree_gpu.target<arch = "sm_80", features = "", wgp = <compute = fp32|fp16|int32, storage = b32|b16, subgroup = shuffle|arithmetic, dot = none, mma = [<NV_MMA_SYNC_F32_16x8x16_F16>], subgroup_size_choices = [32], max_workgroup_sizes = [1024, 1024, 1024], max_thread_count_per_workgroup = 1024, max_workgroup_memory_bytes = 166912, max_workgroup_counts = [2147483647, 2147483647, 2147483647]>>}>
+#query = affine_map<(b, m, n, k1, k2) -> (b, m, k1)>
+#key = affine_map<(b, m, n, k1, k2) -> (b, k2, k1)>
+#value = affine_map<(b, m, n, k1, k2) -> (b, k2, n)>
+#scale = affine_map<(b, m, n, k1, k2) -> ()>
+#out = affine_map<(b, m, n, k1, k2) -> (b, m, n)>
+#row = affine_map<(b, m, n, k1, k2) -> (b, m)>
+
+// The compiler has no constraints on attention for cuda. This is what it chooses.
+func.func @attention(%query: tensor<2x192x64xf16>, %key: tensor<2x128x64xf16>, %value: tensor<2x128x64xf16>, %scale: f16, %out: tensor<2x192x64xf32>, %max: tensor<2x192xf32>, %sum: tensor<2x192xf32>) -> tensor<2x192x64xf32>
+    attributes {hal.executable.target = #target, translation_info = #iree_codegen.translation_info<
+        pipeline = #iree_gpu.pipeline<VectorDistribute> workgroup_size = [128, 1, 1] subgroup_size = 32>} {
+  // expected-remark@+1 {{the configuration is valid in pipeline #iree_gpu.pipeline<VectorDistribute>}}
+  %result:3 = iree_linalg_ext.online_attention <{
+      indexing_maps = [#query, #key, #value, #scale, #out, #row, #row],
+      decomposition_config = {
+        qk_attrs = {lowering_config = #iree_gpu.lowering_config<{mma_kind = #iree_gpu.mma_layout<NV_MMA_SYNC_F32_16x8x16_F16>, promote_operands = [0, 1], promotion_types = [#iree_gpu.derived_thread_config, #iree_gpu.derived_thread_config], subgroup_basis = [[1, 4, 1, 1, 1], [0, 1, 3, 4]]}>},
+        pv_attrs = {lowering_config = #iree_gpu.lowering_config<{mma_kind = #iree_gpu.mma_layout<NV_MMA_SYNC_F32_16x8x16_F16>, promote_operands = [1], promotion_types = [#iree_gpu.derived_thread_config], subgroup_basis = [[1, 4, 1, 1, 1], [0, 1, 2, 4]]}>}
+      }
+    }> {lowering_config = #iree_gpu.lowering_config<{promote_operands = [0, 1, 2], promotion_types = [#iree_gpu.derived_thread_config, #iree_gpu.derived_thread_config, #iree_gpu.derived_thread_config], reduction = [0, 0, 0, 0, 64], workgroup = [1, 64, 32, 0, 0]}>}
+      ins(%query, %key, %value, %scale : tensor<2x192x64xf16>, tensor<2x128x64xf16>, tensor<2x128x64xf16>, f16)
+      outs(%out, %max, %sum : tensor<2x192x64xf32>, tensor<2x192xf32>, tensor<2x192xf32>) {
+  ^bb0(%score: f32):
+    iree_linalg_ext.yield %score : f32
+  } -> tensor<2x192x64xf32>, tensor<2x192xf32>, tensor<2x192xf32>
+  return %result#0 : tensor<2x192x64xf32>
+}
+
+// -----
+
+#target = #hal.executable.target<"cuda", "cuda-nvptx-fb", {iree_codegen.target_info = #iree_gpu.target<arch = "sm_80", features = "", wgp = <compute = fp32|fp16|int32, storage = b32|b16, subgroup = shuffle|arithmetic, dot = none, mma = [<NV_MMA_SYNC_F32_16x8x16_F16>], subgroup_size_choices = [32], max_workgroup_sizes = [1024, 1024, 1024], max_thread_count_per_workgroup = 1024, max_workgroup_memory_bytes = 166912, max_workgroup_counts = [2147483647, 2147483647, 2147483647]>>}>
+#query = affine_map<(b, m, n, k1, k2) -> (b, m, k1)>
+#key = affine_map<(b, m, n, k1, k2) -> (b, k2, k1)>
+#value = affine_map<(b, m, n, k1, k2) -> (b, k2, n)>
+#scale = affine_map<(b, m, n, k1, k2) -> ()>
+#out = affine_map<(b, m, n, k1, k2) -> (b, m, n)>
+#row = affine_map<(b, m, n, k1, k2) -> (b, m)>
+
+// 48 queries are no whole intrinsics of four subgroups.
+func.func @attention_uneven(%query: tensor<2x192x64xf16>, %key: tensor<2x128x64xf16>, %value: tensor<2x128x64xf16>, %scale: f16, %out: tensor<2x192x64xf32>, %max: tensor<2x192xf32>, %sum: tensor<2x192xf32>) -> tensor<2x192x64xf32>
+    attributes {hal.executable.target = #target, translation_info = #iree_codegen.translation_info<
+        pipeline = #iree_gpu.pipeline<VectorDistribute> workgroup_size = [128, 1, 1] subgroup_size = 32>} {
+  // expected-error@+3 {{the configuration is invalid in pipeline #iree_gpu.pipeline<VectorDistribute>: wg_1 must be divisible by what the intrinsics of qk take at a time (48 % 64 == 0) [wg_1 = 48, sg_m_cnt = 4]}}
+  // expected-note@+2 {{violated as well: wg_1 must be divisible by what the intrinsics of pv take at a time (48 % 64 == 0) [wg_1 = 48, sg_m_cnt = 4]}}
+  // expected-note@+1 {{the nearest valid configuration changes wg_1 from 48 to 64}}
+  %result:3 = iree_linalg_ext.online_attention <{
+      indexing_maps = [#query, #key, #value, #scale, #out, #row, #row],
+      decomposition_config = {
+        qk_attrs = {lowering_config = #iree_gpu.lowering_config<{mma_kind = #iree_gpu.mma_layout<NV_MMA_SYNC_F32_16x8x16_F16>, promote_operands = [0, 1], promotion_types = [#iree_gpu.derived_thread_config, #iree_gpu.derived_thread_config], subgroup_basis = [[1, 4, 1, 1, 1], [0, 1, 3, 4]]}>},
+        pv_attrs = {lowering_config = #iree_gpu.lowering_config<{mma_kind = #iree_gpu.mma_layout<NV_MMA_SYNC_F32_16x8x16_F16>, promote_operands = [1], promotion_types = [#iree_gpu.derived_thread_config], subgroup_basis = [[1, 4, 1, 1, 1], [0, 1, 2, 4]]}>}
+      }
+    }> {lowering_config = #iree_gpu.lowering_config<{promote_operands = [0, 1, 2], promotion_types = [#iree_gpu.derived_thread_config, #iree_gpu.derived_thread_config, #iree_gpu.derived_thread_config], reduction = [0, 0, 0, 0, 64], workgroup = [1, 48, 32, 0, 0]}>}
+      ins(%query, %key, %value, %scale : tensor<2x192x64xf16>, tensor<2x128x64xf16>, tensor<2x128x64xf16>, f16)
+      outs(%out, %max, %sum : tensor<2x192x64xf32>, tensor<2x192xf32>, tensor<2x192xf32>) {
+  ^bb0(%score: f32):
+    iree_linalg_ext.yield %score : f32
+  } -> tensor<2x192x64xf32>, tensor<2x192xf32>, tensor<2x192xf32>
+  return %result#0 : tensor<2x192x64xf32>
+}

@@ -179,6 +179,8 @@ def campaign(
     except UndecidedError as failure:
         sys.stdout.write(f"| {label} | not decided: {failure.reason} |\n")
         return
+    if not spaces:
+        sys.stdout.write(f"| {label} | has no constraints |\n")
     for space in spaces:
         try:
             valid = space.constraints.sample(arguments.samples, seed=arguments.seed)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from configured_programs import configured, only_dispatch
-from gpu_programs import configured_source, matmul
+from gpu_programs import attention, configured_source, matmul
 from gpu_validity_campaign import Compiler, breaking
 from hypothesis import given
 from hypothesis import strategies as st
@@ -22,6 +22,7 @@ from tuninglink.constraints.configuration import (
     read_configuration,
 )
 from tuninglink.constraints.gpu.provider import TILE_AND_FUSE, VECTOR_DISTRIBUTE, GpuProvider
+from tuninglink.constraints.gpu.space import GpuSpace
 from tuninglink.constraints.gpu.thread_layouts import is_derivable
 from tuninglink.constraints.problem import Dimension, Role
 
@@ -188,6 +189,47 @@ def test_threads_without_intrinsics_can_be_sampled() -> None:
     sample = space.constraints.sample(10, seed=1, limits=Limits(2))
     assert all(space.constraints.check(each).verdict is Verdict.PROVEN for each in sample)
     assert all(space.assignment(as_configured(space, each)) == each for each in sample)
+
+
+# --- Attention --------------------------------------------------------------------------------------------
+
+PLAIN_ATTENTION = attention(2, 64, 64, 64, 128)
+
+
+@pytest.mark.parametrize("source", [PLAIN_ATTENTION, attention(3, 96, 64, 32, 80)])
+@pytest.mark.parametrize("target", ["gfx942", "sm_80"])
+def test_the_compilers_choice_for_attention_is_not_refused(source: str, target: str) -> None:
+    dispatch = configured_source(source, target)
+    chosen = read_configuration(dispatch.root, dispatch.function)
+    assert chosen is not None
+    (space,) = ours(dispatch, VECTOR_DISTRIBUTE)
+    read = space.assignment(chosen)
+    assert space.constraints.check(read).verdict is Verdict.PROVEN
+    assert space.constraints.check({**read, "wg_1": 40}).verdict is Verdict.REFUTED
+
+
+def test_both_matmuls_of_an_attention_have_the_same_subgroups() -> None:
+    dispatch = configured_source(PLAIN_ATTENTION, "sm_80")
+    (space,) = ours(dispatch, VECTOR_DISTRIBUTE)
+    assert isinstance(space, GpuSpace)
+    chosen = read_configuration(dispatch.root, dispatch.function)
+    assert chosen is not None
+    read = dict(space.assignment(chosen))
+    written = replace(
+        as_configured(space, read), decomposition_config=space.decomposition_config(read)
+    )
+    assert space.assignment(written) == read
+    part = space.form.decomposition["pv_attrs"]["subgroup_basis"]
+    other = {"sg_m_cnt": 1, "sg_n_cnt": 1}
+    with dispatch.root.context, pytest.raises(MismatchError, match="differs, as it is"):
+        part.read("pv_attrs.subgroup_basis", part.write(other), dict(read))
+
+
+def test_attention_that_is_not_known() -> None:
+    dispatch = configured_source(attention(2, 32, 32, 32, 64, element="f32"), "sm_80")
+    with pytest.raises(UndecidedError, match="no intrinsic of the target multiplies f32xf32"):
+        ours(dispatch, VECTOR_DISTRIBUTE)
+    assert not ours(dispatch, TILE_AND_FUSE)
 
 
 # --- Bad input ---------------------------------------------------------------------------------------------

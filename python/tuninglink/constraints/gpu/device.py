@@ -29,6 +29,7 @@ class Intrinsic:
         k: how many products it adds up for each element.
         element_types: those of the operands and of the result, as MLIR writes them.
         is_virtual: whether it is several instructions.
+        is_transposed: whether its result is in column-major order.
     """
 
     attribute: mlir.Attribute
@@ -36,7 +37,8 @@ class Intrinsic:
     n: int
     k: int
     element_types: tuple[str, str, str]
-    is_virtual: bool
+    is_virtual: bool = False
+    is_transposed: bool = False
 
 
 @dataclass(frozen=True)
@@ -44,12 +46,14 @@ class Device:
     """A GPU.
 
     Attributes:
+        architecture: what the compiler calls it, such as `gfx942`.
         memory: bytes of shared memory that a workgroup can have.
         threads: how many threads a workgroup can have.
         subgroup_sizes: how many threads a subgroup can have, the preferred number first.
         intrinsics: what multiplies matrices, in the order of the target's list.
     """
 
+    architecture: str
     memory: int
     threads: int
     subgroup_sizes: tuple[int, ...]
@@ -91,6 +95,7 @@ def read_device(dispatch: Dispatch) -> Device:
     if not sizes:
         raise UndecidedError("the target does not say how many threads a subgroup has")
     return Device(
+        architecture=info.arch,
         memory=info.max_workgroup_memory_bytes,
         threads=info.max_thread_count_per_workgroup,
         subgroup_sizes=sizes,
@@ -108,6 +113,10 @@ def _intrinsics(
         assert isinstance(attribute, iree_gpu.MMAAttr | iree_gpu.VirtualMMAAttr)
         m, n, k = attribute.mnk_shape
         # Those of several blocks, and those without a layout, do not spread their result over a subgroup.
-        if prod(attribute.abc_vector_types[2].shape) * subgroup_size == m * n:
-            lhs, rhs, result = map(str, attribute.abc_element_types)
-            yield Intrinsic(attribute, m, n, k, (lhs, rhs, result), is_virtual)
+        if prod(attribute.abc_vector_types[2].shape) * subgroup_size != m * n:
+            continue
+        lhs, rhs, result = map(str, attribute.abc_element_types)
+        yield Intrinsic(attribute, m, n, k, (lhs, rhs, result), is_virtual)
+        if m == n:
+            transposed = kind.get(int(each), col_major=True, ctx=context)
+            yield Intrinsic(transposed, m, n, k, (lhs, rhs, result), is_virtual, is_transposed=True)

@@ -11,6 +11,7 @@ from iree.compiler.dialects import iree_codegen, iree_gpu
 
 from tuninglink.constraints.answers import AssignmentError
 from tuninglink.constraints.configuration import Configuration, MismatchError
+from tuninglink.ir import names
 from tuninglink.ir.diagnostics import error
 
 if TYPE_CHECKING:
@@ -54,8 +55,8 @@ class Form:
         """
         assignment: dict[str, int] = {}
         entries = _entries("lowering_config", configuration.lowering_config)
-        for name in sorted(self.marks - entries.keys()):
-            raise MismatchError(f"it has no '{name}'", is_missing=False)
+        for mark in sorted(self.marks - entries.keys()):
+            raise MismatchError(f"it has no '{mark}'", is_missing=False)
         _read_entries("", self.lowering, entries, self.extras, assignment)
         if self.decomposition:
             self._read_decomposition(configuration.decomposition_config, assignment)
@@ -96,7 +97,7 @@ class Form:
             return mlir.DictAttr.get(
                 {
                     part: mlir.DictAttr.get(
-                        {"lowering_config": _lowering_config(places, assignment, context)}
+                        {names.LOWERING_CONFIG: _lowering_config(places, assignment, context)}
                     )
                     for part, places in self.decomposition.items()
                 }
@@ -132,7 +133,7 @@ class Form:
             path = f"decomposition_config.{part}"
             if part not in parts:
                 raise MismatchError(f"'{path}' is missing", is_missing=True)
-            config = _entries(path, parts[part]).get("lowering_config")
+            config = _entries(path, parts[part]).get(names.LOWERING_CONFIG)
             if config is None:
                 raise MismatchError(f"'{path}.lowering_config' is missing", is_missing=True)
             _read_entries(f"{part}.", places, _entries(path, config), frozenset(), assignment)

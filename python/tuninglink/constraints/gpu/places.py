@@ -56,7 +56,9 @@ class Knob(Place):
     def read(self, path: str, actual: mlir.Attribute | None, assignment: dict[str, int]) -> None:
         """Reads an integer."""
         value = _integer(path, actual)
-        assignment[self.name] = value if value or self.whole is None else self.whole
+        value = value if value or self.whole is None else self.whole
+        if assignment.setdefault(self.name, value) != value:
+            raise MismatchError(f"'{path}' differs, as it is {actual}", is_missing=False)
 
     def write(self, assignment: Mapping[str, int]) -> mlir.Attribute:
         """Writes an integer."""
@@ -77,6 +79,30 @@ class Exactly(Place):
     def write(self, _: Mapping[str, int]) -> mlir.Attribute:
         """Writes the number."""
         return _attribute(self.value)
+
+
+@dataclass(frozen=True)
+class Given(Place):
+    """An attribute that is given.
+
+    Attributes:
+        attribute: what it is.
+        is_optional: whether nothing means the same.
+    """
+
+    attribute: mlir.Attribute
+    is_optional: bool = False
+
+    def read(self, path: str, actual: mlir.Attribute | None, _: dict[str, int]) -> None:
+        """Takes nothing but the attribute."""
+        if actual is None and not self.is_optional:
+            raise MismatchError(f"'{path}' is missing", is_missing=True)
+        if actual is not None and actual != self.attribute:
+            raise MismatchError(f"'{path}' is {actual}", is_missing=False)
+
+    def write(self, _: Mapping[str, int]) -> mlir.Attribute:
+        """Writes the attribute."""
+        return self.attribute
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from iree.compiler import ir as mlir
 from tuninglink.constraints.gpu.places import Choice, Implied
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from tuninglink.constraints.gpu.contractions import Contraction, Operand
     from tuninglink.constraints.gpu.rules import Number, Rules
@@ -33,15 +33,8 @@ class Promotion:
 
     def __init__(self, rules: Rules, context: mlir.Context) -> None:
         self.chosen = rules.choice("promoted", [list(each) or "none" for each in _OPTIONS])
-        wide = mlir.IntegerType.get_signless(64, context)
-        with context:
-            options = [
-                mlir.ArrayAttr.get([mlir.IntegerAttr.get(wide, index) for index in each])
-                for each in _OPTIONS
-                if each
-            ]
-            threads = mlir.Attribute.parse("#iree_gpu.derived_thread_config")
-            kinds = [mlir.ArrayAttr.get([threads] * len(each)) for each in _OPTIONS if each]
+        written = [promoted(each, context) for each in _OPTIONS if each]
+        options, kinds = zip(*written, strict=True)
         self.place = Choice("promoted", (*options, None))
         self.kinds = Implied("promoted", (*kinds, None))
 
@@ -68,3 +61,14 @@ def tile_bits(operand: Operand, tiles: Mapping[int, Number]) -> Number:
     for loop in operand.loops:
         result = result * tiles[loop]
     return result
+
+
+def promoted(
+    operands: Sequence[int], context: mlir.Context
+) -> tuple[mlir.Attribute, mlir.Attribute]:
+    """Returns the attributes that have operands copied by all threads together: which ones, and how."""
+    wide = mlir.IntegerType.get_signless(64, context)
+    with context:
+        together = mlir.Attribute.parse("#iree_gpu.derived_thread_config")
+        numbers = [mlir.IntegerAttr.get(wide, index) for index in operands]
+        return mlir.ArrayAttr.get(numbers), mlir.ArrayAttr.get([together] * len(operands))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 from iree.compiler import ir as mlir
 
 from tuninglink.constraints.answers import UndecidedError
+from tuninglink.constraints.gpu.attention import attention_space, read_attention
 from tuninglink.constraints.gpu.contractions import read_contraction
 from tuninglink.constraints.gpu.device import read_device
 from tuninglink.constraints.gpu.rules import PROVIDER
@@ -19,6 +20,7 @@ from tuninglink.constraints.providers import Provider
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from tuninglink.constraints.gpu.device import Device
     from tuninglink.constraints.providers import Dispatch, Space
 
 TILE_AND_FUSE = "#iree_gpu.pipeline<TileAndFuse>"
@@ -34,7 +36,7 @@ class GpuProvider(Provider):
 
     name: ClassVar[str] = PROVIDER
     pipelines: ClassVar[frozenset[str] | None] = frozenset({TILE_AND_FUSE, VECTOR_DISTRIBUTE})
-    kinds: ClassVar[frozenset[OpKind] | None] = frozenset({OpKind.CONTRACTION})
+    kinds: ClassVar[frozenset[OpKind] | None] = frozenset({OpKind.CONTRACTION, OpKind.ATTENTION})
 
     def spaces(self, dispatch: Dispatch, pipeline: str) -> Sequence[Space]:
         """Returns a space for each form of configurations in a pipeline.
@@ -43,22 +45,32 @@ class GpuProvider(Provider):
             UndecidedError: the operation, its sizes or the target are outside of what is known; says how.
         """
         device = read_device(dispatch)
-        contraction = read_contraction(dispatch)
-        types = [
-            each.element_type for each in (contraction.lhs, contraction.rhs, contraction.result)
-        ]
-        # Virtual ones do not compile here; they are for attention.
-        intrinsics = [each for each in device.multiplying(*types) if not each.is_virtual]
         attribute = mlir.Attribute.parse(pipeline, dispatch.root.context)
-        problem = dispatch.problem
-        if pipeline == VECTOR_DISTRIBUTE:
-            if not intrinsics:
-                what = f"no intrinsic of the target multiplies {'x'.join(types)}"
-                raise UndecidedError(f"{what}, and what this pipeline does without is not known")
-            return [vector_distribute_space(contraction, problem, device, intrinsics, attribute)]
-        spaces: list[Space] = [single_threads_space(contraction, problem, device, attribute)]
-        if intrinsics:
-            spaces.insert(
-                0, tile_and_fuse_space(contraction, problem, device, intrinsics, attribute)
-            )
-        return spaces
+        if dispatch.problem.kind is OpKind.CONTRACTION:
+            return _contraction_spaces(dispatch, device, attribute)
+        if pipeline != VECTOR_DISTRIBUTE:
+            return []
+        return [attention_space(read_attention(dispatch), dispatch, device, attribute)]
+
+
+def _contraction_spaces(
+    dispatch: Dispatch, device: Device, pipeline: mlir.Attribute
+) -> Sequence[Space]:
+    contraction, problem = read_contraction(dispatch), dispatch.problem
+    operands = (contraction.lhs, contraction.rhs, contraction.result)
+    types = [each.element_type for each in operands]
+    # Others do not compile here; they are for attention.
+    intrinsics = [
+        each
+        for each in device.multiplying(*types)
+        if not each.is_virtual and not each.is_transposed
+    ]
+    if str(pipeline) == VECTOR_DISTRIBUTE:
+        if not intrinsics:
+            what = f"no intrinsic of the target multiplies {'x'.join(types)}"
+            raise UndecidedError(f"{what}, and what this pipeline does without is not known")
+        return [vector_distribute_space(contraction, problem, device, intrinsics, pipeline)]
+    by_threads = single_threads_space(contraction, problem, device, pipeline)
+    if not intrinsics:
+        return [by_threads]
+    return [tile_and_fuse_space(contraction, problem, device, intrinsics, pipeline), by_threads]

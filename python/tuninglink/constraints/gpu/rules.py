@@ -32,6 +32,9 @@ ADOPTED: Final = "the compiler's own constraints ask so where they speak"
 SLOW: Final = "code generation takes minutes otherwise"
 """Where rules come from that keep what is unrolled small."""
 
+MOST_INTRINSICS: Final = 512
+"""More of these in one step of a loop take minutes to compile."""
+
 _MOST_UNROLLED: Final = 1 << 12
 _BITS: Final = 8
 

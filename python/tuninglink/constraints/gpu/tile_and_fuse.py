@@ -10,7 +10,7 @@ from tuninglink.constraints.gpu.forms import Form
 from tuninglink.constraints.gpu.places import Array, Choice, Exactly, Knob, Place
 from tuninglink.constraints.gpu.plain import tile_and_fuse_limits
 from tuninglink.constraints.gpu.promotion import Promotion, tile_bits
-from tuninglink.constraints.gpu.rules import Rules, product, round_up
+from tuninglink.constraints.gpu.rules import MOST_INTRINSICS, Rules, product, round_up
 from tuninglink.constraints.gpu.space import GpuSpace
 
 if TYPE_CHECKING:
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from tuninglink.constraints.problem import Problem
 
 _EXTRAS: Final = frozenset({"convert_acc_gemm"})
-_MOST_INTRINSICS: Final = 512
 
 
 def tile_and_fuse_space(
@@ -107,7 +106,7 @@ def tile_and_fuse_space(
     count = product(
         [tiles[k] / shapes[k], *(z3.If(each == 0, 1, each) for each in pieces.values())]
     )
-    rules.unrolled(count, "intrinsics", _MOST_INTRINSICS)
+    rules.unrolled(count, "intrinsics", MOST_INTRINSICS)
     threads, subgroup_size = rules.workgroup(device)
     stages = rules.stages()
     rules.subgroup_size(subgroup_size, device)
