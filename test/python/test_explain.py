@@ -13,6 +13,7 @@ from matched_operations import compile_with_dumps
 from programs import EXAMPLES, PROGRAMS, TARGETS, run
 
 import tuninglink
+from tuninglink.compiler.compilation import Compiler
 from tuninglink.errors import CompileError
 from tuninglink.explaining.json_report import schema, to_json
 from tuninglink.explaining.model import Status
@@ -20,12 +21,15 @@ from tuninglink.explaining.preparation import PreparedDispatches, Sources
 from tuninglink.ir import names
 from tuninglink.ir.configurations import strip_configurations
 from tuninglink.ir.contexts import thread_context
-from tuninglink.ir.diagnostics import DiagnosticSink
+from tuninglink.ir.diagnostics import DiagnosticSink, error
 from tuninglink.ir.symbols import symbol_name
 from tuninglink.ir.walk import collect, visit
 from tuninglink.spec.dispatches import find_dispatches
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tuninglink.compiler.session import Session
     from tuninglink.explaining.model import DispatchReport, Explanation
 
 HIP = TARGETS["hip"]
@@ -208,6 +212,58 @@ def test_a_dispatch_that_was_configured_before_keeps_that() -> None:
     explained = explain(compiled.output.decode(), spec("vmvx", "late"), flags=(*VMVX, FROM_SOURCES))
     assert only(explained).status is Status.KEPT
     assert only(explained).operations[0].compilers_choice is None
+
+
+TWO_DISPATCHES = """
+func.func @add(%a: tensor<16xf32>, %b: tensor<16xf32>) -> tensor<16xf32> {
+  %sum = arith.addf %a, %b : tensor<16xf32>
+  return %sum : tensor<16xf32>
+}
+func.func @pack(%a: tensor<128x256xf32>, %out: tensor<8x16x16x16xf32>) -> tensor<8x16x16x16xf32> {
+  %packed = linalg.pack %a inner_dims_pos = [0, 1] inner_tiles = [16, 16] into %out
+      : tensor<128x256xf32> -> tensor<8x16x16x16xf32>
+  return %packed : tensor<8x16x16x16xf32>
+}
+"""
+
+
+@pytest.mark.parametrize("fails", [False, True])
+@pytest.mark.parametrize(
+    ("operations", "asked"),
+    [((), []), (("linalg.generic",), [1]), (("linalg.generic", "linalg.pack"), [2])],
+)
+def test_the_compiler_is_asked_once_more_only_about_what_is_tuned(
+    operations: tuple[str, ...],
+    asked: list[int],
+    monkeypatch: pytest.MonkeyPatch,
+    *,
+    fails: bool,
+) -> None:
+    """Where it fails without specs, each dispatch is asked about alone, so that the others have an answer."""
+    found: list[int] = []
+    configure = Compiler._configure
+
+    def ask(session: Session, program: bytes, look: Callable[[mlir.Operation], None]) -> object:
+        module = mlir.Module.parse(program, thread_context())
+        executables = [symbol_name(each) for each in collect(module.operation, names.EXECUTABLE)]
+        found.append(len(executables))
+        if fails and "add_dispatch_0" in executables:
+            return (error("no"),)
+        return configure(session, program, look)
+
+    monkeypatch.setattr(Compiler, "_configure", staticmethod(ask))
+    matchers = {f"m{n}": matcher(f"m{n}", "vmvx", each) for n, each in enumerate(operations)}
+    specs = [matcher_list("mine", matchers)] if matchers else []
+    explained = explain(TWO_DISPATCHES, *specs, flags=VMVX)
+    alone = [1] * sum(asked) if fails else []
+    assert found == asked + alone
+    for dispatch in explained.dispatches:
+        (operation,) = dispatch.operations
+        is_failing = fails and "add" in dispatch.name
+        is_tuned = dispatch.status is Status.TUNED
+        assert bool(operation.compilers_choice) == (is_tuned and not is_failing)
+        reason = "what the compiler would have chosen: without the spec it fails: no"
+        assert operation.cannot_tell == ((reason,) if is_tuned and is_failing else ())
 
 
 CONFIGURED = "--compile-to=executable-configurations"
