@@ -79,6 +79,12 @@ class AttributeUpgrade:
                 changes.replace(alias.value, alias.end, tree.render())
         return changes
 
+    def apply_each(self) -> None:
+        """Applies the rules to one attribute after the other, for what they report and refuse."""
+        for span in self._spans():
+            self._upgrade(self._root(*span), span[0])
+        self._upgrade_unused_aliases()
+
     def _upgrade_unused_aliases(self) -> None:
         """Upgrades what unused aliases stand for, the last first, as they may use those before."""
         for alias in reversed(self.outline.aliases.values()):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from tuninglink.errors import SpecError
 from tuninglink.ir import names
@@ -13,7 +13,7 @@ from tuninglink.ir.serialization import decode
 from tuninglink.upgrading.attributes import AttributeUpgrade
 from tuninglink.upgrading.edits import Edited, Edits
 from tuninglink.upgrading.exclusion import Exclusion, exclude
-from tuninglink.upgrading.generalization import generalize, is_named_operation
+from tuninglink.upgrading.generalization import generalize
 from tuninglink.upgrading.outline import Outline
 from tuninglink.upgrading.report import Change, EntryReport, KeptOut, Upgraded
 from tuninglink.upgrading.rule import OperationContext, Refusal
@@ -84,16 +84,6 @@ class _FoundOldError(Exception):
     """Ends the search for something old."""
 
 
-def _is_conditional(mark: Mark) -> bool:
-    """Tells whether rules look at a word that only apply to specs with something else that is old."""
-    return mark.text in _CONDITIONAL or is_named_operation(mark.text)
-
-
-_CONDITIONAL: Final = frozenset(
-    each for rule in (*MATCHER_RULES, *ENTRY_POINT_RULES) for each in rule.operations
-)
-
-
 @dataclass
 class _Upgrade:
     """One upgrade, and what has come of it so far."""
@@ -122,10 +112,9 @@ class _Upgrade:
         self._operations(OPERATION_RULES)
         is_old = self._is_old()
         if is_old:
-            self._operations(ENTRY_POINT_RULES)
-            self._operations(MATCHER_RULES)
+            self._operations((*ENTRY_POINT_RULES, *MATCHER_RULES))
             self._generalize()
-        self._attributes()
+            self._attributes()
         exclusion = self._exclude({})
         verdict = self._verify(exclusion)
         while verdict.problems or verdict.aliases.keys() - exclusion.aliases.keys():
@@ -178,15 +167,12 @@ class _Upgrade:
         """Tells whether an operation or attribute shows that the spec was written for an older compiler."""
         if self._changes or self._refused:
             return True
-        if not any(map(_is_conditional, self._outline.source.marks)):
-            return False
 
         def stop(*_: object) -> None:
             raise _FoundOldError
 
-        rules = self._attribute_rules()
         try:
-            AttributeUpgrade(self._outline, rules, stop, stop).edits()
+            AttributeUpgrade(self._outline, self._attribute_rules(), stop, stop).apply_each()
         except _FoundOldError:
             return True
         return False
