@@ -67,7 +67,7 @@ class IndexBuilder:
                 for each in items
             ]
             _set_pairs(foreach_match, pairs)
-            # The compiler looks for a symbol from the first one on, and for those of groups most often.
+            # People read what an operation is compared with first.
             first = self._block.operations[0]
             for sequence in self._sequences:
                 sequence.move_before(first)

@@ -78,29 +78,31 @@ class SpecFiles(Sequence[Spec]):
     def __init__(
         self, paths: Sequence[str], *, upgrade: bool, diagnostics: DiagnosticSink | None
     ) -> None:
-        self._contents = [(path, _read(Path(path), path)) for path in paths]
+        self._paths = paths
+        self._contents = [_read(Path(path), path) for path in paths]
         self._context = thread_context()
         self._upgrade = upgrade
         self._diagnostics = diagnostics
 
     @cached_property
     def _specs(self) -> tuple[Spec, ...] | SpecError:
+        contents, self._contents = self._contents, []
         try:
             return tuple(
                 load_spec(
-                    content,
+                    contents.pop(0),  # Nobody needs it again.
                     name=path,
                     context=self._context,
                     upgrade=self._upgrade,
                     diagnostics=self._diagnostics,
                 )
-                for path, content in self._contents
+                for path in self._paths
             )
         except SpecError as failure:
             return failure  # Whoever looks next is told the same, and warnings come once.
 
     def __len__(self) -> int:
-        return len(self._contents)
+        return len(self._paths)
 
     @overload
     def __getitem__(self, index: int) -> Spec: ...
