@@ -131,10 +131,10 @@ class Meetings:
             label = index.labels.get(position)
             found = index.sizes(other, group).meeting(asked, position, label)
             at_most += len(found)
-            form = position if relation is Relation.WITHIN else None
             shown = 0
             for each in islice(found, _TRIES):
-                winner = self._winner(position, each, each if form is None else form)
+                narrower = position if relation is Relation.WITHIN else each
+                winner = self._winner(position, each, narrower)
                 if winner and winner.position not in winners:
                     winners[winner.position] = winner
                     shown += 1
