@@ -16,22 +16,20 @@ import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from iree.compiler import ir as mlir
 
 from tuninglink.errors import SpecError
 from tuninglink.ir import names
-from tuninglink.ir.serialization import parse_module, to_text
-from tuninglink.ir.symbols import symbol_name
-from tuninglink.ir.walk import body, collect
-from tuninglink.payloads import PayloadError, payload_for
+from tuninglink.ir.serialization import parse_module
+from tuninglink.ir.walk import collect
+from tuninglink.payloads import PayloadError, payload_for, spec_of
 from tuninglink.spec.model import Spec
 from tuninglink.upgrading import upgrade
 
 if TYPE_CHECKING:
-    from tuninglink.payloads import Payload
-    from tuninglink.upgrading import EntryReport
+    from tuninglink.spec.anatomy import Entry
 
 TARGET_FLAGS = ("--iree-hal-target-device=hip",)
 
@@ -64,8 +62,11 @@ def _measure(path: Path, target: str) -> list[str]:
     """Prints a row about a spec, and returns what is wrong with its entries."""
     upgraded = upgrade(path.read_text(), str(path))
     kept = [each for each in upgraded.entries if not each.kept_out]
+    entries = Spec(
+        parse_module(upgraded.text.encode(), path.stem, mlir.Context()), path.stem
+    ).entries
     with tempfile.TemporaryDirectory() as folder:
-        outcomes = [_try(upgraded.text, each, target, Path(folder)) for each in kept]
+        outcomes = [_try(each, target, Path(folder)) for each in entries]
     applied = sum(each.applies for each in outcomes)
     compiled = sum(each.applies and each.compiles for each in outcomes)
     out = len(upgraded.entries) - len(kept)
@@ -84,21 +85,18 @@ def _measure(path: Path, target: str) -> list[str]:
     ]
 
 
-def _try(text: str, entry: EntryReport, target: str, folder: Path) -> Outcome:
+def _try(entry: Entry, target: str, folder: Path) -> Outcome:
     """Compiles a program made for an entry with this entry alone."""
-    context = mlir.Context()
-    module = parse_module(text.encode(), "upgraded", context)
-    wanted = _lowering_config(module, entry.matcher)
-    spec, program = folder / "spec.mlir", folder / "program.mlir"
-    _keep_only(module, entry, context)
-    spec.write_text(to_text(module))
+    wanted = _lowering_config(entry)
+    spec, program = folder / "spec.mlirbc", folder / "program.mlir"
+    spec.write_bytes(spec_of(entry))
     flags = [
         *TARGET_FLAGS,
         f"--iree-rocm-target={target}",
         f"--iree-codegen-tuning-spec-path={spec}",
     ]
     try:
-        payload = _payload(module, entry, target)
+        payload = payload_for(entry, target)
     except PayloadError as failure:
         return Outcome(applies=False, compiles=False, problem=failure.reason)
     program.write_text(payload.text)
@@ -114,26 +112,16 @@ def _try(text: str, entry: EntryReport, target: str, folder: Path) -> Outcome:
     return Outcome(applies=True, compiles=True)
 
 
-def _payload(module: mlir.Operation, entry: EntryReport, target: str) -> Payload:
-    """Returns the program for an entry of the spec in `module`."""
-    entries = Spec(module, "upgraded").entries
-    return payload_for(next(each for each in entries if each.matcher == entry.matcher), target)
-
-
-def _keep_only(module: mlir.Operation, entry: EntryReport, context: mlir.Context) -> None:
-    for foreach_match in collect(module, names.FOREACH_MATCH):
-        for key, symbol in (("matchers", entry.matcher), ("actions", entry.action)):
-            reference = mlir.FlatSymbolRefAttr.get(symbol, context)
-            foreach_match.attributes[key] = mlir.ArrayAttr.get([reference], context)
-
-
-def _lowering_config(module: mlir.Operation, matcher: str) -> str:
-    sequence = next(op for op in body(module) if symbol_name(op) == matcher)
-    for constant in collect(sequence, names.PARAM_CONSTANT):
-        value = constant.attributes["value"]
-        if hasattr(value, "lowering_config"):
-            return str(value.lowering_config)
-    return str(collect(sequence, names.PARAM_CONSTANT)[0].attributes["value"])
+def _lowering_config(entry: Entry) -> str:
+    """Returns the lowering config that an entry's matcher or action holds, as text."""
+    for name in (entry.matcher, entry.action):
+        sequence = entry.anatomy.table.lookup(name)
+        assert sequence is not None
+        for constant in collect(sequence, names.PARAM_CONSTANT):
+            value: Any = constant.attributes["value"]
+            if hasattr(value, "lowering_config"):
+                return str(value.lowering_config)
+    return f"nothing: @{entry.matcher} configures nothing"
 
 
 def _local(text: str) -> str:

@@ -8,6 +8,12 @@
 // RUN: tuninglink upgrade %t.mlir --modernize -o %t.again.mlir
 // RUN: cmp %t.mlir %t.again.mlir
 
+// Bytecode is not upgraded, but modernized all the same.
+// RUN: iree-opt --no-implicit-module %t.mlir --emit-bytecode -o %t.mlirbc
+// RUN: tuninglink upgrade %t.mlirbc --modernize -o %t.again.mlir --report | filecheck %s --check-prefix=BYTECODE
+// RUN: cmp %t.mlir %t.again.mlir
+// BYTECODE: 0 of 2 entries modernized
+
 // The report says whether each configuration holds on a target, or why that is not decided.
 // RUN: tuninglink upgrade %s --target gfx942 --report -o %t.mlir | filecheck %s --check-prefix=TARGET
 // RUN: not tuninglink upgrade %s --target gfx942 -o %t.mlir 2>&1 | filecheck %s --check-prefix=ALONE

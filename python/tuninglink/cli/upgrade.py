@@ -81,46 +81,46 @@ def upgrade(
         )
     version = _version(written_for) if written_for else None
     name, data = _read(spec)
+    upgraded, parts = None, []
     if is_bytecode(data):
         _check_bytecode(name, data)
-        process.write_output(output, data)
-        return
-    with progress("upgrading"):
-        upgraded = upgrade_bytes(data, name, written_for=version)
-    text, parts = upgraded.text, [render_report(upgraded)]
+    else:
+        with progress("upgrading"):
+            upgraded = upgrade_bytes(data, name, written_for=version)
+        data, parts = upgraded.text.encode(), [render_report(upgraded)]
     if modernize:
-        text, part = _modernized(text, name)
+        data, part = _modernized(data, name)
         parts.append(part)
     if target is not None:
-        parts.append(_configurations(text, name, target))
-    process.write_output(output, text.encode())
+        parts.append(_configurations(data, name, target))
+    process.write_output(output, data)
     if report:
         stream = sys.stderr if output == process.STANDARD_STREAM else sys.stdout
         stream.write("\n".join(parts))
-    else:
+    elif upgraded is not None:
         _show(upgraded)
 
 
-def _modernized(text: str, name: str) -> tuple[str, str]:
+def _modernized(data: bytes, name: str) -> tuple[bytes, str]:
     """Returns the spec with its dag matchers rewritten, and what became of each."""
     from tuninglink.modernizing import modernize  # noqa: PLC0415 - loads a solver
     from tuninglink.modernizing.report import render  # noqa: PLC0415
     from tuninglink.spec.loading import load_spec  # noqa: PLC0415
 
-    spec = load_spec(text.encode(), name=name, upgrade=False)
+    spec = load_spec(data, name=name, upgrade=False)
     with progress("modernizing"):
         modernized = modernize(spec)
-    return modernized.text, render(modernized)
+    return modernized.text.encode(), render(modernized)
 
 
-def _configurations(text: str, name: str, target: str) -> str:
+def _configurations(data: bytes, name: str, target: str) -> str:
     """Returns whether the configuration of each entry holds on a target."""
     from tuninglink.cli.configurations import check_configurations  # noqa: PLC0415 - loads a solver
     from tuninglink.spec.loading import load_spec  # noqa: PLC0415
     from tuninglink.spec.targets import Target  # noqa: PLC0415
 
     wanted = Target.parse(target)
-    spec = load_spec(text.encode(), name=name, upgrade=False)
+    spec = load_spec(data, name=name, upgrade=False)
     with progress("checking configurations"):
         return check_configurations(spec, wanted)
 
