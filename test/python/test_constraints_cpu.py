@@ -241,6 +241,30 @@ def test_a_configuration_of_a_convolution_without_batch_is_lost() -> None:
     assert "failed to build pass pipeline" in compile_configured(sources, "x86_64", info).message
 
 
+def test_what_may_not_be_vectorized_is_not_refuted() -> None:
+    kind, values, places = "tensor<64x512xf32>", "tensor<64xf32>", "tensor<64xi32>"
+    program = (
+        f"func.func @main(%0: {kind}, %1: {values}, %2: {places}) -> ({values}, {places}) {{\n"
+        "  %3:2 = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>, "
+        'affine_map<(i, j) -> (i)>], iterator_types = ["parallel", "reduction"]}\n'
+        f"      ins(%0 : {kind}) outs(%1, %2 : {values}, {places}) {{\n"
+        "    ^bb0(%x: f32, %most: f32, %place: i32):\n"
+        "      %here = arith.fptosi %x : f32 to i32\n"
+        "      %is_more = arith.cmpf ogt, %x, %most : f32\n"
+        "      %value = arith.select %is_more, %x, %most : f32\n"
+        "      %where = arith.select %is_more, %here, %place : i32\n"
+        f"      linalg.yield %value, %where : f32, i32\n  }} -> ({values}, {places})\n"
+        f"  return %3#0, %3#1 : {values}, {places}\n}}"
+    )
+    sources = sources_for(program, "znver4")
+    what = dispatch_of(sources)
+    assert what.problem.kind is OpKind.REDUCTION
+    levels = {"distribution": (32, 0), "vector_common_parallel": (32, 0)}
+    info = configuration_of(DOUBLE_TILING, levels, what.root.context)
+    assert judge(what, info).verdict is Verdict.NOT_DECIDED
+    assert compile_configured(sources, "znver4", info).result == "compiled"
+
+
 # --- The space of a real matmul ------------------------------------------------------------------------------
 
 

@@ -27,6 +27,15 @@ REDUCING: Final = frozenset(
 _VECTORIZED_DIALECTS: Final = ("arith.", "math.", "linalg.yield")
 """What the body of an operation may hold so that it is certainly vectorized."""
 
+_COMBINERS: Final = frozenset(
+    f"arith.{each}"
+    for each in (
+        *("addf", "addi", "mulf", "muli", "andi", "ori", "xori"),
+        *("maximumf", "minimumf", "maxnumf", "minnumf", "maxsi", "minsi", "maxui", "minui"),
+    )
+)
+"""What a reduction may combine its elements with so that it is certainly vectorized."""
+
 _FILL: Final = "linalg.fill"
 _BYTE: Final = 8
 _WIDENED: Final = 32
@@ -126,6 +135,8 @@ def _vectors(
         return ()
     if any(each is None or each < _BYTE for each in widths):
         return ()
+    if problem.kind is OpKind.REDUCTION and not _combines(root):
+        return ()
     if not all(isinstance(each, mlir.AffineDimExpr) for found in maps for each in found.results):
         return ()
     known = [each for each in widths if each is not None]
@@ -205,6 +216,20 @@ def _is_vectorized(root: mlir.Operation) -> bool:
             for each in block.operations:
                 visit(each.operation, lambda operation: inside.append(operation.name))
     return all(each.startswith(_VECTORIZED_DIALECTS) for each in inside)
+
+
+def _combines(root: mlir.Operation) -> bool:
+    """Tells whether each result is combined with what was there by one operation: only then it is vectorized."""
+    (block,) = root.regions[0].blocks
+    yielded = list(block.operations)[-1].operation.operands
+    arguments = list(block.arguments)[-len(yielded) :]
+    for value, argument in zip(yielded, arguments, strict=True):
+        owner = value.owner
+        if isinstance(owner, mlir.Block) or owner.operation.name not in _COMBINERS:
+            return False
+        if argument not in owner.operation.operands:
+            return False
+    return True
 
 
 def _is_tensor_or_scalar(value: mlir.Value[mlir.Type]) -> bool:
