@@ -332,6 +332,30 @@ def test_what_a_dynamic_size_is_known_to_be_cannot_be_told() -> None:
     assert str(miss).startswith("cannot tell: operand 0 dimension 0 is dynamic")
 
 
+CONVOLUTION = """
+func.func @f(%image: tensor<1x18x18x64xf32>, %filter: tensor<3x3x64x32xf32>, %out: tensor<1x16x16x32xf32>)
+    -> tensor<1x16x16x32xf32> {
+  %sum = linalg.conv_2d_nhwc_hwcf
+      ins(%image, %filter : tensor<1x18x18x64xf32>, tensor<3x3x64x32xf32>)
+      outs(%out : tensor<1x16x16x32xf32>) -> tensor<1x16x16x32xf32>
+  return %sum : tensor<1x16x16x32xf32>
+}
+"""
+
+
+def test_what_a_backend_rewrites_may_have_lost_its_configuration() -> None:
+    """llvm-cpu gives a convolution of one image its batch dimension back, in a new operation without attributes."""
+    generics = matcher_list("generics", {"generics": matcher("generics", "llvm-cpu")})
+    (rewritten,) = only(explain(CONVOLUTION, generics, flags=TARGETS["llvm-cpu"])).operations
+    assert rewritten.match is None
+    assert [str(each) for each in rewritten.nearest] == [
+        "cannot tell: all that is known of its matcher holds"
+    ]
+    assert rewritten.cannot_tell == (
+        "whether an entry configured it: the backend rewrote it afterwards, which loses what specs give",
+    )
+
+
 def test_each_of_several_targets_is_explained() -> None:
     flags = (
         *("--iree-hal-target-backends=llvm-cpu", "--iree-hal-target-backends=vmvx"),

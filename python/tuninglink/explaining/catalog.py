@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 _SHOWN: Final = 3
 """How many entries are named that nearly match."""
 
-_PROVEN: Final = 10_000
+_PROVEN: Final = 2_000
 """Up to how many entries of a spec it is asked which of them are dead."""
 
 _JUDGED: Final = 5

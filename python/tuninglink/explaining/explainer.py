@@ -98,6 +98,14 @@ class _Found:
     seen: mlir.Operation | None
     applied: Applied | None
 
+    @property
+    def is_rewritten(self) -> bool:
+        """Whether the backend has made another operation of what matchers saw."""
+        if self.seen is None or self.seen == self.operation:
+            return False
+        before, after = Subject(self.seen), Subject(self.operation)
+        return before.name != after.name or before.operands != after.operands
+
 
 class _Part:
     """A program, or a part of one, at `executable-configurations`."""
@@ -189,6 +197,12 @@ class _Part:
         elif found.seen is not None and status is Status.UNMATCHED:
             nearest = catalog.nearest(subject)
             report = replace(report, nearest=nearest)
+            if found.is_rewritten and any(not each.differences for each in nearest):
+                # The compiler makes a new operation and drops what specs gave the old one.
+                unsure.append(
+                    "whether an entry configured it: the backend rewrote it afterwards, "
+                    "which loses what specs give"
+                )
             if not nearest and not catalog.is_readable:
                 unsure.append("whether an entry nearly matches: some cannot be read")
         return replace(report, cannot_tell=tuple(unsure))
