@@ -39,6 +39,9 @@ _ATTENTIONS: Final[Mapping[str, tuple[str, tuple[str, ...], tuple[str, ...]]]] =
 }
 """For each kind of attention its matcher, and the types that it demands of inputs and of outputs."""
 
+_UNMASKED_OPERANDS: Final = {names.ATTENTION: 5, names.ONLINE_ATTENTION: 7}
+"""Query, key, value and scale, and the outputs."""
+
 _ATTENTION_RESULTS: Final = 5
 
 _COMPUTING: Final = ("linalg.", "iree_linalg_ext.", "tensor.")
@@ -98,12 +101,14 @@ _Check = tuple[str, dict[str, mlir.Attribute], int]
 
 
 def _check(condition: Condition) -> _Check | None:
-    """Returns an operation that matches whatever a condition holds for, the most specific one."""
-    if condition.names is not None and len(condition.names) == 1:
+    """Returns an operation that matches whatever a condition holds for, a specific one if possible."""
+    is_graph = condition.root is not None
+    if condition.names is not None and len(condition.names) == 1 and not is_graph:
         (name,) = condition.names
-        if name in _ATTENTIONS and isinstance(condition.maps, mlir.ArrayAttr):
-            return _attention(name, condition.maps, condition.types)
-    if len(condition.kinds) == 1:
+        # The matcher of attention refuses operations with a mask, which have a map more.
+        if name in _ATTENTIONS and _maps(condition) == _UNMASKED_OPERANDS[name]:
+            return _attention(name, condition)
+    if condition.kinds == {"contraction"} or (len(condition.kinds) == 1 and not is_graph):
         (kind,) = condition.kinds
         match = _STRUCTURED[kind]
         attributes = _types(_STRUCTURED_TYPES, 0, condition.types)
@@ -116,11 +121,18 @@ def _check(condition: Condition) -> _Check | None:
     return None
 
 
-def _attention(name: str, maps: mlir.ArrayAttr, types: Mapping[int, Hashable]) -> _Check:
+def _maps(condition: Condition) -> int:
+    return len(condition.maps) if isinstance(condition.maps, mlir.ArrayAttr) else 0
+
+
+def _attention(name: str, condition: Condition) -> _Check:
     match, inputs, outputs = _ATTENTIONS[name]
-    first_output = len(maps) - ATTENTION_OUTPUTS[name]
-    attributes: dict[str, mlir.Attribute] = {"indexing_maps": maps}
-    attributes |= _types(inputs, 0, types) | _types(outputs, first_output, types)
+    assert isinstance(condition.maps, mlir.ArrayAttr)
+    first_output = len(condition.maps) - ATTENTION_OUTPUTS[name]
+    attributes: dict[str, mlir.Attribute] = {"indexing_maps": condition.maps}
+    attributes |= _types(inputs, 0, condition.types) | _types(
+        outputs, first_output, condition.types
+    )
     return match, attributes, _ATTENTION_RESULTS
 
 
