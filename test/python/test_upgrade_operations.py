@@ -415,3 +415,10 @@ def test_a_function_that_the_compiler_refuses_is_kept_out_with_what_needs_it() -
     parse_module(upgraded.text.encode(), "upgraded", thread_context())
     assert tuninglink.upgrade(upgraded.text).text == upgraded.text
     assert tuninglink.upgrade(with_kernels(GOOD)).kept_out == ()
+
+
+def test_a_name_beside_a_matcher_of_its_form_is_what_operations_have_when_they_are_matched() -> None:
+    by_name = f'transform.match.operation_name %op ["linalg.matmul"] : {ANY}\n    '
+    upgraded = tuninglink.upgrade(spec(by_name + contraction(MAPS) + f"\n    {OLD}"))
+    assert 'transform.match.operation_name %op ["linalg.generic"]' in upgraded.text
+    assert [each.rule for each in upgraded.decisions] == ["matched-names"]
