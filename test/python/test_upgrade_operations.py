@@ -417,8 +417,17 @@ def test_a_function_that_the_compiler_refuses_is_kept_out_with_what_needs_it() -
     assert tuninglink.upgrade(with_kernels(GOOD)).kept_out == ()
 
 
-def test_a_name_beside_a_matcher_of_its_form_is_what_operations_have_when_they_are_matched() -> None:
+def test_a_name_beside_a_matcher_of_its_form_is_what_operations_have_when_they_are_matched() -> (
+    None
+):
     by_name = f'transform.match.operation_name %op ["linalg.matmul"] : {ANY}\n    '
     upgraded = tuninglink.upgrade(spec(by_name + contraction(MAPS) + f"\n    {OLD}"))
     assert 'transform.match.operation_name %op ["linalg.generic"]' in upgraded.text
     assert [each.rule for each in upgraded.decisions] == ["matched-names"]
+
+
+def test_subgroup_counts_without_a_pipeline_are_not_carried_on_in_silence() -> None:
+    config = "#iree_gpu.lowering_config<{subgroup_m_count = 2, workgroup = [64, 128, 0]}>"
+    text = spec("", f"%c = transform.param.constant {config} -> !transform.any_param")
+    with pytest.raises(SpecError, match="a lowering config that is annotated without its pipeline"):
+        tuninglink.upgrade(text)
