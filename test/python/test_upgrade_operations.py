@@ -431,3 +431,9 @@ def test_subgroup_counts_without_a_pipeline_are_not_carried_on_in_silence() -> N
     text = spec("", f"%c = transform.param.constant {config} -> !transform.any_param")
     with pytest.raises(SpecError, match="a lowering config that is annotated without its pipeline"):
         tuninglink.upgrade(text)
+
+
+def test_broken_operations_that_find_the_same_thing_are_a_diagnostic() -> None:
+    name = "transform.match.operation_name"
+    with pytest.raises(SpecError):
+        tuninglink.upgrade(spec(f'{name}\n    {name} %op ["tensor.pack"] : {ANY}'))

@@ -17,7 +17,7 @@ class Edit:
 
 @dataclass
 class Edits:
-    """Changes to one text that do not overlap."""
+    """Changes to one text. Of those that overlap, which only broken text brings about, the first is made."""
 
     edits: list[Edit] = field(default_factory=list)
 
@@ -34,8 +34,9 @@ class Edits:
         pieces: list[str] = []
         anchors: list[tuple[int, int]] = [(0, 0)]
         position = length = 0
-        for edit in sorted(self.edits):
-            assert edit.start >= position, "changes overlap"
+        for edit in sorted(set(self.edits)):
+            if edit.start < position:
+                continue  # two operations found the same thing: the text is broken, and the compiler will say so
             kept = text[position : edit.start]
             pieces += (kept, edit.text)
             length += len(kept)

@@ -46,8 +46,8 @@ def _end(mark: Mark, context: OperationContext) -> int:
     for token in source.tokens(mark.end, limit):
         if is_type:
             return token.end
-        is_remark = mark.text == "transform.iree.emit_remark"
-        if not is_remark:
+        is_next = token.kind == "word" and token.text.startswith("transform.")
+        if is_next or mark.text != "transform.iree.emit_remark":
             return end
         is_type = token.text == ":"
         end = token.end
