@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import programs
 import pytest
 from configured_programs import configured, only_dispatch
 from gpu_programs import attention, configured_source, matmul
 from gpu_validity_campaign import Compiler, breaking
 from hypothesis import given
 from hypothesis import strategies as st
+from iree.compiler import ir as mlir
+from programs import PROGRAMS, configure
 
 from tuninglink.constraints.answers import AssignmentError, Limits, UndecidedError, Verdict
 from tuninglink.constraints.compiler_process import CompilerProcess
@@ -21,15 +25,19 @@ from tuninglink.constraints.configuration import (
     MismatchError,
     read_configuration,
 )
+from tuninglink.constraints.dispatch import gpu_limits, problem_of, target_around
 from tuninglink.constraints.gpu.provider import TILE_AND_FUSE, VECTOR_DISTRIBUTE, GpuProvider
 from tuninglink.constraints.gpu.space import GpuSpace
 from tuninglink.constraints.gpu.thread_layouts import is_derivable
 from tuninglink.constraints.problem import Dimension, Role
+from tuninglink.constraints.providers import Dispatch, ProviderRegistry
+from tuninglink.constraints.verification import verify_configuration
+from tuninglink.spec.dispatch_roots import find_root_ops
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from tuninglink.constraints.providers import Dispatch, Space
+    from tuninglink.constraints.providers import Space
 
 LARGE = matmul(2048, 1280, 5120, transposed=True)
 BATCHED = matmul(64, 96, 128, batch=4)
@@ -99,6 +107,26 @@ def test_the_compilers_choice_is_not_refused(source: str, target: str) -> None:
     for space in ours(dispatch, str(chosen.pipeline)):
         read = read_by(space, chosen)
         assert read is None or space.constraints.check(read).verdict is Verdict.PROVEN
+
+
+@pytest.mark.parametrize("program", ["matmul", "attention"])
+def test_no_choice_on_the_test_programs_is_refused(program: str) -> None:
+    source = (PROGRAMS / f"{program}.mlir").read_text()
+    text = configure(source, *programs.TARGETS["cuda"])
+    module = mlir.Module.parse(text, mlir.Context())
+    registry = ProviderRegistry(pytest.fail, own=[GpuProvider()], entry_points=list)
+    verdicts = Counter()
+    for each in find_root_ops(module.operation):
+        for root in each.roots:
+            chosen = read_configuration(root, each.function)
+            target = target_around(each.function)
+            assert chosen is not None
+            assert target is not None
+            problem = problem_of(root, gpu_limits(target))
+            dispatch = Dispatch(root, each.function, target, problem)
+            verdicts[verify_configuration(dispatch, chosen, registry).verdict] += 1
+    assert not verdicts[Verdict.REFUTED]
+    assert verdicts[Verdict.PROVEN] >= 3
 
 
 @pytest.mark.parametrize(

@@ -65,20 +65,8 @@ class Device:
         return self.subgroup_sizes[0]
 
     def multiplying(self, lhs: str, rhs: str, result: str) -> Sequence[Intrinsic]:
-        """Returns the intrinsics for operands and a result of some element types.
-
-        The result of an intrinsic may be wider than the one that is wanted.
-        """
-        return [
-            each
-            for each in self.intrinsics
-            if each.element_types[:2] == (lhs, rhs)
-            and (each.element_types[2], result) in {(result, result), *_NARROWED}
-        ]
-
-
-_NARROWED = {("f32", "f16"), ("f32", "bf16")}
-"""Types of an intrinsic's result and of what it may be narrowed to."""
+        """Returns the intrinsics for operands and a result of some element types."""
+        return [each for each in self.intrinsics if each.element_types == (lhs, rhs, result)]
 
 
 def read_device(dispatch: Dispatch) -> Device:

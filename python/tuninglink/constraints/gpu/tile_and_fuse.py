@@ -98,10 +98,16 @@ def tile_and_fuse_space(
     tiles[k] = rules.knob(f"red_{k}", 1, max(-(-sizes[k] // each) for each in extents)) * shapes[k]
     padded = round_up(sizes[k], shapes[k])
     rules.hard(
-        padded % tiles[k] == 0,
+        z3.Or(padded % tiles[k] == 0, tiles[k] >= padded),
         f"dimension {k}, in whole intrinsics, must be divisible by red_{k} intrinsics ({{}} % {{}} == 0)",
         padded,
         tiles[k],
+    )
+    rules.adopted(
+        tiles[k] <= padded,
+        f"red_{k} intrinsics must not be more than dimension {k} has ({{}} <= {{}})",
+        tiles[k],
+        padded,
     )
     count = product(
         [tiles[k] / shapes[k], *(z3.If(each == 0, 1, each) for each in pieces.values())]
