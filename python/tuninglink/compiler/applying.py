@@ -184,11 +184,12 @@ class Application:
                 return (*errors[:index], explained, *errors[index + 1 :])
         return tuple(errors)
 
-    def warn(self, why: str = "") -> None:
+    def warn(self, why: str = "", *, is_explained: bool = False) -> None:
         """Warns of each given spec that configured nothing, or less than it matched.
 
         Args:
             why: what kept all specs from being applied; by default nothing did.
+            is_explained: whether somebody looks at what becomes of each dispatch anyway.
         """
         if not why and not self._has_dispatches:
             why = "there is no dispatch to configure"
@@ -199,7 +200,8 @@ class Application:
                 self._warn_about_kept(spec, kept)
             elif not applied and (why or self._would_have_told(position, spec)):
                 reason = why or _never_matched(len(spec.anatomy.pairs))
-                self._warn(f"spec '{spec.source}' configured nothing: {reason}")
+                remedy = "" if why or is_explained else "'tuninglink explain' says of each dispatch why"
+                self._warn(f"spec '{spec.source}' configured nothing: {reason}", remedy=remedy)
 
     def _would_have_told(self, position: int, spec: Spec) -> bool:
         """Whether a spec that has left no tag has configured nothing; an opaque one can do so untraced."""

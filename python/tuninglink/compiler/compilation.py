@@ -261,7 +261,7 @@ class Compiler:
             reason = f"the input is past '{Phase.EXECUTABLE_SOURCES.value}' already"
         elif options.compile_to is Phase.EXECUTABLE_SOURCES:
             return  # They are embedded, for a later compilation to apply.
-        self._application.warn(reason)
+        self._application.warn(reason, is_explained=self._observer is not None)
 
     def _write(self, invocation: Invocation, output: Output) -> None:
         options = self._options
