@@ -200,7 +200,9 @@ class Application:
                 self._warn_about_kept(spec, kept)
             elif not applied and (why or self._would_have_told(position, spec)):
                 reason = why or _never_matched(len(spec.anatomy.pairs))
-                remedy = "" if why or is_explained else "'tuninglink explain' says of each dispatch why"
+                remedy = (
+                    "" if why or is_explained else "'tuninglink explain' says of each dispatch why"
+                )
                 self._warn(f"spec '{spec.source}' configured nothing: {reason}", remedy=remedy)
 
     def _would_have_told(self, position: int, spec: Spec) -> bool:
