@@ -248,6 +248,21 @@ def test_old_specs_load() -> None:
     assert "#iree_gpu.pipeline<VectorDistribute>" in loaded.text()
 
 
+def test_entries_of_old_specs_stand_where_their_author_put_them() -> None:
+    over_lines = CONFIGURATION.replace("<", "<\n", 3)  # What is rewritten is shorter.
+    text = spec(
+        matcher("first", over_lines), matcher("other"), pairs="@first -> @apply, @other -> @apply"
+    )
+    assert tuninglink.upgrade(text).text.count("\n") < text.count("\n")
+    loaded = tuninglink.load_spec(text.encode(), name="old.mlir")
+    lines = text.splitlines()
+    for each in loaded.entries:
+        assert each.place is not None
+        assert each.place.file == "old.mlir"
+        found = lines[each.place.line - 1][each.place.column - 1 :]
+        assert found.startswith(f"transform.named_sequence @{each.matcher}(")
+
+
 def test_old_specs_are_refused_where_they_must_not_be_upgraded() -> None:
     text = spec(matcher("match"), pairs="@match -> @apply")
     with pytest.raises(SpecError) as failure:

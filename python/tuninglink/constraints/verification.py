@@ -118,9 +118,7 @@ def _verify_in(
         if failure.is_missing:
             origin = f"{provider}'s constraints of {pipeline}"
             violation = Violation(str(failure), origin)
-            return ConfigurationAnswer(
-                Verdict.REFUTED, pipeline, (violation,), is_incomplete=True
-            )
+            return ConfigurationAnswer(Verdict.REFUTED, pipeline, (violation,), is_incomplete=True)
         reason = f"{provider}'s constraints speak of configurations of another form: {failure}"
         return ConfigurationAnswer(Verdict.NOT_DECIDED, pipeline, reason=reason)
     answer = space.constraints.check(assignment, limits)

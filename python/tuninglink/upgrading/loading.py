@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from tuninglink.errors import SpecError
 from tuninglink.ir.diagnostics import Diagnostic, Severity, error, note
 from tuninglink.ir.serialization import is_bytecode, parse_module
+from tuninglink.upgrading.origins import restore_places
 
 if TYPE_CHECKING:
     from iree.compiler import ir as mlir
@@ -67,7 +68,9 @@ def read_module(
     if not upgrade:
         raise SpecError(_refusal(upgraded))
     _tell(upgraded, diagnostics)
-    return parse_module(upgraded.text.encode(), name, context)
+    module = parse_module(upgraded.text.encode(), name, context)
+    restore_places(module, upgraded)
+    return module
 
 
 def _upgraded(data: bytes, name: str, context: mlir.Context) -> Upgraded | None:

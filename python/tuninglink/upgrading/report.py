@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from tuninglink.ir.diagnostics import Diagnostic, Place
 
 
@@ -80,12 +82,14 @@ class Upgraded:
         kept_out: what could not be upgraded.
         entries: what became of each entry, in order of precedence.
         hints: remarks on what is in today's syntax, and still may not do what its author thinks.
+        origin: returns the place in the old text from which the thing at an offset of the new text comes.
     """
 
     text: str
     changes: tuple[Change, ...]
     kept_out: tuple[KeptOut, ...]
     entries: tuple[EntryReport, ...]
+    origin: Callable[[int], Place] = field(compare=False, repr=False)
     hints: tuple[Diagnostic, ...] = ()
 
     @property

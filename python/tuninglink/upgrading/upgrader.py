@@ -264,7 +264,13 @@ class _Upgrade:
             notes = [error(f"{each.what}: {each.reason}", each.place) for each in kept_out.values()]
             start = self._first.source.place(0)
             raise SpecError(error("no entry of the spec can be upgraded", start), *notes)
-        return Upgraded(exclusion.edited.text, changes, (*kept_out.values(), *aliases), entries)
+        whole = exclusion.edited
+        left_out = (*kept_out.values(), *aliases)
+
+        def origin(offset: int) -> Place:
+            return self._place(whole.original(offset))
+
+        return Upgraded(whole.text, changes, left_out, entries, origin)
 
     def _kept_out(self, index: int, reason: str) -> KeptOut:
         sequence = self._first.sequences[index]
