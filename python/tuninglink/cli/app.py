@@ -84,8 +84,9 @@ def tuninglink(
     """The toolchain around tuning specs for IREE: link, apply and dump them on the stock compiler."""
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
-    elif (
-        context.invoked_subcommand not in ("compile", "explain")
+    elif context.invoked_subcommand not in (
+        "compile",
+        "explain",
     ):  # which give the compiler the flags that they were given
         _set_up_compiler()
 
