@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 from importlib import metadata
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
@@ -60,6 +60,10 @@ app.command()(demo)
 app.command()(upgrade)
 
 
+_SETTING_FLAGS: Final = frozenset({"compile", "explain"})
+"""The commands that set the compiler's flags of the whole process, which can be done once."""
+
+
 def _print_version(wanted: bool) -> None:  # noqa: FBT001 - typer calls it so
     if wanted:
         typer.echo(f"tuninglink {metadata.version('tuninglink')}")
@@ -81,13 +85,10 @@ def tuninglink(
         ),
     ] = False,
 ) -> None:
-    """The toolchain around tuning specs for IREE: link, apply and dump them on the stock compiler."""
+    """The toolchain around tuning specs for IREE: link, check, apply, explain and upgrade them."""
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
-    elif context.invoked_subcommand not in (
-        "compile",
-        "explain",
-    ):  # which give the compiler the flags that they were given
+    elif context.invoked_subcommand not in _SETTING_FLAGS:
         _set_up_compiler()
 
 
