@@ -125,3 +125,15 @@ def _marks(function: mlir.Operation) -> Iterable[tuple[int, str, str]]:
     for number, operation in enumerate(operations):
         if names.ROOT_OP in operation.attributes:
             yield number, operation.name, str(operation.attributes[names.ROOT_OP])
+
+
+def listening(command: list[str]) -> list[str]:
+    """Returns a command that does the same and listens to interrupts.
+
+    What is started in the background, as tests may be, ignores them, and so does whatever it starts.
+    """
+    program = (
+        "import os, signal, sys; "
+        "signal.signal(signal.SIGINT, signal.SIG_DFL); os.execv(sys.argv[1], sys.argv[1:])"
+    )
+    return [sys.executable, "-c", program, *command]

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from elementwise_specs import PROGRAM
-from programs import TARGETS, TOOLS
+from programs import TARGETS, TOOLS, listening
 
 VMVX = TARGETS["vmvx"]
 
@@ -47,7 +47,7 @@ def test_an_interrupt_ends_it_at_once_and_leaves_nothing(
     output = tmp_path / "out" / "large.vmfb"
     output.parent.mkdir()
     process = subprocess.Popen(
-        command(large_program, *VMVX, "-o", output), stderr=subprocess.PIPE, text=True
+        listening(command(large_program, *VMVX, "-o", output)), stderr=subprocess.PIPE, text=True
     )
     while process.poll() is None and not is_compiling(process.pid):
         time.sleep(0.01)

@@ -11,21 +11,18 @@ from iree.compiler.dialects import (  # type: ignore[attr-defined]
 )
 
 from tuninglink.ir import names
+from tuninglink.ir.structured import (
+    contraction_loops,
+    convolution_loops,
+    is_contraction,
+    is_convolution,
+)
 from tuninglink.ir.structured import indexing_maps as linalg_maps
 from tuninglink.payloads.operations import attention_outputs
 
 if TYPE_CHECKING:
     from iree.compiler.ir import AffineMap
 
-_CONTRACTION: Final = ("batch", "m", "n", "k")
-_CONVOLUTION: Final = {
-    "batch": "batch",
-    "output_image": "output_image",
-    "output_channel": "output_channel",
-    "filter": "filter_loop",
-    "input_channel": "input_channel",
-    "depth": "depth",
-}
 _ATTENTION: Final = ("batch", "m", "n", "k1", "k2")
 
 
@@ -49,20 +46,18 @@ def loops_of_roles(operation: mlir.Operation) -> dict[str, list[int]]:
         return {f"attention {role}": list(getattr(detail, f"{role}_dims")) for role in _ATTENTION}
     if not operation.name.startswith("linalg."):
         return {}
-    if linalg.isa_contraction_op(operation):
-        found: Any = linalg.infer_contraction_dimensions(operation)
-        return {f"contraction {role}": list(getattr(found, role)) for role in _CONTRACTION}
-    if linalg.isa_convolution_op(operation):
-        found = linalg.infer_convolution_dimensions(operation)
-        return {
-            f"convolution {role}": list(getattr(found, name)) for role, name in _CONVOLUTION.items()
-        }
+    if is_contraction(operation):
+        found = contraction_loops(indexing_maps(operation))
+        return {f"contraction {role}": loops for role, loops in found.items()}
+    if is_convolution(operation):
+        found = convolution_loops(indexing_maps(operation))
+        return {f"convolution {role}": loops for role, loops in found.items()}
     return {}
 
 
 def steps(operation: mlir.Operation) -> dict[str, list[int]]:
     """Returns the strides and dilations of a convolution, and nothing for other operations."""
-    if not operation.name.startswith("linalg.") or not linalg.isa_convolution_op(operation):
+    if not operation.name.startswith("linalg.") or not is_convolution(operation):
         return {}
     found: Any = linalg.infer_convolution_dimensions(operation)
     return {
