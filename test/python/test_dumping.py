@@ -3,7 +3,6 @@
 import gc
 import hashlib
 import json
-import time
 from pathlib import Path
 
 import pytest
@@ -129,10 +128,8 @@ def test_ten_thousand_dispatches_share_a_spec(
 
     monkeypatch.setattr(dumping, "load_embedded_spec", counting)
     root = program(*[bytecode("a")] * 10_000)
-    start = time.perf_counter()
     dump = collect_specs(root)
     dump.write(tmp_path)
-    assert time.perf_counter() - start < 10
     assert len(decoded) == 1
     assert len(list(tmp_path.iterdir())) == 2
     assert len(dump.uses) == 10_000
