@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 import time
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,7 +24,7 @@ from tuninglink.constraints.knobs import IntegerKnob
 from tuninglink.constraints.problem import OpKind, Problem
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from tuninglink.constraints.constraint_set import ConstraintSet
 
@@ -293,8 +294,9 @@ def test_threads_take_turns_at_the_solver() -> None:
     )
 
 
-def test_a_question_does_not_wait_longer_for_another_than_it_may() -> None:
-    constraints = squares()
+@contextmanager
+def held_by_another_thread(constraints: ConstraintSet) -> Iterator[None]:
+    """Has another thread's question occupy the solver of a set while the block runs."""
     asked, answered = threading.Event(), threading.Event()
 
     def hold() -> None:
@@ -305,10 +307,20 @@ def test_a_question_does_not_wait_longer_for_another_than_it_may() -> None:
     thread = threading.Thread(target=hold)
     thread.start()
     asked.wait(PATIENCE)
-    with pytest.raises(UndecidedError, match="another thread's question took all the time"):
+    try:
+        yield
+    finally:
+        answered.set()
+        thread.join(PATIENCE)
+
+
+def test_a_question_does_not_wait_longer_for_another_than_it_may() -> None:
+    constraints = squares()
+    with (
+        held_by_another_thread(constraints),
+        pytest.raises(UndecidedError, match="another thread's question took all the time"),
+    ):
         constraints._solver.solve([], {}, Limits(0.1).start())
-    answered.set()
-    thread.join(PATIENCE)
     assert constraints._solver.solve([], {}, Limits().start()) is not None
 
 
@@ -344,19 +356,8 @@ def test_a_fork_builds_its_own_sets_and_keeps_their_limits() -> None:
 
 def test_a_fork_while_a_thread_solves_does_not_hang() -> None:
     constraints = squares()
-    asked, answered = threading.Event(), threading.Event()
-
-    def hold() -> None:
-        with constraints._solver.turn():
-            asked.set()
-            answered.wait(PATIENCE)
-
-    thread = threading.Thread(target=hold)
-    thread.start()
-    asked.wait(PATIENCE)
-    assert "belongs to another process" in in_a_fork(
-        lambda: str(constraints.check({"x": 1, "y": 1}))
-    )
-    assert in_a_fork(lambda: squares().check({"x": 14, "y": 73}).verdict.value) == "proven"
-    answered.set()
-    thread.join(PATIENCE)
+    with held_by_another_thread(constraints):
+        assert "belongs to another process" in in_a_fork(
+            lambda: str(constraints.check({"x": 1, "y": 1}))
+        )
+        assert in_a_fork(lambda: squares().check({"x": 14, "y": 73}).verdict.value) == "proven"
