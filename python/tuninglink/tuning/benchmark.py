@@ -1,0 +1,73 @@
+"""Benchmarks of dispatches: the compiled module, and the buffer that it runs on.
+
+A benchmark runs one dispatch on one buffer. The buffer holds `sets` copies of the dispatch's bindings, `stride`
+bytes apart, each binding between guards:
+
+    guard | binding 0 | guard | binding 1 | guard | … (one set, `stride` bytes) | guard | binding 0 | …
+
+Iteration `i` of a batch works on set `i mod sets`: with one set the caches stay warm, with as many as exceed the
+last-level cache they are cold. The guards show writes out of bounds.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+
+class Access(Enum):
+    """How a dispatch uses a binding."""
+
+    READ = "read"
+    WRITE = "write"
+    READ_WRITE = "read_write"
+
+
+@dataclass(frozen=True)
+class Binding:
+    """One buffer binding of a dispatch.
+
+    Attributes:
+        access: how the dispatch uses it.
+        element_type: the element type, as MLIR writes it.
+        shape: the static sizes.
+        offset: where the binding starts in its set, in bytes.
+        byte_length: its length in bytes.
+    """
+
+    access: Access
+    element_type: str
+    shape: tuple[int, ...]
+    offset: int
+    byte_length: int
+
+
+@dataclass(frozen=True)
+class BufferLayout:
+    """How the bindings of a dispatch lie in the buffer of its benchmark.
+
+    Attributes:
+        bindings: in the order of the dispatch's pipeline layout.
+        stride: the bytes of one set, guards included.
+        guard: the bytes before the first binding, between two bindings and after the last.
+    """
+
+    bindings: tuple[Binding, ...]
+    stride: int
+    guard: int
+
+
+@dataclass(frozen=True)
+class Benchmark:
+    """A compiled benchmark.
+
+    Attributes:
+        image: the module, a VM FlatBuffer.
+        function: the name of its function, `(buffer: !hal.buffer, sets: i32, stride: i32, batch: i32)`. It runs
+            the dispatch `batch` times and returns when the last one is done.
+        layout: the buffer that the function expects.
+    """
+
+    image: bytes
+    function: str
+    layout: BufferLayout
