@@ -23,10 +23,10 @@ from iree.compiler import ir as mlir
 from iree.compiler.dialects import iree_codegen
 from measure import describe_machine, parse_runs, tool
 
-from tuninglink.constraints.problem import OpKind, Problem
-from tuninglink.constraints.smt import read_constraints
-from tuninglink.ir import names
-from tuninglink.ir.walk import collect
+from tuninglink.mlir import names
+from tuninglink.mlir.walk import collect
+from tuninglink.spaces.problem import OpKind, Problem
+from tuninglink.spaces.smt import read_constraints
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

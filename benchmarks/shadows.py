@@ -14,16 +14,16 @@ from typing import TYPE_CHECKING
 from generate import write_spec
 from measure import describe_machine, parse_runs, scratch
 
-from tuninglink.analysis.entry_conditions import EntryConditions
-from tuninglink.analysis.shadows import find_dead, find_overlaps
-from tuninglink.constraints.left_over import LeftOvers
-from tuninglink.spec import load_spec
+from tuninglink.matching.entry_conditions import EntryConditions
+from tuninglink.matching.left_over import LeftOvers
+from tuninglink.matching.reachability import find_dead, find_overlaps
+from tuninglink.specs import load_spec
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from tuninglink.spec import Spec
+    from tuninglink.specs import Spec
 
 GROWTH = (1_250, 2_500, 5_000, 10_000)
 ENTRIES, TARGET_SECONDS = 5_000, 30.0

@@ -21,15 +21,15 @@ from typing import TYPE_CHECKING, Any
 from iree.compiler import ir as mlir
 
 from tuninglink.errors import SpecError
-from tuninglink.ir import names
-from tuninglink.ir.serialization import parse_module
-from tuninglink.ir.walk import collect
+from tuninglink.mlir import names
+from tuninglink.mlir.serialization import parse_module
+from tuninglink.mlir.walk import collect
 from tuninglink.payloads import PayloadError, payload_for, spec_of
-from tuninglink.spec.model import Spec
+from tuninglink.specs.model import Spec
 from tuninglink.upgrading import upgrade
 
 if TYPE_CHECKING:
-    from tuninglink.spec.anatomy import Entry
+    from tuninglink.specs.structure import Entry
 
 TARGET_FLAGS = ("--iree-hal-target-device=hip",)
 

@@ -17,7 +17,7 @@ from tuninglink.passes.verify_configs import VerifyConfigs
 from tuninglink.passes.verify_specs import VerifySpecs
 
 if TYPE_CHECKING:
-    from tuninglink.driver.passes import Pass
+    from tuninglink.mlir.passes import Pass
 
 PASSES: tuple[type[Pass], ...] = (
     AnnotateRootOps,

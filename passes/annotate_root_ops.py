@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, ClassVar
 
 from iree.compiler.dialects import iree_codegen
 
-from tuninglink.driver.passes import Pass, option
-from tuninglink.ir import names
-from tuninglink.spec.dispatch_roots import find_root_ops
-from tuninglink.spec.programs import check_is_program
+from tuninglink.iree.dispatch_roots import find_root_ops
+from tuninglink.mlir import names
+from tuninglink.mlir.passes import Pass, option
+from tuninglink.specs.programs import check_is_program
 
 if TYPE_CHECKING:
     from iree.compiler import ir as mlir
 
-    from tuninglink.ir.diagnostics import DiagnosticSink
+    from tuninglink.mlir.diagnostics import DiagnosticSink
 
 
 @dataclass(frozen=True)

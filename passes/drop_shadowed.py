@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from tuninglink.driver.passes import Pass, option
+from tuninglink.mlir.passes import Pass, option
 
 if TYPE_CHECKING:
     from iree.compiler import ir as mlir
 
-    from tuninglink.ir.diagnostics import DiagnosticSink
+    from tuninglink.mlir.diagnostics import DiagnosticSink
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class DropShadowed(Pass):
 
     def apply(self, operation: mlir.Operation, diagnostics: DiagnosticSink) -> None:
         """Removes the dead entries of `operation` and of the specs nested in it."""
-        from tuninglink.analysis.dropping import drop_shadowed  # noqa: PLC0415 - other runs need no proofs
+        from tuninglink.matching.dropping import drop_shadowed  # noqa: PLC0415 - other runs need no proofs
 
         dropping = drop_shadowed(operation)
         if self.report_dropped:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from tuninglink.driver.passes import Pass, option
 from tuninglink.files import write_standard_output
-from tuninglink.spec.dumping import collect_specs
+from tuninglink.mlir.passes import Pass, option
+from tuninglink.specs.dumping import collect_specs
 
 if TYPE_CHECKING:
     from iree.compiler import ir as mlir
 
-    from tuninglink.ir.diagnostics import DiagnosticSink
+    from tuninglink.mlir.diagnostics import DiagnosticSink
 
 
 @dataclass(frozen=True)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from tuninglink.analysis.index import LONGEST_LIST, index_matchers
-from tuninglink.driver.passes import Pass, option
+from tuninglink.matching.index import LONGEST_LIST, index_matchers
+from tuninglink.mlir.passes import Pass, option
 
 if TYPE_CHECKING:
     from iree.compiler import ir as mlir
 
-    from tuninglink.ir.diagnostics import DiagnosticSink
+    from tuninglink.mlir.diagnostics import DiagnosticSink
 
 
 @dataclass(frozen=True)

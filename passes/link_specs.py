@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from tuninglink.driver.passes import Pass, option
-from tuninglink.spec.linking import link_nested_specs
+from tuninglink.mlir.passes import Pass, option
+from tuninglink.specs.linking import link_nested_specs
 
 if TYPE_CHECKING:
     from iree.compiler import ir as mlir
 
-    from tuninglink.ir.diagnostics import DiagnosticSink
+    from tuninglink.mlir.diagnostics import DiagnosticSink
 
 
 @dataclass(frozen=True)

@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from tuninglink.driver.passes import Pass, option
-from tuninglink.spec.embedding import materialize_specs
-from tuninglink.spec.library import DefaultLibrary
-from tuninglink.spec.loading import load_spec
+from tuninglink.mlir.passes import Pass, option
+from tuninglink.specs.embedding import materialize_specs
+from tuninglink.specs.library import DefaultLibrary
+from tuninglink.specs.loading import load_spec
 
 if TYPE_CHECKING:
     from iree.compiler import ir as mlir
 
-    from tuninglink.ir.diagnostics import DiagnosticSink
+    from tuninglink.mlir.diagnostics import DiagnosticSink
 
 
 @dataclass(frozen=True)

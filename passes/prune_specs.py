@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from tuninglink.driver.passes import Pass
-from tuninglink.spec.embedding import prune_embedded_specs
+from tuninglink.mlir.passes import Pass
+from tuninglink.specs.embedding import prune_embedded_specs
 
 if TYPE_CHECKING:
     from iree.compiler import ir as mlir
 
-    from tuninglink.ir.diagnostics import DiagnosticSink
+    from tuninglink.mlir.diagnostics import DiagnosticSink
 
 
 @dataclass(frozen=True)

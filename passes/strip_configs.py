@@ -6,17 +6,17 @@ import difflib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from tuninglink.driver.passes import Pass, option
 from tuninglink.errors import PipelineError
-from tuninglink.ir import names
-from tuninglink.ir.configurations import ConfigurationKind, strip_configurations
-from tuninglink.ir.diagnostics import error
-from tuninglink.spec.programs import check_is_program
+from tuninglink.iree.configurations import ConfigurationKind, strip_configurations
+from tuninglink.mlir import names
+from tuninglink.mlir.diagnostics import error
+from tuninglink.mlir.passes import Pass, option
+from tuninglink.specs.programs import check_is_program
 
 if TYPE_CHECKING:
     from iree.compiler import ir as mlir
 
-    from tuninglink.ir.diagnostics import DiagnosticSink
+    from tuninglink.mlir.diagnostics import DiagnosticSink
 
 
 @dataclass(frozen=True)

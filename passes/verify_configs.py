@@ -5,18 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from tuninglink.driver.passes import Pass, option
-from tuninglink.ir.diagnostics import note
-from tuninglink.spec.dispatch_roots import find_root_ops
-from tuninglink.spec.programs import check_is_program
-from tuninglink.spec.target_attributes import read_executable_target
+from tuninglink.iree.dispatch_roots import find_root_ops
+from tuninglink.iree.target_attributes import read_executable_target
+from tuninglink.mlir.diagnostics import note
+from tuninglink.mlir.passes import Pass, option
+from tuninglink.specs.programs import check_is_program
 
 if TYPE_CHECKING:
     from iree.compiler import ir as mlir
 
-    from tuninglink.constraints.providers import ProviderRegistry
-    from tuninglink.constraints.verification import ConfigurationAnswer
-    from tuninglink.ir.diagnostics import Diagnostic, DiagnosticSink
+    from tuninglink.mlir.diagnostics import Diagnostic, DiagnosticSink
+    from tuninglink.spaces.providers import ProviderRegistry
+    from tuninglink.spaces.verification import ConfigurationAnswer
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class VerifyConfigs(Pass):
     def apply(self, operation: mlir.Operation, diagnostics: DiagnosticSink) -> None:
         """Checks the configurations inside `operation`."""
         # Z3 takes longer to import than most passes take to run.
-        from tuninglink.constraints.providers import ProviderRegistry  # noqa: PLC0415
+        from tuninglink.spaces.providers import ProviderRegistry  # noqa: PLC0415
 
         check_is_program(operation)
         registry = ProviderRegistry(diagnostics.emit)
@@ -78,11 +78,11 @@ class VerifyConfigs(Pass):
         registry: ProviderRegistry,
         diagnostics: DiagnosticSink,
     ) -> None:
-        from tuninglink.constraints.answers import Limits, Verdict  # noqa: PLC0415
-        from tuninglink.constraints.configuration import read_configuration  # noqa: PLC0415
-        from tuninglink.constraints.dispatch import gpu_limits, problem_of, target_around  # noqa: PLC0415
-        from tuninglink.constraints.providers import Dispatch  # noqa: PLC0415
-        from tuninglink.constraints.verification import verify_configuration  # noqa: PLC0415
+        from tuninglink.solver.answers import Limits, Verdict  # noqa: PLC0415
+        from tuninglink.spaces.configuration import read_configuration  # noqa: PLC0415
+        from tuninglink.spaces.dispatch import gpu_limits, problem_of, target_around  # noqa: PLC0415
+        from tuninglink.spaces.providers import Dispatch  # noqa: PLC0415
+        from tuninglink.spaces.verification import verify_configuration  # noqa: PLC0415
 
         configuration = read_configuration(root, function)
         if configuration is None:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
-from tuninglink.driver.passes import Pass, option
-from tuninglink.ir.diagnostics import DiagnosticSink, Severity
-from tuninglink.spec.verification import verify_spec
+from tuninglink.mlir.diagnostics import DiagnosticSink, Severity
+from tuninglink.mlir.passes import Pass, option
+from tuninglink.specs.verification import verify_spec
 
 if TYPE_CHECKING:
     from iree.compiler import ir as mlir
 
-    from tuninglink.ir.diagnostics import Diagnostic
+    from tuninglink.mlir.diagnostics import Diagnostic
 
 
 @dataclass(frozen=True)

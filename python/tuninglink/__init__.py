@@ -22,12 +22,12 @@ if TYPE_CHECKING:
         TuninglinkError,
     )
     from tuninglink.explaining import Explanation, explain
+    from tuninglink.iree.targets import Target
     from tuninglink.payloads import Payload, PayloadError, payload_for
-    from tuninglink.spec.library import default_spec
-    from tuninglink.spec.loading import load_spec
-    from tuninglink.spec.model import Spec
-    from tuninglink.spec.precedence import link
-    from tuninglink.spec.targets import Target
+    from tuninglink.specs.library import default_spec
+    from tuninglink.specs.loading import load_spec
+    from tuninglink.specs.model import Spec
+    from tuninglink.specs.precedence import link
     from tuninglink.upgrading import Upgraded, upgrade
 
 __all__ = [

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from tuninglink.ir.diagnostics import Diagnostic
+    from tuninglink.mlir.diagnostics import Diagnostic
 
 
 class TuninglinkError(Exception):

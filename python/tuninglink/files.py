@@ -8,14 +8,14 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tuninglink.cleanup import pending
 from tuninglink.errors import TuninglinkError
-from tuninglink.ir.diagnostics import error
+from tuninglink.interrupt_hooks import pending
+from tuninglink.mlir.diagnostics import error
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tuninglink.ir.diagnostics import Diagnostic
+    from tuninglink.mlir.diagnostics import Diagnostic
 
 
 def write_file(path: str | os.PathLike[str], content: bytes) -> None:

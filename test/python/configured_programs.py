@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 
 from iree.compiler import ir as mlir
 
-from tuninglink.constraints.dispatch import problem_of, target_around
-from tuninglink.constraints.providers import Dispatch
-from tuninglink.ir import names
-from tuninglink.ir.walk import collect
-from tuninglink.spec.dispatch_roots import find_root_ops
+from tuninglink.iree.dispatch_roots import find_root_ops
+from tuninglink.mlir import names
+from tuninglink.mlir.walk import collect
+from tuninglink.spaces.dispatch import problem_of, target_around
+from tuninglink.spaces.providers import Dispatch
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

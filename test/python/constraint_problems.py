@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 import z3
 from hypothesis import strategies as st
 
-from tuninglink.constraints.builder import ConstraintSetBuilder
-from tuninglink.constraints.knobs import IntegerKnob, OneOfKnob
-from tuninglink.constraints.problem import OpKind, Problem
+from tuninglink.spaces.builder import ConstraintSetBuilder
+from tuninglink.spaces.knobs import IntegerKnob, OneOfKnob
+from tuninglink.spaces.problem import OpKind, Problem
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tuninglink.constraints.constraint_set import ConstraintSet
+    from tuninglink.spaces.constraint_set import ConstraintSet
 
 PROBLEM = Problem(OpKind.OTHER)
 LOW, HIGH = -3, 6

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 from iree.compiler import ir as mlir
 from programs import TOOLS
 
-from tuninglink.constraints.configuration import read_configuration
-from tuninglink.constraints.cpu.provider import CpuProvider
-from tuninglink.constraints.dispatch import problem_of, target_around
-from tuninglink.constraints.providers import Dispatch, ProviderRegistry
-from tuninglink.constraints.verification import ConfigurationAnswer, verify_configuration
-from tuninglink.ir import names
-from tuninglink.ir.cpu_configurations import CpuLevel
-from tuninglink.spec.dispatch_roots import find_root_ops
+from tuninglink.iree.cpu_configurations import CpuLevel
+from tuninglink.iree.dispatch_roots import find_root_ops
+from tuninglink.mlir import names
+from tuninglink.spaces.configuration import read_configuration
+from tuninglink.spaces.cpu.provider import CpuProvider
+from tuninglink.spaces.dispatch import problem_of, target_around
+from tuninglink.spaces.providers import Dispatch, ProviderRegistry
+from tuninglink.spaces.verification import ConfigurationAnswer, verify_configuration
 
 if TYPE_CHECKING:
     import random

@@ -25,7 +25,7 @@ from cpu_dispatches import (
     sources_for,
 )
 
-from tuninglink.constraints.cpu.provider import CpuProvider
+from tuninglink.spaces.cpu.provider import CpuProvider
 
 if TYPE_CHECKING:
     from iree.compiler import ir as mlir

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 from configured_programs import TARGETS
 from iree.compiler import ir as mlir
 
-from tuninglink.constraints.dispatch import gpu_limits, problem_of, target_around
-from tuninglink.constraints.providers import Dispatch
-from tuninglink.spec.dispatch_roots import find_root_ops
+from tuninglink.iree.dispatch_roots import find_root_ops
+from tuninglink.spaces.dispatch import gpu_limits, problem_of, target_around
+from tuninglink.spaces.providers import Dispatch
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -21,17 +21,17 @@ from typing import TYPE_CHECKING
 from configured_programs import TARGETS
 from gpu_programs import attention, configured_source, matmul
 
-from tuninglink.constraints.answers import UndecidedError
-from tuninglink.constraints.compiler_provider import CompilerProvider
-from tuninglink.constraints.gpu.provider import TILE_AND_FUSE, VECTOR_DISTRIBUTE, GpuProvider
-from tuninglink.constraints.gpu.rules import HARD
-from tuninglink.constraints.gpu.space import GpuSpace
-from tuninglink.ir import names
+from tuninglink.mlir import names
+from tuninglink.solver.answers import UndecidedError
+from tuninglink.spaces.compiler_provider import CompilerProvider
+from tuninglink.spaces.gpu.provider import TILE_AND_FUSE, VECTOR_DISTRIBUTE, GpuProvider
+from tuninglink.spaces.gpu.rules import HARD
+from tuninglink.spaces.gpu.space import GpuSpace
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from tuninglink.constraints.providers import Dispatch, Provider, Space
+    from tuninglink.spaces.providers import Dispatch, Provider, Space
 
 PROGRAMS = {
     "matmul f16": matmul(192, 320, 640),

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 from iree.compiler import ir as mlir
 from iree.compiler.passmanager import PassManager
 
-from tuninglink.ir import names
-from tuninglink.ir.contexts import collected_diagnostics
-from tuninglink.ir.walk import visit
+from tuninglink.mlir import names
+from tuninglink.mlir.contexts import collected_diagnostics
+from tuninglink.mlir.walk import visit
 
 if TYPE_CHECKING:
-    from tuninglink.spec import Spec
+    from tuninglink.specs import Spec
 
 NUMBER = "number"
 """The attribute by which tests tell the operations of a payload apart."""

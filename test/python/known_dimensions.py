@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tuninglink.constraints.conditions import AtLeast, AtMost, Equals, MultipleOf
+from tuninglink.matching.conditions import AtLeast, AtMost, Equals, MultipleOf
 
 if TYPE_CHECKING:
-    from tuninglink.constraints.conditions import SizeFact
+    from tuninglink.matching.conditions import SizeFact
 
 
 @dataclass(frozen=True)

@@ -13,10 +13,10 @@ from iree.compiler import ir as mlir
 from iree.compiler.dialects import linalg
 from programs import TOOLS
 
-from tuninglink.ir import names
-from tuninglink.ir.contexts import thread_context
-from tuninglink.ir.symbols import symbol_name
-from tuninglink.ir.walk import collect, visit
+from tuninglink.mlir import names
+from tuninglink.mlir.contexts import thread_context
+from tuninglink.mlir.symbols import symbol_name
+from tuninglink.mlir.walk import collect, visit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

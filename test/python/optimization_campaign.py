@@ -22,13 +22,13 @@ from matched_operations import matchable, matchers_for, seen, spec_of
 from programs import TARGETS, run
 
 import tuninglink
-from tuninglink.analysis.index import index_matchers
+from tuninglink.matching.dispatch_signature import ANYTHING, PreservedReader
+from tuninglink.matching.entry_index import EntryIndex
+from tuninglink.matching.index import index_matchers
+from tuninglink.matching.necessary_reading import ConditionReader
 from tuninglink.payloads import PayloadError
-from tuninglink.spec import Spec, link_specs, load_spec
-from tuninglink.spec.condition_reading import ConditionReader
-from tuninglink.spec.deduplication import deduplicate_sequences
-from tuninglink.spec.entry_index import EntryIndex
-from tuninglink.spec.preserved import ANYTHING, PreservedReader
+from tuninglink.specs import Spec, link_specs, load_spec
+from tuninglink.specs.deduplication import deduplicate_sequences
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

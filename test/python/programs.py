@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tuninglink.ir import names
-from tuninglink.ir.symbols import symbol_name
-from tuninglink.ir.walk import collect, visit
+from tuninglink.mlir import names
+from tuninglink.mlir.symbols import symbol_name
+from tuninglink.mlir.walk import collect, visit
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -9,16 +9,16 @@ from interpreter import apply_spec
 from iree.compiler import ir as mlir
 from known_dimensions import NOTHING, Known, holds
 
-from tuninglink.ir import names
-from tuninglink.ir.symbols import symbol_name
-from tuninglink.ir.walk import body, collect
+from tuninglink.mlir import names
+from tuninglink.mlir.symbols import symbol_name
+from tuninglink.mlir.walk import body, collect
 
 if TYPE_CHECKING:
     import random
     from collections.abc import Mapping, Sequence
 
-    from tuninglink.constraints.conditions import Condition, Dimension
-    from tuninglink.spec import Spec
+    from tuninglink.matching.conditions import Condition, Dimension
+    from tuninglink.specs import Spec
 
 MAPS = {
     "nt": ("(m, n, k) -> (m, k)", "(m, n, k) -> (n, k)", "(m, n, k) -> (m, n)"),

@@ -11,13 +11,13 @@ from tuninglink.checking import compiling
 from tuninglink.checking.checker import Checker
 from tuninglink.checking.compiling import CompileLimits, Job, compile_all
 from tuninglink.checking.report import SCHEMA_VERSION, to_json
-from tuninglink.constraints.answers import Verdict
-from tuninglink.ir.diagnostics import Severity
+from tuninglink.iree.compile_flags import compile_flags
+from tuninglink.iree.targets import Target
+from tuninglink.mlir.diagnostics import Severity
 from tuninglink.payloads import payload_for, spec_of
-from tuninglink.spec import shipped
-from tuninglink.spec.compile_flags import compile_flags
-from tuninglink.spec.loading import load_spec
-from tuninglink.spec.targets import Target
+from tuninglink.solver.answers import Verdict
+from tuninglink.specs import shipped
+from tuninglink.specs.loading import load_spec
 
 GFX942 = Target.parse("gfx942")
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from tuninglink.compiler import compile as compile_program
-from tuninglink.ir import names
-from tuninglink.ir.contexts import thread_context
-from tuninglink.ir.serialization import parse_module
-from tuninglink.ir.walk import collect
-from tuninglink.spec.compile_flags import compile_flags
-from tuninglink.spec.targets import Target
+from tuninglink.iree.compile_flags import compile_flags
+from tuninglink.iree.targets import Target
+from tuninglink.mlir import names
+from tuninglink.mlir.contexts import thread_context
+from tuninglink.mlir.serialization import parse_module
+from tuninglink.mlir.walk import collect
 
 PROGRAM = b"""
 func.func @add(%a: tensor<4xf32>) -> tensor<4xf32> {

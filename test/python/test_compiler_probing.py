@@ -8,7 +8,7 @@ from tuninglink.compiler import probing
 from tuninglink.compiler.probing import check_targets, compiler_options
 from tuninglink.compiler.session import registered_backends, session_flags
 from tuninglink.errors import CompileError
-from tuninglink.spec import known_targets
+from tuninglink.iree import known_targets
 
 
 @pytest.mark.parametrize(

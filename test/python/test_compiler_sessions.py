@@ -21,7 +21,7 @@ from tuninglink.compiler import native
 from tuninglink.compiler.phases import Phase
 from tuninglink.compiler.session import Invocation, Output, Session
 from tuninglink.errors import CompileError
-from tuninglink.ir.diagnostics import Diagnostic, DiagnosticSink, Place, Severity
+from tuninglink.mlir.diagnostics import Diagnostic, DiagnosticSink, Place, Severity
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -19,7 +19,7 @@ from programs import TARGETS, TOOLS
 
 import tuninglink
 from tuninglink.errors import CompileError, SpecError
-from tuninglink.ir.diagnostics import Diagnostic, DiagnosticSink, Place
+from tuninglink.mlir.diagnostics import Diagnostic, DiagnosticSink, Place
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -12,8 +12,8 @@ from interpreter import apply_spec, numbered_attributes
 
 from tuninglink.compiler.tagging import TAG, TaggedSpec
 from tuninglink.compiler.tracing import settings_of
-from tuninglink.ir import names
-from tuninglink.spec import Form, link_specs, load_spec
+from tuninglink.mlir import names
+from tuninglink.specs import Form, link_specs, load_spec
 
 if TYPE_CHECKING:
     from generated_specs import GeneratedSpec

@@ -7,9 +7,9 @@ import time
 import pytest
 from matched_operations import ANY_OP, PARAM, spec_of
 
-from tuninglink.spec import load_spec
-from tuninglink.spec.condition_reading import ConditionReader
-from tuninglink.spec.conditions import Condition, Extents, Kind, SizeCheck, Type
+from tuninglink.matching.necessary_conditions import Condition, Extents, Kind, SizeCheck, Type
+from tuninglink.matching.necessary_reading import ConditionReader
+from tuninglink.specs import load_spec
 
 CONTRACTION = (
     "  %d:4 = transform.iree.match.contraction %op, lhs_type = f16, rhs_type = bf16, output_type = f32"

@@ -11,21 +11,21 @@ import numpy as np
 import pytest
 import z3
 
-from tuninglink.constraints.answers import (
+from tuninglink.solver.answers import (
     AssignmentError,
     CountAnswer,
     Limits,
     UndecidedError,
     Verdict,
 )
-from tuninglink.constraints.builder import ConstraintSetBuilder
-from tuninglink.constraints.knobs import IntegerKnob, OneOfKnob
-from tuninglink.constraints.problem import Dimension, OpKind, Problem, Role
+from tuninglink.spaces.builder import ConstraintSetBuilder
+from tuninglink.spaces.knobs import IntegerKnob, OneOfKnob
+from tuninglink.spaces.problem import Dimension, OpKind, Problem, Role
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tuninglink.constraints.constraint_set import ConstraintSet
+    from tuninglink.spaces.constraint_set import ConstraintSet
 
 PROBLEM = Problem(OpKind.OTHER)
 HANGS = 120

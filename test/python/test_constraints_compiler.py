@@ -16,23 +16,23 @@ from hypothesis import strategies as st
 from iree.compiler.dialects import iree_codegen
 from z3 import z3util
 
-from tuninglink.constraints.answers import Limits, UndecidedError, Verdict
-from tuninglink.constraints.compiler_process import CompilerProcess, shared_compiler
-from tuninglink.constraints.compiler_provider import CompilerProvider, _isolated
-from tuninglink.constraints.configuration import MismatchError, read_configuration
-from tuninglink.constraints.problem import OpKind, Problem
-from tuninglink.constraints.smt import read_constraints
-from tuninglink.ir import names
-from tuninglink.ir.serialization import to_bytecode
-from tuninglink.ir.walk import collect
+from tuninglink.mlir import names
+from tuninglink.mlir.serialization import to_bytecode
+from tuninglink.mlir.walk import collect
+from tuninglink.solver.answers import Limits, UndecidedError, Verdict
+from tuninglink.spaces.compiler_process import CompilerProcess, shared_compiler
+from tuninglink.spaces.compiler_provider import CompilerProvider, _isolated
+from tuninglink.spaces.configuration import MismatchError, read_configuration
+from tuninglink.spaces.problem import OpKind, Problem
+from tuninglink.spaces.smt import read_constraints
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from iree.compiler import ir as mlir
 
-    from tuninglink.constraints.constraint_set import ConstraintSet
-    from tuninglink.constraints.providers import Dispatch, Space
+    from tuninglink.spaces.constraint_set import ConstraintSet
+    from tuninglink.spaces.providers import Dispatch, Space
 
 TARGETS = ("gfx942", "gfx1100", "gfx1201", "sm_80")
 CASES = [
@@ -381,7 +381,7 @@ def test_threads_share_a_process() -> None:
 
 def test_z3_is_not_imported_before_somebody_asks() -> None:
     program = (
-        "import sys, tuninglink, tuninglink.constraints, tuninglink.passes, tuninglink.cli.main, "
+        "import sys, tuninglink, tuninglink.spaces, tuninglink.passes, tuninglink.cli.main, "
         "tuninglink.cli.opt; sys.exit('z3' in sys.modules)"
     )
     subprocess.run([sys.executable, "-c", program], check=True)

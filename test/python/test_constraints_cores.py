@@ -10,16 +10,16 @@ from constraint_problems import PROBLEM, box, build, truths
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from tuninglink.constraints.answers import Limits, UndecidedError, Verdict
-from tuninglink.constraints.builder import ConstraintSetBuilder
-from tuninglink.constraints.knobs import IntegerKnob
+from tuninglink.solver.answers import Limits, UndecidedError, Verdict
+from tuninglink.spaces.builder import ConstraintSetBuilder
+from tuninglink.spaces.knobs import IntegerKnob
 
 if TYPE_CHECKING:
     import random
     from collections.abc import Iterable, Mapping
 
-    from tuninglink.constraints.answers import UnsatAnswer, Violation
-    from tuninglink.constraints.constraint_set import ConstraintSet
+    from tuninglink.solver.answers import UnsatAnswer, Violation
+    from tuninglink.spaces.constraint_set import ConstraintSet
 
 SLOW = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 KNOBS = ("a", "b", "c")

@@ -18,21 +18,21 @@ from constraint_problems import PROBLEM, all_valid, build, truths
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tuninglink.constraints import counting
-from tuninglink.constraints.answers import (
+from tuninglink.solver import counting
+from tuninglink.solver.answers import (
     CountAnswer,
     Deadline,
     Limits,
     UndecidedError,
     Verdict,
 )
-from tuninglink.constraints.builder import ConstraintSetBuilder
-from tuninglink.constraints.domains import divisors
-from tuninglink.constraints.knobs import IntegerKnob
-from tuninglink.constraints.smt import read_constraints
+from tuninglink.solver.domains import divisors
+from tuninglink.spaces.builder import ConstraintSetBuilder
+from tuninglink.spaces.knobs import IntegerKnob
+from tuninglink.spaces.smt import read_constraints
 
 if TYPE_CHECKING:
-    from tuninglink.constraints.constraint_set import ConstraintSet
+    from tuninglink.spaces.constraint_set import ConstraintSet
 
 SLOW = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 trees = st.lists(truths(), min_size=1, max_size=3)

@@ -24,19 +24,19 @@ from iree.compiler import ir as mlir
 from iree.compiler.passmanager import PassManager
 from programs import TARGETS, all_programs, configure
 
-from tuninglink.constraints.answers import AssignmentError, Limits, UndecidedError, Verdict
-from tuninglink.constraints.configuration import read_configuration
-from tuninglink.constraints.cpu.pipelines import PIPELINES
-from tuninglink.constraints.cpu.provider import CpuProvider
-from tuninglink.constraints.cpu.space import CpuSpace
-from tuninglink.constraints.cpu.tiles import LOOP_PEELING
-from tuninglink.constraints.dispatch import problem_of, target_around
-from tuninglink.constraints.problem import OpKind, Problem
-from tuninglink.constraints.providers import Dispatch
-from tuninglink.constraints.verification import verify_configuration
-from tuninglink.ir import names
-from tuninglink.ir.cpu_configurations import CpuLevel, read_cpu_configuration
-from tuninglink.spec.dispatch_roots import find_root_ops
+from tuninglink.iree.cpu_configurations import CpuLevel, read_cpu_configuration
+from tuninglink.iree.dispatch_roots import find_root_ops
+from tuninglink.mlir import names
+from tuninglink.solver.answers import AssignmentError, Limits, UndecidedError, Verdict
+from tuninglink.spaces.configuration import read_configuration
+from tuninglink.spaces.cpu.pipelines import PIPELINES
+from tuninglink.spaces.cpu.provider import CpuProvider
+from tuninglink.spaces.cpu.space import CpuSpace
+from tuninglink.spaces.cpu.tiles import LOOP_PEELING
+from tuninglink.spaces.dispatch import problem_of, target_around
+from tuninglink.spaces.problem import OpKind, Problem
+from tuninglink.spaces.providers import Dispatch
+from tuninglink.spaces.verification import verify_configuration
 
 LINALG_EXT = "#iree_cpu.pipeline<LinalgExtTileAndVectorize>"
 X86 = (

@@ -17,27 +17,27 @@ from hypothesis import strategies as st
 from iree.compiler import ir as mlir
 from programs import PROGRAMS, configure
 
-from tuninglink.constraints.answers import AssignmentError, Limits, UndecidedError, Verdict
-from tuninglink.constraints.compiler_process import CompilerProcess
-from tuninglink.constraints.compiler_provider import CompilerProvider
-from tuninglink.constraints.configuration import (
+from tuninglink.iree.dispatch_roots import find_root_ops
+from tuninglink.solver.answers import AssignmentError, Limits, UndecidedError, Verdict
+from tuninglink.spaces.compiler_process import CompilerProcess
+from tuninglink.spaces.compiler_provider import CompilerProvider
+from tuninglink.spaces.configuration import (
     Configuration,
     MismatchError,
     read_configuration,
 )
-from tuninglink.constraints.dispatch import gpu_limits, problem_of, target_around
-from tuninglink.constraints.gpu.provider import TILE_AND_FUSE, VECTOR_DISTRIBUTE, GpuProvider
-from tuninglink.constraints.gpu.space import GpuSpace
-from tuninglink.constraints.gpu.thread_layouts import is_derivable
-from tuninglink.constraints.problem import Dimension, Role
-from tuninglink.constraints.providers import Dispatch, ProviderRegistry
-from tuninglink.constraints.verification import verify_configuration
-from tuninglink.spec.dispatch_roots import find_root_ops
+from tuninglink.spaces.dispatch import gpu_limits, problem_of, target_around
+from tuninglink.spaces.gpu.provider import TILE_AND_FUSE, VECTOR_DISTRIBUTE, GpuProvider
+from tuninglink.spaces.gpu.space import GpuSpace
+from tuninglink.spaces.gpu.thread_layouts import is_derivable
+from tuninglink.spaces.problem import Dimension, Role
+from tuninglink.spaces.providers import Dispatch, ProviderRegistry
+from tuninglink.spaces.verification import verify_configuration
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from tuninglink.constraints.providers import Space
+    from tuninglink.spaces.providers import Space
 
 LARGE = matmul(2048, 1280, 5120, transposed=True)
 BATCHED = matmul(64, 96, 128, batch=4)

@@ -24,13 +24,13 @@ from random_matchers import (
     spec_text,
 )
 
-from tuninglink.constraints.answers import Verdict
-from tuninglink.constraints.conditions import Condition, Opaque
-from tuninglink.constraints.coverage import covered
-from tuninglink.constraints.matchers import read_matcher
-from tuninglink.constraints.meetings import can_meet
-from tuninglink.ir.serialization import parse_module
-from tuninglink.spec.model import Spec
+from tuninglink.matching.conditions import Condition, Opaque
+from tuninglink.matching.matchers import read_matcher
+from tuninglink.matching.overlap import can_meet
+from tuninglink.matching.subsumption import covered
+from tuninglink.mlir.serialization import parse_module
+from tuninglink.solver.answers import Verdict
+from tuninglink.specs.model import Spec
 
 
 def spec_of(body: str, helpers: str = "") -> Spec:

@@ -11,7 +11,8 @@ from iree.compiler import ir as mlir
 from iree.compiler.dialects import iree_codegen, linalg
 from matched_operations import ANY_OP, PARAM, spec_of
 
-from tuninglink.constraints.conditions import (
+from tuninglink.iree.structured import indexing_maps
+from tuninglink.matching.conditions import (
     AtLeast,
     AtMost,
     Condition,
@@ -19,18 +20,17 @@ from tuninglink.constraints.conditions import (
     MultipleOf,
     Opaque,
 )
-from tuninglink.constraints.graphs import regions_key
-from tuninglink.constraints.matchers import read_matcher
-from tuninglink.ir import names
-from tuninglink.ir.serialization import parse_module
-from tuninglink.ir.structured import indexing_maps
-from tuninglink.ir.walk import collect, visit
-from tuninglink.spec.model import Spec
+from tuninglink.matching.graphs import regions_key
+from tuninglink.matching.matchers import read_matcher
+from tuninglink.mlir import names
+from tuninglink.mlir.serialization import parse_module
+from tuninglink.mlir.walk import collect, visit
+from tuninglink.specs.model import Spec
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from tuninglink.constraints.conditions import SizeFact
+    from tuninglink.matching.conditions import SizeFact
 
 CONTEXT = mlir.Context()
 ANY_VALUE = "!transform.any_value"

@@ -16,17 +16,17 @@ import pytest
 import z3
 from configured_programs import configured, only_dispatch
 
-from tuninglink.constraints.answers import Limits, UndecidedError, Verdict
-from tuninglink.constraints.builder import ConstraintSetBuilder
-from tuninglink.constraints.compiler_process import CompilerProcess
-from tuninglink.constraints.compiler_provider import CompilerProvider
-from tuninglink.constraints.knobs import IntegerKnob
-from tuninglink.constraints.problem import OpKind, Problem
+from tuninglink.solver.answers import Limits, UndecidedError, Verdict
+from tuninglink.spaces.builder import ConstraintSetBuilder
+from tuninglink.spaces.compiler_process import CompilerProcess
+from tuninglink.spaces.compiler_provider import CompilerProvider
+from tuninglink.spaces.knobs import IntegerKnob
+from tuninglink.spaces.problem import OpKind, Problem
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from tuninglink.constraints.constraint_set import ConstraintSet
+    from tuninglink.spaces.constraint_set import ConstraintSet
 
 NOTHING = "builtin.module()"
 EMPTY = b"module {}"
@@ -213,7 +213,7 @@ ENDINGS = {"returns": "", "fails": "raise SystemExit(3)", "is killed": "os.kill(
 def test_no_process_is_left_when_the_program_ends(ending: str) -> None:
     program = (
         "import os\n"
-        "from tuninglink.constraints.compiler_process import shared_compiler\n"
+        "from tuninglink.spaces.compiler_process import shared_compiler\n"
         f"shared_compiler().run({NOTHING!r}, {EMPTY!r})\n"
         "print(shared_compiler()._process.pid, flush=True)\n" + ENDINGS[ending]
     )
@@ -228,7 +228,7 @@ def test_no_process_is_left_when_the_program_ends(ending: str) -> None:
 def test_files_where_the_user_is_are_not_taken_for_modules(tmp_path: Path) -> None:
     program = (
         "import sys\n"
-        "from tuninglink.constraints.compiler_process import CompilerProcess\n"
+        "from tuninglink.spaces.compiler_process import CompilerProcess\n"
         f"with CompilerProcess() as compiler: compiler.run({NOTHING!r}, {EMPTY!r})\n"
     )
     for name in ("struct", "io", "iree", "tuninglink"):

@@ -8,22 +8,22 @@ import pytest
 import z3
 from configured_programs import configured, only_dispatch
 
-from tuninglink.constraints.answers import UndecidedError, Verdict
-from tuninglink.constraints.builder import ConstraintSetBuilder
-from tuninglink.constraints.configuration import MismatchError, read_configuration
-from tuninglink.constraints.knobs import IntegerKnob
-from tuninglink.constraints.problem import OpKind, Role
-from tuninglink.constraints.providers import Provider, ProviderRegistry, Space
-from tuninglink.constraints.verification import verify_configuration
+from tuninglink.solver.answers import UndecidedError, Verdict
+from tuninglink.spaces.builder import ConstraintSetBuilder
+from tuninglink.spaces.configuration import MismatchError, read_configuration
+from tuninglink.spaces.knobs import IntegerKnob
+from tuninglink.spaces.problem import OpKind, Role
+from tuninglink.spaces.providers import Provider, ProviderRegistry, Space
+from tuninglink.spaces.verification import verify_configuration
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from iree.compiler import ir as mlir
 
-    from tuninglink.constraints.configuration import Configuration
-    from tuninglink.constraints.providers import Dispatch
-    from tuninglink.ir.diagnostics import Diagnostic
+    from tuninglink.mlir.diagnostics import Diagnostic
+    from tuninglink.spaces.configuration import Configuration
+    from tuninglink.spaces.providers import Dispatch
 
 PIPELINE = "#iree_cpu.pipeline<DoubleTilingExpert>"
 
@@ -112,7 +112,7 @@ def test_broken_plug_ins_are_named_and_skipped() -> None:
         "d-nothing",
     ]
     assert "ImportError: no such module" in warnings[0].message
-    assert "is not a subclass of tuninglink.constraints.providers.Provider" in warnings[1].message
+    assert "is not a subclass of tuninglink.spaces.providers.Provider" in warnings[1].message
 
 
 def test_a_provider_is_asked_about_what_it_knows() -> None:

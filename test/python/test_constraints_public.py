@@ -1,4 +1,4 @@
-"""The public face of `tuninglink.constraints`, used as others use it: by its names, and by a plug-in."""
+"""The public face of `tuninglink.spaces`, used as others use it: by its names, and by a plug-in."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 from configured_programs import configured
 from programs import TOOLS
 
-import tuninglink.constraints
+import tuninglink.spaces
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,7 +23,7 @@ BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
 def test_every_name_is_there_and_documented() -> None:
-    public = tuninglink.constraints
+    public = tuninglink.spaces
     assert sorted(public.__all__) == public.__all__
     assert set(public.__all__) <= set(dir(public))
     for name in public.__all__:
@@ -39,10 +39,10 @@ def test_every_name_is_there_and_documented() -> None:
 def test_importing_the_package_or_speaking_of_problems_does_not_import_z3() -> None:
     program = (
         "import sys\n"
-        "from tuninglink.constraints import Dimension, Limits, OpKind, Problem, Provider, Role\n"
+        "from tuninglink.spaces import Dimension, Limits, OpKind, Problem, Provider, Role\n"
         "Problem(OpKind.CONTRACTION, (Dimension(Role.M, 64),))\n"
         "assert 'z3' not in sys.modules\n"
-        "from tuninglink.constraints import ConstraintSetBuilder\n"
+        "from tuninglink.spaces import ConstraintSetBuilder\n"
         "assert 'z3' in sys.modules\n"
     )
     subprocess.run([sys.executable, "-c", program], check=True)
@@ -57,7 +57,7 @@ def test_the_first_example_runs() -> None:
     scope: dict[str, object] = {}
     exec(blocks("python")[0], scope)
     constraints = scope["constraints"]
-    assert isinstance(constraints, tuninglink.constraints.ConstraintSet)
+    assert isinstance(constraints, tuninglink.spaces.ConstraintSet)
     said = [str(each) for each in constraints.check({"tile": 48}).violations]
     assert said == ["the tile must divide the dimension (640 % 48 == 0) [tile = 48]"]
 
@@ -73,7 +73,7 @@ def plug_in(tmp_path: Path) -> Path:
     (information / "METADATA").write_text(
         "Metadata-Version: 2.1\nName: house-rules\nVersion: 1.0\n"
     )
-    registered = f"[tuninglink.constraints]\nhouse-rules = {entry_point}\n"
+    registered = f"[tuninglink.spaces]\nhouse-rules = {entry_point}\n"
     (information / "entry_points.txt").write_text(registered)
     return tmp_path
 

@@ -13,19 +13,19 @@ from constraint_problems import PROBLEM, all_valid, box, build, is_valid, truths
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tuninglink.constraints.answers import (
+from tuninglink.solver.answers import (
     AssignmentError,
     Limits,
     UndecidedError,
     Verdict,
 )
-from tuninglink.constraints.builder import ConstraintSetBuilder
-from tuninglink.constraints.knobs import IntegerKnob, OneOfKnob
+from tuninglink.spaces.builder import ConstraintSetBuilder
+from tuninglink.spaces.knobs import IntegerKnob, OneOfKnob
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from tuninglink.constraints.constraint_set import ConstraintSet
+    from tuninglink.spaces.constraint_set import ConstraintSet
 
 KNOBS = ("a", "b", "c")
 SLOW = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])

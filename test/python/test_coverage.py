@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 from known_dimensions import Known, holds
 
-from tuninglink.constraints import groups
-from tuninglink.constraints.answers import Verdict
-from tuninglink.constraints.conditions import (
+from tuninglink.matching import groups
+from tuninglink.matching.conditions import (
     AtLeast,
     AtMost,
     Condition,
@@ -20,13 +19,14 @@ from tuninglink.constraints.conditions import (
     Opaque,
     extent,
 )
-from tuninglink.constraints.coverage import MAX_CALLS, Coverage, covered
-from tuninglink.constraints.meetings import Meetings, can_meet
+from tuninglink.matching.overlap import Meetings, can_meet
+from tuninglink.matching.subsumption import MAX_CALLS, Coverage, covered
+from tuninglink.solver.answers import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from tuninglink.constraints.conditions import Dimension, SizeFact
+    from tuninglink.matching.conditions import Dimension, SizeFact
 
 SIZES = range(27)
 LOWS = (None, 0, 3, 5)

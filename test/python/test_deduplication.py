@@ -7,12 +7,12 @@ from hypothesis import given, settings
 from interpreter import apply_spec, numbered_attributes
 from iree.compiler import ir as mlir
 
-from tuninglink.ir import names
-from tuninglink.ir.contexts import thread_context
-from tuninglink.ir.symbols import symbols
-from tuninglink.ir.walk import collect
-from tuninglink.spec import Spec, link_specs, load_spec
-from tuninglink.spec.deduplication import deduplicate_sequences
+from tuninglink.mlir import names
+from tuninglink.mlir.contexts import thread_context
+from tuninglink.mlir.symbols import symbols
+from tuninglink.mlir.walk import collect
+from tuninglink.specs import Spec, link_specs, load_spec
+from tuninglink.specs.deduplication import deduplicate_sequences
 
 
 @settings(deadline=None, derandomize=True, max_examples=100)

@@ -12,14 +12,14 @@ from iree.compiler import ir
 from tuninglink.passes import PASSES
 
 from tuninglink.cli.reference import reference
-from tuninglink.driver.documentation import sections, summary
-from tuninglink.driver.execution import run_pass
-from tuninglink.driver.options import make_pass, options_of
-from tuninglink.driver.registry import check_pass
-from tuninglink.ir.diagnostics import Diagnostic, DiagnosticSink
+from tuninglink.mlir.diagnostics import Diagnostic, DiagnosticSink
+from tuninglink.opt.documentation import sections, summary
+from tuninglink.opt.execution import run_pass
+from tuninglink.opt.options import make_pass, options_of
+from tuninglink.opt.registry import check_pass
 
 if TYPE_CHECKING:
-    from tuninglink.driver.passes import Pass
+    from tuninglink.mlir.passes import Pass
 
 
 @pytest.mark.parametrize("pass_type", PASSES)

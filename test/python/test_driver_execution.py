@@ -11,15 +11,15 @@ from typing import Any, ClassVar
 import pytest
 from iree.compiler import ir
 
-from tuninglink.driver import iree_opt
-from tuninglink.driver.compiler_passes import UNPRINTABLE, CompilerPasses
-from tuninglink.driver.execution import Execution, run_pass
-from tuninglink.driver.handlers import handled
-from tuninglink.driver.passes import Pass, option
-from tuninglink.driver.pipeline import Element, Nest, parse_pipeline
-from tuninglink.driver.registry import PassRegistry
 from tuninglink.errors import PipelineError, TuninglinkError
-from tuninglink.ir.diagnostics import Diagnostic, DiagnosticSink, Severity, error
+from tuninglink.mlir.diagnostics import Diagnostic, DiagnosticSink, Severity, error
+from tuninglink.mlir.passes import Pass, option
+from tuninglink.opt import iree_opt
+from tuninglink.opt.compiler_passes import UNPRINTABLE, CompilerPasses
+from tuninglink.opt.execution import Execution, run_pass
+from tuninglink.opt.handlers import handled
+from tuninglink.opt.pipeline import Element, Nest, parse_pipeline
+from tuninglink.opt.registry import PassRegistry
 
 log: list[str] = []
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tuninglink.driver.expectations import Expectations
-from tuninglink.ir.diagnostics import Diagnostic, Place, Severity, note
+from tuninglink.mlir.diagnostics import Diagnostic, Place, Severity, note
+from tuninglink.opt.expectations import Expectations
 
 if TYPE_CHECKING:
     from pathlib import Path

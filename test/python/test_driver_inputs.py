@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from iree.compiler import ir
 
-from tuninglink.driver.inputs import SPLIT_MARKER, Chunk, parse, split_input
-from tuninglink.ir.diagnostics import Diagnostic, DiagnosticSink
+from tuninglink.mlir.diagnostics import Diagnostic, DiagnosticSink
+from tuninglink.opt.inputs import SPLIT_MARKER, Chunk, parse, split_input
 
 
 def _split(text: str) -> list[tuple[str, int, int]]:

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from programs import listening
 
-from tuninglink.driver import iree_opt
+from tuninglink.opt import iree_opt
 
 TOOL = str(Path(sys.executable).parent / "tuninglink-opt")
 

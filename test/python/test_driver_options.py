@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tuninglink.driver.options import make_pass, options_of, print_pass
-from tuninglink.driver.passes import Pass, option
-from tuninglink.driver.pipeline import Element, parse_pipeline
 from tuninglink.errors import PipelineError
+from tuninglink.mlir.passes import Pass, option
+from tuninglink.opt.options import make_pass, options_of, print_pass
+from tuninglink.opt.pipeline import Element, parse_pipeline
 
 
 @dataclass(frozen=True)

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tuninglink.driver.pipeline import Element, Nest, leaves, parse_pipeline
 from tuninglink.errors import PipelineError
-from tuninglink.ir.diagnostics import Place
+from tuninglink.mlir.diagnostics import Place
+from tuninglink.opt.pipeline import Element, Nest, leaves, parse_pipeline
 
 
 def _bare(node: Element | Nest) -> object:

@@ -9,13 +9,13 @@ import sys
 import pytest
 from iree.compiler import ir
 
-from tuninglink.driver import iree_opt
-from tuninglink.driver.compiler_passes import CompilerPasses
-from tuninglink.driver.pipeline import Element
+from tuninglink.opt import iree_opt
+from tuninglink.opt.compiler_passes import CompilerPasses
+from tuninglink.opt.pipeline import Element
 
 
 def _run(script: str) -> subprocess.CompletedProcess[str]:
-    prelude = "from tuninglink.driver.process_state import set_up_process\n"
+    prelude = "from tuninglink.opt.process_state import set_up_process\n"
     command = [sys.executable, "-c", prelude + script]
     return subprocess.run(command, capture_output=True, check=False, text=True, timeout=120)
 

@@ -9,10 +9,10 @@ from typing import Any, ClassVar
 import pytest
 from tuninglink.passes import PASSES
 
-from tuninglink.driver.options import options_of
-from tuninglink.driver.passes import Pass, option
-from tuninglink.driver.registry import GROUP, PassRegistry, check_pass
-from tuninglink.ir.diagnostics import Diagnostic, Severity
+from tuninglink.mlir.diagnostics import Diagnostic, Severity
+from tuninglink.mlir.passes import Pass, option
+from tuninglink.opt.options import options_of
+from tuninglink.opt.registry import GROUP, PassRegistry, check_pass
 
 
 @dataclass(frozen=True)
@@ -103,7 +103,7 @@ def test_finds_passes_of_its_own_and_of_plug_ins() -> None:
         ("Nameless", "TypeError: Nameless has no name"),
         ("OddOption", "TypeError: option 'table' of 'odd-option' cannot be a dict[str, str]"),
         ("NoDefault", "TypeError: option 'text' of 'no-default' has no default"),
-        ("GROUP", "TypeError: 't' is not a subclass of tuninglink.driver.passes.Pass"),
+        ("GROUP", "TypeError: 't' is not a subclass of tuninglink.mlir.passes.Pass"),
         ("Impostor", "there is a pass 'own' already"),
     ],
 )

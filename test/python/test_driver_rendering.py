@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tuninglink.driver.rendering import Sources, print_diagnostic, render
-from tuninglink.ir.diagnostics import Diagnostic, Place, Severity, error, note
+from tuninglink.mlir.diagnostics import Diagnostic, Place, Severity, error, note
+from tuninglink.mlir.rendering import Sources, print_diagnostic, render
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -9,12 +9,12 @@ import pytest
 from iree.compiler import ir as mlir
 
 from tuninglink.errors import SpecError, TuninglinkError
-from tuninglink.ir import names
-from tuninglink.ir.walk import collect
-from tuninglink.spec import dumping
-from tuninglink.spec.dumping import INDEX, Dump, DumpedSpec, Use, collect_specs
-from tuninglink.spec.embedding import load_embedded_spec, spec_attribute
-from tuninglink.spec.loading import load_spec
+from tuninglink.mlir import names
+from tuninglink.mlir.walk import collect
+from tuninglink.specs import dumping
+from tuninglink.specs.dumping import INDEX, Dump, DumpedSpec, Use, collect_specs
+from tuninglink.specs.embedding import load_embedded_spec, spec_attribute
+from tuninglink.specs.loading import load_spec
 
 CPU = '<"llvm-cpu", "embedded-elf-x86_64", {cpu = "znver4", target_triple = "x86_64-linux-gnu"}>'
 CUDA = '<"cuda", "cuda-nvptx-fb">'

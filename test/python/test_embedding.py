@@ -10,20 +10,21 @@ from iree.compiler import ir as mlir
 from iree.compiler.passmanager import PassManager
 
 from tuninglink.errors import SpecError, TargetError
-from tuninglink.ir import names
-from tuninglink.ir.diagnostics import Diagnostic, DiagnosticSink, Place, place_of
-from tuninglink.ir.walk import collect
-from tuninglink.spec import embedding, pruning
-from tuninglink.spec.embedding import (
+from tuninglink.matching import pruning
+from tuninglink.mlir import names
+from tuninglink.mlir.diagnostics import Diagnostic, DiagnosticSink, Place, place_of
+from tuninglink.mlir.walk import collect
+from tuninglink.specs import embedding
+from tuninglink.specs.embedding import (
     MaterializedDispatch,
     carried_spec,
     load_embedded_spec,
     materialize_specs,
     spec_attribute,
 )
-from tuninglink.spec.library import DefaultLibrary
-from tuninglink.spec.loading import load_spec
-from tuninglink.spec.model import Spec
+from tuninglink.specs.library import DefaultLibrary
+from tuninglink.specs.loading import load_spec
+from tuninglink.specs.model import Spec
 
 GPU = """<"rocm", "rocm-hsaco-fb", {iree_codegen.target_info = #iree_gpu.target<
   arch = "gfx942", features = "", wgp = <compute = fp32, storage = b32, subgroup = none,

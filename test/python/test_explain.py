@@ -18,13 +18,13 @@ from tuninglink.errors import CompileError
 from tuninglink.explaining.json_report import schema, to_json
 from tuninglink.explaining.model import Status
 from tuninglink.explaining.preparation import PreparedDispatches, Sources
-from tuninglink.ir import names
-from tuninglink.ir.configurations import strip_configurations
-from tuninglink.ir.contexts import thread_context
-from tuninglink.ir.diagnostics import DiagnosticSink, error
-from tuninglink.ir.symbols import symbol_name
-from tuninglink.ir.walk import collect, visit
-from tuninglink.spec.dispatches import find_dispatches
+from tuninglink.iree.configurations import strip_configurations
+from tuninglink.iree.dispatches import find_dispatches
+from tuninglink.mlir import names
+from tuninglink.mlir.contexts import thread_context
+from tuninglink.mlir.diagnostics import DiagnosticSink, error
+from tuninglink.mlir.symbols import symbol_name
+from tuninglink.mlir.walk import collect, visit
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -196,7 +196,7 @@ def test_a_later_entry_that_matches_as_well_is_shadowed() -> None:
 
 
 def test_an_entry_that_can_never_be_reached_is_dead() -> None:
-    """The proof is that of `tuninglink.analysis`, and holds for every program: this one has no such operation."""
+    """The proof is that of `tuninglink.matching`, and holds for every program: this one has no such operation."""
     packs = {name: matcher(name, "vmvx", "linalg.pack") for name in ("first", "again")}
     explained = explain(PROGRAM, matcher_list("packs", packs), flags=VMVX)
     (spec_report,) = explained.specs

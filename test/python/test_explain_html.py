@@ -25,7 +25,7 @@ from tuninglink.explaining.model import (
     Status,
     Usage,
 )
-from tuninglink.ir.diagnostics import Place
+from tuninglink.mlir.diagnostics import Place
 
 if TYPE_CHECKING:
     from pathlib import Path

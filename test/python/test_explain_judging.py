@@ -15,12 +15,12 @@ from programs import PROGRAMS, TARGETS, run
 
 from tuninglink.explaining.judging import Judge
 from tuninglink.explaining.subject import Subject
-from tuninglink.ir import names
-from tuninglink.ir.contexts import collected_diagnostics, thread_context
-from tuninglink.ir.serialization import to_bytecode
-from tuninglink.ir.walk import collect
-from tuninglink.spec.embedding import spec_attribute
-from tuninglink.spec.sequences import SequenceTable
+from tuninglink.mlir import names
+from tuninglink.mlir.contexts import collected_diagnostics, thread_context
+from tuninglink.mlir.serialization import to_bytecode
+from tuninglink.mlir.walk import collect
+from tuninglink.specs.embedding import spec_attribute
+from tuninglink.specs.sequences import SequenceTable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

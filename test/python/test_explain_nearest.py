@@ -11,9 +11,9 @@ from matched_operations import ANY_OP, PARAM, spec_of
 from tuninglink.explaining.judging import Judge
 from tuninglink.explaining.nearest import NearestEntries
 from tuninglink.explaining.subject import Subject
-from tuninglink.ir.contexts import thread_context
-from tuninglink.ir.walk import collect
-from tuninglink.spec.model import Spec
+from tuninglink.mlir.contexts import thread_context
+from tuninglink.mlir.walk import collect
+from tuninglink.specs.model import Spec
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

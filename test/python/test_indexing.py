@@ -15,17 +15,17 @@ from matched_operations import spec_of
 from optimization_campaign import Outcome, check_payloads
 from programs import run
 
-from tuninglink.analysis.index import LONGEST_LIST, Indexing, index_matchers
-from tuninglink.analysis.index_plan import Group, IndexEntry, Structure, plan_index
-from tuninglink.constraints.conditions import Condition
-from tuninglink.ir.diagnostics import Diagnostic, DiagnosticSink, Severity
-from tuninglink.spec import Spec, link_specs, load_spec
-from tuninglink.spec.linking import Form
+from tuninglink.matching.conditions import Condition
+from tuninglink.matching.index import LONGEST_LIST, Indexing, index_matchers
+from tuninglink.matching.index_plan import Group, IndexEntry, Structure, plan_index
+from tuninglink.mlir.diagnostics import Diagnostic, DiagnosticSink, Severity
+from tuninglink.specs import Spec, link_specs, load_spec
+from tuninglink.specs.linking import Form
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from tuninglink.analysis.index_plan import Item
+    from tuninglink.matching.index_plan import Item
 
 CORPUS = Path(__file__).parents[3] / "shared" / "corpus"
 

@@ -7,9 +7,9 @@ import pytest
 from iree.compiler import ir as mlir
 
 from tuninglink.errors import SpecError, TargetError, TuninglinkError
-from tuninglink.spec.library import DefaultLibrary, default_spec, shipped
-from tuninglink.spec.loading import load_spec
-from tuninglink.spec.targets import Target
+from tuninglink.iree.targets import Target
+from tuninglink.specs.library import DefaultLibrary, default_spec, shipped
+from tuninglink.specs.loading import load_spec
 
 SOURCES = Path(__file__).parents[2] / "specs" / "default"
 

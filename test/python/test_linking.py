@@ -12,9 +12,9 @@ from iree.compiler import ir as mlir
 from iree.compiler.passmanager import PassManager
 
 from tuninglink.errors import SpecError
-from tuninglink.ir import names
-from tuninglink.ir.diagnostics import Diagnostic, DiagnosticSink
-from tuninglink.spec import Form, Kind, Spec, link_specs, load_spec
+from tuninglink.mlir import names
+from tuninglink.mlir.diagnostics import Diagnostic, DiagnosticSink
+from tuninglink.specs import Form, Kind, Spec, link_specs, load_spec
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

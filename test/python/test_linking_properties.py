@@ -8,9 +8,9 @@ from interpreter import apply_spec, numbered_attributes
 from iree.compiler import ir as mlir
 from iree.compiler.passmanager import PassManager
 
-from tuninglink.ir import names
-from tuninglink.ir.contexts import thread_context
-from tuninglink.spec import Form, Spec, link_specs, load_spec
+from tuninglink.mlir import names
+from tuninglink.mlir.contexts import thread_context
+from tuninglink.specs import Form, Spec, link_specs, load_spec
 
 LISTS = tuple(shape for shape in Shape if shape.is_list)
 CAMPAIGN = settings(deadline=None, derandomize=True, max_examples=150)

@@ -9,10 +9,10 @@ import pytest
 from matched_operations import spec_of
 
 from tuninglink.errors import SpecError
-from tuninglink.ir.contexts import thread_context
-from tuninglink.ir.diagnostics import Diagnostic, DiagnosticSink
-from tuninglink.spec import loading
-from tuninglink.spec.loading import SpecFiles
+from tuninglink.mlir.contexts import thread_context
+from tuninglink.mlir.diagnostics import Diagnostic, DiagnosticSink
+from tuninglink.specs import loading
+from tuninglink.specs.loading import SpecFiles
 
 if TYPE_CHECKING:
     from pathlib import Path

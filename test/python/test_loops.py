@@ -11,18 +11,18 @@ from interpreter import apply_spec
 from iree.compiler import ir as mlir
 from random_matchers import dims, spec_text
 
-from tuninglink.constraints.conditions import Condition, Equals
-from tuninglink.constraints.matchers import read_matcher
-from tuninglink.ir import names
-from tuninglink.ir.symbols import symbol_name
-from tuninglink.ir.walk import body, collect
-from tuninglink.spec import load_spec
+from tuninglink.matching.conditions import Condition, Equals
+from tuninglink.matching.matchers import read_matcher
+from tuninglink.mlir import names
+from tuninglink.mlir.symbols import symbol_name
+from tuninglink.mlir.walk import body, collect
+from tuninglink.specs import load_spec
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from tuninglink.constraints.conditions import Dimension
-    from tuninglink.spec import Spec
+    from tuninglink.matching.conditions import Dimension
+    from tuninglink.specs import Spec
 
 Shape = list[int | None]
 """The sizes of an operand, None for dynamic ones."""

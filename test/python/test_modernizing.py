@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 import pytest
 
 import tuninglink
-from tuninglink.ir import names
-from tuninglink.ir.walk import collect
-from tuninglink.modernizing import modernize, modernizer, perturbations
-from tuninglink.modernizing.dags import Product
-from tuninglink.modernizing.rewriting import rewrite
+from tuninglink.dag_to_named import modernize, modernizer, perturbations
+from tuninglink.dag_to_named.dags import Product
+from tuninglink.dag_to_named.rewriting import rewrite
+from tuninglink.mlir import names
+from tuninglink.mlir.walk import collect
 from tuninglink.payloads import configures, payload_for
 
 if TYPE_CHECKING:
-    from tuninglink.spec import Spec
+    from tuninglink.specs import Spec
 
 ANY = "!transform.any_op"
 MATMUL = ("(d0, d1, d2)", ("(d0, d2)", "(d1, d2)", "(d0, d1)"), "ppr")

@@ -17,15 +17,15 @@ from matched_operations import ANY_OP, PARAM, matchable, matchers_for, spec_of
 from programs import SEPARATOR, all_programs
 
 import tuninglink
-from tuninglink.constraints.answers import Verdict
-from tuninglink.constraints.problem import OpKind
-from tuninglink.ir import names
-from tuninglink.ir.contexts import thread_context
-from tuninglink.ir.walk import collect
+from tuninglink.iree.compile_flags import compile_flags
+from tuninglink.iree.targets import Target
+from tuninglink.mlir import names
+from tuninglink.mlir.contexts import thread_context
+from tuninglink.mlir.walk import collect
 from tuninglink.payloads import configures, matches, winners
-from tuninglink.spec import Entry, Spec, load_spec
-from tuninglink.spec.compile_flags import compile_flags
-from tuninglink.spec.targets import Target
+from tuninglink.solver.answers import Verdict
+from tuninglink.spaces.problem import OpKind
+from tuninglink.specs import Entry, Spec, load_spec
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

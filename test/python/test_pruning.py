@@ -24,13 +24,13 @@ from optimization_campaign import (
 from programs import PROGRAMS, SEPARATOR, TARGETS
 
 import tuninglink
-from tuninglink.ir import names
-from tuninglink.spec import Spec, load_spec
-from tuninglink.spec.conditions import Condition, Kind, SizeCheck
-from tuninglink.spec.entry_index import EntryIndex, subsets
-from tuninglink.spec.linking import Form
-from tuninglink.spec.preserved import ANYTHING, Preserved
-from tuninglink.spec.pruning import PruningLinker, may_restructure
+from tuninglink.matching.dispatch_signature import ANYTHING, Preserved
+from tuninglink.matching.entry_index import EntryIndex, subsets
+from tuninglink.matching.necessary_conditions import Condition, Kind, SizeCheck
+from tuninglink.matching.pruning import PruningLinker, may_restructure
+from tuninglink.mlir import names
+from tuninglink.specs import Spec, load_spec
+from tuninglink.specs.linking import Form
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -13,13 +13,13 @@ from programs import MARK_ROOT_OPS, TARGETS, all_programs, configure, numbered_m
 from tuninglink.passes.annotate_root_ops import AnnotateRootOps
 
 from tuninglink.errors import SpecError
-from tuninglink.ir import names
-from tuninglink.ir.configurations import strip_configurations
-from tuninglink.ir.diagnostics import DiagnosticSink
-from tuninglink.ir.root_ops import is_computing
-from tuninglink.ir.symbols import symbol_name
-from tuninglink.ir.walk import collect, visit
-from tuninglink.spec.dispatch_roots import find_root_ops
+from tuninglink.iree.configurations import strip_configurations
+from tuninglink.iree.dispatch_roots import find_root_ops
+from tuninglink.iree.root_ops import is_computing
+from tuninglink.mlir import names
+from tuninglink.mlir.diagnostics import DiagnosticSink
+from tuninglink.mlir.symbols import symbol_name
+from tuninglink.mlir.walk import collect, visit
 
 
 @pytest.fixture

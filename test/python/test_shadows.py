@@ -19,11 +19,11 @@ from random_matchers import (
     spec_text,
 )
 
-from tuninglink.analysis.dropping import drop_shadowed
-from tuninglink.analysis.shadows import find_dead, find_overlaps, find_proven_dead
-from tuninglink.constraints.answers import Verdict
-from tuninglink.ir import names
-from tuninglink.spec import Spec, link_specs, load_spec
+from tuninglink.matching.dropping import drop_shadowed
+from tuninglink.matching.reachability import find_dead, find_overlaps, find_proven_dead
+from tuninglink.mlir import names
+from tuninglink.solver.answers import Verdict
+from tuninglink.specs import Spec, link_specs, load_spec
 
 
 def without_dead(spec: Spec) -> tuple[Spec, int]:

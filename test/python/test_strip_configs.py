@@ -22,10 +22,10 @@ from tuninglink.passes.materialize_specs import MaterializeSpecs
 from tuninglink.passes.strip_configs import StripConfigs
 
 from tuninglink.errors import PipelineError
-from tuninglink.ir import names
-from tuninglink.ir.configurations import ConfigurationKind, strip_configurations
-from tuninglink.ir.diagnostics import DiagnosticSink
-from tuninglink.ir.walk import collect, visit
+from tuninglink.iree.configurations import ConfigurationKind, strip_configurations
+from tuninglink.mlir import names
+from tuninglink.mlir.diagnostics import DiagnosticSink
+from tuninglink.mlir.walk import collect, visit
 
 EXAMPLE = EXAMPLES / "mmt_2048x1280x5120.mlir"
 USER_SPEC = "--iree-codegen-tuning-spec-path={}"

@@ -11,10 +11,10 @@ from iree.compiler import ir as mlir
 from iree.compiler.api import Session, Source, ctypes_dl
 
 from tuninglink.errors import TargetError
-from tuninglink.ir import names
-from tuninglink.ir.walk import collect
-from tuninglink.spec import known_targets
-from tuninglink.spec.targets import Target
+from tuninglink.iree import known_targets
+from tuninglink.iree.targets import Target
+from tuninglink.mlir import names
+from tuninglink.mlir.walk import collect
 
 PROGRAM = b"""
 func.func @double(%a: tensor<16xf32>) -> tensor<16xf32> {

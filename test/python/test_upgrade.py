@@ -8,8 +8,8 @@ import pytest
 
 import tuninglink
 from tuninglink.errors import SpecError
-from tuninglink.ir.contexts import thread_context
-from tuninglink.ir.serialization import parse_module
+from tuninglink.mlir.contexts import thread_context
+from tuninglink.mlir.serialization import parse_module
 
 ROOT = Path(__file__).resolve().parents[2]
 SHARED = ROOT.parent / "shared"

@@ -6,8 +6,8 @@ import pytest
 
 import tuninglink
 from tuninglink.errors import SpecError
-from tuninglink.ir.contexts import thread_context
-from tuninglink.ir.serialization import parse_module
+from tuninglink.mlir.contexts import thread_context
+from tuninglink.mlir.serialization import parse_module
 
 ANY = "!transform.any_op"
 MAPS = "[affine_map<(d0, d1, d2) -> (d0, d2)>, affine_map<(d0, d1, d2) -> (d1, d2)>, affine_map<(d0, d1, d2) -> (d0, d1)>]"

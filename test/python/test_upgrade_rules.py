@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tuninglink.ir.contexts import thread_context
-from tuninglink.ir.serialization import parse_module
+from tuninglink.mlir.contexts import thread_context
+from tuninglink.mlir.serialization import parse_module
 from tuninglink.upgrading import upgrade
 from tuninglink.upgrading.attributes import AttributeUpgrade
 from tuninglink.upgrading.edits import Edits

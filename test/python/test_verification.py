@@ -14,11 +14,11 @@ from interpreter import apply_spec, numbered_attributes
 from iree.compiler import ir as mlir
 from tuninglink.passes.verify_specs import VerifySpecs
 
-from tuninglink.ir import names
-from tuninglink.ir.contexts import collected_diagnostics
-from tuninglink.ir.diagnostics import Diagnostic, DiagnosticSink, Severity
-from tuninglink.spec import Spec, link_specs, load_spec
-from tuninglink.spec.verification import verify_spec
+from tuninglink.mlir import names
+from tuninglink.mlir.contexts import collected_diagnostics
+from tuninglink.mlir.diagnostics import Diagnostic, DiagnosticSink, Severity
+from tuninglink.specs import Spec, link_specs, load_spec
+from tuninglink.specs.verification import verify_spec
 
 CAMPAIGN = settings(deadline=None, derandomize=True, max_examples=150)
 PAYLOAD = """

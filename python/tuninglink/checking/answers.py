@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from tuninglink.constraints.answers import Verdict
+    from tuninglink.solver.answers import Verdict
 
 
 @dataclass(frozen=True)

@@ -10,25 +10,25 @@ from tuninglink.checking.configurations import ConfigurationChecks
 from tuninglink.checking.reachability import Reachability
 from tuninglink.checking.report import EntryReport, SpecReport
 from tuninglink.compiler.executable_targets import executable_target
-from tuninglink.constraints.answers import DEFAULT_LIMITS, Verdict
-from tuninglink.constraints.providers import ProviderRegistry
 from tuninglink.errors import SpecError
-from tuninglink.ir.diagnostics import DiagnosticSink
+from tuninglink.iree.compile_flags import compile_flags
+from tuninglink.mlir.diagnostics import DiagnosticSink
 from tuninglink.payloads import Payload, PayloadError, payload_for, spec_of
-from tuninglink.spec.compile_flags import compile_flags
-from tuninglink.spec.loading import load_spec
-from tuninglink.spec.verification import verify_spec
+from tuninglink.solver.answers import DEFAULT_LIMITS, Verdict
+from tuninglink.spaces.providers import ProviderRegistry
+from tuninglink.specs.loading import load_spec
+from tuninglink.specs.verification import verify_spec
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Sequence
 
     from tuninglink.checking.compiling import CompileLimits
-    from tuninglink.constraints.answers import Limits
-    from tuninglink.ir.diagnostics import Diagnostic
-    from tuninglink.spec.anatomy import Entry
-    from tuninglink.spec.model import Spec
-    from tuninglink.spec.targets import Target
+    from tuninglink.iree.targets import Target
+    from tuninglink.mlir.diagnostics import Diagnostic
+    from tuninglink.solver.answers import Limits
+    from tuninglink.specs.model import Spec
+    from tuninglink.specs.structure import Entry
 
 
 class Checker:

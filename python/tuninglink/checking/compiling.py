@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.checking.answers import Answer
-from tuninglink.cleanup import pending
-from tuninglink.constraints.answers import Verdict
+from tuninglink.interrupt_hooks import pending
+from tuninglink.solver.answers import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

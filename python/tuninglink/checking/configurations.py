@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 from iree.compiler import ir as mlir
 
 from tuninglink.checking.answers import Answer
-from tuninglink.constraints.answers import Verdict
-from tuninglink.constraints.configuration import read_configuration
-from tuninglink.constraints.verification import verify_configuration
 from tuninglink.payloads import configured
+from tuninglink.solver.answers import Verdict
+from tuninglink.spaces.configuration import read_configuration
+from tuninglink.spaces.verification import verify_configuration
 
 if TYPE_CHECKING:
-    from tuninglink.constraints.answers import Limits
-    from tuninglink.constraints.providers import ProviderRegistry
-    from tuninglink.constraints.verification import ConfigurationAnswer
     from tuninglink.payloads import Payload
+    from tuninglink.solver.answers import Limits
+    from tuninglink.spaces.providers import ProviderRegistry
+    from tuninglink.spaces.verification import ConfigurationAnswer
 
 
 class ConfigurationChecks:

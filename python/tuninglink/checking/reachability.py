@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tuninglink.analysis.entry_conditions import EntryConditions
-from tuninglink.analysis.shadows import find_dead, find_overlaps
 from tuninglink.checking.answers import Answer
-from tuninglink.constraints.answers import Verdict
+from tuninglink.matching.entry_conditions import EntryConditions
+from tuninglink.matching.reachability import find_dead, find_overlaps
+from tuninglink.solver.answers import Verdict
 
 if TYPE_CHECKING:
-    from tuninglink.analysis.shadows import Deadness, Overlap
-    from tuninglink.constraints.answers import Limits
-    from tuninglink.spec.model import Spec
+    from tuninglink.matching.reachability import Deadness, Overlap
+    from tuninglink.solver.answers import Limits
+    from tuninglink.specs.model import Spec
 
 
 class Reachability:

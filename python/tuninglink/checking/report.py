@@ -6,16 +6,16 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from tuninglink.constraints.answers import Verdict
-from tuninglink.ir.diagnostics import Diagnostic, Severity, note
+from tuninglink.mlir.diagnostics import Diagnostic, Severity, note
+from tuninglink.solver.answers import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from tuninglink.analysis.shadows import Overlap
     from tuninglink.checking.answers import Answer
-    from tuninglink.ir.diagnostics import Place
-    from tuninglink.spec.anatomy import Entry
+    from tuninglink.matching.reachability import Overlap
+    from tuninglink.mlir.diagnostics import Place
+    from tuninglink.specs.structure import Entry
 
 SCHEMA_VERSION: Final = 1
 """The version of the JSON; grows when a field changes its meaning or goes, not when one is added."""

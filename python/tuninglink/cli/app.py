@@ -19,7 +19,7 @@ from tuninglink.cli.targets import targets
 from tuninglink.cli.upgrade import upgrade
 from tuninglink.compiler.session import set_up_command_line
 from tuninglink.errors import TuninglinkError
-from tuninglink.ir.diagnostics import error, note
+from tuninglink.mlir.diagnostics import error, note
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

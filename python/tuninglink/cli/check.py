@@ -17,18 +17,18 @@ from tuninglink.cli import process
 from tuninglink.cli.completion import known_targets
 from tuninglink.cli.progress import progress
 from tuninglink.cli.terminal import render_table
-from tuninglink.constraints.answers import Limits, Verdict
 from tuninglink.errors import TuninglinkError
-from tuninglink.ir.diagnostics import error
-from tuninglink.spec.targets import Target
+from tuninglink.iree.targets import Target
+from tuninglink.mlir.diagnostics import error
+from tuninglink.solver.answers import Limits, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from tuninglink.analysis.shadows import Overlap
     from tuninglink.checking.answers import Answer
     from tuninglink.checking.report import EntryReport, SpecReport
-    from tuninglink.spec.anatomy import Entry
+    from tuninglink.matching.reachability import Overlap
+    from tuninglink.specs.structure import Entry
 
 
 class Format(Enum):

@@ -14,9 +14,9 @@ from tuninglink.compiler.flags import ReportFormat, parse_arguments
 from tuninglink.compiler.probing import check_targets, iree_compile
 from tuninglink.compiler.session import set_up_command_line
 from tuninglink.errors import CompileError
-from tuninglink.ir.diagnostics import error
-from tuninglink.spec.library import DefaultLibrary
-from tuninglink.spec.loading import SpecFiles
+from tuninglink.mlir.diagnostics import error
+from tuninglink.specs.library import DefaultLibrary
+from tuninglink.specs.loading import SpecFiles
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tuninglink.spec.targets import known_target_names
+from tuninglink.iree.targets import known_target_names
 
 
 def known_targets(incomplete: str) -> list[str]:

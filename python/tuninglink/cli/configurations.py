@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Final
 from tuninglink.checking.configurations import ConfigurationChecks
 from tuninglink.cli import process
 from tuninglink.compiler.executable_targets import executable_target
-from tuninglink.constraints.answers import DEFAULT_LIMITS, Verdict
-from tuninglink.constraints.providers import ProviderRegistry
+from tuninglink.iree.compile_flags import compile_flags
 from tuninglink.payloads import PayloadError, payload_for
-from tuninglink.spec.compile_flags import compile_flags
+from tuninglink.solver.answers import DEFAULT_LIMITS, Verdict
+from tuninglink.spaces.providers import ProviderRegistry
 
 if TYPE_CHECKING:
-    from tuninglink.spec.anatomy import Entry
-    from tuninglink.spec.model import Spec
-    from tuninglink.spec.targets import Target
+    from tuninglink.iree.targets import Target
+    from tuninglink.specs.model import Spec
+    from tuninglink.specs.structure import Entry
 
 _WORDS: Final = {
     Verdict.PROVEN: "valid",

@@ -15,9 +15,9 @@ from tuninglink.cli.terminal import print_table
 from tuninglink.compiler import compile as compile_program
 from tuninglink.errors import TuninglinkError
 from tuninglink.files import make_directory, write_file
-from tuninglink.ir.diagnostics import error
-from tuninglink.spec.library import default_spec
-from tuninglink.spec.loading import load_spec
+from tuninglink.mlir.diagnostics import error
+from tuninglink.specs.library import default_spec
+from tuninglink.specs.loading import load_spec
 
 if TYPE_CHECKING:
     from tuninglink.compiler import Applied, Compilation

@@ -11,10 +11,10 @@ from tuninglink.cli import process
 from tuninglink.cli.progress import progress
 from tuninglink.errors import TuninglinkError
 from tuninglink.files import cannot
-from tuninglink.ir.contexts import thread_context
-from tuninglink.ir.diagnostics import Diagnostic, Severity, note
-from tuninglink.ir.serialization import parse_module
-from tuninglink.spec.dumping import Dump, Format, collect_specs
+from tuninglink.mlir.contexts import thread_context
+from tuninglink.mlir.diagnostics import Diagnostic, Severity, note
+from tuninglink.mlir.serialization import parse_module
+from tuninglink.specs.dumping import Dump, Format, collect_specs
 
 
 def dump(

@@ -14,7 +14,7 @@ from tuninglink.compiler.probing import check_targets
 from tuninglink.compiler.session import set_up_command_line
 from tuninglink.errors import CompileError
 from tuninglink.explaining import explain_file, until_configured
-from tuninglink.ir.diagnostics import error
+from tuninglink.mlir.diagnostics import error
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -6,7 +6,7 @@ import os
 import signal
 import threading
 
-from tuninglink.cleanup import clean_up
+from tuninglink.interrupt_hooks import clean_up
 
 INTERRUPTED = 130
 """What a shell reports for a program that was ended by an interrupt."""

@@ -7,17 +7,17 @@ from typing import Annotated
 
 import typer
 
-from tuninglink.analysis.index import index_matchers
 from tuninglink.cli import process
 from tuninglink.cli.completion import known_targets
 from tuninglink.cli.progress import progress
 from tuninglink.errors import TuninglinkError
-from tuninglink.ir.diagnostics import Diagnostic, Severity, error
-from tuninglink.spec.library import default_spec
-from tuninglink.spec.linking import LINKED_SPEC_NAME, link_specs
-from tuninglink.spec.loading import load_spec
-from tuninglink.spec.model import Spec
-from tuninglink.spec.targets import Target
+from tuninglink.iree.targets import Target
+from tuninglink.matching.index import index_matchers
+from tuninglink.mlir.diagnostics import Diagnostic, Severity, error
+from tuninglink.specs.library import default_spec
+from tuninglink.specs.linking import LINKED_SPEC_NAME, link_specs
+from tuninglink.specs.loading import load_spec
+from tuninglink.specs.model import Spec
 
 
 def link(

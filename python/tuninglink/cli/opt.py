@@ -17,7 +17,7 @@ def main() -> None:
     _occupy_standard_streams()
     exit_on_interrupt("tuninglink-opt")
     # Loading the compiler takes most of the time; an interrupt meanwhile is to end well, too.
-    from tuninglink.cli.opt_command import run  # noqa: PLC0415
+    from tuninglink.opt.command import run  # noqa: PLC0415
 
     code = run(sys.argv)
     for stream in (sys.stdout, sys.stderr):

@@ -6,15 +6,15 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from tuninglink.driver.rendering import Sources, print_diagnostic
 from tuninglink.errors import TuninglinkError
 from tuninglink.files import cannot, write_file, write_standard_output
-from tuninglink.ir.diagnostics import DiagnosticSink, error
+from tuninglink.mlir.diagnostics import DiagnosticSink, error
+from tuninglink.mlir.rendering import Sources, print_diagnostic
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tuninglink.ir.diagnostics import Diagnostic
+    from tuninglink.mlir.diagnostics import Diagnostic
 
 SUCCESS = 0
 FAILURE = 1

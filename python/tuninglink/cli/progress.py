@@ -8,7 +8,7 @@ import threading
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
-from tuninglink.cleanup import pending
+from tuninglink.interrupt_hooks import pending
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -5,16 +5,16 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from tuninglink.driver.documentation import sections
-from tuninglink.driver.options import options_of
-from tuninglink.driver.registry import PassRegistry
-from tuninglink.driver.rendering import print_diagnostic
+from tuninglink.mlir.rendering import print_diagnostic
+from tuninglink.opt.documentation import sections
+from tuninglink.opt.options import options_of
+from tuninglink.opt.registry import PassRegistry
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from tuninglink.driver.options import Option
-    from tuninglink.driver.passes import Pass
+    from tuninglink.mlir.passes import Pass
+    from tuninglink.opt.options import Option
 
 _INTRODUCTION = """\
 # Passes

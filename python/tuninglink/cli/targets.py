@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tuninglink.cli.terminal import print_table
-from tuninglink.spec.library import shipped
-from tuninglink.spec.targets import known_target_names
+from tuninglink.iree.targets import known_target_names
+from tuninglink.specs.library import shipped
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tuninglink.spec.library import ShippedSpec
-    from tuninglink.spec.targets import Target
+    from tuninglink.iree.targets import Target
+    from tuninglink.specs.library import ShippedSpec
 
 
 def targets(

@@ -15,8 +15,8 @@ from tuninglink.cli.completion import known_targets
 from tuninglink.cli.progress import progress
 from tuninglink.errors import SpecError, TuninglinkError
 from tuninglink.files import cannot
-from tuninglink.ir.diagnostics import Diagnostic, Place, Severity, error
-from tuninglink.ir.serialization import is_bytecode, parse_module
+from tuninglink.mlir.diagnostics import Diagnostic, Place, Severity, error
+from tuninglink.mlir.serialization import is_bytecode, parse_module
 from tuninglink.upgrading import upgrade_bytes
 from tuninglink.upgrading.report import render_report
 
@@ -103,9 +103,9 @@ def upgrade(
 
 def _modernized(data: bytes, name: str) -> tuple[bytes, str]:
     """Returns the spec with its dag matchers rewritten, and what became of each."""
-    from tuninglink.modernizing import modernize  # noqa: PLC0415 - loads a solver
-    from tuninglink.modernizing.report import render  # noqa: PLC0415
-    from tuninglink.spec.loading import load_spec  # noqa: PLC0415
+    from tuninglink.dag_to_named import modernize  # noqa: PLC0415 - loads a solver
+    from tuninglink.dag_to_named.report import render  # noqa: PLC0415
+    from tuninglink.specs.loading import load_spec  # noqa: PLC0415
 
     spec = load_spec(data, name=name, upgrade=False)
     with progress("modernizing"):
@@ -116,8 +116,8 @@ def _modernized(data: bytes, name: str) -> tuple[bytes, str]:
 def _configurations(data: bytes, name: str, target: str) -> str:
     """Returns whether the configuration of each entry holds on a target."""
     from tuninglink.cli.configurations import check_configurations  # noqa: PLC0415 - loads a solver
-    from tuninglink.spec.loading import load_spec  # noqa: PLC0415
-    from tuninglink.spec.targets import Target  # noqa: PLC0415
+    from tuninglink.iree.targets import Target  # noqa: PLC0415
+    from tuninglink.specs.loading import load_spec  # noqa: PLC0415
 
     wanted = Target.parse(target)
     spec = load_spec(data, name=name, upgrade=False)
@@ -144,7 +144,7 @@ def _read(spec: str) -> tuple[str, bytes]:
 
 def _check_bytecode(name: str, data: bytes) -> None:
     """Checks that bytecode needs no upgrade; it cannot have one."""
-    from tuninglink.ir.contexts import thread_context  # noqa: PLC0415 - loads the compiler
+    from tuninglink.mlir.contexts import thread_context  # noqa: PLC0415 - loads the compiler
 
     try:
         parse_module(data, name, thread_context())

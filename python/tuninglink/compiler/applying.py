@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, Final
 from tuninglink.compiler.tagging import TaggedSpec
 from tuninglink.compiler.tracing import take_tags
 from tuninglink.files import write_standard_output
-from tuninglink.ir import names
-from tuninglink.ir.contexts import thread_context
-from tuninglink.ir.diagnostics import Diagnostic, DiagnosticSink, Severity, note
-from tuninglink.ir.walk import body
-from tuninglink.spec.anatomy import Kind
-from tuninglink.spec.dispatches import containers, find_dispatches
-from tuninglink.spec.dumping import collect_specs
-from tuninglink.spec.embedding import materialize_specs, spec_attribute
-from tuninglink.spec.pruning import prepare_pruning
+from tuninglink.iree.dispatches import containers, find_dispatches
+from tuninglink.matching.pruning import prepare_pruning
+from tuninglink.mlir import names
+from tuninglink.mlir.contexts import thread_context
+from tuninglink.mlir.diagnostics import Diagnostic, DiagnosticSink, Severity, note
+from tuninglink.mlir.walk import body
+from tuninglink.specs.dumping import collect_specs
+from tuninglink.specs.embedding import materialize_specs, spec_attribute
+from tuninglink.specs.structure import Kind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -27,10 +27,10 @@ if TYPE_CHECKING:
     from iree.compiler import ir as mlir
 
     from tuninglink.compiler.tracing import Applied
-    from tuninglink.ir.diagnostics import Place
-    from tuninglink.spec.library import DefaultLibrary
-    from tuninglink.spec.linking import LinkedSpec
-    from tuninglink.spec.model import Spec
+    from tuninglink.mlir.diagnostics import Place
+    from tuninglink.specs.library import DefaultLibrary
+    from tuninglink.specs.linking import LinkedSpec
+    from tuninglink.specs.model import Spec
 
 
 _TRACED: Final = 32

@@ -12,16 +12,16 @@ from tuninglink.compiler.flags import parse_arguments
 from tuninglink.compiler.probing import check_targets
 from tuninglink.compiler.session import session_flags
 from tuninglink.errors import CompileError
-from tuninglink.ir.diagnostics import DiagnosticSink, error
-from tuninglink.spec.library import DefaultLibrary
-from tuninglink.spec.loading import load_spec
-from tuninglink.spec.model import Spec
+from tuninglink.mlir.diagnostics import DiagnosticSink, error
+from tuninglink.specs.library import DefaultLibrary
+from tuninglink.specs.loading import load_spec
+from tuninglink.specs.model import Spec
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from tuninglink.compiler.flags import Options
-    from tuninglink.ir.diagnostics import Diagnostic
+    from tuninglink.mlir.diagnostics import Diagnostic
 
 
 def compile(  # noqa: A001 - as in `re`, the module's own word for what it does

@@ -20,8 +20,8 @@ from tuninglink.compiler.session import (
     split,
 )
 from tuninglink.errors import CompileError
-from tuninglink.ir.diagnostics import Diagnostic, Severity, error
-from tuninglink.ir.serialization import is_bytecode
+from tuninglink.mlir.diagnostics import Diagnostic, Severity, error
+from tuninglink.mlir.serialization import is_bytecode
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

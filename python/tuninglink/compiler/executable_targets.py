@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Final
 from iree.compiler import ir as mlir
 
 from tuninglink.compiler.calls import compile as compile_program
-from tuninglink.ir import names
-from tuninglink.ir.serialization import parse_module
-from tuninglink.ir.walk import collect
+from tuninglink.mlir import names
+from tuninglink.mlir.serialization import parse_module
+from tuninglink.mlir.walk import collect
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -18,7 +18,7 @@ from tuninglink.compiler.phases import Phase
 from tuninglink.compiler.probing import compiler_options
 from tuninglink.compiler.session import session_flags
 from tuninglink.errors import CompileError
-from tuninglink.ir.diagnostics import error
+from tuninglink.mlir.diagnostics import error
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping

@@ -6,9 +6,9 @@ import os
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.errors import CompileError
-from tuninglink.ir.diagnostics import error
-from tuninglink.ir.serialization import is_bytecode
-from tuninglink.spec.programs import is_only_a_spec
+from tuninglink.mlir.diagnostics import error
+from tuninglink.mlir.serialization import is_bytecode
+from tuninglink.specs.programs import is_only_a_spec
 
 if TYPE_CHECKING:
     from pathlib import Path

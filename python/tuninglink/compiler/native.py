@@ -22,8 +22,8 @@ from ctypes import (
 )
 
 from tuninglink.errors import CompileError
-from tuninglink.ir.c_interface import StringRef, function
-from tuninglink.ir.diagnostics import error
+from tuninglink.mlir.c_interface import StringRef, function
+from tuninglink.mlir.diagnostics import error
 
 FlagCallback = CFUNCTYPE(None, c_void_p, c_size_t, c_void_p)
 NameCallback = CFUNCTYPE(None, c_char_p, c_void_p)

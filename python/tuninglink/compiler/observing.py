@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from iree.compiler import ir as mlir
 
     from tuninglink.compiler.tracing import Applied
-    from tuninglink.ir.diagnostics import Diagnostic
+    from tuninglink.mlir.diagnostics import Diagnostic
 
     Configure = Callable[[bytes, Callable[[mlir.Operation], None]], tuple[Diagnostic, ...]]
     """Configures a program of executables at `executable-sources`, given as bytecode, under the flags of the

@@ -18,8 +18,8 @@ from iree.compiler import _mlir_libs
 
 from tuninglink.compiler.session import registered_backends
 from tuninglink.errors import CompileError
-from tuninglink.ir.diagnostics import error
-from tuninglink.spec import known_targets
+from tuninglink.iree import known_targets
+from tuninglink.mlir.diagnostics import error
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Final
 from iree.compiler import ir as mlir
 
 from tuninglink.compiler import native
-from tuninglink.ir.diagnostics import Diagnostic, Severity, note, place_of
+from tuninglink.mlir.diagnostics import Diagnostic, Severity, note, place_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tuninglink.ir.c_interface import StringRef
+    from tuninglink.mlir.c_interface import StringRef
 
 _LOCATION_CAPSULE: Final = b"iree.compiler.ir.Location._CAPIPtr"
 _SEVERITIES: Final = (Severity.ERROR, Severity.WARNING, Severity.NOTE, Severity.REMARK)

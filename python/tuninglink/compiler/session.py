@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from typing import Self
 
     from tuninglink.compiler.phases import Phase
-    from tuninglink.ir.diagnostics import Diagnostic
+    from tuninglink.mlir.diagnostics import Diagnostic
 
     Report = Callable[[Diagnostic], None]
 

@@ -11,22 +11,22 @@ from typing import TYPE_CHECKING, Final
 
 from iree.compiler import ir as mlir
 
-from tuninglink.ir import names
-from tuninglink.ir.serialization import to_bytecode
-from tuninglink.ir.symbols import FreshNames, symbols
-from tuninglink.ir.walk import collect
-from tuninglink.spec.anatomy import Anatomy
-from tuninglink.spec.building import FAILURES_PROPAGATE, include, yield_
-from tuninglink.spec.linking import Form
-from tuninglink.spec.sequences import argument_attributes, reference, signature
+from tuninglink.mlir import names
+from tuninglink.mlir.serialization import to_bytecode
+from tuninglink.mlir.symbols import FreshNames, symbols
+from tuninglink.mlir.walk import collect
+from tuninglink.specs.builders import FAILURES_PROPAGATE, include, yield_
+from tuninglink.specs.linking import Form
+from tuninglink.specs.sequences import argument_attributes, reference, signature
+from tuninglink.specs.structure import Anatomy
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from tuninglink.spec.anatomy import Entry
-    from tuninglink.spec.linking import LinkedSpec, Part
-    from tuninglink.spec.model import Spec
-    from tuninglink.spec.sequences import Handle, SequenceTable
+    from tuninglink.specs.linking import LinkedSpec, Part
+    from tuninglink.specs.model import Spec
+    from tuninglink.specs.sequences import Handle, SequenceTable
+    from tuninglink.specs.structure import Entry
 
 TAG: Final = "tuninglink.entry"
 

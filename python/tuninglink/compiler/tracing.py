@@ -9,23 +9,23 @@ from iree.compiler import ir as mlir
 from iree.compiler.dialects import iree_codegen
 
 from tuninglink.compiler.tagging import CONFIGURATIONS, TAG
-from tuninglink.ir import names
-from tuninglink.ir.diagnostics import place_of
-from tuninglink.ir.symbols import symbol_name
-from tuninglink.ir.walk import visit
-from tuninglink.spec.dispatches import ancestors
-from tuninglink.spec.sequences import reference
+from tuninglink.iree.dispatches import ancestors
+from tuninglink.mlir import names
+from tuninglink.mlir.diagnostics import place_of
+from tuninglink.mlir.symbols import symbol_name
+from tuninglink.mlir.walk import visit
+from tuninglink.specs.sequences import reference
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tuninglink.compiler.tagging import Origin, TaggedSpec
-    from tuninglink.ir.diagnostics import Place
-    from tuninglink.spec.anatomy import Entry
-    from tuninglink.spec.dispatches import Dispatch
-    from tuninglink.spec.model import Spec
-    from tuninglink.spec.sequences import SequenceTable
-    from tuninglink.spec.targets import Target
+    from tuninglink.iree.dispatches import Dispatch
+    from tuninglink.iree.targets import Target
+    from tuninglink.mlir.diagnostics import Place
+    from tuninglink.specs.model import Spec
+    from tuninglink.specs.sequences import SequenceTable
+    from tuninglink.specs.structure import Entry
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from tuninglink.compiler.flags import Mode
 from tuninglink.compiler.phases import Phase
 from tuninglink.errors import CompileError
 from tuninglink.explaining.explainer import Explainer
-from tuninglink.ir.diagnostics import error
+from tuninglink.mlir.diagnostics import error
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from tuninglink.compiler.compilation import Compilation
     from tuninglink.compiler.flags import Options
     from tuninglink.explaining.model import Explanation
-    from tuninglink.ir.diagnostics import Diagnostic, DiagnosticSink
-    from tuninglink.spec.model import Spec
+    from tuninglink.mlir.diagnostics import Diagnostic, DiagnosticSink
+    from tuninglink.specs.model import Spec
 
 
 def explain(

@@ -6,7 +6,6 @@ from collections import Counter
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
-from tuninglink.analysis.shadows import find_proven_dead
 from tuninglink.explaining.judging import Judge
 from tuninglink.explaining.model import (
     EntryReference,
@@ -17,18 +16,19 @@ from tuninglink.explaining.model import (
     Usage,
 )
 from tuninglink.explaining.nearest import NearestEntries
-from tuninglink.ir.contexts import thread_context
+from tuninglink.matching.reachability import find_proven_dead
+from tuninglink.mlir.contexts import thread_context
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from tuninglink.analysis.shadows import Deadness
     from tuninglink.compiler.applying import SpecChoice
     from tuninglink.compiler.tracing import Applied
     from tuninglink.explaining.model import DispatchReport, OperationReport
     from tuninglink.explaining.subject import Subject
-    from tuninglink.spec.model import Spec
-    from tuninglink.spec.targets import Target
+    from tuninglink.iree.targets import Target
+    from tuninglink.matching.reachability import Deadness
+    from tuninglink.specs.model import Spec
 
 _SHOWN: Final = 3
 """How many entries are named that nearly match."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from tuninglink.ir import names
-from tuninglink.ir.walk import visit
-from tuninglink.spec.conditions import Kind
+from tuninglink.matching.necessary_conditions import Kind
+from tuninglink.mlir import names
+from tuninglink.mlir.walk import visit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence

@@ -21,11 +21,11 @@ from tuninglink.explaining.preparation import (
 )
 from tuninglink.explaining.subject import Subject
 from tuninglink.explaining.words import describe
-from tuninglink.ir import names
-from tuninglink.ir.diagnostics import place_of
-from tuninglink.ir.serialization import to_bytecode
-from tuninglink.spec.dispatch_roots import find_root_ops
-from tuninglink.spec.dispatches import ancestors, find_dispatches
+from tuninglink.iree.dispatch_roots import find_root_ops
+from tuninglink.iree.dispatches import ancestors, find_dispatches
+from tuninglink.mlir import names
+from tuninglink.mlir.diagnostics import place_of
+from tuninglink.mlir.serialization import to_bytecode
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from tuninglink.compiler.observing import Configure
     from tuninglink.compiler.tracing import Applied
     from tuninglink.explaining.catalog import TargetCatalog
-    from tuninglink.spec.dispatches import Dispatch
+    from tuninglink.iree.dispatches import Dispatch
 
 
 class Explainer:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
         SpecReport,
         Usage,
     )
-    from tuninglink.ir.diagnostics import Place
+    from tuninglink.mlir.diagnostics import Place
 
     Object = dict[str, Any]
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from tuninglink.explaining.demands import Difference
     from tuninglink.explaining.matcher_steps import Step
     from tuninglink.explaining.subject import Subject
-    from tuninglink.spec.sequences import SequenceTable
+    from tuninglink.specs.sequences import SequenceTable
 
 
 @dataclass(frozen=True)

@@ -32,18 +32,18 @@ from tuninglink.explaining.demands import (
 )
 from tuninglink.explaining.structure import regions_key
 from tuninglink.explaining.subject import ROLES, OperandType
-from tuninglink.ir import names
-from tuninglink.ir.walk import body
-from tuninglink.spec.building import FAILURES_PROPAGATE
-from tuninglink.spec.conditions import Kind
-from tuninglink.spec.sequences import is_any_op, reference, signature
+from tuninglink.matching.necessary_conditions import Kind
+from tuninglink.mlir import names
+from tuninglink.mlir.walk import body
+from tuninglink.specs.builders import FAILURES_PROPAGATE
+from tuninglink.specs.sequences import is_any_op, reference, signature
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from tuninglink.explaining.demands import Difference
     from tuninglink.explaining.subject import Subject
-    from tuninglink.spec.sequences import Handle, SequenceTable
+    from tuninglink.specs.sequences import Handle, SequenceTable
 
     Step = Callable[[Subject], Iterator[Difference]]
     """Yields what a demand differs in from an operation; raises `CannotTellError`."""

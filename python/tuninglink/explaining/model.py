@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from tuninglink.explaining.demands import Difference
-    from tuninglink.ir.diagnostics import Place
+    from tuninglink.mlir.diagnostics import Place
 
 
 class Status(Enum):

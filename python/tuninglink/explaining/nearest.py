@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.explaining.subject import ROLES
-from tuninglink.spec.conditions import Condition, Kind
+from tuninglink.matching.necessary_conditions import Condition, Kind
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator, Sequence

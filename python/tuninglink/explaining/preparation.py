@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Final
 from iree.compiler import ir as mlir
 from iree.compiler.passmanager import PassManager
 
-from tuninglink.ir import names
-from tuninglink.ir.contexts import collected_diagnostics, thread_context
-from tuninglink.ir.serialization import to_bytecode
-from tuninglink.ir.symbols import symbol_name
-from tuninglink.ir.walk import collect
-from tuninglink.spec.dispatches import containers, find_dispatches
-from tuninglink.spec.target_attributes import read_executable_target
+from tuninglink.iree.dispatches import containers, find_dispatches
+from tuninglink.iree.target_attributes import read_executable_target
+from tuninglink.mlir import names
+from tuninglink.mlir.contexts import collected_diagnostics, thread_context
+from tuninglink.mlir.serialization import to_bytecode
+from tuninglink.mlir.symbols import symbol_name
+from tuninglink.mlir.walk import collect
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable

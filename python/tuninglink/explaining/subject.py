@@ -10,15 +10,15 @@ from iree.compiler import ir as mlir
 from iree.compiler.dialects import iree_codegen
 
 from tuninglink.explaining.structure import regions_key
-from tuninglink.ir import names
-from tuninglink.ir.structured import (
+from tuninglink.iree.structured import (
     contraction_loops,
     convolution_loops,
     indexing_maps,
     is_contraction,
     is_convolution,
 )
-from tuninglink.spec.conditions import Kind
+from tuninglink.matching.necessary_conditions import Kind
+from tuninglink.mlir import names
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping, Sequence

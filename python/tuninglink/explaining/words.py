@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from iree.compiler import ir as mlir
 
-from tuninglink.spec.conditions import Kind
+from tuninglink.matching.necessary_conditions import Kind
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from iree.compiler import ir as mlir
 
-from tuninglink.constraints.conditions import Equals
-from tuninglink.ir import names
-from tuninglink.ir.walk import body, collect
+from tuninglink.matching.conditions import Equals
+from tuninglink.mlir import names
+from tuninglink.mlir.walk import body, collect
 from tuninglink.payloads import layouts
 from tuninglink.payloads.layouts import Ranks
 from tuninglink.payloads.operations import (
@@ -26,7 +26,7 @@ from tuninglink.payloads.templates import Template, clone_into, new_block, open_
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from tuninglink.constraints.conditions import Condition
+    from tuninglink.matching.conditions import Condition
 
 _ATTENTIONS: Final = (names.ONLINE_ATTENTION, names.ATTENTION)
 

@@ -8,21 +8,21 @@ from typing import TYPE_CHECKING, Final
 from iree.compiler import ir as mlir
 from iree.compiler.passmanager import PassManager
 
-from tuninglink.ir import names
-from tuninglink.ir.contexts import collected_diagnostics
-from tuninglink.ir.serialization import to_bytecode
-from tuninglink.ir.symbols import FreshNames, references_in, symbols
-from tuninglink.ir.walk import collect
+from tuninglink.mlir import names
+from tuninglink.mlir.contexts import collected_diagnostics
+from tuninglink.mlir.serialization import to_bytecode
+from tuninglink.mlir.symbols import FreshNames, references_in, symbols
+from tuninglink.mlir.walk import collect
 from tuninglink.payloads.payload import root_of
-from tuninglink.spec.building import add_kernel_config, yield_
-from tuninglink.spec.sequences import is_any_op, signature
+from tuninglink.specs.builders import add_kernel_config, yield_
+from tuninglink.specs.sequences import is_any_op, signature
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from tuninglink.constraints.providers import Dispatch
     from tuninglink.payloads.payload import Payload
-    from tuninglink.spec.anatomy import Anatomy, Entry
+    from tuninglink.spaces.providers import Dispatch
+    from tuninglink.specs.structure import Anatomy, Entry
 
 _TAG: Final = "tuninglink.entry"
 _PIPELINE: Final = "builtin.module(iree-codegen-materialize-user-configs)"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 from iree.compiler import ir as mlir
 from iree.compiler.dialects import linalg  # type: ignore[attr-defined]
 
-from tuninglink.ir import names
+from tuninglink.mlir import names
 from tuninglink.payloads.templates import Template, is_number, new_block, open_tensor
 
 if TYPE_CHECKING:

@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING
 
 from iree.compiler import ir as mlir
 
-from tuninglink.constraints.answers import Verdict
-from tuninglink.constraints.dispatch import gpu_limits, problem_of
-from tuninglink.constraints.providers import Dispatch
 from tuninglink.errors import TuninglinkError
-from tuninglink.ir import names
-from tuninglink.ir.contexts import thread_context
-from tuninglink.ir.diagnostics import error
-from tuninglink.ir.walk import body, collect
-from tuninglink.spec.target_attributes import read_executable_target
+from tuninglink.iree.target_attributes import read_executable_target
+from tuninglink.mlir import names
+from tuninglink.mlir.contexts import thread_context
+from tuninglink.mlir.diagnostics import error
+from tuninglink.mlir.walk import body, collect
+from tuninglink.solver.answers import Verdict
+from tuninglink.spaces.dispatch import gpu_limits, problem_of
+from tuninglink.spaces.providers import Dispatch
 
 if TYPE_CHECKING:
-    from tuninglink.spec.anatomy import Entry
-    from tuninglink.spec.targets import Target
+    from tuninglink.iree.targets import Target
+    from tuninglink.specs.structure import Entry
 
 FUNCTION: str = "payload"
 """The function of a payload."""

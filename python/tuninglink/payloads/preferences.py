@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Final
 from iree.compiler import ir as mlir
 from iree.compiler.dialects import iree_codegen, iree_gpu
 
-from tuninglink.ir import names
-from tuninglink.ir.walk import collect
+from tuninglink.mlir import names
+from tuninglink.mlir.walk import collect
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

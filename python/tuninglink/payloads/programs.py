@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Final
 from iree.compiler import ir as mlir
 from iree.compiler.dialects import linalg  # type: ignore[attr-defined]
 
-from tuninglink.constraints.graphs import NAME_ONLY
-from tuninglink.ir import names
+from tuninglink.matching.graphs import NAME_ONLY
+from tuninglink.mlir import names
 from tuninglink.payloads.operations import FILL
 from tuninglink.payloads.payload import FUNCTION
 from tuninglink.payloads.templates import clone_into, destination_count, is_number

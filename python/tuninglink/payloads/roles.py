@@ -10,14 +10,14 @@ from iree.compiler.dialects import (  # type: ignore[attr-defined]
     linalg,
 )
 
-from tuninglink.ir import names
-from tuninglink.ir.structured import (
+from tuninglink.iree.structured import (
     contraction_loops,
     convolution_loops,
     is_contraction,
     is_convolution,
 )
-from tuninglink.ir.structured import indexing_maps as linalg_maps
+from tuninglink.iree.structured import indexing_maps as linalg_maps
+from tuninglink.mlir import names
 from tuninglink.payloads.operations import attention_outputs
 
 if TYPE_CHECKING:

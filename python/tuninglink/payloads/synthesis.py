@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Final
 
 from iree.compiler import ir as mlir
 
-from tuninglink.constraints.answers import Verdict
-from tuninglink.constraints.conditions import Opaque
-from tuninglink.constraints.matchers import read_matcher
-from tuninglink.ir import names
-from tuninglink.ir.serialization import to_text
-from tuninglink.ir.walk import collect
+from tuninglink.iree.targets import Target
+from tuninglink.matching.conditions import Opaque
+from tuninglink.matching.matchers import read_matcher
+from tuninglink.mlir import names
+from tuninglink.mlir.serialization import to_text
+from tuninglink.mlir.walk import collect
 from tuninglink.payloads.candidates import Candidates
 from tuninglink.payloads.interpretation import matches
 from tuninglink.payloads.operations import FILL, UnknownArithmeticError
@@ -21,16 +21,16 @@ from tuninglink.payloads.preferences import tiles
 from tuninglink.payloads.programs import write_body, write_program
 from tuninglink.payloads.roles import loops_of_roles
 from tuninglink.payloads.sizing import NoSizes, Sized, find_contradiction, find_sizes
-from tuninglink.spec.sequences import reference
-from tuninglink.spec.targets import Target
+from tuninglink.solver.answers import Verdict
+from tuninglink.specs.sequences import reference
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tuninglink.constraints.conditions import Condition
+    from tuninglink.matching.conditions import Condition
     from tuninglink.payloads.templates import Template
-    from tuninglink.spec.anatomy import Entry
-    from tuninglink.spec.sequences import SequenceTable
+    from tuninglink.specs.sequences import SequenceTable
+    from tuninglink.specs.structure import Entry
 
 _MOST_CANDIDATES: Final = 100
 """How many operations are tried for a matcher that says little of what it looks for."""

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from iree.compiler import ir as mlir
 
-from tuninglink.constraints.graphs import NAME_ONLY
-from tuninglink.ir import names
+from tuninglink.matching.graphs import NAME_ONLY
+from tuninglink.mlir import names
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.errors import SpecError
-from tuninglink.ir.diagnostics import error
+from tuninglink.mlir.diagnostics import error
 from tuninglink.upgrading.edits import Edits
 from tuninglink.upgrading.problems import problem_of
 from tuninglink.upgrading.rule import AttributeContext, Refusal

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Final
 from iree.compiler import ir as mlir
 from iree.compiler.passmanager import PassManager
 
-from tuninglink.ir import names
-from tuninglink.ir.contexts import collected_diagnostics
+from tuninglink.mlir import names
+from tuninglink.mlir.contexts import collected_diagnostics
 from tuninglink.upgrading.edits import Edits
 from tuninglink.upgrading.outline import plain
 from tuninglink.upgrading.problems import DAG, dag_region, dag_root

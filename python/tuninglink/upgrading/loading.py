@@ -6,14 +6,14 @@ import warnings
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.errors import SpecError
-from tuninglink.ir.diagnostics import Diagnostic, Severity, error, note
-from tuninglink.ir.serialization import is_bytecode, parse_module
+from tuninglink.mlir.diagnostics import Diagnostic, Severity, error, note
+from tuninglink.mlir.serialization import is_bytecode, parse_module
 from tuninglink.upgrading.origins import restore_places
 
 if TYPE_CHECKING:
     from iree.compiler import ir as mlir
 
-    from tuninglink.ir.diagnostics import DiagnosticSink
+    from tuninglink.mlir.diagnostics import DiagnosticSink
     from tuninglink.upgrading.report import Change, Upgraded
 
 _OLD_THOUGH_IT_PARSES: Final = (

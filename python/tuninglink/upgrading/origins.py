@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from iree.compiler import ir as mlir
 
-from tuninglink.ir.walk import visit
+from tuninglink.mlir.walk import visit
 
 if TYPE_CHECKING:
-    from tuninglink.ir.diagnostics import Place
+    from tuninglink.mlir.diagnostics import Place
     from tuninglink.upgrading.report import Upgraded
 
 

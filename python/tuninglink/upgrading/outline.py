@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
-from tuninglink.ir import names
+from tuninglink.mlir import names
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Final
 
-from tuninglink.ir import names
+from tuninglink.mlir import names
 from tuninglink.upgrading.outline import Outline, plain
 from tuninglink.upgrading.source import Source
 from tuninglink.upgrading.trees import Leaf, Node, as_node, parse

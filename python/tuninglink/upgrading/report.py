@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tuninglink.ir.diagnostics import Diagnostic, Place
+    from tuninglink.mlir.diagnostics import Diagnostic, Place
 
 
 @dataclass(frozen=True)

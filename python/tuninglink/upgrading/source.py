@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Final, NoReturn
 
 from tuninglink.errors import SpecError
-from tuninglink.ir.diagnostics import Place, error, note
+from tuninglink.mlir.diagnostics import Place, error, note
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

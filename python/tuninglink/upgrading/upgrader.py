@@ -6,10 +6,10 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from tuninglink.errors import SpecError
-from tuninglink.ir import names
-from tuninglink.ir.contexts import thread_context
-from tuninglink.ir.diagnostics import Diagnostic, Severity, error
-from tuninglink.ir.serialization import decode
+from tuninglink.mlir import names
+from tuninglink.mlir.contexts import thread_context
+from tuninglink.mlir.diagnostics import Diagnostic, Severity, error
+from tuninglink.mlir.serialization import decode
 from tuninglink.upgrading.attributes import AttributeUpgrade
 from tuninglink.upgrading.edits import Edited, Edits
 from tuninglink.upgrading.exclusion import Exclusion, exclude
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from iree.compiler import ir as mlir
 
-    from tuninglink.ir.diagnostics import Place
+    from tuninglink.mlir.diagnostics import Place
     from tuninglink.upgrading.outline import NamedSequence
     from tuninglink.upgrading.rule import AttributeRule, OperationRule
     from tuninglink.upgrading.source import Mark

@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from tuninglink.errors import SpecError
-from tuninglink.ir import names
-from tuninglink.ir.serialization import parse_module
+from tuninglink.mlir import names
+from tuninglink.mlir.serialization import parse_module
 
 if TYPE_CHECKING:
     from iree.compiler import ir as mlir
 
-    from tuninglink.ir.diagnostics import Place
+    from tuninglink.mlir.diagnostics import Place
     from tuninglink.upgrading.exclusion import Exclusion
     from tuninglink.upgrading.outline import NamedSequence, Outline
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from tuninglink.ir import names
+from tuninglink.mlir import names
 from tuninglink.upgrading.rule import OperationRule
 
 if TYPE_CHECKING:

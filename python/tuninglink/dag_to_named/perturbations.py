@@ -1,0 +1,312 @@
+"""Programs that are almost what a matcher looks for: each differs from the one that it accepts in one thing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import combinations
+from typing import TYPE_CHECKING, Any, Final
+
+from iree.compiler import ir as mlir
+
+from tuninglink.dag_to_named.dags import DYNAMIC, GENERIC
+from tuninglink.mlir import names
+from tuninglink.mlir.walk import body
+from tuninglink.payloads.operations import generic
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+_ELEMENTS: Final = ("f16", "bf16", "f32", "i8", "i32")
+"""What element types are exchanged for."""
+
+_SIBLINGS: Final = {
+    "arith.mulf": ("arith.addf", "arith.divf"),
+    "arith.addf": ("arith.subf", "arith.maximumf", "arith.mulf"),
+    "arith.muli": ("arith.addi", "arith.andi"),
+    "arith.addi": ("arith.subi", "arith.ori", "arith.muli"),
+    "arith.extsi": ("arith.extui",),
+    "arith.extui": ("arith.extsi",),
+}
+"""Operations of the same types that stand for others in a body."""
+
+_BINARY: Final = 2
+
+
+@dataclass(frozen=True)
+class Program:
+    """A program for matchers, as text: a module with one function whose last operation is the root op.
+
+    Attributes:
+        what: how it differs from the one that matches.
+        text: the program.
+    """
+
+    what: str
+    text: str
+
+
+@dataclass(frozen=True)
+class _Shape:
+    """A `linalg.generic` that is to be written.
+
+    Attributes:
+        maps: its indexing maps.
+        types: the element types of its operands.
+        sizes: the size of each loop.
+        body: the block to be cloned as its body, None for the usual one.
+        shapes: the shapes of operands that are not those that follow from the sizes.
+    """
+
+    maps: tuple[mlir.AffineMap, ...]
+    types: tuple[mlir.Type, ...]
+    sizes: tuple[int, ...]
+    body: mlir.Operation | None
+    shapes: Mapping[int, tuple[int, ...]]
+
+    def shape(self, operand: int) -> tuple[int, ...]:
+        """Returns the shape of an operand."""
+        found = self.shapes.get(operand)
+        if found is not None:
+            return found
+        return tuple(_extent(each, self.sizes) for each in self.maps[operand].results)
+
+
+def perturbations(text: str, context: mlir.Context) -> Iterator[Program]:
+    """Yields programs that differ in one thing from a program with one contraction or convolution.
+
+    Each loop is longer, shorter and of open size; single sizes of operands are open; element types are others;
+    operands are exchanged or transposed, and loops exchanged; operations of the body are others, turned around or
+    more; operands are computed or the same; and the operation is configured already. What the compiler does not
+    take is left out.
+
+    Args:
+        text: the program: a module with one function, the root op last.
+        context: where programs are built.
+    """
+    with context, mlir.Location.unknown():
+        module = mlir.Module.parse(text).operation
+        (function,) = [each for each in body(module) if each.name == names.FUNCTION]
+        *_, root, _ = body(function)
+        if root.name != GENERIC:
+            return
+        shape = _read(root)
+        for what, changed in _shapes(shape):
+            yield from _written(what, partial(_write, changed))
+        for what, edit in _edits(root):
+            yield from _written(what, partial(_edited, shape, edit))
+
+
+def _written(what: str, write: Callable[[], mlir.Operation]) -> Iterator[Program]:
+    """Yields what is written, unless the compiler does not take it."""
+    try:
+        module = write()
+        module.verify()
+    except (mlir.MLIRError, ValueError, TypeError):
+        return
+    yield Program(what, str(module))
+
+
+def _read(root: mlir.Operation) -> _Shape:
+    listed = mlir.ArrayAttr(root.attributes["indexing_maps"])
+    maps = tuple(mlir.AffineMapAttr(each).value for each in listed)
+    kinds: list[Any] = [each.type for each in root.operands]
+    sizes = [1] * maps[0].n_dims
+    for map_, type_ in zip(maps, kinds, strict=True):
+        for expression, size in zip(map_.results, type_.shape, strict=True):
+            if isinstance(expression, mlir.AffineDimExpr):
+                sizes[expression.position] = size
+    shapes = {number: tuple(each.shape) for number, each in enumerate(kinds)}
+    types = tuple(each.element_type for each in kinds)
+    read = _Shape(maps, types, tuple(sizes), root, {})
+    usual = {number: shape for number, shape in shapes.items() if shape != read.shape(number)}
+    return replace(read, shapes=usual)
+
+
+def _extent(expression: Any, sizes: Sequence[int]) -> int:
+    """Returns how much of a dimension loops of these sizes reach."""
+    largest = _largest(expression, sizes)
+    return DYNAMIC if largest is None else largest + 1
+
+
+def _largest(expression: Any, sizes: Sequence[int]) -> int | None:
+    if isinstance(expression, mlir.AffineDimExpr):
+        size = sizes[expression.position]
+        return None if size == DYNAMIC else size - 1
+    if isinstance(expression, mlir.AffineConstantExpr):
+        return int(expression.value)
+    lhs, rhs = _largest(expression.lhs, sizes), _largest(expression.rhs, sizes)
+    if lhs is None or rhs is None:
+        return None
+    return lhs * rhs if isinstance(expression, mlir.AffineMulExpr) else lhs + rhs
+
+
+def _shapes(shape: _Shape) -> Iterator[tuple[str, _Shape]]:
+    yield "nothing", shape
+    for loop, size in enumerate(shape.sizes):
+        for other in (size + 1, size - 1, 2 * size, DYNAMIC):
+            if other > 0 or other == DYNAMIC:
+                sizes = (*shape.sizes[:loop], other, *shape.sizes[loop + 1 :])
+                shown = "open" if other == DYNAMIC else str(other)
+                yield f"loop {loop} is {shown}", replace(shape, sizes=sizes)
+    for operand in range(len(shape.types)):
+        known = shape.shape(operand)
+        for position, size in enumerate(known):
+            for other in (DYNAMIC, size + 1):
+                changed = (*known[:position], other, *known[position + 1 :])
+                shapes = {**shape.shapes, operand: changed}
+                yield f"operand {operand} is {changed}", replace(shape, shapes=shapes)
+    yield from _other_types(shape)
+    yield from _other_maps(shape)
+
+
+def _other_types(shape: _Shape) -> Iterator[tuple[str, _Shape]]:
+    for operand, known in enumerate(shape.types):
+        for name in _ELEMENTS:
+            other = mlir.Type.parse(name)
+            if other != known:
+                types = (*shape.types[:operand], other, *shape.types[operand + 1 :])
+                yield f"operand {operand} has {name}", replace(shape, types=types, body=None)
+
+
+def _other_maps(shape: _Shape) -> Iterator[tuple[str, _Shape]]:
+    lhs, rhs, *rest = shape.maps
+    first, second, *others = shape.types
+    exchanged = replace(shape, maps=(rhs, lhs, *rest), types=(second, first, *others), body=None)
+    yield "the operands are exchanged", exchanged
+    yield "the maps of the operands are exchanged", replace(shape, maps=(rhs, lhs, *rest))
+    for operand, map_ in enumerate(shape.maps):
+        results = list(map_.results)
+        for left, right in combinations(range(len(results)), 2):
+            turned = list(results)
+            turned[left], turned[right] = turned[right], turned[left]
+            maps = list(shape.maps)
+            maps[operand] = mlir.AffineMap.get(map_.n_dims, 0, turned)
+            yield f"operand {operand} is transposed", replace(shape, maps=tuple(maps))
+    for left, right in combinations(range(len(shape.sizes)), 2):
+        order = list(range(len(shape.sizes)))
+        order[left], order[right] = right, left
+        sizes = tuple(shape.sizes[each] for each in order)
+        maps = [_renamed(each, order) for each in shape.maps]
+        yield (
+            f"loops {left} and {right} are exchanged",
+            replace(shape, maps=tuple(maps), sizes=sizes),
+        )
+
+
+def _renamed(map_: mlir.AffineMap, order: Sequence[int]) -> mlir.AffineMap:
+    dims = [mlir.AffineDimExpr.get(each) for each in order]
+    results = [each.compose(mlir.AffineMap.get(len(order), 0, dims)) for each in map_.results]
+    return mlir.AffineMap.get(len(order), 0, results)
+
+
+def _write(shape: _Shape) -> mlir.Operation:
+    """Returns a module with a function that does what is wanted, on arguments."""
+    types: list[Any] = [
+        mlir.RankedTensorType.get(shape.shape(number), each)
+        for number, each in enumerate(shape.types)
+    ]
+    module = mlir.Module.create().operation
+    with mlir.InsertionPoint(module.regions[0].blocks[0]):
+        kind = mlir.FunctionType.get(types, types[-1:])
+        function = mlir.Operation.create(
+            names.FUNCTION,
+            attributes={
+                names.SYMBOL_NAME: mlir.StringAttr.get("payload"),
+                "function_type": mlir.TypeAttr.get(kind),
+            },
+            regions=1,
+        )
+    block = function.regions[0].blocks.append(*types)
+    with mlir.InsertionPoint(block):
+        root = _generic(shape, types, list(block.arguments))
+        mlir.Operation.create("func.return", operands=list(root.results))
+    return module
+
+
+def _generic(shape: _Shape, types: Sequence[mlir.Type], operands: list[Any]) -> mlir.Operation:
+    template = generic(shape.maps, shape.types)
+    source = shape.body if shape.body is not None else template.root
+    copy = source.clone()
+    attributes: dict[str, mlir.Attribute] = {
+        name: template.root.attributes[name]
+        for name in ("indexing_maps", "iterator_types", "operandSegmentSizes")
+    }
+    root = mlir.Operation.create(
+        GENERIC, results=list(types[-1:]), operands=operands, attributes=attributes, regions=1
+    )
+    copy.regions[0].blocks[0].append_to(root.regions[0])
+    copy.erase()
+    return root
+
+
+def _edits(root: mlir.Operation) -> Iterator[tuple[str, Callable[[mlir.Operation], None]]]:
+    """Yields changes to a root op in a function of its own."""
+    for index, operation in enumerate(body(root)):
+        for name in _SIBLINGS.get(operation.name, ()):
+            yield f"'{operation.name}' is '{name}'", partial(_exchange, index=index, name=name)
+        if len(operation.operands) == _BINARY:
+            yield f"'{operation.name}' is turned around", partial(_turn, index=index)
+    yield "the result is negated", _negate
+    yield "the body returns what it was given", _forget
+    yield "both operands are the same", _repeat
+    yield "an operand is computed", _produce
+    yield "it is configured", _configure
+
+
+def _edited(shape: _Shape, edit: Callable[[mlir.Operation], None]) -> mlir.Operation:
+    module = _write(shape)
+    (function,) = body(module)
+    *_, root, _ = body(function)
+    edit(root)
+    return module
+
+
+def _exchange(root: mlir.Operation, index: int, name: str) -> None:
+    """Puts another operation of the same types in the place of one in the body."""
+    old = list(body(root))[index]
+    with mlir.InsertionPoint(old):
+        fresh = mlir.Operation.create(
+            name, results=[each.type for each in old.results], operands=list(old.operands)
+        )
+    for before, after in zip(old.results, fresh.results, strict=True):
+        before.replace_all_uses_with(after)
+    old.erase()
+
+
+def _turn(root: mlir.Operation, index: int) -> None:
+    operation = list(body(root))[index]
+    operation.operands[0], operation.operands[1] = operation.operands[1], operation.operands[0]
+
+
+def _negate(root: mlir.Operation) -> None:
+    """Computes something more of what the body returns."""
+    *_, yielded = body(root)
+    value = yielded.operands[0]
+    name = "arith.negf" if isinstance(value.type, mlir.FloatType) else "arith.addi"
+    operands = [value] if name == "arith.negf" else [value, value]
+    with mlir.InsertionPoint(yielded):
+        fresh = mlir.Operation.create(name, results=[value.type], operands=operands)
+    yielded.operands[0] = fresh.results[0]
+
+
+def _forget(root: mlir.Operation) -> None:
+    *_, yielded = body(root)
+    yielded.operands[0] = list(root.regions[0].blocks[0].arguments)[-1]
+
+
+def _repeat(root: mlir.Operation) -> None:
+    root.operands[1] = root.operands[0]
+
+
+def _produce(root: mlir.Operation) -> None:
+    """Has the first operand come of another operation."""
+    value: Any = root.operands[0]
+    with mlir.InsertionPoint(root):
+        produced = mlir.Operation.create("tensor.cast", results=[value.type], operands=[value])
+    root.operands[0] = produced.results[0]
+
+
+def _configure(root: mlir.Operation) -> None:
+    config = mlir.Attribute.parse("#iree_gpu.lowering_config<{workgroup = [1]}>")
+    root.attributes[names.LOWERING_CONFIG] = config

@@ -1,0 +1,1 @@
+"""What IREE adds to MLIR: structured ops, root ops, targets, dispatches, configurations."""

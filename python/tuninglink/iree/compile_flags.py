@@ -1,0 +1,56 @@
+"""How the compiler is told about a target."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from tuninglink.iree import known_targets
+
+if TYPE_CHECKING:
+    from tuninglink.iree.targets import Target
+
+_DEVICES: Final = {"rocm": "hip", "cuda": "cuda", "vulkan": "vulkan", "metal": "metal"}
+"""The device for which the compiler uses a backend; the others are on the local one."""
+
+_TARGET_FLAGS: Final = {
+    "rocm": "--iree-rocm-target",
+    "cuda": "--iree-cuda-target",
+    "vulkan": "--iree-vulkan-target",
+}
+
+
+def compile_flags(target: Target) -> list[str]:
+    """Returns flags with which the compiler compiles for a target, most specific ones.
+
+    A target that is nothing but a backend leaves the rest to the compiler, which may want to be told more.
+
+    Args:
+        target: the target.
+    """
+    backend = target.backend
+    device = _DEVICES.get(backend)
+    if device is None:
+        flags = ["--iree-hal-target-device=local"]
+        flags.append(f"--iree-hal-local-target-device-backends={backend}")
+        return [*flags, *_cpu(target)] if backend == "llvm-cpu" else flags
+    flags = [f"--iree-hal-target-device={device}"]
+    name = _known_to_compiler(target)
+    if backend in _TARGET_FLAGS and name is not None:
+        flags.append(f"{_TARGET_FLAGS[backend]}={name}")
+    return flags
+
+
+def _known_to_compiler(target: Target) -> str | None:
+    """Returns the most specific name of a GPU that the compiler takes."""
+    sku = None if target.sku in known_targets.CUDA_PRODUCTS else target.sku
+    family = None if target.family == target.backend else target.family
+    return sku or target.architecture or family
+
+
+def _cpu(target: Target) -> list[str]:
+    if target.family == target.backend:
+        return []
+    return [
+        f"--iree-llvmcpu-target-triple={target.family}-unknown-linux-gnu",
+        f"--iree-llvmcpu-target-cpu={target.architecture or 'generic'}",
+    ]

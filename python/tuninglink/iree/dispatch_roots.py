@@ -1,0 +1,147 @@
+"""Finding the root ops of the dispatches in a program, by the rule of the backend that compiles each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from iree.compiler import ir as mlir
+
+from tuninglink.iree.dispatches import ancestors
+from tuninglink.iree.root_ops import FunctionOps, Rule, chosen_ops, function_ops, root_op
+from tuninglink.iree.target_attributes import read_executable_target
+from tuninglink.mlir import names
+from tuninglink.mlir.symbols import symbol_name
+from tuninglink.mlir.walk import body, visit
+
+
+@dataclass(frozen=True)
+class FunctionRoots:
+    """The root ops of one function of a dispatch.
+
+    Attributes:
+        function: the function.
+        roots: what gets the configuration: one operation as a rule, none if the compiler configures none,
+            several if a spec annotated several (of which the compiler will complain).
+        marked: the operations that carry a `root_op` already.
+    """
+
+    function: mlir.Operation
+    roots: tuple[mlir.Operation, ...]
+    marked: tuple[mlir.Operation, ...]
+
+
+def find_root_ops(root: mlir.Operation) -> list[FunctionRoots]:
+    """Returns the root ops of each function in `root`, in order.
+
+    What is configured already decides: the operation that a spec annotated, or the only one with a
+    `lowering_config`. Else it is the one that the backend would choose a configuration for, as the program
+    stands: what the backend's preprocessing will change is the caller's to do before.
+
+    Args:
+        root: a function, or anything around functions: a module, an executable, a variant. A `func.func`
+            is taken for a dispatch wherever it stands, a `util.func` only inside a variant; without a
+            target, it is taken for one that is compiled for a GPU.
+    """
+    functions: list[mlir.Operation] = []
+
+    def visitor(operation: mlir.Operation) -> mlir.WalkResult | None:
+        if operation.name in (names.FUNCTION, names.UTIL_FUNCTION):
+            functions.append(operation)
+        elif operation.name != names.NAMED_SEQUENCE:
+            return None
+        return mlir.WalkResult.SKIP
+
+    visit(root, visitor)
+    surroundings = _Surroundings()
+    return [
+        FunctionRoots(function, _roots(function, ops, surroundings), ops.marked)
+        for function in functions
+        if function.name == names.FUNCTION or surroundings.variant(function) is not None
+        for ops in [function_ops(function)]
+    ]
+
+
+def _roots(
+    function: mlir.Operation, ops: FunctionOps, surroundings: _Surroundings
+) -> tuple[mlir.Operation, ...]:
+    chosen = chosen_ops(ops)
+    if chosen or not ops.computing:
+        return chosen
+    rule = surroundings.rule(function)
+    if rule is not Rule.CPU and surroundings.is_one_workgroup(function):
+        return ()
+    found = root_op(ops, rule)
+    return () if found is None else (found,)
+
+
+_RULES: Final = {
+    "llvm-cpu": Rule.CPU,
+    "vmvx": Rule.CPU,
+    "vmvx-inline": Rule.CPU,
+    "cuda": Rule.GPU,
+    "rocm": Rule.GPU,
+    "metal-spirv": Rule.SPIRV,
+    "vulkan-spirv": Rule.SPIRV,
+    "webgpu-spirv": Rule.SPIRV,
+}
+"""For each backend, as the compiler calls it, how it finds the root op."""
+
+
+class _Surroundings:
+    """What stands around functions, each variant and each target read once."""
+
+    def __init__(self) -> None:
+        self._rules: dict[mlir.Attribute, Rule] = {}
+        self._single: dict[mlir.Operation, frozenset[str]] = {}
+
+    def variant(self, function: mlir.Operation) -> mlir.Operation | None:
+        """Returns the variant that `function` is in."""
+        around = (each for each in ancestors(function) if each.name == names.EXECUTABLE_VARIANT)
+        return next(around, None)
+
+    def rule(self, function: mlir.Operation) -> Rule:
+        """Returns the rule for the nearest target that is written on or around `function`."""
+        for each in (function, *ancestors(function)):
+            is_variant = each.name == names.EXECUTABLE_VARIANT
+            target = each.attributes.get("target" if is_variant else names.EXECUTABLE_TARGET)
+            if target is not None:
+                return self._rule(target)
+        return Rule.GPU
+
+    def _rule(self, target: mlir.Attribute) -> Rule:
+        if target not in self._rules:
+            executable = read_executable_target(target)
+            backend = executable.backend if executable else ""
+            self._rules[target] = _RULES.get(backend, Rule.GPU)
+        return self._rules[target]
+
+    def is_one_workgroup(self, function: mlir.Operation) -> bool:
+        """Tells whether `function` is exported for a single workgroup.
+
+        To backends for GPUs that is a sign to leave the function to one thread, without a configuration.
+        """
+        variant = self.variant(function)
+        if variant is None:
+            return False
+        if variant not in self._single:
+            exports = (each for each in body(variant) if each.name == names.EXECUTABLE_EXPORT)
+            single = (symbol_name(each) or "" for each in exports if _is_one_workgroup(each))
+            self._single[variant] = frozenset(single)
+        return (symbol_name(function) or "") in self._single[variant]
+
+
+def _is_one_workgroup(export: mlir.Operation) -> bool:
+    blocks = list(export.regions[0].blocks)
+    if not blocks:
+        return False
+    counts = list(blocks[-1].operations[-1].operation.operands)
+    return bool(counts) and all(map(_is_one, counts))
+
+
+def _is_one(value: mlir.Value[mlir.Type]) -> bool:
+    owner = value.owner
+    if isinstance(owner, mlir.Block) or owner.operation.name != "arith.constant":
+        return False
+    constant = owner.operation.attributes["value"]
+    return isinstance(constant, mlir.IntegerAttr) and constant.value == 1

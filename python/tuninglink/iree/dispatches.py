@@ -1,0 +1,139 @@
+"""Finding the dispatches of a program and what they are compiled for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from iree.compiler import ir as mlir
+
+from tuninglink.iree.targets import Target
+from tuninglink.mlir import names
+from tuninglink.mlir.symbols import symbol_name
+from tuninglink.mlir.walk import body, visit
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_CONTAINERS: Final = frozenset({names.MODULE, names.EXECUTABLE, names.EXECUTABLE_VARIANT})
+"""What a dispatch is inside of."""
+
+_VARIANT_TARGET: Final = "target"
+
+_TARGET: Final = "hal.executable.target"
+"""The attribute with the target of code that stands outside of a variant."""
+
+
+@dataclass(frozen=True)
+class Dispatch:
+    """One program that the compiler generates code for.
+
+    Attributes:
+        name: what diagnostics and reports call it, such as `@executable::@variant`.
+        module: the `builtin.module` with its code.
+        target: what it is compiled for, None where nothing says so.
+    """
+
+    name: str
+    module: mlir.Operation
+    target: Target | None
+
+
+class TargetReader:
+    """Reads targets from attributes, each distinct attribute once."""
+
+    def __init__(self) -> None:
+        self._read: dict[mlir.Attribute, Target] = {}
+
+    def __call__(self, operation: mlir.Operation, name: str) -> Target:
+        """Returns the target that the attribute `name` of `operation` describes.
+
+        Raises:
+            TargetError: it is no `#hal.executable.target`.
+        """
+        attribute = operation.attributes[name]
+        target = self._read.get(attribute)
+        if target is None:
+            target = self._read[attribute] = Target.from_attribute(attribute, operation)
+        return target
+
+
+def containers(root: mlir.Operation) -> list[mlir.Operation]:
+    """Returns `root` and the modules, executables and variants inside, in walk order.
+
+    Functions are not entered: the walk costs as much as there are dispatches, not operations.
+    """
+    found: list[mlir.Operation] = []
+
+    def visitor(operation: mlir.Operation) -> mlir.WalkResult | None:
+        if operation.name in _CONTAINERS or operation == root:
+            found.append(operation)
+            return None
+        return mlir.WalkResult.SKIP
+
+    visit(root, visitor)
+    return found
+
+
+def find_dispatches(root: mlir.Operation) -> list[Dispatch]:
+    """Returns the dispatches of a program, in order.
+
+    They are the modules in the variants of `root`; variants without one, whose code is in object files,
+    have nothing to configure. A module without any variant is one dispatch itself: the module inside a
+    variant, when `root` is that, or a program that is not divided yet.
+
+    Args:
+        root: a module, an executable or a variant.
+
+    Raises:
+        TargetError: the target of a module that stands for itself is no `#hal.executable.target`.
+    """
+    read = TargetReader()
+    variants = [op for op in containers(root) if op.name == names.EXECUTABLE_VARIANT]
+    if not variants and root.name == names.MODULE:
+        return [_whole_module(root, read)]
+    return [
+        Dispatch(dispatch_name(variant), module, read(variant, _VARIANT_TARGET))
+        for variant in variants
+        for module in body(variant)
+        if module.name == names.MODULE
+    ]
+
+
+def dispatch_name(operation: mlir.Operation) -> str:
+    """Returns what to call the dispatch of a variant, an executable or a module in or around them."""
+    path = [
+        f"@{name}"
+        for each in (operation, *ancestors(operation))
+        if each.name in (names.EXECUTABLE, names.EXECUTABLE_VARIANT)
+        and (name := symbol_name(each)) is not None
+    ]
+    if path:
+        return "::".join(reversed(path))
+    name = symbol_name(operation)
+    return f"@{name}" if name else "the module"
+
+
+def ancestors(operation: mlir.Operation) -> Iterator[mlir.Operation]:
+    """Yields the operations around `operation`, the innermost first."""
+    parent = operation.parent
+    while parent is not None:
+        yield parent.operation
+        parent = parent.operation.parent
+
+
+def target_of(operation: mlir.Operation, read: TargetReader) -> Target | None:
+    """Returns the target of the variant that `operation` is or is in, None without one."""
+    for each in (operation, *ancestors(operation)):
+        if each.name == names.EXECUTABLE_VARIANT:
+            return read(each, _VARIANT_TARGET)
+    return None
+
+
+def _whole_module(module: mlir.Operation, read: TargetReader) -> Dispatch:
+    target = target_of(module, read)
+    if target is None:
+        with_target = (op for op in (module, *body(module)) if _TARGET in op.attributes)
+        first = next(with_target, None)
+        target = read(first, _TARGET) if first is not None else None
+    return Dispatch(dispatch_name(module), module, target)

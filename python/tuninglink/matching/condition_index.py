@@ -1,0 +1,125 @@
+"""Conditions in the order in which they count, indexed so that a question costs about the same however many there are.
+
+They are put into groups that differ in nothing but sizes, and groups are indexed by sizes.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from tuninglink.matching.conditions import LOOP, Condition, Opaque
+from tuninglink.matching.extents import box, is_empty
+from tuninglink.matching.groups import Relation, make_groups
+from tuninglink.matching.size_index import SizeIndex
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Iterable, Sequence
+
+    from tuninglink.matching.conditions import Dimension
+    from tuninglink.matching.extents import Box
+    from tuninglink.matching.groups import Group
+
+TOO_MANY: Final = "the conditions are of too many forms to be compared with each other"
+"""Why nothing is told if groups are not related."""
+
+DEPENDENT: Final = "the sizes depend on each other in ways that are not known"
+"""Why nothing is told about dimensions that are not independent."""
+
+
+class ConditionIndex:
+    """Finds conditions by what they ask for.
+
+    Args:
+        conditions: in order of precedence.
+        labels: what conditions are labelled with, if they are.
+
+    Attributes:
+        conditions: the conditions.
+        labels: the labels, by position.
+        are_related: whether it is known which groups may have something in common; else each only has with itself.
+        first_opaque: the position of the first matcher that is not understood, None if all are.
+    """
+
+    def __init__(
+        self, conditions: Sequence[Condition | Opaque], labels: Sequence[Hashable] | None = None
+    ) -> None:
+        self.conditions = conditions
+        self.labels = dict(enumerate(labels or ()))
+        opaque = (at for at, each in enumerate(conditions) if isinstance(each, Opaque))
+        self.first_opaque = next(opaque, None)
+        understood = [
+            (at, each) for at, each in enumerate(conditions) if isinstance(each, Condition)
+        ]
+        self._boxes = {at: box(each.sizes) for at, each in understood}
+        self._empty = {
+            at for at, each in understood if each.names == frozenset() or is_empty(self._boxes[at])
+        }
+        groups = make_groups((at, each) for at, each in understood if at not in self._empty)
+        self.are_related = groups.are_related
+        self._group_of = groups.of
+        self._indexes: dict[tuple[Group, Hashable], SizeIndex] = {}
+        self._dimensions: dict[Group, frozenset[Dimension]] = {}
+
+    def is_empty(self, position: int) -> bool:
+        """Tells whether the condition at a position is understood and never holds."""
+        return position in self._empty
+
+    def group(self, position: int) -> Group | None:
+        """Returns the group of the condition at a position; None if it is opaque or never holds."""
+        return self._group_of.get(position)
+
+    def box(self, position: int, seen_from: Group) -> Box:
+        """Returns the box of a condition, with the names of loops of another group where it has none."""
+        condition = self.conditions[position]
+        assert isinstance(condition, Condition)
+        loops = seen_from.condition.loops
+        if condition.loops or not loops:
+            return self._boxes[position]
+        return box(condition.sizes_by(loops))
+
+    def sizes(self, group: Group, seen_from: Group) -> SizeIndex:
+        """Returns the index of a group, with the names of loops of another one where it has none."""
+        other = seen_from.condition
+        is_renamed = bool(other.loops) and not group.condition.loops
+        key = group, (other.maps, other.kinds, other.names) if is_renamed else None
+        if key not in self._indexes:
+            boxes = [(each, self.box(each, seen_from)) for each in group.members]
+            self._indexes[key] = SizeIndex(boxes, self.labels)
+        return self._indexes[key]
+
+    def containing(self, group: Group, narrow: Box, before: int) -> int | None:
+        """Returns the first condition that holds for all of some operations.
+
+        Args:
+            group: what the operations are, sizes aside.
+            narrow: their sizes.
+            before: the condition comes before this position.
+        """
+        first = before
+        for other in around(group):
+            found = self.sizes(other, group).containing(narrow, first)
+            first = first if found is None else found
+        return None if first == before else first
+
+    def used(self, group: Group) -> frozenset[Dimension]:
+        """Returns the dimensions of which anything is asked of the operations that a group is about."""
+        if group not in self._dimensions:
+            indexes = [self.sizes(each, group) for each in around(group)]
+            self._dimensions[group] = frozenset(
+                dimension for each in indexes for dimension in each.dimensions
+            )
+        return self._dimensions[group]
+
+
+def around(group: Group) -> list[Group]:
+    """Returns the groups that hold, sizes aside, for whatever a group is about."""
+    return [other for other, relation in group.related if relation is Relation.WITHIN]
+
+
+def are_independent(dimensions: Iterable[Dimension]) -> bool:
+    """Tells whether dimensions can have any sizes together.
+
+    Loops are free of each other, as are the dimensions of roles; sizes of operands are not.
+    """
+    kinds = {dimension[0] for dimension in dimensions}
+    return "operand" not in kinds and (LOOP not in kinds or len(kinds) == 1)

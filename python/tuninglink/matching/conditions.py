@@ -1,0 +1,223 @@
+"""When a matcher matches, as far as that can be reasoned about.
+
+A condition is a conjunction. Its discrete part (names, maps, types, structure) is compared as it is; the sizes of
+dimensions are for a solver. A payload's dimension may be dynamic: it then equals nothing, and whether it is a
+multiple of something or within bounds depends on what the compiler can prove, which is taken to be arbitrary but
+consistent.
+
+The model of specs has conditions of its own, `tuninglink.matching.necessary_conditions`, for pruning: those are necessary ones,
+plain data, which may say less than a matcher asks for, and are compared with what a compiler preserves of a
+dispatch. These here are exact, or the matcher is opaque, as a proof that a matcher matches takes all that it asks for.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Mapping
+
+Dimension = tuple[str, int, int]
+"""A dimension of the payload: `("loop", number, n)`, the n-th that runs over a loop (`loops.read_loops` says which),
+`("operand", number, dimension)` where the loop is not known, or `(role, position, 0)`."""
+
+
+LOOP = "loop"
+"""The first part of dimensions that run over a loop."""
+
+
+class NotUnderstoodError(Exception):
+    """A matcher is outside of what is understood; the message says why."""
+
+
+def extent(dimension: Dimension) -> Dimension:
+    """Returns the dimension that has the same size as `dimension` if both are static."""
+    kind, number, _ = dimension
+    return (kind, number, 0) if kind == LOOP else dimension
+
+
+@dataclass(frozen=True)
+class Equals:
+    """A dimension is static and has a size."""
+
+    dimension: Dimension
+    size: int
+
+
+@dataclass(frozen=True)
+class MultipleOf:
+    """A dimension is known to be a multiple of a number."""
+
+    dimension: Dimension
+    factor: int
+
+
+@dataclass(frozen=True)
+class AtLeast:
+    """A dimension is known to be at least so large."""
+
+    dimension: Dimension
+    bound: int
+
+
+@dataclass(frozen=True)
+class AtMost:
+    """A dimension is known to be at most so large."""
+
+    dimension: Dimension
+    bound: int
+
+
+SizeFact = Equals | MultipleOf | AtLeast | AtMost
+
+
+@dataclass(frozen=True, eq=False)
+class Condition:
+    """What an operation must be for a matcher to match it; what is None or empty is not asked for.
+
+    Attributes:
+        names: the operation's name is one of these.
+        kinds: the operation is of all of these kinds (`contraction`, `convolution`).
+        maps: its indexing maps.
+        types: element types by number of the operand.
+        scalars: types by number of the operand, which is no tensor.
+        tensors: the operands that are tensors.
+        ranks: ranks by number of the operand.
+        least_ranks: likewise, if they are at least so much.
+        operands: how many operands it has at least.
+        counts: how many dimensions of a role there are.
+        regions: what its regions hold.
+        root: the operation itself, with attributes and regions, but for its operands and sizes.
+        dag: the operation and what computes its operands, as far as that is matched.
+        has_free_operands: whether `dag` is one operation whose operands may come from anywhere.
+        is_unconfigured: it has no configuration.
+        sizes: what its dimensions are.
+        loops: if the maps are known, the loop of each dimension that has one, however a matcher may name it.
+    """
+
+    names: frozenset[str] | None = None
+    kinds: frozenset[str] = frozenset()
+    maps: Hashable | None = None
+    types: Mapping[int, Hashable] = field(default_factory=dict)
+    scalars: Mapping[int, Hashable] = field(default_factory=dict)
+    tensors: frozenset[int] = frozenset()
+    ranks: Mapping[int, int] = field(default_factory=dict)
+    least_ranks: Mapping[int, int] = field(default_factory=dict)
+    operands: int = 0
+    counts: Mapping[str, int] = field(default_factory=dict)
+    regions: Hashable | None = None
+    root: Hashable | None = None
+    dag: Hashable | None = None
+    has_free_operands: bool = True
+    is_unconfigured: bool = False
+    sizes: frozenset[SizeFact] = frozenset()
+    loops: Mapping[Dimension, Dimension] = field(default_factory=dict)
+
+    @cached_property
+    def fixed_sizes(self) -> Mapping[Dimension, int]:
+        """The extents, as `extent` names them, of which only one size will do."""
+        return {
+            extent(each.dimension): each.size for each in self.sizes if isinstance(each, Equals)
+        }
+
+    def sizes_by(self, loops: Mapping[Dimension, Dimension]) -> frozenset[SizeFact]:
+        """Returns `sizes` with dimensions named by their loops, of an operation whose loops are these."""
+        if self.loops or not loops:
+            return self.sizes
+        return frozenset(
+            replace(each, dimension=loops.get(each.dimension, each.dimension))
+            for each in self.sizes
+        )
+
+
+@dataclass(frozen=True)
+class Opaque:
+    """A matcher about which nothing is said.
+
+    Attributes:
+        reason: what in it is not understood.
+    """
+
+    reason: str
+
+
+def exclude_each_other(first: Condition, second: Condition) -> bool:
+    """Tells whether two conditions obviously cannot both hold.
+
+    This needs no solver: conditions on different operations, types or fixed sizes never reach it.
+    """
+    return exclude_but_for_sizes(first, second) or _differ(first.fixed_sizes, second.fixed_sizes)
+
+
+def exclude_but_for_sizes(first: Condition, second: Condition) -> bool:
+    """Tells whether the discrete parts of two conditions obviously cannot both hold."""
+    if first.names is not None and second.names is not None and not first.names & second.names:
+        return True
+    for one, other in ((first, second), (second, first)):
+        if one.kinds and other.names is not None and not any(map(_is_linalg, other.names)):
+            return True
+        # The operation of a graph is there to be looked at: what it is not, it will not be.
+        if other.root is not None and not one.kinds <= other.kinds:
+            return True
+    pairs = (
+        (first.maps, second.maps),
+        (first.root, second.root),
+        (first.regions, second.regions),
+    )
+    # Attributes of the IR cannot be compared with None.
+    return (
+        any(a is not None and b is not None and a != b for a, b in pairs)
+        or _differ(first.types, second.types)
+        or _differ(first.scalars, second.scalars)
+        or not first.tensors.isdisjoint(second.scalars)
+        or not second.tensors.isdisjoint(first.scalars)
+        or _differ(first.ranks, second.ranks)
+        or _differ(first.counts, second.counts)
+    )
+
+
+def implies_but_for_sizes(narrow: Condition, wide: Condition) -> bool:
+    """Tells whether the discrete part of `narrow` implies that of `wide`.
+
+    A negative answer may mean that it is not known.
+    """
+    if wide.names is not None and (narrow.names is None or not narrow.names <= wide.names):
+        return False
+    if wide.is_unconfigured and not narrow.is_unconfigured:
+        return False
+    same_operation = wide.has_free_operands and _is_asked_for(wide.root, narrow.root)
+    if wide.dag is not None and not same_operation and not _is_asked_for(wide.dag, narrow.dag):
+        return False
+    return (
+        wide.kinds <= narrow.kinds
+        and _is_asked_for(wide.maps, narrow.maps)
+        and _is_asked_for(wide.regions, narrow.regions)
+        and _are_asked_for(wide.types, narrow.types)
+        and _are_asked_for(wide.scalars, narrow.scalars)
+        and wide.tensors <= narrow.tensors
+        and wide.operands <= narrow.operands
+        and all(
+            rank <= max(narrow.ranks.get(number, 0), narrow.least_ranks.get(number, 0))
+            for number, rank in wide.least_ranks.items()
+        )
+        and _are_asked_for(wide.ranks, narrow.ranks)
+        and _are_asked_for(wide.counts, narrow.counts)
+    )
+
+
+def _differ(first: Mapping[Any, Hashable], second: Mapping[Any, Hashable]) -> bool:
+    return any(first[key] != second[key] for key in first.keys() & second.keys())
+
+
+def _is_asked_for(wanted: Hashable | None, by: Hashable | None) -> bool:
+    return wanted is None or (by is not None and wanted == by)
+
+
+def _are_asked_for(wanted: Mapping[Any, Hashable], by: Mapping[Any, Hashable]) -> bool:
+    return all(_is_asked_for(value, by.get(key)) for key, value in wanted.items())
+
+
+def _is_linalg(name: str) -> bool:
+    return name.startswith("linalg.")

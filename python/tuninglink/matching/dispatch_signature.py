@@ -1,0 +1,204 @@
+"""What is known before the compiler prepares a dispatch about the operations that matchers will see in it.
+
+Matchers run after the backend's preprocessing, which renames, fuses, splits and replaces operations. Of a
+dispatch that consists of known operations this much is left as it is:
+
+- A contraction or a convolution has the loops of an operation that was there, apart from their order and from
+  loops of size 1, and the element types of operands that were there.
+- An attention has query, key and value of one that was there; contractions that it is taken apart into have
+  some of its loops.
+
+Everything else may be different, and what is not known to stay does not count.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from iree.compiler import ir as mlir
+
+from tuninglink.iree.structured import indexing_maps
+from tuninglink.matching.necessary_conditions import KEPT_OPERANDS
+from tuninglink.matching.necessary_reading import read_maps
+from tuninglink.mlir import names
+from tuninglink.mlir.walk import visit
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tuninglink.matching.necessary_conditions import Maps
+
+Sizes = tuple[int, ...]
+"""The sizes of the loops of an operation, in ascending order and without those of size 1."""
+
+
+@dataclass(frozen=True)
+class Preserved:
+    """What matchers can meet in a dispatch at most.
+
+    Attributes:
+        loops: the loops of each operation that a contraction or convolution can be; None for any.
+        attentions: the loops of each attention; None for any.
+        element_types: the element types of all operands; None for any.
+    """
+
+    loops: frozenset[Sizes] | None
+    attentions: frozenset[Sizes] | None
+    element_types: frozenset[str] | None
+
+
+ANYTHING: Final = Preserved(None, None, None)
+"""What is known of a dispatch that holds an unknown operation."""
+
+_STABLE_TYPES: Final = frozenset({"f64", "f32", "f16", "bf16", "i64", "i32", "i16", "i8", "index"})
+"""The element types that no preprocessing replaces. Those of 1 bit become bytes, other small ones may."""
+
+_HARMLESS_DIALECTS: Final = frozenset({"affine", "arith", "func", "math", "scf"})
+_HARMLESS: Final = frozenset(
+    {
+        names.MODULE,
+        "hal.interface.binding.subspan",
+        "hal.interface.constant.load",
+        "iree_tensor_ext.dispatch.tensor.load",
+        "iree_tensor_ext.dispatch.tensor.store",
+        "iree_tensor_ext.dispatch.workload.ordinal",
+        "tensor.dim",
+        "tensor.empty",
+        "tensor.extract",
+        "tensor.extract_slice",
+        "tensor.insert_slice",
+        "util.assume.int",
+        "util.optimization_barrier",
+    }
+)
+"""Operations that do not change what becomes of those beside them."""
+
+_RESHAPES: Final = frozenset({"tensor.collapse_shape", "tensor.expand_shape"})
+"""Operations that may be moved past those beside them, which then have other loops."""
+
+
+class PreservedReader:
+    """Reads dispatches of one context; what they share is read once."""
+
+    def __init__(self) -> None:
+        self._loops: dict[tuple[mlir.Attribute, tuple[mlir.Type, ...]], Sizes | None] = {}
+        self._maps: dict[mlir.Attribute, Maps | None] = {}
+        self._types: dict[mlir.Type, str | None] = {}
+
+    def read(self, module: mlir.Operation) -> Preserved:
+        """Returns what is preserved of a dispatch at `executable-sources`.
+
+        Args:
+            module: the `builtin.module` with its code.
+        """
+        reading = _Reading(self)
+        visit(module, reading.visit)
+        return reading.preserved()
+
+    def element_type(self, kind: mlir.Type) -> str | None:
+        """Returns the element type of a shaped type, or the type itself; None if it may not stay."""
+        if kind not in self._types:
+            element = kind.element_type if isinstance(kind, mlir.ShapedType) else kind
+            text = str(element)
+            self._types[kind] = text if text in _STABLE_TYPES else None
+        return self._types[kind]
+
+    def loops(self, maps: mlir.Attribute | None, types: Sequence[mlir.Type]) -> Sizes | None:
+        """Returns the loops of an operation with these maps on operands of these types; None if unknown."""
+        if maps is None:
+            return None
+        key = maps, tuple(types)
+        if key not in self._loops:
+            if maps not in self._maps:
+                self._maps[maps] = read_maps(maps)
+            known = self._maps[maps]
+            self._loops[key] = None if known is None else _loops(known, types)
+        return self._loops[key]
+
+
+def _loops(maps: Maps, types: Sequence[mlir.Type]) -> Sizes | None:
+    sizes: dict[int, int] = {}
+    for loops, kind in zip(maps.loops, types, strict=False):
+        if not loops:
+            continue
+        if not isinstance(kind, mlir.ShapedType) or not kind.has_static_shape:
+            return None
+        if isinstance(kind, mlir.RankedTensorType) and kind.encoding is not None:
+            return None
+        sizes.update(
+            (loop, size) for loop, size in zip(loops, kind.shape, strict=True) if loop is not None
+        )
+    if len(sizes) != maps.count:
+        return None
+    return tuple(sorted(size for size in sizes.values() if size != 1))
+
+
+class _Reading:
+    """The reading of one dispatch."""
+
+    def __init__(self, reader: PreservedReader) -> None:
+        self._reader = reader
+        self._loops: set[Sizes] | None = set()
+        self._attentions: set[Sizes] | None = set()
+        self._types: set[str] | None = set()
+        self._is_unknown = False
+
+    def preserved(self) -> Preserved:
+        if self._is_unknown:
+            return ANYTHING
+        loops, attentions, types = self._loops, self._attentions, self._types
+        return Preserved(
+            None if loops is None else frozenset(loops),
+            None if attentions is None else frozenset(attentions),
+            None if types is None else frozenset(types),
+        )
+
+    def visit(self, operation: mlir.Operation) -> mlir.WalkResult | None:
+        name = operation.name
+        if name in _HARMLESS or name.partition(".")[0] in _HARMLESS_DIALECTS:
+            return None
+        if name in _RESHAPES:
+            self._loops = self._attentions = None
+            return None
+        if name in (names.ATTENTION, names.ONLINE_ATTENTION):
+            self._visit_attention(operation)
+            return mlir.WalkResult.SKIP
+        if name.startswith("linalg.") and self._visit_structured(operation):
+            return mlir.WalkResult.SKIP
+        self._is_unknown = True
+        return mlir.WalkResult.INTERRUPT
+
+    def _visit_structured(self, operation: mlir.Operation) -> bool:
+        """Notes the loops of an operation; tells whether it is one with maps."""
+        maps = indexing_maps(operation)
+        if maps is None:
+            return False
+        types = [operand.type for operand in operation.operands]
+        if self._loops is not None:
+            loops = self._reader.loops(maps, types)
+            if loops is None:
+                self._loops = None
+            else:
+                self._loops.add(loops)
+        self._add_types(types)
+        return True
+
+    def _visit_attention(self, operation: mlir.Operation) -> None:
+        types = [operand.type for operand in operation.operands][:KEPT_OPERANDS]
+        if self._attentions is not None:
+            loops = self._reader.loops(operation.attributes["indexing_maps"], types)
+            if loops is None:
+                # What it is taken apart into has unknown loops as well.
+                self._attentions = self._loops = None
+            else:
+                self._attentions.add(loops)
+        self._add_types(types)
+
+    def _add_types(self, types: Sequence[mlir.Type]) -> None:
+        for kind in types:
+            element = self._reader.element_type(kind)
+            if element is None:
+                self._types = None
+            elif self._types is not None:
+                self._types.add(element)

@@ -1,0 +1,123 @@
+"""Removing the entries of a spec that are dead."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from iree.compiler import ir as mlir
+
+from tuninglink.matching.entry_conditions import EntryConditions
+from tuninglink.matching.reachability import find_proven_dead
+from tuninglink.mlir import names
+from tuninglink.mlir.walk import body
+from tuninglink.specs.deduplication import unused_sequences
+from tuninglink.specs.model import Spec
+from tuninglink.specs.structure import has_entry_point
+
+if TYPE_CHECKING:
+    from tuninglink.mlir.diagnostics import Place
+
+
+@dataclass(frozen=True)
+class Dropped:
+    """An entry that was removed, without reference to the IR that it was.
+
+    Attributes:
+        place: where its matcher was defined, None without location.
+        message: what it was called and why it was never reached.
+    """
+
+    place: Place | None
+    message: str
+
+
+@dataclass(frozen=True)
+class Dropping:
+    """What was removed from a module and from the specs nested in it.
+
+    Attributes:
+        entries: the entries, in order.
+        sequences: how many sequences went with them, as nothing else used them.
+    """
+
+    entries: tuple[Dropped, ...]
+    sequences: int
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """The entries that are removed from one `foreach_match`.
+
+    Attributes:
+        operation: the `foreach_match`.
+        dropped: the entries that go, by their position in it.
+    """
+
+    operation: mlir.Operation
+    dropped: dict[int, Dropped]
+
+
+def drop_shadowed(module: mlir.Operation) -> Dropping:
+    """Removes the entries that are proven to be dead, then the sequences that only they used.
+
+    A `foreach_match` keeps its first entry if all are dead, as it must have one. A module that is no spec stays as
+    it is; the specs nested in it are treated each by itself.
+
+    Args:
+        module: a `builtin.module`.
+
+    Returns:
+        What was removed.
+
+    Raises:
+        SpecError: an entry point has a signature that cannot be linked. Nothing has changed then.
+    """
+    nested = [each for each in body(module) if each.name == names.MODULE]
+    specs = [each for each in (module, *nested) if has_entry_point(each)]
+    plans = [plan for spec in specs for plan in _plans(Spec(spec, ""))]
+    if not plans:
+        return Dropping((), 0)
+    unused = set(unused_sequences(module))
+    for plan in plans:
+        _keep_others(plan)
+    sequences = _erase_unused(module, unused)
+    return Dropping(tuple(each for plan in plans for each in plan.dropped.values()), sequences)
+
+
+def _plans(spec: Spec) -> list[_Plan]:
+    """Decides what is removed; of what is read for that nothing is kept, as some of it will be gone."""
+    read = EntryConditions(spec)
+    dead = {
+        each.position: Dropped(each.entry.place, str(each))
+        for each in find_proven_dead(spec, conditions=read)
+    }
+    plans = []
+    for entries in read.lists:
+        positions = range(len(entries.conditions))
+        here = {at: dead[entries.start + at] for at in positions if entries.start + at in dead}
+        if len(here) == len(positions):
+            del here[0]
+        if here:
+            plans.append(_Plan(entries.operation, here))
+    return plans
+
+
+def _keep_others(plan: _Plan) -> None:
+    attributes = plan.operation.attributes
+    with plan.operation.context:
+        for side in ("matchers", "actions"):
+            every = attributes[side]
+            assert isinstance(every, mlir.ArrayAttr)
+            kept = [each for position, each in enumerate(every) if position not in plan.dropped]
+            attributes[side] = mlir.ArrayAttr.get(kept)
+
+
+def _erase_unused(module: mlir.Operation, before: set[mlir.Operation]) -> int:
+    """Erases the sequences that are not used, but for those that were not `before`; returns how many."""
+    count = 0
+    while found := [each for each in unused_sequences(module) if each not in before]:
+        count += len(found)
+        for sequence in found:
+            sequence.erase()
+    return count

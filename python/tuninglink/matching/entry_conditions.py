@@ -1,0 +1,99 @@
+"""The conditions of all entries of a spec, and what each entry configures."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from tuninglink.matching.conditions import Opaque
+from tuninglink.matching.configurations import ConfigurationReader
+from tuninglink.matching.matchers import MatcherReader
+from tuninglink.matching.side_effects import SideEffects
+from tuninglink.mlir import names
+from tuninglink.mlir.walk import collect
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Sequence
+
+    from iree.compiler import ir as mlir
+
+    from tuninglink.matching.conditions import Condition
+    from tuninglink.specs.model import Spec
+    from tuninglink.specs.structure import Entry
+
+
+@dataclass(frozen=True, eq=False)
+class EntryList:
+    """The entries of one `foreach_match`, of which the first that matches an operation counts.
+
+    Attributes:
+        operation: the `foreach_match`.
+        start: the position of its first entry among all of the spec.
+        conditions: the condition of the matcher of each entry.
+    """
+
+    operation: mlir.Operation
+    start: int
+    conditions: Sequence[Condition | Opaque]
+
+
+class EntryConditions:
+    """Reads the conditions of the entries of a spec, each distinct matcher once.
+
+    Args:
+        spec: any spec. Entries are those of the `foreach_match` operations in its entry points, in order.
+    """
+
+    def __init__(self, spec: Spec) -> None:
+        self.spec = spec
+
+    @cached_property
+    def lists(self) -> tuple[EntryList, ...]:
+        """The entries by their `foreach_match`, each of which walks the whole payload."""
+        table = self.spec.anatomy.table
+        reader = MatcherReader()
+        known: dict[str, Condition | Opaque] = {}
+        lists = []
+        start = 0
+        for entry_point in self.spec.anatomy.entry_points:
+            for foreach_match in collect(entry_point.sequence, names.FOREACH_MATCH):
+                conditions = []
+                for matcher, _ in table.pairs(foreach_match):
+                    if matcher not in known:
+                        found = table.resolve(matcher)
+                        known[matcher] = (
+                            reader.read(found[1], found[0])
+                            if found and found[1].regions[0].blocks
+                            else Opaque("there is no such matcher")
+                        )
+                    conditions.append(known[matcher])
+                lists.append(EntryList(foreach_match, start, conditions))
+                start += len(conditions)
+        return tuple(lists)
+
+    def entry(self, position: int) -> Entry:
+        """Returns the entry at a position."""
+        return self.spec.anatomy.entry(position)
+
+    @cached_property
+    def configurations(self) -> Sequence[int]:
+        """Numbers for what each entry configures: equal for entries that do the same to what they match."""
+        reader = ConfigurationReader(self.spec.anatomy.table)
+        numbers: dict[Hashable, int] = {}
+        found = (reader.configuration(*pair) for pair in self.spec.anatomy.pairs)
+        return [numbers.setdefault(each, len(numbers)) for each in found]
+
+    def changing(self, entries: EntryList) -> list[int]:
+        """Returns the positions, within a list, of the entries whose matchers may change the payload."""
+        pairs = self.spec.anatomy.pairs
+        return [
+            position
+            for position, each in enumerate(entries.conditions)
+            if isinstance(each, Opaque)
+            and self._side_effects.may_change(pairs[entries.start + position][0])
+        ]
+
+    @cached_property
+    def _side_effects(self) -> SideEffects:
+        return SideEffects(self.spec.anatomy.table)

@@ -1,0 +1,150 @@
+"""Conditions that differ in nothing but sizes, and how such groups are related.
+
+Groups are compared with each other only where everything that both ask for by value is the same: they are found by
+it, so that conditions on other operations, types or maps cost nothing.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import TYPE_CHECKING, Final
+
+from tuninglink.matching.conditions import exclude_but_for_sizes, implies_but_for_sizes
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Iterable, Mapping, Sequence
+
+    from tuninglink.matching.conditions import Condition
+
+MAX_WORK: Final = 500_000
+"""How many conditions, at most, are looked at from groups that they may have something in common with."""
+
+
+class Relation(Enum):
+    """How the operations that one group is about are related to those of another one, sizes aside."""
+
+    WITHIN = "all of them are"
+    AROUND = "all of the others are among them"
+    UNSURE = "some may be the same"
+
+
+@dataclass(eq=False)
+class Group:
+    """Conditions that differ in nothing but sizes.
+
+    Attributes:
+        condition: one of them.
+        members: the positions of all of them, in order.
+        related: the groups that this one may have operations in common with, itself included, and how.
+    """
+
+    condition: Condition
+    members: list[int] = field(default_factory=list)
+    related: list[tuple[Group, Relation]] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Groups:
+    """All conditions, in groups.
+
+    Attributes:
+        of: the group of each position that has a condition.
+        are_related: whether all groups were compared; if there are too many pairs, each is only related to itself.
+    """
+
+    of: Mapping[int, Group]
+    are_related: bool
+
+
+def make_groups(conditions: Iterable[tuple[int, Condition]]) -> Groups:
+    """Puts conditions into groups.
+
+    Args:
+        conditions: each with its position, in order.
+    """
+    groups: dict[Hashable, Group] = {}
+    of: dict[int, Group] = {}
+    for position, condition in conditions:
+        group = groups.setdefault(_key(condition), Group(condition))
+        group.members.append(position)
+        of[position] = group
+    return Groups(of, _relate(list(groups.values())))
+
+
+def _key(condition: Condition) -> Hashable:
+    return (
+        condition.names,
+        condition.kinds,
+        condition.has_free_operands,
+        condition.is_unconfigured,
+        condition.operands,
+        condition.tensors,
+        frozenset(condition.least_ranks.items()),
+        frozenset(_values(condition).items()),
+        condition.dag,
+    )
+
+
+def _values(condition: Condition) -> dict[Hashable, Hashable]:
+    """Returns what a condition asks for by value: of two that ask for different ones, one holds at most."""
+    values: dict[Hashable, Hashable] = {
+        (part, key): value
+        for part, asked in (
+            ("type", condition.types),
+            ("scalar", condition.scalars),
+            ("rank", condition.ranks),
+            ("count", condition.counts),
+        )
+        for key, value in asked.items()
+    }
+    if condition.names is not None and len(condition.names) == 1:
+        values["name"] = next(iter(condition.names))
+    parts = {"maps": condition.maps, "root": condition.root, "regions": condition.regions}
+    values |= {part: value for part, value in parts.items() if value is not None}
+    return values
+
+
+def _relate(groups: Sequence[Group]) -> bool:
+    """Fills in how the groups are related; returns whether there are few enough pairs to do so."""
+    values = [_values(each.condition) for each in groups]
+    patterns: dict[frozenset[Hashable], list[int]] = defaultdict(list)
+    for index, each in enumerate(values):
+        patterns[frozenset(each)].append(index)
+    work = 0
+    for pattern, members in patterns.items():
+        for other_pattern, others in patterns.items():
+            common = tuple(pattern & other_pattern)
+            found: dict[tuple[Hashable, ...], list[int]] = defaultdict(list)
+            for index in others:
+                found[tuple(values[index][each] for each in common)].append(index)
+            for index in members:
+                work += 1
+                for other in found.get(tuple(values[index][each] for each in common), ()):
+                    work += _work(groups[index], groups[other])
+                    if work > MAX_WORK:
+                        _isolate(groups)
+                        return False
+                    _compare(groups[index], groups[other])
+    return True
+
+
+def _work(group: Group, other: Group) -> int:
+    """Returns how much is looked at if two groups are related: one for all of the other, or both under other names."""
+    is_renamed = bool(group.condition.loops) != bool(other.condition.loops)
+    return len(group.members) + (len(other.members) if is_renamed else 0)
+
+
+def _isolate(groups: Sequence[Group]) -> None:
+    for group in groups:
+        group.related = [(group, Relation.WITHIN)]
+
+
+def _compare(group: Group, other: Group) -> None:
+    if implies_but_for_sizes(group.condition, other.condition):
+        group.related.append((other, Relation.WITHIN))
+    elif implies_but_for_sizes(other.condition, group.condition):
+        group.related.append((other, Relation.AROUND))
+    elif not exclude_but_for_sizes(group.condition, other.condition):
+        group.related.append((other, Relation.UNSURE))

@@ -1,0 +1,97 @@
+"""Indexing a spec: the same entries, arranged so that an operation is compared with a handful of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from tuninglink.matching.index_building import IndexBuilder
+from tuninglink.matching.index_plan import Group, plan_index
+from tuninglink.matching.index_reading import IndexReader
+from tuninglink.mlir import names
+from tuninglink.mlir.walk import body
+from tuninglink.specs.structure import Anatomy, has_entry_point
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from iree.compiler import ir as mlir
+
+    from tuninglink.matching.index_plan import Item
+    from tuninglink.mlir.diagnostics import DiagnosticSink
+
+LONGEST_LIST: Final = 64
+"""Up to how many entries a list has that is not split, by default: it is tried as fast as the compiler walks."""
+
+
+@dataclass(frozen=True)
+class Indexing:
+    """What became of a module and of those nested in it.
+
+    Attributes:
+        entries: how many entries there are.
+        groups: how many groups they are in now.
+    """
+
+    entries: int = 0
+    groups: int = 0
+
+    def __add__(self, other: Indexing) -> Indexing:
+        return Indexing(self.entries + other.entries, self.groups + other.groups)
+
+
+def index_matchers(
+    module: mlir.Operation,
+    *,
+    longest: int = LONGEST_LIST,
+    diagnostics: DiagnosticSink | None = None,
+) -> Indexing:
+    """Arranges the entries of a spec, and of those nested in it, in a tree of lists.
+
+    The program is configured exactly as before. A module without an entry point stays as it is, and so does a
+    spec that is no matcher list.
+
+    Args:
+        module: a `builtin.module`.
+        longest: up to how many entries a list may have that is not split.
+        diagnostics: told which specs stay as they are because they are no matcher lists.
+
+    Returns:
+        What was done.
+
+    Raises:
+        SpecError: an entry point has a signature that cannot be linked. Nothing has changed then.
+    """
+    result = Indexing()
+    plans = [_plan(each, longest, diagnostics) for each in _specs(module)]
+    for anatomy, reader, items in filter(None, plans):
+        groups = _count_groups(items)
+        if groups:
+            IndexBuilder(anatomy, reader.checks).build(items)
+        result += Indexing(len(reader.entries), groups)
+    return result
+
+
+def _specs(module: mlir.Operation) -> list[mlir.Operation]:
+    """Returns the specs in a module, or itself: what runs them one after the other has no entries."""
+    nested = [each for each in body(module) if each.name == names.MODULE and has_entry_point(each)]
+    return nested or ([module] if has_entry_point(module) else [])
+
+
+def _plan(
+    module: mlir.Operation, longest: int, diagnostics: DiagnosticSink | None
+) -> tuple[Anatomy, IndexReader, tuple[Item, ...]] | None:
+    anatomy = Anatomy(module)
+    reason = anatomy.opaque_because
+    if reason is not None:
+        if diagnostics:
+            diagnostics.remark(
+                "this spec is no list of matchers and stays as it is", module, [reason]
+            )
+        return None
+    reader = IndexReader(anatomy)
+    return anatomy, reader, plan_index(reader.entries, longest)
+
+
+def _count_groups(items: Sequence[Item]) -> int:
+    return sum(1 + _count_groups(each.items) for each in items if isinstance(each, Group))

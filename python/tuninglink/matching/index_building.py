@@ -1,0 +1,267 @@
+"""Building an indexed spec: a tree of `foreach_match` operations, each in the action of a pair of another.
+
+The list of a group is a `foreach_match restrict_root` on the operation that passed the group's check. Such a walk
+also meets the operations inside of its root, which the walk around it has met already. They are told by identity:
+the root is handed to every matcher as a further argument, and the first pair of each list takes whatever is
+another operation, and leaves it alone.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Final
+
+from iree.compiler import ir as mlir
+
+from tuninglink.matching.index_plan import Group, IndexEntry, Range
+from tuninglink.mlir import names
+from tuninglink.mlir.symbols import FreshNames, references_in, symbol_name, symbols
+from tuninglink.mlir.walk import visit
+from tuninglink.specs.builders import yield_
+from tuninglink.specs.sequences import reference, signature
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from tuninglink.matching.index_plan import Item, Structure
+    from tuninglink.specs.structure import Anatomy
+
+_MERGE_HANDLES: Final = "transform.merge_handles"
+_NUM_ASSOCIATIONS: Final = "transform.num_associations"
+_COMPARE: Final = "transform.match.param.cmpi"
+_EQUAL: Final = 0
+"""The value of `transform`'s MatchCmpIPredicate."""
+
+_Pair = tuple[mlir.Attribute, mlir.Attribute]
+"""References to a matcher and an action."""
+
+
+class IndexBuilder:
+    """Puts a planned tree in the place of the entries of a spec.
+
+    Args:
+        anatomy: a matcher list.
+        checks: for each structure in the tree a named sequence of one argument that matches what has it.
+    """
+
+    def __init__(self, anatomy: Anatomy, checks: Mapping[Structure, mlir.Operation]) -> None:
+        self._anatomy = anatomy
+        self._module = anatomy.module
+        self._block = self._module.regions[0].blocks[0]
+        self._checks = checks
+        self._pairs = _pairs(anatomy.foreach_match)
+        self._uses = Counter("::".join(path) for path in references_in(self._module))
+        self._fresh: dict[tuple[str, ...], FreshNames] = {}
+        self._adapted: dict[int, mlir.Attribute] = {}
+        self._sequences: list[mlir.Operation] = []
+        self._any_op = mlir.Type.parse("!transform.any_op", self._module.context)
+
+    def build(self, items: Sequence[Item]) -> None:
+        """Replaces the entries by `items`, which are entries and groups of structures."""
+        foreach_match = self._anatomy.foreach_match
+        with self._module.context, mlir.Location.unknown():
+            self._at_top = {each.position for each in items if isinstance(each, IndexEntry)}
+            self._is_inside, self._leave = self._leaving_inside()
+            pairs = [
+                self._group(each) if isinstance(each, Group) else self._pairs[each.position]
+                for each in items
+            ]
+            _set_pairs(foreach_match, pairs)
+            # People read what an operation is compared with first.
+            first = self._block.operations[0]
+            for sequence in self._sequences:
+                sequence.move_before(first)
+
+    # --- Groups --------------------------------------------------------------------------------------------
+
+    def _group(self, group: Group) -> _Pair:
+        """Adds the sequences of a group, those of the groups in it behind them."""
+        check = group.check
+        matcher = self._range(check) if isinstance(check, Range) else self._structure(check)
+        action = self._add("search", [names.CONSUMED], [])
+        with mlir.InsertionPoint(action.regions[0].blocks[0]):
+            root = action.regions[0].blocks[0].arguments[0]
+            foreach_match = mlir.Operation.create(
+                names.FOREACH_MATCH,
+                operands=[root, root],
+                results=[self._any_op],
+                attributes={"restrict_root": mlir.UnitAttr.get(), **_as_attributes([])},
+            )
+            yield_([])
+        pairs = [(_symbol(self._is_inside), _symbol(self._leave))]
+        pairs += [
+            self._group(each)
+            if isinstance(each, Group)
+            else (self._adapted_matcher(each), self._pairs[each.position][1])
+            for each in group.items
+        ]
+        _set_pairs(foreach_match, pairs)
+        return _symbol(matcher), _symbol(action)
+
+    def _structure(self, structure: Structure) -> mlir.Operation:
+        """Adds the matcher of a group of the first level."""
+        with mlir.InsertionPoint(self._block):
+            sequence = self._checks[structure].clone().operation
+        sequence.attributes[names.SYMBOL_NAME] = mlir.StringAttr.get(self._fresh_name("group"))
+        self._sequences.append(sequence)
+        return sequence
+
+    def _range(self, check: Range) -> mlir.Operation:
+        """Adds the matcher of a group inside of another one."""
+        sequence = self._add("group", [names.READONLY, names.READONLY], [self._any_op])
+        operation, _ = sequence.regions[0].blocks[0].arguments
+        number, dimension = check.axis
+        integer = mlir.IntegerType.get_signless(64)
+        with mlir.InsertionPoint(sequence.regions[0].blocks[0]):
+            operand = mlir.Operation.create(
+                names.GET_OPERAND,
+                operands=[operation],
+                results=[mlir.Type.parse("!transform.any_value")],
+                attributes={"raw_position_list": mlir.DenseI64ArrayAttr.get([number])},
+            )
+            mlir.Operation.create(
+                names.MATCH_DIM_BOUNDS,
+                operands=[operand.results[0]],
+                attributes={
+                    "dim": mlir.IntegerAttr.get(integer, dimension),
+                    "lower_bound": mlir.IntegerAttr.get(integer, check.least),
+                    "upper_bound": mlir.IntegerAttr.get(integer, check.most),
+                },
+            )
+            yield_([operation])
+        return sequence
+
+    def _leaving_inside(self) -> tuple[mlir.Operation, mlir.Operation]:
+        """Adds the matcher of every operation but the root of a list, and an action that does nothing."""
+        matcher = self._add("is_inside", [names.READONLY, names.READONLY], [])
+        block = matcher.regions[0].blocks[0]
+        parameter = mlir.Type.parse("!transform.param<i64>")
+        two = mlir.IntegerAttr.get(mlir.IntegerType.get_signless(64), 2)
+        equal = mlir.IntegerAttr.get(mlir.IntegerType.get_signless(32), _EQUAL)
+        with mlir.InsertionPoint(block):
+            both = mlir.Operation.create(
+                _MERGE_HANDLES,
+                operands=list(block.arguments),
+                results=[self._any_op],
+                attributes={"deduplicate": mlir.UnitAttr.get()},
+            )
+            count = mlir.Operation.create(
+                _NUM_ASSOCIATIONS, operands=both.results, results=[parameter]
+            )
+            wanted = mlir.Operation.create(
+                names.PARAM_CONSTANT, results=[parameter], attributes={"value": two}
+            )
+            mlir.Operation.create(
+                _COMPARE,
+                operands=[count.results[0], wanted.results[0]],
+                attributes={"predicate": equal},
+            )
+            yield_([])
+        action = self._add("leave", [], [])
+        with mlir.InsertionPoint(action.regions[0].blocks[0]):
+            yield_([])
+        return matcher, action
+
+    def _add(
+        self, name: str, ownership: Sequence[str], results: Sequence[mlir.Type]
+    ) -> mlir.Operation:
+        """Adds an empty sequence that takes operations, each of which it reads or consumes."""
+        inputs = [self._any_op for _ in ownership]
+        function_type = mlir.FunctionType.get(inputs, list(results))
+        unit = mlir.UnitAttr.get()
+        attributes = {
+            names.SYMBOL_NAME: mlir.StringAttr.get(self._fresh_name(name)),
+            "function_type": mlir.TypeAttr.get(function_type),
+            "arg_attrs": mlir.ArrayAttr.get(
+                [mlir.DictAttr.get({each: unit}) for each in ownership]
+            ),
+        }
+        with mlir.InsertionPoint(self._block):
+            sequence = mlir.Operation.create(names.NAMED_SEQUENCE, attributes=attributes, regions=1)
+        unknown = [mlir.Location.unknown() for _ in ownership]
+        sequence.regions[0].blocks.append(*inputs, arg_locs=unknown)
+        self._sequences.append(sequence)
+        return sequence
+
+    # --- Matchers of entries in groups ---------------------------------------------------------------------
+
+    def _adapted_matcher(self, entry: IndexEntry) -> mlir.Attribute:
+        """Returns a matcher that takes the root of a list as well: the entry's own if nothing else uses it."""
+        if entry.position not in self._adapted:
+            path = reference(self._pairs[entry.position][0])
+            sequence = self._anatomy.table.lookup(path)
+            assert sequence is not None, "a matcher list has no dangling matchers"
+            *scope, name = path.split("::")
+            if scope or entry.position in self._at_top or self._uses[path] > 1:
+                name = self._fresh_name(name, tuple(scope), sequence.parent)
+                with mlir.InsertionPoint.after(sequence):
+                    sequence = sequence.clone().operation
+                sequence.attributes[names.SYMBOL_NAME] = mlir.StringAttr.get(name)
+            self._add_root(sequence)
+            if entry.condition is not None:
+                _forget_locations(sequence)
+            self._adapted[entry.position] = mlir.SymbolRefAttr.get([*scope, name])
+        return self._adapted[entry.position]
+
+    def _add_root(self, sequence: mlir.Operation) -> None:
+        kind = signature(sequence)
+        known = sequence.attributes.get("arg_attrs")
+        first = known[0] if isinstance(known, mlir.ArrayAttr) else mlir.DictAttr.get({})
+        readonly = mlir.DictAttr.get({names.READONLY: mlir.UnitAttr.get()})
+        function_type = mlir.FunctionType.get([*kind.inputs, self._any_op], kind.results)
+        sequence.attributes["function_type"] = mlir.TypeAttr.get(function_type)
+        sequence.attributes["arg_attrs"] = mlir.ArrayAttr.get([first, readonly])
+        sequence.regions[0].blocks[0].add_argument(self._any_op, mlir.Location.unknown())
+
+    def _fresh_name(
+        self, wanted: str, scope: tuple[str, ...] = (), table: mlir.Operation | None = None
+    ) -> str:
+        if scope not in self._fresh:
+            taken = list(symbols(table or self._module))
+            self._fresh[scope] = FreshNames(taken)
+            for name in taken:
+                self._fresh[scope].take(name)
+        return self._fresh[scope].take(wanted)
+
+
+def _forget_locations(sequence: mlir.Operation) -> None:
+    """Leaves a location to a matcher as a whole only.
+
+    What cannot report anything needs no others, and they are most of what the compiler reads of a spec for
+    every dispatch.
+    """
+    unknown = mlir.Location.unknown()
+
+    def forget(operation: mlir.Operation) -> None:
+        if operation != sequence:
+            operation.location = unknown
+        for region in operation.regions:
+            for block in region.blocks:
+                for argument in block.arguments:
+                    argument.set_location(unknown)
+
+    visit(sequence, forget)
+
+
+def _pairs(foreach_match: mlir.Operation) -> list[_Pair]:
+    matchers, actions = (foreach_match.attributes[each] for each in ("matchers", "actions"))
+    assert isinstance(matchers, mlir.ArrayAttr)
+    assert isinstance(actions, mlir.ArrayAttr)
+    return list(zip(matchers, actions, strict=True))
+
+
+def _set_pairs(foreach_match: mlir.Operation, pairs: Iterable[_Pair]) -> None:
+    for name, attribute in _as_attributes(pairs).items():
+        foreach_match.attributes[name] = attribute
+
+
+def _as_attributes(pairs: Iterable[_Pair]) -> dict[str, mlir.Attribute]:
+    pairs = list(pairs)
+    return {
+        "matchers": mlir.ArrayAttr.get([matcher for matcher, _ in pairs]),
+        "actions": mlir.ArrayAttr.get([action for _, action in pairs]),
+    }
+
+
+def _symbol(sequence: mlir.Operation) -> mlir.Attribute:
+    return mlir.FlatSymbolRefAttr.get(symbol_name(sequence) or "")

@@ -1,0 +1,247 @@
+"""Planning the tree of an indexed spec: which entries an operation is compared with once a few things are known.
+
+A group is a check and a list: an operation that passes the check is compared with the list and with nothing
+behind the group. So the list of a group holds, in order, *every* entry that can match an operation which passes
+the check, and only an entry whose matcher implies the check may be left out of the list that the group stands in.
+With that the first entry that matches an operation is the same with or without groups, whatever overlaps.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, defaultdict
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from tuninglink.matching.conditions import LOOP, Equals, exclude_each_other
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from tuninglink.matching.conditions import Condition
+
+Axis = tuple[int, int]
+"""A dimension of an operand: the number of the operand, and the dimension."""
+
+_LEAST_MEMBERS: Final = 4
+"""A group of fewer entries costs more than it saves."""
+
+_MOST_STRUCTURES: Final = 64
+"""How many groups of the first level there are at most: every other entry is compared with each of them."""
+
+_MOST_RANGES: Final = 128
+"""Into how many ranges of sizes one list is split at most."""
+
+
+@dataclass(frozen=True, eq=False)
+class IndexEntry:
+    """An entry as far as the tree is concerned.
+
+    Attributes:
+        position: its place in the order of precedence.
+        condition: when its matcher matches; None if that is not known, and it may match anything.
+        structure: the check on names, types and maps that its matcher implies, None without any.
+        sizes: the dimensions of operands that its matcher demands to have one size.
+    """
+
+    position: int
+    condition: Condition | None = None
+    structure: Structure | None = None
+    sizes: Mapping[Axis, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, eq=False)
+class Structure:
+    """A check on what an operation is: its name, or its kind with element types and indexing maps.
+
+    Attributes:
+        condition: what an operation that passes is like.
+    """
+
+    condition: Condition
+
+
+@dataclass(frozen=True)
+class Range:
+    """A check that a dimension of an operand has a size from `least` to `most`, both included."""
+
+    axis: Axis
+    least: int
+    most: int
+
+
+@dataclass(frozen=True, eq=False)
+class Group:
+    """What stands for many entries in a list.
+
+    Attributes:
+        check: what an operation must pass to be compared with the list.
+        items: the list.
+    """
+
+    check: Structure | Range
+    items: tuple[Item, ...]
+
+
+Item = IndexEntry | Group
+
+
+def fixed_axes(condition: Condition) -> dict[Axis, int]:
+    """Returns the dimensions of operands for which a condition demands one static size."""
+    by_loop = {
+        loop: (number, dimension)
+        for (kind, number, dimension), loop in condition.loops.items()
+        if kind == "operand"
+    }
+    axes: dict[Axis, int] = {}
+    for fact in condition.sizes:
+        if isinstance(fact, Equals):
+            kind, number, dimension = fact.dimension
+            axis = (number, dimension) if kind == "operand" else None
+            if kind == LOOP:
+                axis = by_loop.get(fact.dimension)
+            if axis is not None:
+                axes[axis] = fact.size
+    return axes
+
+
+def plan_index(entries: Sequence[IndexEntry], longest: int) -> tuple[Item, ...]:
+    """Returns the list that takes the place of `entries`, with groups in it where they pay.
+
+    Args:
+        entries: in order of precedence.
+        longest: up to how many entries a list may have before it is split.
+    """
+    if len(entries) <= longest:
+        return tuple(entries)
+    lists = {each: _compatible(entries, each) for each in _frequent_structures(entries)}
+    lists = {each: fitting for each, fitting in lists.items() if _pays(each, fitting)}
+    members = [each for each in entries if each.structure in lists]
+    front = _front(entries, members)
+    groups = [
+        Group(structure, _split(_behind(fitting, front), longest))
+        for structure, fitting in lists.items()
+    ]
+    return _assemble(entries, members, groups)
+
+
+def _frequent_structures(entries: Sequence[IndexEntry]) -> list[Structure]:
+    """Returns the structures that enough entries share, in the order of the entries."""
+    counts = Counter(each.structure for each in entries if each.structure is not None)
+    chosen = counts.most_common(_MOST_STRUCTURES)
+    frequent = {structure for structure, count in chosen if count >= _LEAST_MEMBERS}
+    return [structure for structure in counts if structure in frequent]
+
+
+def _compatible(entries: Sequence[IndexEntry], structure: Structure) -> list[IndexEntry]:
+    """Returns the entries that can match an operation of a structure, in order."""
+    excluded: dict[Structure, bool] = {structure: False}
+
+    def can_match(entry: IndexEntry) -> bool:
+        own = entry.structure
+        if own is structure or entry.condition is None:
+            return True
+        if own is not None:
+            if own not in excluded:
+                excluded[own] = exclude_each_other(own.condition, structure.condition)
+            if excluded[own]:
+                return False
+        return not exclude_each_other(entry.condition, structure.condition)
+
+    return list(filter(can_match, entries))
+
+
+def _pays(structure: Structure, fitting: Sequence[IndexEntry]) -> bool:
+    """Tells whether a group saves more than the entries cost that stand in it but are no members."""
+    members = sum(each.structure is structure for each in fitting)
+    return len(fitting) <= 2 * members
+
+
+def _split(entries: Sequence[IndexEntry], longest: int) -> tuple[Item, ...]:
+    """Splits a list by ranges of one dimension's size, and what is still too long by another's."""
+    if len(entries) <= longest:
+        return tuple(entries)
+    axis, members, others = _best_axis(entries)
+    count = min(math.ceil(len(members) / longest), _MOST_RANGES)
+    if others:
+        count = min(count, len(members) // len(others))
+    if count <= 1:
+        return tuple(entries)
+    wanted = max(math.ceil(len(members) / count), _LEAST_MEMBERS)
+    ranges = [
+        (check, some)
+        for check, some in _ranges(members, axis, wanted)
+        if _LEAST_MEMBERS <= len(some) < len(members)
+    ]
+    grouped = [each for _, some in ranges for each in some]
+    front = _front(entries, grouped)
+    groups = [
+        Group(check, _split(_behind(_in_order([*some, *others]), front), longest))
+        for check, some in ranges
+    ]
+    return _assemble(entries, grouped, groups)
+
+
+def _best_axis(
+    entries: Sequence[IndexEntry],
+) -> tuple[Axis, list[IndexEntry], list[IndexEntry]]:
+    """Returns the dimension whose size tells most entries apart, those that demand one, and the others."""
+    counts: defaultdict[Axis, Counter[int]] = defaultdict(Counter)
+    for entry in entries:
+        for axis, size in entry.sizes.items():
+            counts[axis][size] += 1
+
+    def left(axis: Axis) -> float:
+        """Returns how many entries are left on average once the size is known."""
+        of_size = counts[axis].values()
+        covered = sum(of_size)
+        return len(entries) - covered + sum(count**2 for count in of_size) / covered
+
+    best = min(sorted(counts), key=left, default=(0, 0))
+    members = [each for each in entries if best in each.sizes]
+    return best, members, [each for each in entries if best not in each.sizes]
+
+
+def _ranges(
+    entries: Sequence[IndexEntry], axis: Axis, wanted: int
+) -> list[tuple[Range, list[IndexEntry]]]:
+    """Returns the entries by ranges of sizes that do not overlap, about `wanted` in each."""
+    by_size: defaultdict[int, list[IndexEntry]] = defaultdict(list)
+    for entry in entries:
+        by_size[entry.sizes[axis]].append(entry)
+    ranges: list[list[int]] = []
+    count = 0
+    for size in sorted(by_size):
+        if not ranges or count + len(by_size[size]) > wanted:
+            ranges.append([])
+            count = 0
+        ranges[-1].append(size)
+        count += len(by_size[size])
+    return [
+        (Range(axis, sizes[0], sizes[-1]), [each for size in sizes for each in by_size[size]])
+        for sizes in ranges
+    ]
+
+
+def _front(entries: Sequence[IndexEntry], members: Iterable[IndexEntry]) -> int:
+    """Returns the position of the first member: what comes before it can stay in front of all groups."""
+    return min((each.position for each in members), default=entries[-1].position + 1)
+
+
+def _behind(entries: Iterable[IndexEntry], front: int) -> list[IndexEntry]:
+    return [each for each in entries if each.position >= front]
+
+
+def _in_order(entries: Iterable[IndexEntry]) -> list[IndexEntry]:
+    return sorted(entries, key=lambda each: each.position)
+
+
+def _assemble(
+    entries: Sequence[IndexEntry], members: Sequence[IndexEntry], groups: Iterable[Group]
+) -> tuple[Item, ...]:
+    """Returns a list in which groups stand for their members, at the place of the first one."""
+    front = _front(entries, members)
+    gone = set(members)
+    before = [each for each in entries if each.position < front]
+    behind = [each for each in _behind(entries, front) if each not in gone]
+    return (*before, *groups, *behind)

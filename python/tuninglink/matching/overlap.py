@@ -1,0 +1,188 @@
+"""Whether two conditions can hold for the same operation, and which of many then counts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import islice
+from typing import TYPE_CHECKING, Final
+
+from tuninglink.matching.condition_index import (
+    DEPENDENT,
+    TOO_MANY,
+    ConditionIndex,
+    are_independent,
+)
+from tuninglink.matching.conditions import Opaque
+from tuninglink.matching.extents import (
+    ANYTHING,
+    Extent,
+    is_empty,
+    point,
+    static_box,
+    static_sizes,
+)
+from tuninglink.matching.groups import Relation
+from tuninglink.solver.answers import Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Mapping, Sequence
+
+    from tuninglink.matching.conditions import Condition, Dimension
+    from tuninglink.matching.extents import Box
+
+_TRIES: Final = 8
+"""How many conditions are looked at for some that surely meet another one."""
+
+
+@dataclass(frozen=True)
+class MeetAnswer:
+    """Whether two conditions can hold for the same operation.
+
+    Attributes:
+        verdict: proven: they can, with `witness`; refuted: they cannot; not decided: it cannot be told.
+        witness: static sizes for which both hold.
+        reason: if not decided, why not.
+    """
+
+    verdict: Verdict
+    witness: Mapping[Dimension, int] | None = None
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class Winner:
+    """An earlier condition with another label, which is the first that is understood to hold for an operation.
+
+    Attributes:
+        position: that of the condition.
+        form: that of the condition which says, sizes aside, what the operation is.
+        witness: the static sizes of the operation.
+    """
+
+    position: int
+    form: int
+    witness: Mapping[Dimension, int]
+
+
+@dataclass(frozen=True)
+class Met:
+    """The earlier conditions that a condition meets.
+
+    Attributes:
+        winners: some that it surely does, in order.
+        at_most: how many conditions with other labels there may be that it meets.
+    """
+
+    winners: tuple[Winner, ...]
+    at_most: int
+
+
+def can_meet(first: Condition, second: Condition) -> MeetAnswer:
+    """Tells whether two conditions can hold for the same operation."""
+    return Meetings([first, second]).meet(0, 1)
+
+
+class Meetings:
+    """Answers which of a list of conditions meet, the first of which that holds is the one that counts.
+
+    Args:
+        conditions: in order of precedence.
+        labels: of conditions with the same label it is not asked whether they meet.
+    """
+
+    def __init__(
+        self, conditions: Sequence[Condition | Opaque], labels: Sequence[Hashable] | None = None
+    ) -> None:
+        self._index = ConditionIndex(conditions, labels)
+
+    def meet(self, first: int, second: int) -> MeetAnswer:
+        """Tells whether the conditions at two positions can hold for the same operation."""
+        index = self._index
+        for each in (index.conditions[first], index.conditions[second]):
+            if isinstance(each, Opaque):
+                return MeetAnswer(Verdict.NOT_DECIDED, reason=each.reason)
+        group, other = index.group(first), index.group(second)
+        if group is None or other is None:
+            return MeetAnswer(Verdict.REFUTED)
+        if group is not other and not index.are_related:
+            return MeetAnswer(Verdict.NOT_DECIDED, reason=TOO_MANY)
+        relation = next((how for each, how in group.related if each is other), None)
+        if relation is None:
+            return MeetAnswer(Verdict.REFUTED)
+        return _meet(index.box(first, other), index.box(second, group), relation)
+
+    def met(self, position: int, count: int) -> Met:
+        """Finds earlier conditions with other labels that come before the one at `position` for some operation.
+
+        Args:
+            position: which condition.
+            count: how many to show at most.
+        """
+        index = self._index
+        group = index.group(position)
+        if group is None or not index.are_related:
+            return Met((), 0)
+        winners: dict[int, Winner] = {}
+        at_most = 0
+        for other, relation in group.related:
+            if relation is Relation.UNSURE:
+                continue
+            asked = static_box(index.box(position, other))
+            label = index.labels.get(position)
+            found = index.sizes(other, group).meeting(asked, position, label)
+            at_most += len(found)
+            shown = 0
+            for each in islice(found, _TRIES):
+                narrower = position if relation is Relation.WITHIN else each
+                winner = self._winner(position, each, narrower)
+                if winner and winner.position not in winners:
+                    winners[winner.position] = winner
+                    shown += 1
+                if shown == count:
+                    break
+        first = sorted(winners.values(), key=lambda each: each.position)[:count]
+        return Met(tuple(first), at_most)
+
+    def _winner(self, later: int, earlier: int, form: int) -> Winner | None:
+        """Returns what is the first to hold for some operation for which two conditions do."""
+        index = self._index
+        answer = self.meet(later, earlier)
+        group = index.group(form)
+        if answer.witness is None or group is None:
+            return None
+        used = index.used(group).union(answer.witness)
+        known = {each: Extent(size=size) for each, size in answer.witness.items()}
+        sizes = static_sizes(static_box(dict.fromkeys(sorted(used), ANYTHING), known))
+        assert sizes is not None, "what is not fixed can have any size"
+        operation = point(sizes, used)
+        static = static_box(operation)
+        winner = index.containing(group, operation, earlier + 1)
+        if winner is None or index.labels.get(winner) == index.labels.get(later):
+            return None
+        others = [each for each, relation in group.related if relation is not Relation.WITHIN]
+        if any(len(index.sizes(each, group).meeting(static, winner)) for each in others):
+            return None  # It may be of one of their forms, too.
+        return Winner(winner, form, sizes)
+
+
+def _meet(first: Box, second: Box, relation: Relation) -> MeetAnswer:
+    sizes = static_sizes(static_box(first, second))
+    if sizes is None and is_empty(_both(first, second)):
+        return MeetAnswer(Verdict.REFUTED)
+    if sizes is None:
+        return MeetAnswer(Verdict.NOT_DECIDED, reason="only dynamic or empty dimensions might do")
+    if not are_independent(sizes):
+        return MeetAnswer(Verdict.NOT_DECIDED, reason=DEPENDENT)
+    # One must ask for all that the other does: else an operation that both describe need not exist.
+    if relation is Relation.UNSURE:
+        return MeetAnswer(Verdict.NOT_DECIDED, reason="the conditions are of different forms")
+    return MeetAnswer(Verdict.PROVEN, sizes)
+
+
+def _both(*boxes: Box) -> Box:
+    """Returns what is asked of each dimension by all boxes."""
+    result: Box = {}
+    for each in boxes:
+        for dimension, asked in each.items():
+            result[dimension] = result.get(dimension, ANYTHING).both(asked)
+    return result

@@ -1,0 +1,190 @@
+"""Giving each dispatch only the entries that may match in it.
+
+The compiler tries every entry on every operation of every dispatch. An entry is left out only where what the
+compiler preserves of a dispatch rules it out, so that a program is configured exactly as by the whole spec.
+"""
+
+from __future__ import annotations
+
+import gc
+from functools import cached_property
+from typing import TYPE_CHECKING, Final
+
+from iree.compiler import ir as mlir
+
+from tuninglink.matching.dispatch_signature import ANYTHING, Preserved
+from tuninglink.mlir import names
+from tuninglink.mlir.walk import visit
+from tuninglink.specs.chained import chained_modules
+from tuninglink.specs.linking import LINKED_SPEC_NAME, Form, Share, choose_form, link_shares
+from tuninglink.specs.model import Spec
+from tuninglink.specs.structure import Kind
+from tuninglink.specs.subsets import Subsets
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tuninglink.mlir.diagnostics import DiagnosticSink
+    from tuninglink.specs.linking import LinkedSpec
+
+_READING: Final = frozenset(
+    {
+        names.ANNOTATE,
+        names.COLLECT_MATCHING,
+        names.FOREACH,
+        names.FOREACH_MATCH,
+        names.INCLUDE,
+        names.NAMED_SEQUENCE,
+        names.PARAM_CONSTANT,
+        names.PRINT,
+        names.YIELD,
+    }
+)
+_READING_PREFIXES: Final = ("transform.get_", "transform.iree.match.", "transform.match.")
+"""Operations of a spec that leave the structure of a program as it is."""
+
+_STRUCTURAL: Final = frozenset(
+    {"indexing_maps", "iterator_types", "operandSegmentSizes", "operand_segment_sizes"}
+)
+"""Attributes without which an operation is another one."""
+
+
+class PrunableSpec:
+    """A spec, some of whose entries can be left out.
+
+    Args:
+        spec: any spec. Of an opaque one nothing can be left out.
+    """
+
+    def __init__(self, spec: Spec) -> None:
+        self.spec = spec
+
+    @cached_property
+    def is_prunable(self) -> bool:
+        """Whether entries can be left out at all."""
+        if self.spec.kind is Kind.OPAQUE:
+            return False
+        anatomy = self.spec.anatomy
+        actions = {action for _, action in anatomy.pairs}
+        return not any(
+            each.name in _STRUCTURAL for action in actions for each in anatomy.annotations(action)
+        )
+
+    @cached_property
+    def _subsets(self) -> Subsets:
+        return Subsets(self.spec)
+
+    def candidates(self, preserved: Preserved) -> Sequence[int]:
+        """Returns the positions of the entries that may match in a dispatch, in order."""
+        return self.spec.anatomy.entry_index.candidates(preserved)
+
+    def share(self, kept: Sequence[int] | None) -> Share:
+        """Returns what is linked if the entries at the positions `kept` are wanted; None wants all."""
+        if kept is None or len(kept) == len(self.spec.anatomy.pairs):
+            return Share(self.spec, self.spec)
+        return Share(self.spec, self._subsets.subset(kept) if kept else None, kept)
+
+
+def prepare_pruning(spec: Spec) -> None:
+    """Reads all that pruning `spec` takes, which it would otherwise do when it is needed."""
+    collects = gc.isenabled()
+    gc.disable()  # What is read stays, and looking for garbage in it takes a fifth of the time.
+    try:
+        if spec.kind is Kind.MATCHER_LIST:
+            spec.anatomy.reaches_other_ops  # noqa: B018 - it remembers
+            spec.anatomy.entry_index  # noqa: B018
+    finally:
+        if collects:
+            gc.enable()
+
+
+class PruningLinker:
+    """Links specs for dispatches, each with the entries that may match in it.
+
+    What is the same for two dispatches is linked once. A single spec that was linked into a chain before is taken
+    apart again: what it was linked from are the parts of the result.
+
+    Args:
+        specs: at least one spec, in order of precedence, all in one context.
+        name: the symbol of the results.
+        diagnostics: told about specs that may override an earlier one, once.
+
+    Raises:
+        SpecError: a spec cannot be linked.
+    """
+
+    def __init__(
+        self,
+        specs: Sequence[Spec],
+        *,
+        name: str = LINKED_SPEC_NAME,
+        diagnostics: DiagnosticSink | None = None,
+    ) -> None:
+        self._given = specs  # What is taken apart lives as long as the whole.
+        form = choose_form(specs, diagnostics=diagnostics)
+        if len(specs) == 1 and (modules := chained_modules(specs[0].module)):
+            # What was linked into a chain before is pruned part by part.
+            name = specs[0].name
+            specs = [Spec(module, specs[0].source) for module in modules]
+            form = Form.CHAINED
+        self._name = name
+        self._form = form
+        self._specs = [PrunableSpec(each) for each in specs]
+        self._linked: dict[tuple[Sequence[int] | None, ...], LinkedSpec | None] = {}
+
+    @cached_property
+    def _prunable(self) -> list[bool]:
+        """For each spec, whether entries of it can be left out: not behind a spec that changes programs."""
+        prunable: list[bool] = []
+        is_as_it_was = True
+        for each in self._specs:
+            prunable.append(is_as_it_was and each.is_prunable)
+            is_as_it_was = is_as_it_was and (
+                each.is_prunable or not may_restructure(each.spec.module)
+            )
+        return prunable
+
+    def link(self, preserved: Preserved, *, never_nothing: bool = False) -> LinkedSpec | None:
+        """Links what may match in a dispatch.
+
+        Args:
+            preserved: what is known of the dispatch.
+            never_nothing: whether an entry is to be linked even if none may match.
+
+        Returns:
+            The linked spec, the same object for the same entries; None if no entry may match.
+        """
+        if preserved == ANYTHING:
+            return self._link_kept(tuple(None for _ in self._specs))
+        kept: list[Sequence[int] | None] = [
+            each.candidates(preserved) if is_prunable else None
+            for each, is_prunable in zip(self._specs, self._prunable, strict=True)
+        ]
+        if never_nothing and not any(each is None or each for each in kept):
+            kept[0] = (0,)  # It cannot match, as much as any other.
+        return self._link_kept(tuple(kept))
+
+    def _link_kept(self, kept: tuple[Sequence[int] | None, ...]) -> LinkedSpec | None:
+        if kept not in self._linked:
+            shares = [each.share(some) for each, some in zip(self._specs, kept, strict=True)]
+            self._linked[kept] = link_shares(shares, self._form, name=self._name)
+        return self._linked[kept]
+
+
+def may_restructure(module: mlir.Operation) -> bool:
+    """Tells whether a spec may do more to a program than setting attributes on its operations."""
+    found: list[mlir.Operation] = []
+
+    def visitor(operation: mlir.Operation) -> None:
+        name = operation.name
+        if name == names.ANNOTATE:
+            attribute = operation.attributes["name"]
+            if isinstance(attribute, mlir.StringAttr) and attribute.value in _STRUCTURAL:
+                found.append(operation)
+        elif name.startswith("transform.") and not (
+            name in _READING or name.startswith(_READING_PREFIXES)
+        ):
+            found.append(operation)
+
+    visit(module, visitor)
+    return bool(found)

@@ -1,0 +1,56 @@
+"""Which matchers may change what later ones see."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from tuninglink.mlir import names
+from tuninglink.mlir.walk import body
+from tuninglink.specs.sequences import reference
+
+if TYPE_CHECKING:
+    from iree.compiler import ir as mlir
+
+    from tuninglink.specs.sequences import SequenceTable
+
+_READING: Final = frozenset({names.PARAM_CONSTANT, names.PRINT, names.YIELD})
+_READING_PREFIXES: Final = ("transform.get_", "transform.iree.match.", "transform.match.")
+"""Operations that leave a program as it is."""
+
+
+class SideEffects:
+    """Tells matchers that only look at the payload from others: an included `annotate` changes what is not matched.
+
+    Args:
+        table: the sequences of the module.
+    """
+
+    def __init__(self, table: SequenceTable) -> None:
+        self._table = table
+        self._known: dict[str, bool] = {}
+
+    def may_change(self, path: str) -> bool:
+        """Tells whether the sequence at `path`, or one that it includes, may change the payload."""
+        if path not in self._known:
+            self._known[path] = self._find(path)
+        return self._known[path]
+
+    def _find(self, path: str) -> bool:
+        seen: set[mlir.Operation] = set()
+        waiting = [self._table.resolve(path)]
+        while waiting:
+            found = waiting.pop()
+            if found is None:
+                return True
+            table, sequence = found
+            if sequence in seen:
+                continue
+            seen.add(sequence)
+            for operation in body(sequence):
+                if operation.name == names.INCLUDE:
+                    waiting.append(table.resolve(reference(operation.attributes["target"])))
+                elif operation.name not in _READING and not operation.name.startswith(
+                    _READING_PREFIXES
+                ):
+                    return True
+        return False

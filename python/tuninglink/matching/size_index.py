@@ -1,0 +1,301 @@
+"""Finding boxes that contain a given one, or that have sizes in common with it, without trying every one.
+
+Boxes with fixed sizes are found by these, as in a dictionary. Among those with the same fixed sizes, each bound
+and each factor gives a set of boxes, kept as the bits of an integer; a question is an intersection of a few.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import Counter, defaultdict
+from dataclasses import dataclass
+from heapq import merge
+from typing import TYPE_CHECKING, Final
+
+from tuninglink.matching.extents import ANYTHING, contains, static_box
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+
+    from tuninglink.matching.conditions import Dimension
+    from tuninglink.matching.extents import Box, Extent
+
+_FEW: Final = 8
+"""Up to how many boxes are tried one by one."""
+
+_CONTAINING_AXES: Final = 8
+"""By how many fixed sizes boxes that contain another one are found; it is tried with and without each of them."""
+
+_MEETING_AXES: Final = 4
+"""By how many fixed sizes boxes that meet another one are found: fewer, as any of both may have none."""
+
+_STRIDE: Final = 64
+"""Every how many bounds the set of all boxes up to there is kept."""
+
+
+class SizeIndex:
+    """Boxes, by what they ask for.
+
+    Args:
+        boxes: in order, each with a number; numbers ascend.
+        labels: what the boxes are labelled with, by number.
+
+    Attributes:
+        dimensions: those of which any box asks something.
+    """
+
+    def __init__(
+        self, boxes: Sequence[tuple[int, Box]], labels: Mapping[int, Hashable] | None = None
+    ) -> None:
+        self._labels = labels or {}
+        self.dimensions = frozenset(dimension for _, each in boxes for dimension in each)
+        self._exact: dict[tuple[Dimension, ...], dict[tuple[int, ...], _Bucket]] = {}
+        for pattern, members in _by_pattern(boxes, _CONTAINING_AXES).items():
+            self._exact[pattern] = self._by_sizes(members, pattern)
+        static = [(number, static_box(each)) for number, each in boxes]
+        self._patterns = _by_pattern(static, _MEETING_AXES)
+        self._common: dict[tuple[tuple[Dimension, ...], ...], dict[tuple[int, ...], _Bucket]] = {}
+
+    def _by_sizes(
+        self, boxes: Iterable[tuple[int, Box]], dimensions: tuple[Dimension, ...]
+    ) -> dict[tuple[int, ...], _Bucket]:
+        found: dict[tuple[int, ...], list[tuple[int, Box]]] = defaultdict(list)
+        for number, each in boxes:
+            found[_sizes(each, dimensions)].append((number, each))
+        return {key: _Bucket(some, dimensions, self._labels) for key, some in found.items()}
+
+    def containing(self, narrow: Box, before: int) -> int | None:
+        """Returns the first number under `before` of a box that contains `narrow`, None if there is none."""
+        first = None
+        for pattern, buckets in self._exact.items():
+            if not all(each in narrow and narrow[each].size is not None for each in pattern):
+                continue
+            bucket = buckets.get(_sizes(narrow, pattern))
+            found = (
+                bucket.containing(narrow, before if first is None else first) if bucket else None
+            )
+            first = first if found is None else found
+        return first
+
+    def meeting(self, asked: Box, before: int, label: Hashable = None) -> Found:
+        """Finds the boxes with numbers under `before` that may have static sizes in common with one.
+
+        They have, but for multiples: whether there is one of both factors within common bounds is not looked at.
+
+        Args:
+            asked: as `static_box` returns it.
+            before: a number.
+            label: boxes with this label are left out, unless it is None.
+        """
+        own = {each for each in asked if asked[each].size is not None}
+        parts = []
+        for pattern in self._patterns:
+            common = tuple(each for each in pattern if each in own)
+            bucket = self._by_common(pattern, common).get(_sizes(asked, common))
+            if bucket:
+                parts.append((bucket.numbers, bucket.meeting(asked, before, label)))
+        return Found(parts)
+
+    def _by_common(
+        self, pattern: tuple[Dimension, ...], common: tuple[Dimension, ...]
+    ) -> dict[tuple[int, ...], _Bucket]:
+        buckets = self._common.get((pattern, common))
+        if buckets is None:
+            buckets = self._common[pattern, common] = self._by_sizes(
+                self._patterns[pattern], common
+            )
+        return buckets
+
+
+@dataclass(frozen=True)
+class Found:
+    """Numbers that were found: lists of numbers, each with the set of the positions that count."""
+
+    parts: Sequence[tuple[Sequence[int], int]]
+
+    def __len__(self) -> int:
+        return sum(found.bit_count() for _, found in self.parts)
+
+    def __iter__(self) -> Iterator[int]:
+        """Yields them in ascending order."""
+        return merge(*(_ascending(numbers, found) for numbers, found in self.parts))
+
+
+def _ascending(numbers: Sequence[int], found: int) -> Iterator[int]:
+    while found:
+        lowest = found & -found
+        yield numbers[lowest.bit_length() - 1]
+        found ^= lowest
+
+
+def _by_pattern(
+    boxes: Sequence[tuple[int, Box]], most: int
+) -> dict[tuple[Dimension, ...], list[tuple[int, Box]]]:
+    """Groups boxes by which of their sizes are fixed, as far as these are among the `most` frequent ones."""
+    counts = Counter(
+        dimension for _, each in boxes for dimension in each if each[dimension].size is not None
+    )
+    axes = sorted(sorted(counts), key=lambda dimension: -counts[dimension])[:most]
+    patterns: dict[tuple[Dimension, ...], list[tuple[int, Box]]] = defaultdict(list)
+    for number, each in boxes:
+        fixed = (axis for axis in axes if axis in each and each[axis].size is not None)
+        patterns[tuple(fixed)].append((number, each))
+    return dict(patterns)
+
+
+def _sizes(asked: Box, dimensions: Iterable[Dimension]) -> tuple[int, ...]:
+    return tuple(asked[each].size or 0 for each in dimensions)
+
+
+class _Bucket:
+    """Boxes that have the same sizes in some dimensions."""
+
+    def __init__(
+        self,
+        boxes: list[tuple[int, Box]],
+        fixed: Sequence[Dimension],
+        labels: Mapping[int, Hashable],
+    ) -> None:
+        self._boxes = boxes
+        self._fixed = fixed
+        self._labels = labels
+        self.numbers = [number for number, _ in boxes]
+        self._bounds: dict[Dimension, _Bounds] | None = None
+        self._labelled: dict[Hashable, int] | None = None
+
+    def containing(self, narrow: Box, before: int) -> int | None:
+        """Returns the first number under `before` of a box that contains `narrow`."""
+        if len(self._boxes) <= _FEW:
+            for number, each in self._boxes:
+                if number >= before:
+                    return None
+                if contains(each, narrow):
+                    return number
+            return None
+        found = self._before(before)
+        for dimension, bounds in self._all_bounds().items():
+            if not found:
+                return None
+            found &= bounds.implied_by(narrow.get(dimension, ANYTHING))
+        return self.numbers[(found & -found).bit_length() - 1] if found else None
+
+    def meeting(self, asked: Box, before: int, label: Hashable) -> int:
+        """Returns the set of those under `before` whose bounds leave something of those of `asked`."""
+        found = self._before(before)
+        if label is not None:
+            found &= ~self._all_labels().get(label, 0)
+        for dimension, bounds in self._all_bounds().items():
+            each = asked.get(dimension)
+            if each is not None:
+                found &= bounds.overlapping(each)
+        return found
+
+    def _before(self, number: int) -> int:
+        """Returns the set of those with numbers under `number`."""
+        return (1 << bisect_right(self.numbers, number - 1)) - 1
+
+    def _all_labels(self) -> dict[Hashable, int]:
+        if self._labelled is None:
+            positions: dict[Hashable, list[int]] = defaultdict(list)
+            for position, number in enumerate(self.numbers):
+                positions[self._labels.get(number)].append(position)
+            self._labelled = {label: _set_of(some) for label, some in positions.items()}
+        return self._labelled
+
+    def _all_bounds(self) -> dict[Dimension, _Bounds]:
+        if self._bounds is None:
+            dimensions = {each for _, box in self._boxes for each in box}
+            self._bounds = {
+                each: _Bounds([box.get(each, ANYTHING) for _, box in self._boxes])
+                for each in sorted(dimensions - set(self._fixed))
+            }
+        return self._bounds
+
+
+class _Bounds:
+    """What some boxes ask of one dimension; sets of boxes are the bits of integers."""
+
+    def __init__(self, extents: Sequence[Extent]) -> None:
+        sizes = [each.size for each in extents]
+        lows = [
+            each.low if size is None else size for each, size in zip(extents, sizes, strict=True)
+        ]
+        highs = [
+            each.high if size is None else size for each, size in zip(extents, sizes, strict=True)
+        ]
+        self._lows = _Thresholds(lows)
+        self._highs = _Thresholds([None if each is None else -each for each in highs])
+        self._all = (1 << len(extents)) - 1
+        self._sized = _set_of(position for position, size in enumerate(sizes) if size is not None)
+        by_factor: dict[int, list[int]] = defaultdict(list)
+        for position, each in enumerate(extents):
+            by_factor[each.factor].append(position)
+        self._by_factor = {factor: _set_of(some) for factor, some in by_factor.items()}
+        self._dividing: dict[int, int] = {}
+
+    def implied_by(self, narrow: Extent) -> int:
+        """Returns those that `narrow` implies."""
+        low, high, factor, found = narrow.low, narrow.high, narrow.factor, self._all
+        if narrow.size is None:
+            found ^= self._sized
+        else:
+            low = high = factor = narrow.size
+        found &= self._lows.up_to(low)
+        found &= self._highs.up_to(None if high is None else -high)
+        return found & self._factors(factor)
+
+    def overlapping(self, other: Extent) -> int:
+        """Returns those that ask for something between the bounds of `other`, as far as it has any."""
+        low = other.low if other.size is None else other.size
+        high = other.high if other.size is None else other.size
+        found = self._all
+        if high is not None:
+            found &= self._lows.up_to(high)
+        if low is not None:
+            found &= self._highs.up_to(-low)
+        return found if other.size is None else found & self._factors(other.size)
+
+    def _factors(self, number: int) -> int:
+        """Returns those with a factor that divides `number`."""
+        if number not in self._dividing:
+            found = 0
+            for factor, some in self._by_factor.items():
+                found |= some if number % factor == 0 else 0
+            self._dividing[number] = found
+        return self._dividing[number]
+
+
+class _Thresholds:
+    """Sets of those of which a number is not above another one; those without a number are in all of them."""
+
+    def __init__(self, values: Sequence[int | None]) -> None:
+        self._without = _set_of(position for position, each in enumerate(values) if each is None)
+        ordered = sorted(
+            (each, position) for position, each in enumerate(values) if each is not None
+        )
+        self._values = [value for value, _ in ordered]
+        self._positions = [position for _, position in ordered]
+        self._marks = [self._without]
+        for start in range(0, len(ordered), _STRIDE):
+            some = _set_of(self._positions[start : start + _STRIDE])
+            self._marks.append(self._marks[-1] | some)
+
+    def up_to(self, value: int | None) -> int:
+        """Returns the set of those that are not above `value`; None is under all numbers."""
+        if value is None:
+            return self._without
+        count = bisect_right(self._values, value)
+        marks, rest = divmod(count, _STRIDE)
+        found = self._marks[marks]
+        return found | _set_of(self._positions[count - rest : count]) if rest else found
+
+
+def _set_of(positions: Iterable[int]) -> int:
+    """Returns the integer whose bits are at `positions`."""
+    some = list(positions)
+    if not some:
+        return 0
+    data = bytearray(max(some) // 8 + 1)
+    for position in some:
+        data[position // 8] |= 1 << position % 8
+    return int.from_bytes(data, "little")

@@ -1,0 +1,87 @@
+"""Witnesses in words: the operations that show that an entry is reached, or that two overlap."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tuninglink.matching.conditions import LOOP, Condition, extent
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from tuninglink.matching.conditions import Dimension
+
+
+@dataclass(frozen=True)
+class Shape:
+    """An operation, as far as matchers ask about it.
+
+    Attributes:
+        kind: what it is, in words.
+        sizes: the sizes of its loops, by role where that is known; None is a dynamic one, of which no more is
+            known than the matcher asks for. What is not listed may have any size.
+    """
+
+    kind: str
+    sizes: Mapping[str, int | None]
+
+    def __str__(self) -> str:
+        sizes = ", ".join(
+            f"{name} = {'?' if size is None else size}" for name, size in self.sizes.items()
+        )
+        return f"{self.kind} with {sizes}" if sizes else self.kind
+
+
+def shape_of(condition: Condition, witness: Mapping[Dimension, int | None]) -> Shape:
+    """Returns a witness in words.
+
+    Args:
+        condition: what the operation is, sizes aside.
+        witness: sizes of dimensions as `condition` names them.
+    """
+    roles = _roles(condition)
+    sizes: dict[str, int | None] = {}
+    for dimension, size in sorted(witness.items(), key=lambda item: item[0]):
+        name = _name(dimension, roles)
+        if extent(dimension) == dimension:
+            sizes[name] = size
+        elif sizes.get(name, size) != size or name not in sizes:
+            sizes[f"{name} of another operand"] = size
+    return Shape(_kind(condition), sizes)
+
+
+def _kind(condition: Condition) -> str:
+    if condition.kinds:
+        kind = " and ".join(sorted(condition.kinds))
+    elif condition.names:
+        kind = " or ".join(f"'{name}'" for name in sorted(condition.names))
+    else:
+        kind = "any operation"
+    kind = f"a {kind}" if condition.kinds else kind
+    types = " x ".join(str(condition.types[number]) for number in sorted(condition.types))
+    return f"{kind} of {types}" if types else kind
+
+
+def _roles(condition: Condition) -> dict[Dimension, str]:
+    """Returns the names of the roles of loops."""
+    counts = condition.counts
+    return {
+        loop: _role(role, position, counts.get(role, 1))
+        for (role, position, _), loop in condition.loops.items()
+        if role in counts
+    }
+
+
+def _name(dimension: Dimension, roles: Mapping[Dimension, str]) -> str:
+    kind, number, position = dimension
+    if kind == LOOP:
+        return roles.get(extent(dimension), f"d{number}")
+    if kind == "operand":
+        return f"dimension {position} of operand {number}"
+    return _role(kind, number, 1 if number == 0 else 2)
+
+
+def _role(role: str, position: int, count: int) -> str:
+    name = role.partition(" ")[2]
+    return f"{name}{position}" if count > 1 else name

@@ -1,0 +1,27 @@
+"""Small helpers over IREE's bindings: walking, names, symbols and their uses, attributes, diagnostics."""
+
+from tuninglink.mlir.contexts import collected_diagnostics, thread_context
+from tuninglink.mlir.diagnostics import Diagnostic, DiagnosticSink, Place, Severity
+from tuninglink.mlir.serialization import is_bytecode, parse_module, to_bytecode, to_text
+from tuninglink.mlir.symbols import FreshNames, rename_symbols, symbol_name, symbols
+from tuninglink.mlir.walk import body, collect, visit
+
+__all__ = [
+    "Diagnostic",
+    "DiagnosticSink",
+    "FreshNames",
+    "Place",
+    "Severity",
+    "body",
+    "collect",
+    "collected_diagnostics",
+    "is_bytecode",
+    "parse_module",
+    "rename_symbols",
+    "symbol_name",
+    "symbols",
+    "thread_context",
+    "to_bytecode",
+    "to_text",
+    "visit",
+]

@@ -1,0 +1,158 @@
+"""Showing diagnostics to people as MLIR's tools do: place, message, source line, caret, notes."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tuninglink.mlir.diagnostics import Severity
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import TextIO
+
+    from tuninglink.mlir.diagnostics import Diagnostic, Place
+
+TAB_STOP = 8
+"""The width of a tab in a shown source line."""
+
+LONGEST_LINE = 5_000
+"""A longer source line (a large constant, say) is cut: its end tells nobody anything."""
+
+_BOLD, _GREEN, _RESET = "\033[1m", "\033[0;1;32m", "\033[0m"
+_COLORS = {
+    Severity.ERROR: "\033[0;1;31m",
+    Severity.WARNING: "\033[0;1;35m",
+    Severity.REMARK: "\033[0;1;34m",
+    Severity.NOTE: "\033[0;1;30m",
+}
+
+
+class Sources:
+    """The lines of source files, for showing them under diagnostics.
+
+    Files are read when a diagnostic first names them, and once.
+
+    Args:
+        texts: the contents of sources that are no files, or that may have changed since they were read,
+            by the name that diagnostics give them.
+    """
+
+    def __init__(self, texts: Mapping[str, bytes] | None = None) -> None:
+        self._texts = dict(texts or {})
+        self._lines: dict[str, list[bytes]] = {}
+
+    def add(self, name: str, text: bytes) -> None:
+        """Makes `text` the content of `name`."""
+        self._texts[name] = text
+        self._lines.pop(name, None)
+
+    def line(self, place: Place) -> bytes | None:
+        """Returns the line at `place` without its end, or None if there is none to be shown."""
+        if place.line < 1 or place.column < 1:
+            return None
+        lines = self._lines.get(place.file)
+        if lines is None:
+            lines = self._lines[place.file] = self._split(place.file)
+        return lines[place.line - 1] if place.line <= len(lines) else None
+
+    def _split(self, name: str) -> list[bytes]:
+        text = self._texts.get(name)
+        if text is None:
+            text = read_source(name)
+        # What is no text, bytecode above all, has no lines that say anything to people.
+        return [] if b"\0" in text or text.startswith(b"ML\xefR") else text.split(b"\n")
+
+
+def read_source(name: str) -> bytes:
+    """Returns the content of a file, or nothing if `name` is none: a device or a pipe is not to be read."""
+    path = Path(name)
+    try:
+        return path.read_bytes() if path.is_file() else b""
+    except (OSError, ValueError):
+        return b""
+
+
+def render(
+    diagnostic: Diagnostic,
+    sources: Sources | None = None,
+    *,
+    color: bool = False,
+    nowhere: str = "",
+) -> str:
+    """Returns a diagnostic and its notes as text that ends with a newline.
+
+    A note at the place of what comes before it is shown without the source line, as MLIR does it.
+
+    Args:
+        diagnostic: what is shown.
+        sources: where source lines come from; files if left out.
+        color: whether to use colors.
+        nowhere: what stands in place of the place of a diagnostic that has none.
+    """
+    sources = sources or Sources()
+    text = _render_one(diagnostic, sources, color=color, nowhere=nowhere)
+    previous = diagnostic.place
+    for note in diagnostic.notes:
+        shown = sources if note.place != previous else None
+        text += _render_one(note, shown, color=color, nowhere=nowhere)
+        previous = note.place
+    return text
+
+
+def print_diagnostic(
+    diagnostic: Diagnostic,
+    sources: Sources | None = None,
+    stream: TextIO | None = None,
+    *,
+    nowhere: str = "",
+) -> None:
+    """Renders a diagnostic to standard error or another stream, in colors if that is a terminal."""
+    stream = stream or sys.stderr
+    text = render(diagnostic, sources, color=wants_color(stream), nowhere=nowhere)
+    # The compiler writes to the same place; what is said first must be read first.
+    stream.write(text)
+    stream.flush()
+
+
+def wants_color(stream: TextIO) -> bool:
+    """Tells whether to use colors on `stream`: on a terminal, unless NO_COLOR is set."""
+    return not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb" and stream.isatty()
+
+
+def _render_one(
+    diagnostic: Diagnostic, sources: Sources | None, *, color: bool, nowhere: str
+) -> str:
+    severity, place = diagnostic.severity, diagnostic.place
+    where = str(place) if place else nowhere
+    head = f"{where}: " if where else ""
+    if color:
+        head = f"{_BOLD}{head}{_COLORS[severity]}{severity.value}: {_RESET}"
+        text = f"{head}{_BOLD}{diagnostic.message}{_RESET}\n"
+    else:
+        text = f"{head}{severity.value}: {diagnostic.message}\n"
+    line = sources.line(place) if sources and place else None
+    if place is None or not line:
+        return text
+    shown, indent = _source_line(line, place.column)
+    caret = f"{_GREEN}^{_RESET}" if color else "^"
+    return f"{text}{shown}\n{' ' * indent}{caret}\n"
+
+
+def _source_line(line: bytes, column: int) -> tuple[str, int]:
+    """Returns a line as it is shown, and how many characters of it stand before the caret.
+
+    Columns count bytes, from 1; characters are what is seen.
+    """
+    before = line[: column - 1].decode(errors="replace").expandtabs(TAB_STOP)
+    shown = line.rstrip(b"\r").decode(errors="replace").expandtabs(TAB_STOP)
+    # A caret may stand behind the end of its line.
+    indent = len(before) + max(0, column - 1 - len(line))
+    if indent > LONGEST_LINE:
+        start = indent - LONGEST_LINE // 2
+        shown, indent = "..." + shown[start:], 3 + indent - start
+    if len(shown) > LONGEST_LINE:
+        shown = shown[:LONGEST_LINE] + "..."
+    return "".join(each if each.isprintable() else "\ufffd" for each in shown), indent

@@ -1,0 +1,107 @@
+"""Reading and writing modules, as text and as bytecode."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from iree.compiler import ir as mlir
+
+from tuninglink.errors import SpecError
+from tuninglink.mlir import names
+from tuninglink.mlir.contexts import collected_diagnostics
+from tuninglink.mlir.diagnostics import Place, error, from_mlir
+
+if TYPE_CHECKING:
+    from tuninglink.mlir.diagnostics import Diagnostic
+
+BYTECODE_MAGIC = b"ML\xefR"
+"""The first bytes of MLIR bytecode (https://mlir.llvm.org/docs/BytecodeFormat/#magic-number)."""
+
+
+def is_bytecode(data: bytes) -> bool:
+    """Tells bytecode from text by its first bytes."""
+    return data.startswith(BYTECODE_MAGIC)
+
+
+def parse_module(data: bytes, source: str, context: mlir.Context) -> mlir.Operation:
+    """Parses and verifies a module.
+
+    Args:
+        data: MLIR text in UTF-8, or bytecode.
+        source: what diagnostics call the input, usually its path.
+        context: where the module is to live.
+
+    Returns:
+        The `builtin.module`.
+
+    Raises:
+        SpecError: the input is empty, is neither text nor bytecode, does not parse, does not verify, or
+            is not one module.
+    """
+    start = Place(source, 1, 1)
+    if not data.strip():
+        raise SpecError(error("the file is empty; expected MLIR text or bytecode", start))
+    with collected_diagnostics(context):
+        try:
+            if is_bytecode(data):
+                return mlir.Module.parse(data, context).operation
+            text = _text(data, start)
+            parsed = mlir.Operation.parse(text, source_name=source, context=context).operation
+        except mlir.MLIRError as failure:
+            diagnostics = map(from_mlir, failure.error_diagnostics)
+            raise SpecError(*(_placed(each, start) for each in diagnostics)) from None
+        except RuntimeError:
+            # The bindings fail to hand over a message that quotes bytes which are no UTF-8.
+            raise SpecError(error("the bytecode is damaged", start)) from None
+    if parsed.name != names.MODULE:
+        message = f"expected a module that is or carries a tuning spec, found '{parsed.name}'"
+        raise SpecError(error(message, parsed))
+    return parsed
+
+
+def decode(data: bytes, source: str) -> str:
+    """Returns MLIR text that comes as bytes.
+
+    Raises:
+        SpecError: there is nothing, or it is no text in UTF-8.
+    """
+    start = Place(source, 1, 1)
+    if not data.strip():
+        raise SpecError(error("the file is empty; expected MLIR text", start))
+    return _text(data, start)
+
+
+def _text(data: bytes, start: Place) -> str:
+    try:
+        text = data.decode()
+    except UnicodeDecodeError as failure:
+        message = f"byte {failure.start} is neither UTF-8 text nor MLIR bytecode"
+        raise SpecError(error(message, start)) from None
+    if "\0" in text:
+        raise SpecError(error("the file holds null characters: it is no MLIR text", start))
+    return text
+
+
+def _placed(diagnostic: Diagnostic, start: Place) -> Diagnostic:
+    """Gives a place to errors that the parser puts at line 0 of its buffer, or nowhere."""
+    if diagnostic.place and diagnostic.place.line:
+        return diagnostic
+    if diagnostic.message.startswith("source must contain a single top-level operation"):
+        count = diagnostic.message.rpartition(" ")[2]
+        message = f"expected one module, found {count} operations at the top level"
+        return error(message, start)
+    return replace(diagnostic, place=start, notes=())
+
+
+def to_bytecode(operation: mlir.Operation | mlir.OpView) -> bytes:
+    """Returns `operation` as bytecode, locations included."""
+    buffer = io.BytesIO()
+    operation.write_bytecode(buffer)
+    return buffer.getvalue()
+
+
+def to_text(operation: mlir.Operation | mlir.OpView) -> str:
+    """Returns `operation` as text without locations, ending with a newline."""
+    return str(operation).rstrip("\n") + "\n"

@@ -1,0 +1,215 @@
+"""Symbols, fresh names for them, and renaming many at once with all their uses."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from iree.compiler import ir as mlir
+
+from tuninglink.mlir import names
+from tuninglink.mlir.walk import body, visit
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+
+def symbol_name(operation: mlir.Operation | mlir.OpView) -> str | None:
+    """Returns the name of the symbol that `operation` defines, or None if it defines none."""
+    attribute = operation.attributes.get(names.SYMBOL_NAME)
+    return attribute.value if isinstance(attribute, mlir.StringAttr) else None
+
+
+def symbols(table: mlir.Operation | mlir.OpView) -> dict[str, mlir.Operation]:
+    """Returns the symbols that `table` defines, in order."""
+    return {name: op for op in body(table) if (name := symbol_name(op)) is not None}
+
+
+class FreshNames:
+    """Gives names that nothing has yet, as IREE's linker does: `name`, `name_0`, `name_1` and so on.
+
+    Args:
+        reserved: names that may be kept by who has them, but never given to another symbol.
+        start: the first number to try.
+    """
+
+    def __init__(self, reserved: Iterable[str], start: int = 0) -> None:
+        self._reserved = set(reserved)
+        self._start = start
+        self._taken: set[str] = set()
+        self._next: dict[str, int] = {}
+
+    def take(self, wanted: str) -> str:
+        """Returns `wanted` if nobody has taken it, else the first free `wanted_N`, and takes it."""
+        if wanted not in self._taken:
+            self._taken.add(wanted)
+            return wanted
+        count = self._next.get(wanted, self._start)
+        while (name := f"{wanted}_{count}") in self._reserved or name in self._taken:
+            count += 1
+        self._next[wanted] = count + 1
+        self._taken.add(name)
+        return name
+
+
+def rename_symbols(table: mlir.Operation, renames: Mapping[str, str]) -> None:
+    """Renames symbols of `table` and every reference to them, in one walk.
+
+    References are found wherever they stand: as the callee of an `include`, in the lists of a
+    `foreach_match`, at the root of a nested reference, inside arrays, dictionaries and dialect attributes.
+    A symbol table within `table` that defines one of the names itself keeps its references to it.
+
+    Args:
+        table: the operation whose symbols are renamed, usually a module.
+        renames: old name to new name. New names must be unused; they may be old names of other symbols
+            that are renamed as well.
+    """
+    if not renames:
+        return
+    with table.context, mlir.Location.unknown():
+        for operation in body(table):
+            name = symbol_name(operation)
+            if name is not None and name in renames:
+                operation.attributes[names.SYMBOL_NAME] = mlir.StringAttr.get(renames[name])
+        _replace_references(table, _ReferenceReplacer(renames))
+
+
+def redirect_references(table: mlir.Operation, targets: Mapping[str, str]) -> None:
+    """Lets every reference to a symbol that is gone from `table` refer to another one, in one walk.
+
+    Args:
+        table: the operation whose symbols are referred to, usually a module.
+        targets: the names of symbols that `table` no longer defines, to the names of those instead.
+    """
+    rename_symbols(table, targets)
+
+
+def _replace_references(table: mlir.Operation, replacer: _ReferenceReplacer) -> None:
+    """Replaces references in everything inside `table`, whose own attributes are not a part of it."""
+    nested_tables: list[mlir.Operation] = []
+
+    def visitor(operation: mlir.Operation) -> mlir.WalkResult | None:
+        if operation.name == names.MODULE:
+            if operation == table:
+                return None
+            nested_tables.append(operation)
+            return mlir.WalkResult.SKIP
+        attributes = operation.attributes
+        for name, attribute in attributes.items():
+            replaced = replacer(attribute)
+            if replaced is not attribute:
+                attributes[name] = replaced
+        return None
+
+    visit(table, visitor)
+    for nested in nested_tables:
+        _replace_references(nested, replacer.without(symbols(nested)))
+
+
+def references(attribute: mlir.Attribute) -> Iterator[tuple[str, ...]]:
+    """Yields every reference to a symbol in `attribute`, from the outermost name to the innermost.
+
+    Of attributes whose parts the bindings do not show, the names that can be meant are read off the printed
+    form: too many rather than too few.
+    """
+    if isinstance(attribute, _LEAVES):
+        return
+    if isinstance(attribute, mlir.FlatSymbolRefAttr):
+        yield (attribute.value,)
+    elif isinstance(attribute, mlir.SymbolRefAttr):
+        yield tuple(attribute.value)
+    elif isinstance(attribute, mlir.ArrayAttr):
+        for element in attribute:
+            yield from references(element)
+    elif isinstance(attribute, mlir.DictAttr):
+        for position in range(len(attribute)):
+            yield from references(attribute[position].attr)
+    else:
+        for name in _REFERENCE.findall(str(attribute)):
+            yield (name.strip('"'),)
+
+
+def references_in(root: mlir.Operation) -> Iterator[tuple[str, ...]]:
+    """Yields every reference to a symbol in `root`, as often as it stands there."""
+    found: list[tuple[str, ...]] = []
+    known: dict[mlir.Attribute, tuple[tuple[str, ...], ...]] = {}
+
+    def visitor(operation: mlir.Operation) -> None:
+        for attribute in operation.attributes.values():
+            paths = known.get(attribute)
+            if paths is None:
+                paths = known[attribute] = tuple(references(attribute))
+            found.extend(paths)
+
+    visit(root, visitor)
+    yield from found
+
+
+class _ReferenceReplacer:
+    """Maps an attribute to the same attribute with renamed references; each distinct one is done once."""
+
+    def __init__(self, renames: Mapping[str, str]) -> None:
+        self._renames = renames
+        self._done: dict[mlir.Attribute, mlir.Attribute] = {}
+
+    def without(self, hidden: Iterable[str]) -> _ReferenceReplacer:
+        """Returns a replacer that leaves references to `hidden` names alone."""
+        hidden = set(hidden)
+        if hidden.isdisjoint(self._renames):
+            return self
+        visible = {old: new for old, new in self._renames.items() if old not in hidden}
+        return _ReferenceReplacer(visible)
+
+    def __call__(self, attribute: mlir.Attribute) -> mlir.Attribute:
+        if isinstance(attribute, _LEAVES):
+            return attribute
+        done = self._done.get(attribute)
+        if done is None:
+            done = self._done[attribute] = self._replace(attribute)
+        # Equal attributes are one attribute; returning the handle given lets the caller compare handles.
+        return attribute if done == attribute else done
+
+    def _replace(self, attribute: mlir.Attribute) -> mlir.Attribute:
+        if isinstance(attribute, mlir.FlatSymbolRefAttr):
+            new = self._renames.get(attribute.value)
+            return mlir.FlatSymbolRefAttr.get(new) if new else attribute
+        if isinstance(attribute, mlir.SymbolRefAttr):
+            root, *nested = attribute.value
+            new = self._renames.get(root)
+            return mlir.SymbolRefAttr.get([new, *nested]) if new else attribute
+        if isinstance(attribute, mlir.ArrayAttr):
+            return mlir.ArrayAttr.get([self(each) for each in attribute])
+        if isinstance(attribute, mlir.DictAttr):
+            items = [attribute[index] for index in range(len(attribute))]
+            replaced = {each.name: self(each.attr) for each in items}
+            return mlir.DictAttr.get(replaced)
+        return self._replace_inside(attribute)
+
+    def _replace_inside(self, attribute: mlir.Attribute) -> mlir.Attribute:
+        """Replaces references inside an attribute whose parts the bindings do not show.
+
+        MLIR's own replacement does know the parts, one symbol at a time. Which symbols can occur is read
+        off the printed form; that may only skip symbols that cannot be there.
+        """
+        mentioned = set(_REFERENCE.findall(str(attribute)))
+        present = [name.strip('"') for name in mentioned]
+        renames = {old: self._renames[old] for old in present if old in self._renames}
+        if not renames:
+            return attribute
+        scratch = mlir.Module.create()
+        with mlir.InsertionPoint(scratch.body):
+            holder = mlir.Operation.create(names.MODULE, regions=1)
+            holder.regions[0].blocks.append()
+        holder.attributes[_HOLDER] = attribute
+        # In two steps, as a new name may be another symbol's old one.
+        for step, old in enumerate(renames):
+            mlir.SymbolTable.replace_all_symbol_uses(old, f"\0{step}", scratch.operation)
+        for step, new in enumerate(renames.values()):
+            mlir.SymbolTable.replace_all_symbol_uses(f"\0{step}", new, scratch.operation)
+        replaced: mlir.Attribute = holder.attributes[_HOLDER]
+        return replaced
+
+
+_LEAVES = (mlir.UnitAttr, mlir.StringAttr, mlir.TypeAttr, mlir.IntegerAttr, mlir.FloatAttr)
+_HOLDER = "tuninglink.attribute"
+_REFERENCE = re.compile(r'@([A-Za-z_][\w$.-]*|"(?:[^"\\]|\\.)*")')

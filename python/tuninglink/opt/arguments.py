@@ -1,0 +1,181 @@
+"""Telling apart what a command line names: passes, flags of the compiler, the input, and mistakes."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from tuninglink.mlir import names
+from tuninglink.opt import iree_opt
+from tuninglink.opt.flags import FLAGS, IREE_OPT_ONLY
+from tuninglink.opt.llvm_arguments import UsageError
+from tuninglink.opt.lookup import OWN_PREFIX, PassLookup
+from tuninglink.opt.options import nearest
+from tuninglink.opt.pipeline import Element, Nest, leaves, parse_pipeline
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from iree.compiler import ir as mlir
+
+    from tuninglink.opt.flags import Options
+    from tuninglink.opt.llvm_arguments import Unknown
+    from tuninglink.opt.registry import PassRegistry
+
+_PASS_NAME = re.compile(r"[\w.-]+")
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is to be run on what.
+
+    Attributes:
+        context: the context in which passes were looked up.
+        input: the path of the input.
+        pipeline: the passes.
+        nest_implicitly: whether they were given as flags: then they run on whatever the input's
+            outermost operation is, and what runs on other operations is nested.
+        runs_python: whether a pass written in Python is among them.
+        needs_target_backends: whether a pass among them looks for target backends.
+        compiler_flags: the flags that are for the compiler.
+        handed_over: the command that does instead what only `iree-opt` can do, or nothing.
+    """
+
+    context: mlir.Context
+    input: str
+    pipeline: Nest
+    nest_implicitly: bool
+    runs_python: bool = False
+    needs_target_backends: bool = False
+    compiler_flags: tuple[str, ...] = ()
+    handed_over: tuple[str, ...] = ()
+
+    def pipeline_for(self, root: str) -> Nest:
+        """Returns the passes for an input whose outermost operation is called `root`."""
+        return replace(self.pipeline, anchor=root) if self.nest_implicitly else self.pipeline
+
+
+def resolve(
+    options: Options, arguments: Sequence[str], registry: PassRegistry, context: mlir.Context
+) -> Request:
+    """Finds out what is to be run on what.
+
+    Args:
+        options: the command line, read.
+        arguments: the command line itself, without the name of the program.
+        registry: the passes written in Python.
+        context: where to look for the compiler's passes.
+
+    Raises:
+        UsageError: the command line is wrong.
+        PipelineError: the pipeline is malformed, or names what there is not.
+    """
+    lookup = PassLookup(context, registry)
+    passes = [each for each in options.unknown if _is_pass(each, lookup)]
+    other = [each for each in options.unknown if each not in passes]
+    if passes and options.pipeline is not None:
+        raise UsageError("'-pass-pipeline' option can't be used with individual pass options")
+    if options.pipeline is None:
+        elements = (Element(each.name, each.value or "") for each in passes)
+        pipeline = Nest(names.MODULE, tuple(elements))
+    else:
+        pipeline = parse_pipeline(options.pipeline)
+    nest_implicitly = options.pipeline is None
+    python_pass = next(
+        (leaf.name for leaf in leaves(pipeline) if lookup.python_pass(leaf.name)), None
+    )
+    exclusive = next((each.name for each in other if each.name in IREE_OPT_ONLY), None)
+    if exclusive and python_pass:
+        raise UsageError(
+            f"for the --{exclusive} option: only iree-opt can do that, and it does not know "
+            f"'{python_pass}'; run the passes of the compiler apart from those written in Python"
+        )
+    if exclusive or (_prints_inside_pipelines(options, pipeline, lookup) and not python_pass):
+        command = (iree_opt.executable(), *arguments)
+        return Request(context, "", pipeline, nest_implicitly, handed_over=command)
+    flags, path = _compiler_flags(other, options.positional, registry)
+    return Request(
+        context,
+        path,
+        pipeline,
+        nest_implicitly,
+        runs_python=python_pass is not None,
+        needs_target_backends=any(map(lookup.compiler.needs_target_backends, leaves(pipeline))),
+        compiler_flags=flags,
+    )
+
+
+def dump(pipeline: Nest) -> str:
+    """Returns a pipeline as `--dump-pass-pipeline` prints it."""
+    count = len(pipeline.children)
+    return f"Pass Manager with {count} passes:\n{_indented(pipeline, '')}\n\n"
+
+
+def _is_pass(flag: Unknown, lookup: PassLookup) -> bool:
+    if flag.name in IREE_OPT_ONLY or not _PASS_NAME.fullmatch(flag.name):
+        return False
+    if lookup.compiler.knows(flag.name):
+        return True
+    # Asking for the compiler's flags takes less time than loading passes and looking for plug-ins.
+    is_flag = not flag.name.startswith(OWN_PREFIX) and flag.name in iree_opt.flags_with_value()
+    return not is_flag and lookup.python_pass(flag.name) is not None
+
+
+def _prints_inside_pipelines(options: Options, pipeline: Nest, lookup: PassLookup) -> bool:
+    """Tells whether selected passes are to be printed that may be inside pipelines of the compiler."""
+    compiler = lookup.compiler
+    return options.instrumentation.printing.is_selective and any(
+        compiler.knows(leaf.name) and compiler.expand(leaf) != (leaf,) for leaf in leaves(pipeline)
+    )
+
+
+def _compiler_flags(
+    unknown: Sequence[Unknown], positional: Sequence[str], registry: PassRegistry
+) -> tuple[tuple[str, ...], str]:
+    """Returns the flags for the compiler, and the path of the input."""
+    flags: list[str] = []
+    taken: set[int] = set()
+    for each in unknown:
+        _check_spelling(each, registry)
+        index = each.next_positional
+        if index is not None and iree_opt.flags_with_value().get(each.name):
+            flags.append(f"{each.argument}={positional[index]}")
+            taken.add(index)
+        else:
+            flags.append(each.argument)
+    inputs = [path for index, path in enumerate(positional) if index not in taken]
+    if len(inputs) > 1:
+        raise UsageError(
+            "Too many positional arguments specified!\n"
+            "Can specify at most 1 positional arguments: See: tuninglink-opt --help"
+        )
+    return tuple(flags), inputs[0] if inputs else "-"
+
+
+def _check_spelling(flag: Unknown, registry: PassRegistry) -> None:
+    """Refuses what looks like one of our own flags, which the compiler cannot suggest.
+
+    Raises:
+        UsageError: there is no such flag; names the nearest.
+    """
+    if flag.name in iree_opt.flags_with_value():
+        return
+    ours = (*(each.name for each in FLAGS), *registry.all())
+    if nearest(flag.name, ours) is None:
+        # It may be a flag that the compiler does not list; if not, the compiler says so.
+        return
+    meant = nearest(flag.name, (*iree_opt.flags_with_value(), *iree_opt.pass_names(), *ours))
+    raise UsageError(
+        f"Unknown command line argument '{flag.argument}'.  Try: 'tuninglink-opt --help'\n"
+        f"tuninglink-opt: Did you mean '--{meant}'?"
+    )
+
+
+def _indented(nest: Nest, indent: str) -> str:
+    inner = indent + "  "
+    children = ",\n".join(
+        _indented(child, inner) if isinstance(child, Nest) else f"{inner}{child}"
+        for child in nest.children
+    )
+    return f"{indent}{nest.anchor}(\n{children}\n{indent})"

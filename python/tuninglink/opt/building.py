@@ -1,0 +1,186 @@
+"""Turning the tree of a pipeline into passes of a pass manager."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tuninglink.errors import PipelineError
+from tuninglink.mlir.diagnostics import Diagnostic, Severity, error, note
+from tuninglink.opt.native_passes import NativePassManager
+from tuninglink.opt.options import make_pass, print_pass
+from tuninglink.opt.pipeline import ANY, Element, Nest, leaves
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from iree.compiler import ir as mlir
+
+    from tuninglink.mlir.passes import Pass
+    from tuninglink.opt.instrumentation import Instrumentation
+    from tuninglink.opt.lookup import PassLookup
+    from tuninglink.opt.native_passes import Passes
+
+
+class PipelineBuilder:
+    """Makes pass managers from pipelines.
+
+    Args:
+        context: the context of what they run on.
+        lookup: the passes there are.
+        instrumentation: what runs tell about themselves.
+        run: runs a pass written in Python and returns whether it succeeded; must not raise.
+        warn: is told what cannot be done as it is asked for.
+        nest_implicitly: whether a pass that stands at the top, but runs on other operations, is nested
+            (as for passes given as flags) instead of refused.
+    """
+
+    def __init__(
+        self,
+        context: mlir.Context,
+        lookup: PassLookup,
+        instrumentation: Instrumentation,
+        run: Callable[[Pass, mlir.Operation], bool],
+        warn: Callable[[Diagnostic], None],
+        *,
+        nest_implicitly: bool,
+    ) -> None:
+        self._context = context
+        self._lookup = lookup
+        self._instrumentation = instrumentation
+        self._run = run
+        self._warn = warn
+        self._nest_implicitly = nest_implicitly
+        self._print_selected = instrumentation.printing.is_selective
+
+    def build(self, pipeline: Nest) -> NativePassManager:
+        """Returns a pass manager that runs `pipeline`.
+
+        Raises:
+            PipelineError: a pass or an option does not exist, or a pass stands at a wrong place.
+        """
+        for leaf in leaves(pipeline):
+            self._lookup.check(leaf.name, leaf.place)
+        if self._instrumentation.printing.is_on or self._runs_python_below(pipeline):
+            # Python's handles on IR are for one thread; what several print would be a muddle.
+            self._context.enable_multithreading(False)  # noqa: FBT003
+        manager = NativePassManager(pipeline.anchor, self._context)
+        self._instrumentation.apply(manager.bindings)
+        self._add_children(manager.passes, pipeline, nest_implicitly=self._nest_implicitly)
+        return manager
+
+    def _runs_python_below(self, pipeline: Nest) -> bool:
+        """Tells whether a pass written in Python runs on other operations than the outermost."""
+        nests = [child for child in pipeline.children if isinstance(child, Nest)]
+        below = (self._lookup.python_pass(leaf.name) for nest in nests for leaf in leaves(nest))
+        passes = map(self._lookup.python_pass, (leaf.name for leaf in leaves(pipeline)))
+        return any(below) or any(
+            each and each.anchor not in (None, pipeline.anchor) for each in passes
+        )
+
+    def _add_children(self, passes: Passes, nest: Nest, *, nest_implicitly: bool = False) -> None:
+        for child in nest.children:
+            if isinstance(child, Nest):
+                self._add_children(passes.nest(child.anchor), child)
+                continue
+            python_pass = self._lookup.python_pass(child.name)
+            if python_pass is None:
+                parts = self._lookup.compiler.expand(child)
+                title, wanted = child.name, self._restriction(parts, nest.anchor)
+            else:
+                parts, title, wanted = (child,), python_pass.__name__, python_pass.anchor
+            misplaced = wanted is not None and nest.anchor not in (wanted, ANY)
+            if misplaced and not nest_implicitly:
+                raise PipelineError(_misplaced(child, title, wanted or ANY, nest.anchor))
+            expanded = Nest(nest.anchor, parts)
+            if parts != (child,) and (misplaced or self._looks_into(child, expanded)):
+                self._add_children(passes, expanded, nest_implicitly=misplaced)
+                continue
+            target = passes.nest(wanted) if misplaced and wanted else passes
+            self._add_element(target, child, python_pass)
+
+    def _looks_into(self, pipeline: Element, expanded: Nest) -> bool:
+        """Tells whether to take a pipeline apart, in order to print around some of its passes."""
+        if not self._print_selected:
+            return False
+        unnamed = [
+            leaf.name for leaf in leaves(expanded) if not self._lookup.compiler.knows(leaf.name)
+        ]
+        if unnamed:
+            message = (
+                f"passes inside '{pipeline.name}' are not printed: it cannot be taken apart, since "
+                f"'{unnamed[0]}' has no name that a pipeline could contain"
+            )
+            self._warn(Diagnostic(Severity.WARNING, message, pipeline.place))
+        return not unnamed
+
+    def _restriction(self, parts: tuple[Element | Nest, ...], anchor: str) -> str | None:
+        """Returns what the first of `parts` that cannot run on `anchor` would run on."""
+        if anchor == ANY:
+            return None
+        # What is nested in a pipeline has been placed by who wrote the pipeline.
+        top = (part for part in parts if isinstance(part, Element))
+        restrictions = (self._lookup.compiler.restriction(part, anchor) for part in top)
+        return next(filter(None, restrictions), None)
+
+    def _add_element(
+        self, passes: Passes, element: Element, python_pass: type[Pass] | None
+    ) -> None:
+        pass_ = _make(python_pass, element) if python_pass else None
+        if self._print_selected:
+            self._add_printed(passes, element, pass_)
+        elif pass_:
+            self._add_pass(passes, pass_)
+        else:
+            self._add_native(passes, element)
+
+    def _add_native(self, passes: Passes, element: Element) -> None:
+        try:
+            passes.add_native(str(element))
+        except ValueError as failure:
+            raise PipelineError(self._lookup.compiler.explain(element, str(failure))) from None
+
+    def _add_pass(self, passes: Passes, pass_: Pass) -> None:
+        passes.add_python(
+            type(pass_).__name__,
+            print_pass(pass_),
+            pass_.anchor or "",
+            lambda operation: self._run(pass_, operation),
+        )
+
+    def _add_printed(self, passes: Passes, element: Element, pass_: Pass | None) -> None:
+        """Adds a pass inside a pass manager of its own, the only kind that prints around one pass."""
+        managers: dict[str, NativePassManager] = {}
+
+        def run(operation: mlir.Operation) -> bool:
+            manager = managers.get(operation.name)
+            if manager is None:
+                manager = NativePassManager(operation.name, self._context)
+                managers[operation.name] = manager
+                manager.bindings.enable_verifier(self._instrumentation.verify_each)
+                self._instrumentation.printing.of(element.name).apply(manager.bindings)
+                if pass_:
+                    self._add_pass(manager.passes, pass_)
+                else:
+                    self._add_native(manager.passes, element)
+            return manager.run(operation)
+
+        anchor = pass_.anchor or "" if pass_ else ""
+        passes.add_python(element.name, str(element), anchor, run)
+
+
+def _make(pass_type: type[Pass], element: Element) -> Pass:
+    try:
+        return make_pass(pass_type, element.options)
+    except PipelineError as failure:
+        diagnostic = failure.diagnostics[0]
+        placed = error(diagnostic.message, element.place, diagnostic.notes)
+        raise PipelineError(placed) from None
+
+
+def _misplaced(element: Element, title: str, wanted: str, anchor: str) -> Diagnostic:
+    message = (
+        f"Can't add pass '{title}' restricted to '{wanted}' on a PassManager intended to run on "
+        f"'{anchor}', did you intend to nest?"
+    )
+    remedy = f"it stands right where '{wanted}' is the anchor: {wanted}({element})"
+    return error(message, element.place, [note(remedy)])

@@ -1,0 +1,247 @@
+"""What `tuninglink-opt` does with a command line."""
+
+from __future__ import annotations
+
+import io
+import os
+import signal
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from iree.compiler import ir as mlir
+
+from tuninglink.cli.process import STANDARD_STREAM, write_output
+from tuninglink.errors import TuninglinkError
+from tuninglink.mlir.diagnostics import Diagnostic, DiagnosticSink, Place, Severity, error
+from tuninglink.mlir.rendering import Sources, render, wants_color
+from tuninglink.opt.arguments import dump, resolve
+from tuninglink.opt.execution import Execution
+from tuninglink.opt.expectations import Expectations
+from tuninglink.opt.flags import read_options
+from tuninglink.opt.handlers import handled
+from tuninglink.opt.inputs import Chunk, parse, split_input
+from tuninglink.opt.llvm_arguments import UsageError
+from tuninglink.opt.pipeline import PIPELINE_SOURCE, parse_pipeline
+from tuninglink.opt.process_state import set_up_process
+from tuninglink.opt.registry import PassRegistry
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from tuninglink.mlir.passes import Pass
+    from tuninglink.opt.arguments import Request
+    from tuninglink.opt.flags import Options
+
+PROGRAM = "tuninglink-opt"
+STANDARD_INPUT_NAME = "<stdin>"
+NOWHERE = "<unknown>:0"
+"""What the compiler's tools write in place of the place of a diagnostic that has none."""
+
+_SHOWN = {
+    "errors": {Severity.ERROR},
+    "warnings": {Severity.ERROR, Severity.WARNING},
+    "remarks": set(Severity),
+}
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Runs the command and returns its exit code.
+
+    Args:
+        arguments: the command line, the name of the program first.
+    """
+    program = Path(arguments[0]).name
+    reporter = _Reporter()
+    try:
+        options = read_options(arguments[1:])
+        reporter.configure(options)
+        if options.pipeline:
+            reporter.sources.add(PIPELINE_SOURCE, options.pipeline.encode())
+        registry = PassRegistry(_own_passes, reporter.show)
+        if options.action != "run":
+            return _inform(options, registry, program)
+        request = resolve(options, arguments[1:], registry, _new_context())
+        if request.handed_over:
+            # The compiler's programs expect to be told by a signal when nobody reads their output.
+            signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+            os.execv(request.handed_over[0], list(request.handed_over))  # noqa: S606
+        flags = list(request.compiler_flags)
+        if options.expectations:
+            # The operation at a diagnostic is not to be expected as a note of its own.
+            flags.insert(0, "--mlir-print-op-on-diagnostic=false")
+        set_up_process(program, flags, target_backends=request.needs_target_backends)
+        return _Run(options, request, registry, reporter).process()
+    except UsageError as failure:
+        sys.stderr.write(f"{program}: {failure}\n")
+    except TuninglinkError as failure:
+        for diagnostic in failure.diagnostics:
+            reporter.show(diagnostic, nowhere=program)
+    except BrokenPipeError:
+        pass  # Whoever was reading has seen enough.
+    return 1
+
+
+class _Reporter:
+    """Shows diagnostics on standard error, as far as somebody wants to see them."""
+
+    def __init__(self) -> None:
+        self.sources = Sources()
+        self._color = wants_color(sys.stderr)
+        self._shown = _SHOWN["remarks"]
+        self._notes = True
+
+    def configure(self, options: Options) -> None:
+        if options.color is not None:
+            self._color = options.color
+        self._shown = _SHOWN[options.verbosity]
+        self._notes = options.notes
+
+    def show(self, diagnostic: Diagnostic, nowhere: str = NOWHERE) -> None:
+        if diagnostic.severity not in self._shown:
+            return
+        if not self._notes:
+            diagnostic = Diagnostic(diagnostic.severity, diagnostic.message, diagnostic.place)
+        text = render(diagnostic, self.sources, color=self._color, nowhere=nowhere)
+        # The compiler writes to the same place: what is said first must be read first.
+        sys.stderr.write(text)
+        sys.stderr.flush()
+
+
+class _Run:
+    """One run over an input."""
+
+    def __init__(
+        self, options: Options, request: Request, registry: PassRegistry, reporter: _Reporter
+    ) -> None:
+        self._options = options
+        self._request = request
+        self._registry = registry
+        self._reporter = reporter
+        self._expectations: Expectations | None = None
+        # Made before the compiler knew its flags, it serves as long as there are none.
+        self._spare = None if request.compiler_flags or options.expectations else request.context
+
+    def process(self) -> int:
+        """Processes the input and writes the output; returns the exit code."""
+        options, path = self._options, self._request.input
+        data = _read(path)
+        name = STANDARD_INPUT_NAME if path == STANDARD_STREAM else path
+        self._reporter.sources.add(name, data)
+        if not data.strip():
+            message = "the input is empty; expected MLIR text or bytecode"
+            raise TuninglinkError(error(message, Place(name, 1, 1)))
+        if options.expectations:
+            only_expected = options.expectations == "only-expected"
+            self._expectations = Expectations(
+                name, data, self._reporter.show, only_expected=only_expected
+            )
+        if options.split_marker:
+            sink = DiagnosticSink(self._reporter.show)
+            chunks = list(split_input(name, data, options.split_marker, sink))
+        else:
+            chunks = [Chunk(name, data)]
+        outputs: list[bytes] = []
+        succeeded = True
+        for chunk in chunks:
+            output = self._process(chunk)
+            succeeded = succeeded and output is not None
+            outputs.append(output or b"")
+        if self._expectations:
+            succeeded = self._expectations.verify()
+        if succeeded or options.output == STANDARD_STREAM:
+            write_output(options.output, options.output_marker.encode().join(outputs))
+        return 0 if succeeded else 1
+
+    def _process(self, chunk: Chunk) -> bytes | None:
+        """Returns the output for one chunk, or None if there were errors."""
+        context, self._spare = self._spare or _new_context(), None
+        if self._request.runs_python:
+            # What Python builds must be known beforehand; the parser and the compiler load what they need.
+            context.load_all_available_dialects()
+        context.allow_unregistered_dialects = self._options.allow_unregistered
+        if not self._options.threads:
+            context.enable_multithreading(False)  # noqa: FBT003
+        sink = DiagnosticSink(
+            self._expectations.check if self._expectations else self._reporter.show
+        )
+        implicit_module = self._options.implicit_module
+        operation = parse(chunk, context, sink, implicit_module=implicit_module)
+        if operation is None:
+            return None
+        with handled(context, sink.emit):
+            if not self._execute(operation, context, sink):
+                return None
+            return self._print(operation)
+
+    def _execute(
+        self, operation: mlir.Operation, context: mlir.Context, sink: DiagnosticSink
+    ) -> bool:
+        pipeline, options = self._request.pipeline_for(operation.name), self._options
+        if not pipeline.children and not options.dump_pipeline and not options.pipeline:
+            return True
+        execution = Execution(
+            pipeline,
+            context,
+            self._registry,
+            sink,
+            options.instrumentation,
+            nest_implicitly=self._request.nest_implicitly,
+        )
+        if options.dump_pipeline:
+            sys.stderr.write(dump(parse_pipeline(str(execution))))
+            sys.stderr.flush()
+        try:
+            return execution.run(operation)
+        finally:
+            execution.finish()
+
+    def _print(self, operation: mlir.Operation) -> bytes:
+        if self._options.bytecode:
+            buffer = io.BytesIO()
+            operation.write_bytecode(buffer, self._options.bytecode_version)
+            return buffer.getvalue()
+        text = operation.get_asm(binary=True)
+        assert isinstance(text, bytes)
+        return text + b"\n"
+
+
+def _new_context() -> mlir.Context:
+    """Returns a context that loads dialects when they are met: loading all takes longer than a small run."""
+    create: Any = (
+        mlir.Context
+    )  # what the bindings make of it takes more arguments than the stubs know
+    context: mlir.Context = create(load_on_create_dialects=[])
+    return context
+
+
+def _own_passes() -> Iterable[type[Pass]]:
+    from tuninglink.passes import PASSES  # noqa: PLC0415 - what runs none of them need not load them
+
+    return PASSES
+
+
+def _inform(options: Options, registry: PassRegistry, program: str) -> int:
+    from tuninglink.opt import help as opt_help  # noqa: PLC0415 - seldom needed
+
+    if options.action == "version":
+        text = opt_help.version(program)
+    elif options.action == "list-passes":
+        text = opt_help.pass_list(registry)
+    elif options.action == "completion":
+        text = opt_help.completion(options.shell, program, registry)
+    else:
+        text = opt_help.help_text(program, registry)
+    write_output(STANDARD_STREAM, text.encode())
+    return 0
+
+
+def _read(path: str) -> bytes:
+    try:
+        if path == STANDARD_STREAM:
+            with open(0, "rb", closefd=False) as standard_input:
+                return standard_input.read()
+        return Path(path).read_bytes()
+    except OSError as failure:
+        reason = failure.strerror or str(failure)
+        raise TuninglinkError(error(f"cannot open input file '{path}': {reason}")) from None

@@ -1,0 +1,113 @@
+"""The compiler's passes, by name: which there are, what they consist of, and where they may stand."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from iree.compiler.passmanager import PassManager
+
+from tuninglink.errors import PipelineError
+from tuninglink.mlir.diagnostics import Diagnostic, error, note
+from tuninglink.opt import iree_opt
+from tuninglink.opt.options import split_options
+from tuninglink.opt.pipeline import ANY, Element, Nest, parse_pipeline
+
+if TYPE_CHECKING:
+    from iree.compiler import ir as mlir
+
+UNPRINTABLE = frozenset({"iree-llvmcpu-tile"})
+"""Passes whose options cannot be printed with their default values: the compiler crashes."""
+
+UNKNOWN = "does not refer to a registered pass or pass pipeline"
+_TARGET_BACKENDS = "target-registry="
+"""The option that all passes have that look for target backends."""
+
+_RESTRICTED = re.compile(r"restricted to '([^']*)'")
+_NO_SUCH_OPTION = re.compile(r"no such option (\S+)")
+
+
+class CompilerPasses:
+    """Asks the compiler about its passes.
+
+    A pipeline that the compiler knows by name consists of passes; to put one where its passes cannot run
+    ends the process, so it is looked into before it is used.
+    """
+
+    def __init__(self, context: mlir.Context) -> None:
+        self._context = context
+        self._known: dict[str, bool] = {}
+
+    def knows(self, name: str) -> bool:
+        """Tells whether there is a pass or a pipeline called `name`."""
+        known = self._known.get(name)
+        if known is None:
+            known = self._known[name] = UNKNOWN not in (self._failure(ANY, name) or "")
+        return known
+
+    def expand(self, element: Element) -> tuple[Element | Nest, ...]:
+        """Returns what a pipeline consists of, or the pass itself.
+
+        Raises:
+            PipelineError: the options are wrong.
+        """
+        if element.name in UNPRINTABLE:
+            return (element,)
+        try:
+            printed = str(PassManager.parse(f"{ANY}({element})", self._context))
+        except ValueError as failure:
+            raise PipelineError(self.explain(element, str(failure))) from None
+        children = parse_pipeline(printed).children
+        match children:
+            case (Element(name=name),) if name == element.name:
+                return (element,)
+        return children
+
+    def needs_target_backends(self, element: Element) -> bool:
+        """Tells whether a pass, or one in a pipeline, looks for the target backends of the process."""
+        if element.name in UNPRINTABLE:
+            return False
+        try:
+            printed = str(PassManager.parse(f"{ANY}({element})", self._context))
+        except ValueError:
+            # What is wrong with it will be said when it is used.
+            return False
+        return _TARGET_BACKENDS in printed
+
+    def restriction(self, element: Element, anchor: str) -> str | None:
+        """Returns the operation that a pass is restricted to, if that keeps it from running on `anchor`."""
+        restricted = _RESTRICTED.search(self._failure(anchor, str(element)) or "")
+        return restricted[1] if restricted else None
+
+    def explain(self, element: Element, failure: str) -> Diagnostic:
+        """Returns the compiler's message about wrong options as a diagnostic."""
+        lines = [line for line in failure.splitlines() if line]
+        message = lines[0] if lines else f"failed to add '{element}'"
+        notes = [note(line) for line in lines[1:]]
+        if _NO_SUCH_OPTION.search(message):
+            options = self.options(element.name)
+            notes.append(
+                note(f"its options are: {', '.join(options)}" if options else "it has none")
+            )
+        return error(message, element.place, notes)
+
+    def options(self, name: str) -> dict[str, str]:
+        """Returns the options of a pass and their defaults, as far as the compiler prints them."""
+        if name in UNPRINTABLE:
+            return {}
+        printed = str(PassManager.parse(f"{ANY}({name})", self._context))
+        match parse_pipeline(printed).children:
+            case (Element(name=found, options=text),) if found == name:
+                return dict(split_options(text))
+        return {}
+
+    def names(self) -> list[str]:
+        """Returns the names of all passes and pipelines; takes as long as starting a process."""
+        return iree_opt.pass_names()
+
+    def _failure(self, anchor: str, text: str) -> str | None:
+        try:
+            PassManager.parse(f"{anchor}({text})", self._context)
+        except ValueError as failure:
+            return str(failure)
+        return None

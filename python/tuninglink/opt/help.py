@@ -1,0 +1,121 @@
+"""What `tuninglink-opt` says about itself and about passes."""
+
+from __future__ import annotations
+
+import re
+from importlib.metadata import version as installed_version
+from typing import TYPE_CHECKING
+
+from iree.compiler import ir as mlir
+
+from tuninglink.opt import iree_opt
+from tuninglink.opt.compiler_passes import CompilerPasses
+from tuninglink.opt.documentation import summary
+from tuninglink.opt.flags import ALIASES, FLAGS
+from tuninglink.opt.llvm_arguments import Value
+from tuninglink.opt.options import options_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tuninglink.mlir.passes import Pass
+    from tuninglink.opt.llvm_arguments import Flag
+    from tuninglink.opt.registry import PassRegistry
+
+_COLUMN = 60
+_PASS_OR_OPTION = re.compile(r" {6}(?:--(?P<pass>[\w.-]+)| {2}--(?P<option>[\w.-]+))")
+
+
+def version(program: str) -> str:
+    """Returns the versions of this program and of the compiler."""
+    ours, compiler = installed_version("tuninglink"), installed_version("iree-base-compiler")
+    return f"{program} {ours}\niree-base-compiler {compiler}\n"
+
+
+def help_text(program: str, registry: PassRegistry) -> str:
+    """Returns what `--help` prints: our flags, our passes, and what the compiler says about its own."""
+    lines = [
+        f"OVERVIEW: iree-opt with passes written in Python\n\nUSAGE: {program} [options] <input file>",
+        "\nOPTIONS:\n",
+        *map(_flag, FLAGS),
+        "\nPasses written in Python (each is a flag, too):\n",
+        *_python_passes(registry),
+        "\nPasses and other flags of the compiler, as iree-opt lists them:\n",
+        *_with_defaults(iree_opt.help_text().partition("OPTIONS:")[2].splitlines()),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def pass_list(registry: PassRegistry) -> str:
+    """Returns what `--list-passes` prints: every pass with its options and defaults."""
+    lines = ["Passes written in Python:", *_python_passes(registry), "", "Passes of the compiler:"]
+    _, _, passes = iree_opt.help_text().partition(iree_opt.PASSES_HEADING)
+    lines += _with_defaults(_dedented(passes.splitlines()[1:]))
+    return "\n".join(lines) + "\n"
+
+
+def completion(shell: str, program: str, registry: PassRegistry) -> str:
+    """Returns a script for `shell` that completes the flags and passes there are now, and file names."""
+    spellings = {
+        *(flag.spelling for flag in FLAGS),
+        *(f"--{name}" for name in registry.all()),
+        *(f"--{name}" for name in iree_opt.pass_names()),
+        *(f"--{name}" for name in iree_opt.flags_with_value()),
+    }
+    words = " ".join(sorted(spellings))
+    if shell == "fish":
+        return f"complete -c {program} -a '{words}'\n"
+    prelude = "autoload -U +X bashcompinit && bashcompinit\n" if shell == "zsh" else ""
+    return f"{prelude}complete -o default -W '{words}' {program}\n"
+
+
+def _dedented(lines: list[str]) -> Iterator[str]:
+    """Yields the lines of the list of passes, which ends where the next flag starts."""
+    for line in lines:
+        if line.startswith("  -") or (line and not line.startswith(" ")):
+            return
+        yield line
+
+
+def _flag(flag: Flag) -> str:
+    aliases = "".join(f", -{alias}" for alias, name in ALIASES.items() if name == flag.name)
+    value = f"<{flag.value_name}>" if "|" not in flag.value_name else flag.value_name
+    shape = {
+        Value.BOOLEAN: "",
+        Value.REQUIRED: f" {value}" if len(flag.name) == 1 else f"={value}",
+        Value.OPTIONAL: f"[={value}]",
+    }[flag.value]
+    return _described(f"  {flag.spelling}{shape}{aliases}", flag.help)
+
+
+def _python_passes(registry: PassRegistry) -> Iterator[str]:
+    for pass_type in registry.all().values():
+        yield from _python_pass(pass_type)
+
+
+def _python_pass(pass_type: type[Pass]) -> Iterator[str]:
+    yield _described(f"  --{pass_type.name}", summary(pass_type))
+    for option in options_of(pass_type):
+        default = f" (default: {option.print(option.default)})"
+        yield _described(f"    --{option.name}={option.value_name}", option.help + default)
+
+
+def _described(left: str, right: str) -> str:
+    return f"{left:{_COLUMN}} - {right}"
+
+
+def _with_defaults(lines: Iterator[str] | list[str]) -> Iterator[str]:
+    """Adds to options of the compiler's passes the defaults, which it prints only in pipelines."""
+    passes = CompilerPasses(mlir.Context())
+    options: dict[str, str] = {}
+    for line in lines:
+        match = _PASS_OR_OPTION.match(line)
+        if match is None:
+            yield line
+        elif match["option"]:
+            default = options.get(match["option"])
+            yield f"{line} (default: {default})" if default else line
+        else:
+            yield line
+            name = match["pass"]
+            options = passes.options(name) if passes.knows(name) else {}

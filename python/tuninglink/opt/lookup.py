@@ -1,0 +1,62 @@
+"""Finding passes by name among the compiler's and those written in Python."""
+
+from __future__ import annotations
+
+from itertools import chain
+from typing import TYPE_CHECKING
+
+from tuninglink.errors import PipelineError
+from tuninglink.mlir.diagnostics import error
+from tuninglink.opt.compiler_passes import UNKNOWN, CompilerPasses
+from tuninglink.opt.options import did_you_mean
+
+if TYPE_CHECKING:
+    from iree.compiler import ir as mlir
+
+    from tuninglink.mlir.diagnostics import Place
+    from tuninglink.mlir.passes import Pass
+    from tuninglink.opt.registry import PassRegistry
+
+OWN_PREFIX = "tuninglink-"
+"""Names that start with this are looked up among Tuninglink's passes first."""
+
+
+class PassLookup:
+    """All passes there are.
+
+    Attributes:
+        compiler: the compiler's passes.
+    """
+
+    def __init__(self, context: mlir.Context, registry: PassRegistry) -> None:
+        self.compiler = CompilerPasses(context)
+        self._registry = registry
+
+    def python_pass(self, name: str) -> type[Pass] | None:
+        """Returns the pass called `name` if it is written in Python.
+
+        Where both know a name the compiler's pass is meant, so that a plug-in cannot change what a
+        pipeline of the compiler does. Plug-ins are only looked for if nobody else knows the name.
+        """
+        own = self._registry.own
+        if name.startswith(OWN_PREFIX) and name in own():
+            return own()[name]
+        if self.compiler.knows(name):
+            return None
+        return own().get(name) or self._registry.plugged_in().get(name)
+
+    def check(self, name: str, place: Place | None = None, prefix: str = "") -> None:
+        """Checks that there is a pass or a pipeline called `name`.
+
+        Args:
+            name: the name that somebody wrote.
+            place: where it was written.
+            prefix: stands in front of the message.
+
+        Raises:
+            PipelineError: there is none; gives the nearest name.
+        """
+        if self.python_pass(name) or self.compiler.knows(name):
+            return
+        meant = did_you_mean(name, chain(self._registry.all(), self.compiler.names()))
+        raise PipelineError(error(f"{prefix}'{name}' {UNKNOWN}{meant}", place))

@@ -1,0 +1,163 @@
+"""A pass manager of the compiler that passes written in Python can be added to at any depth."""
+
+from __future__ import annotations
+
+import functools
+from ctypes import CFUNCTYPE, Structure, c_int8, c_ssize_t, c_void_p
+from typing import TYPE_CHECKING, TypeVar
+
+from iree.compiler.passmanager import PassManager
+
+from tuninglink.mlir.c_interface import StringRef, function
+from tuninglink.opt.capi import (
+    Handle,
+    Result,
+    operation_at,
+    operation_handle,
+    pass_manager_handle,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from iree.compiler import ir as mlir
+
+_Kept = TypeVar("_Kept")
+_Destroy = CFUNCTYPE(None, c_void_p)
+_Initialize = CFUNCTYPE(c_int8, c_void_p, c_void_p)
+_Clone = CFUNCTYPE(c_void_p, c_void_p)
+_Run = CFUNCTYPE(None, c_void_p, c_void_p, c_void_p)
+_TakeString = CFUNCTYPE(None, StringRef, c_void_p)
+
+
+class _Callbacks(Structure):
+    _fields_ = (
+        ("construct", _Destroy),
+        ("destruct", _Destroy),
+        ("initialize", _Initialize),
+        ("clone", _Clone),
+        ("run", _Run),
+    )
+
+
+_ADD_PIPELINE = (Handle, StringRef, _TakeString, c_void_p)
+_CREATE_PASS = (
+    Handle,
+    StringRef,
+    StringRef,
+    StringRef,
+    StringRef,
+    c_ssize_t,
+    c_void_p,
+    _Callbacks,
+    c_void_p,
+)
+
+
+class Passes:
+    """A list of passes that run on operations of one kind, inside a `NativePassManager`."""
+
+    def __init__(self, manager: NativePassManager, handle: Handle) -> None:
+        self._manager = manager
+        self._handle = handle
+
+    def nest(self, anchor: str) -> Passes:
+        """Appends a list that runs on each operation called `anchor` directly inside."""
+        nest = function("mlirOpPassManagerGetNestedUnder", Handle, Handle, StringRef)
+        return Passes(self._manager, nest(self._handle, self._manager.keep_string(anchor)))
+
+    def add_native(self, text: str) -> None:
+        """Appends passes of the compiler, given as text.
+
+        Raises:
+            ValueError: the text is wrong, or a pass does not run on operations of this kind; carries the
+                compiler's message.
+        """
+        message: list[bytes] = []
+
+        def take(part: StringRef, _: object) -> None:
+            message.append(part.copy())
+
+        add = function("mlirOpPassManagerAddPipeline", Result, *_ADD_PIPELINE)
+        kept = self._manager.keep_string(text)
+        if not add(self._handle, kept, _TakeString(take), None).value:
+            raise ValueError(b"".join(message).decode(errors="replace"))
+
+    def add_python(
+        self, title: str, text: str, anchor: str, run: Callable[[mlir.Operation], bool]
+    ) -> None:
+        """Appends a pass that calls a function.
+
+        Args:
+            title: what the pass is called in timing reports and in front of printed IR.
+            text: what it is in the printed pipeline.
+            anchor: the name of the operations that it runs on, or nothing for any.
+            run: is called with each operation, and returns whether the pass succeeded; must not raise.
+        """
+        create = function("mlirCreateExternalPass", Handle, *_CREATE_PASS)
+        add = function("mlirOpPassManagerAddOwnedPass", None, Handle, Handle)
+        # The compiler does not copy the name of the anchor.
+        strings = map(self._manager.keep_string, (title, text, "", anchor))
+        callbacks = self._manager.keep(_callbacks(run))
+        add(self._handle, create(_new_type_id(), *strings, 0, None, callbacks, None))
+
+
+class NativePassManager:
+    """A pass manager.
+
+    Attributes:
+        bindings: the same pass manager as the Python bindings see it.
+        passes: what runs on the operation that `run` is given.
+    """
+
+    def __init__(self, anchor: str, context: mlir.Context) -> None:
+        self.bindings = PassManager(anchor, context)
+        self._kept: list[object] = []
+        of = function("mlirPassManagerGetAsOpPassManager", Handle, Handle)
+        self.passes = Passes(self, of(pass_manager_handle(self.bindings)))
+
+    def run(self, operation: mlir.Operation) -> bool:
+        """Runs all passes and returns whether they succeeded; handlers of the context get diagnostics.
+
+        Other Python threads run meanwhile, so that an interrupt need not wait for the compiler.
+        """
+        run = function("mlirPassManagerRunOnOp", Result, Handle, Handle)
+        return bool(run(pass_manager_handle(self.bindings), operation_handle(operation)).value)
+
+    def close(self) -> None:
+        """Ends the pass manager, which prints its timing report and statistics if it is to."""
+        del self.bindings
+        self._kept.clear()
+
+    def keep_string(self, text: str) -> StringRef:
+        """Returns a string that lives as long as the pass manager."""
+        return StringRef.of(self.keep(text.encode()))
+
+    def keep(self, value: _Kept) -> _Kept:
+        """Keeps something that the compiler holds on to."""
+        self._kept.append(value)
+        return value
+
+
+def _callbacks(run: Callable[[mlir.Operation], bool]) -> _Callbacks:
+    fail = function("mlirExternalPassSignalFailure", None, Handle)
+
+    def called(operation: int, external_pass: int, _: object) -> None:
+        if not run(operation_at(operation)):
+            fail(Handle(external_pass))
+
+    # The structure keeps its functions alive. There is no state: a pass may be its own clone.
+    clone = _Clone(lambda data: data)
+    return _Callbacks(_Destroy(), _Destroy(), _Initialize(), clone, _Run(called))
+
+
+@functools.cache
+def _type_ids() -> Handle:
+    allocator: Handle = function("mlirTypeIDAllocatorCreate", Handle)()
+    return allocator
+
+
+def _new_type_id() -> Handle:
+    allocate = function("mlirTypeIDAllocatorAllocateTypeID", Handle, Handle)
+    type_id: Handle = allocate(_type_ids())
+    return type_id

@@ -1,0 +1,193 @@
+"""Textual pass pipelines, read into a tree: `builtin.module(a,func.func(b{option=1}))`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tuninglink.errors import PipelineError
+from tuninglink.mlir.diagnostics import Diagnostic, Place, error
+from tuninglink.opt.options import opens_quote
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+PIPELINE_SOURCE = "<pass-pipeline>"
+"""What diagnostics call the text of a pipeline."""
+
+ANY = "any"
+"""The anchor of passes that run on whatever operation there is."""
+
+
+@dataclass(frozen=True)
+class Element:
+    """A pass, or a pipeline that the compiler knows by name.
+
+    Attributes:
+        name: its name.
+        options: the text between the braces behind the name.
+        place: where it stands.
+        flag: the command-line flag that it was given as, if it was.
+    """
+
+    name: str
+    options: str = ""
+    place: Place | None = None
+    flag: str | None = None
+
+    def __str__(self) -> str:
+        return f"{self.name}{{{self.options}}}" if self.options else self.name
+
+
+@dataclass(frozen=True)
+class Nest:
+    """Passes that run, one after the other, on each operation of a name directly inside another.
+
+    Attributes:
+        anchor: the name of the operations, or `any`.
+        children: what runs on them.
+        place: where the nest starts.
+    """
+
+    anchor: str
+    children: tuple[Element | Nest, ...]
+    place: Place | None = None
+
+    def __str__(self) -> str:
+        return f"{self.anchor}({','.join(map(str, self.children))})"
+
+
+def parse_pipeline(text: str) -> Nest:
+    """Returns the tree of a pipeline, whose names may or may not exist.
+
+    Raises:
+        PipelineError: the text is malformed, or is not wrapped in one anchor.
+    """
+    parser = _Parser(text)
+    children = parser.children()
+    if not parser.at_end():
+        raise parser.failure("encountered extra closing ')' creating unbalanced parentheses")
+    match children:
+        case (Nest() as root,):
+            return root
+    message = (
+        "expected pass pipeline to be wrapped with the anchor operation type, e.g. "
+        "'builtin.module(...)'"
+    )
+    raise PipelineError(error(message, Place(PIPELINE_SOURCE, 1, 1)))
+
+
+def leaves(nest: Nest) -> list[Element]:
+    """Returns all elements in `nest`, however deep, in order."""
+    found: list[Element] = []
+    for child in nest.children:
+        found += leaves(child) if isinstance(child, Nest) else [child]
+    return found
+
+
+def rewrite(nest: Nest, change: Callable[[Element], tuple[Element | Nest, ...]]) -> Nest:
+    """Returns `nest` with each element replaced by what `change` makes of it."""
+    children: list[Element | Nest] = []
+    for child in nest.children:
+        children += [rewrite(child, change)] if isinstance(child, Nest) else change(child)
+    return Nest(nest.anchor, tuple(children), nest.place)
+
+
+class _Parser:
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._offset = 0
+
+    def children(self) -> tuple[Element | Nest, ...]:
+        """Reads elements up to the end or to a closing parenthesis."""
+        found: list[Element | Nest] = []
+        while True:
+            child = self._child()
+            separated = self._peek() == ","
+            if child:
+                found.append(child)
+            elif found or separated:
+                raise self.failure("expected the name of a pass or of an operation")
+            if not self._take(","):
+                return tuple(found)
+
+    def at_end(self) -> bool:
+        self._skip_space()
+        return self._offset == len(self._text)
+
+    def failure(self, message: str, offset: int | None = None) -> PipelineError:
+        """Returns the error that something is wrong at `offset`, or where the parser stands."""
+        return PipelineError(self._error(message, self._offset if offset is None else offset))
+
+    def _child(self) -> Element | Nest | None:
+        self._skip_space()
+        start = self._offset
+        while self._offset < len(self._text) and self._text[self._offset] not in ",{()":
+            self._offset += 1
+        name = self._text[start : self._offset].strip()
+        place = self._place(start)
+        if self._peek() == "(":
+            return self._nest(name, start)
+        options = self._options(start) if self._peek() == "{" else ""
+        if name:
+            return Element(name, options, place)
+        if options:
+            raise self.failure("expected the name of a pass before its options", start)
+        return None
+
+    def _nest(self, anchor: str, start: int) -> Nest:
+        if not anchor:
+            raise self.failure("expected the name of an operation before '('", start)
+        opening = self._offset
+        self._offset += 1
+        children = self.children()
+        if not self._take(")"):
+            raise self.failure("expected ')' to close this nested pipeline", opening)
+        self._expect_end_of_element()
+        return Nest(anchor, children, self._place(start))
+
+    def _options(self, start: int) -> str:
+        """Reads options in braces, which may hold quotes and further braces."""
+        opening = self._offset
+        depth = 0
+        while self._offset < len(self._text):
+            character = self._text[self._offset]
+            self._offset += 1
+            if opens_quote(self._text, self._offset - 1):
+                closing = self._text.find(character, self._offset)
+                self._offset = closing + 1 if closing >= 0 else self._offset
+            elif character == "{":
+                depth += 1
+            elif character == "}":
+                depth -= 1
+                if depth == 0:
+                    text = self._text[opening + 1 : self._offset - 1]
+                    self._expect_end_of_element()
+                    return text.strip()
+        raise self.failure("missing closing '}' while processing pass options", start)
+
+    def _expect_end_of_element(self) -> None:
+        self._skip_space()
+        if self._peek() not in ("", ",", ")"):
+            raise self.failure("expected ',' after parsing pipeline")
+
+    def _take(self, character: str) -> bool:
+        self._skip_space()
+        found = self._peek() == character
+        self._offset += found
+        return found
+
+    def _peek(self) -> str:
+        return self._text[self._offset : self._offset + 1]
+
+    def _skip_space(self) -> None:
+        while self._peek().isspace():
+            self._offset += 1
+
+    def _error(self, message: str, offset: int) -> Diagnostic:
+        return error(message, self._place(offset))
+
+    def _place(self, offset: int) -> Place:
+        line = self._text.count("\n", 0, offset)
+        column = offset - (self._text.rfind("\n", 0, offset) + 1)
+        return Place(PIPELINE_SOURCE, line + 1, column + 1)

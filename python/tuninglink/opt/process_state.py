@@ -1,0 +1,67 @@
+"""What the compiler keeps once per process: command-line flags and target backends.
+
+Only the main function of `iree-opt` fills the global registry of target backends that passes of the HAL
+dialect look into, and what it registers lives in its stack frame. So it runs here, on a thread of its own,
+with a pipe for its input: once it has read what is in the pipe, its set-up is done, and there it waits for
+more until the process ends.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import signal
+import termios
+import threading
+import time
+from typing import TYPE_CHECKING
+
+from tuninglink.opt.capi import run_opt_main, set_global_flags
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+def set_up_process(program: str, flags: Sequence[str], *, target_backends: bool) -> None:
+    """Sets flags of the compiler and makes its target backends known, if they are needed.
+
+    To be called once, from the main thread, before contexts are made that are to heed the flags. A flag
+    that does not exist, or whose value is wrong, ends the process with the compiler's own message and exit
+    code 1. Where target backends are known to the process, no session of the compiler can be started in it
+    any more: the compiler would end the process.
+
+    Args:
+        program: what messages call this program.
+        flags: flags of `iree-opt`, except for those that `iree-opt` acts on itself.
+        target_backends: whether a pass looks for target backends.
+
+    Raises:
+        RuntimeError: the compiler did not do what this module relies on.
+    """
+    if target_backends:
+        _park_opt_main(program, flags)
+    elif flags:
+        set_global_flags([program, *flags])
+
+
+def _park_opt_main(program: str, flags: Sequence[str]) -> None:
+    # The end of `writer` would be the end of the input: it is never closed.
+    reader, writer = os.pipe()
+    os.write(writer, b"\n")
+    # At the end, the input could be taken for the value that the last flag lacks.
+    arguments = [program, f"/dev/fd/{reader}", *flags]
+    thread = threading.Thread(target=run_opt_main, args=(arguments,), daemon=True)
+    # The compiler installs signal handlers of its own; Python's are to stay.
+    handlers = {each: signal.getsignal(each) for each in (signal.SIGINT, signal.SIGPIPE)}
+    thread.start()
+    while _unread_bytes(reader):
+        if not thread.is_alive():
+            raise RuntimeError("iree-opt's main function returned without reading its input")
+        time.sleep(0.0001)
+    for each, handler in handlers.items():
+        signal.signal(each, handler)
+
+
+def _unread_bytes(descriptor: int) -> int:
+    count = fcntl.ioctl(descriptor, termios.FIONREAD, bytes(4))
+    return int.from_bytes(count, "little")

@@ -1,0 +1,188 @@
+"""What questions about constraints are answered with: proven, refuted, or not decided and why."""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from tuninglink.errors import TuninglinkError
+from tuninglink.mlir.diagnostics import error
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+class Verdict(Enum):
+    """How a question was answered; `NOT_DECIDED` is an answer too, and comes with its reason."""
+
+    PROVEN = "proven"
+    REFUTED = "refuted"
+    NOT_DECIDED = "not decided"
+
+
+class UndecidedError(TuninglinkError):
+    """A question cannot be answered within its limits, or not by what is known.
+
+    Attributes:
+        reason: why not, in words.
+    """
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(error(f"not decided: {reason}"))
+        self.reason = reason
+
+
+class AssignmentError(TuninglinkError):
+    """An assignment names a knob that there is not, leaves one out, or gives a value that is no integer."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How long a question may take.
+
+    Attributes:
+        seconds: for the whole answer; infinity is no limit, zero or less leaves time for what is told at once.
+        solver_seconds: for each call of the solver within it.
+
+    Raises:
+        ValueError: one of them is not a number.
+    """
+
+    seconds: float = 20.0
+    solver_seconds: float = 5.0
+
+    def __post_init__(self) -> None:
+        if math.isnan(self.seconds) or math.isnan(self.solver_seconds):
+            raise ValueError("a limit in seconds must be a number")
+
+    def start(self) -> Deadline:
+        """Returns the deadline that these limits mean from now on."""
+        return Deadline(time.monotonic() + self.seconds, self)
+
+
+_MOST_MILLISECONDS = (1 << 32) - 2
+"""Z3 takes a number of 32 bits, of which the largest means no limit."""
+
+
+class Deadline:
+    """The moment at which an answer is due."""
+
+    def __init__(self, at: float, limits: Limits) -> None:
+        self._at = at
+        self._limits = limits
+
+    def postpone(self, seconds: float) -> None:
+        """Gives back time that somebody else used."""
+        self._at += seconds
+
+    def remaining(self) -> float:
+        """Returns the seconds that are left, not less than zero."""
+        return max(0.0, self._at - time.monotonic())
+
+    def solver_milliseconds(self) -> int:
+        """Returns what a call of the solver may take now; at least one, as zero would mean no limit."""
+        wanted = 1000 * min(self.remaining(), self._limits.solver_seconds)
+        return max(1, int(min(wanted, _MOST_MILLISECONDS)))
+
+    def share(self, parts: int) -> Deadline:
+        """Returns the deadline that comes when one of so many equal parts of what is left has passed."""
+        return Deadline(time.monotonic() + self.remaining() / parts, self._limits)
+
+    def check(self) -> None:
+        """Raises `UndecidedError` if the time is up."""
+        if self.remaining() == 0:
+            raise UndecidedError(f"the limit of {self._limits.seconds:g} s is reached")
+
+
+DEFAULT_LIMITS = Limits()
+
+
+@dataclass(frozen=True)
+class Violation:
+    """An assertion that does not hold.
+
+    Attributes:
+        message: the assertion in words, with its values filled in.
+        provenance: where the assertion comes from.
+        values: the knobs that the assertion speaks of, as people read them.
+    """
+
+    message: str
+    provenance: str
+    values: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return f"{self.message} [{', '.join(self.values)}]" if self.values else self.message
+
+
+@dataclass(frozen=True)
+class CheckAnswer:
+    """Whether an assignment is valid.
+
+    Attributes:
+        verdict: proven: it is valid; refuted: it is not.
+        violations: if refuted, the assertions that do not hold. Where auxiliary unknowns take part, assertions
+            that hold each but never together are listed together.
+        reason: if not decided, why not.
+    """
+
+    verdict: Verdict
+    violations: tuple[Violation, ...] = ()
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class UnsatAnswer:
+    """Whether no valid assignment agrees with a partial one.
+
+    Attributes:
+        verdict: proven: there is none; refuted: there is one.
+        core: if proven, assertions that cannot hold together with `fixed`.
+        fixed: if proven, the values of the partial assignment that the core needs.
+        minimal: whether without any one part of the core and `fixed` the rest was shown to have a solution.
+        witness: if refuted, a valid assignment that agrees with the partial one.
+        reason: if not decided, why not.
+    """
+
+    verdict: Verdict
+    core: tuple[Violation, ...] = ()
+    fixed: Mapping[str, int] = field(default_factory=dict)
+    minimal: bool = False
+    witness: Mapping[str, int] | None = None
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class NearestAnswer:
+    """The valid assignment that is nearest to a given one.
+
+    Attributes:
+        verdict: proven: `assignment` is the nearest; refuted: there is no valid assignment at all; not decided:
+            the time was up, `assignment` is the best one seen by then, if any.
+        assignment: a valid assignment.
+        changed: the knobs that differ, with their values in `assignment`.
+        reason: if not decided, why not.
+    """
+
+    verdict: Verdict
+    assignment: Mapping[str, int] | None = None
+    changed: Mapping[str, int] = field(default_factory=dict)
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class CountAnswer:
+    """How many valid assignments there are.
+
+    Attributes:
+        verdict: proven: exactly `count`; not decided: at least `count`.
+        count: how many were counted.
+        reason: if not decided, why not.
+    """
+
+    verdict: Verdict
+    count: int
+    reason: str = ""

@@ -1,0 +1,174 @@
+"""Deciding whether assertions can hold together: by search where that is possible, else by the solver."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from tuninglink.solver.answers import CountAnswer, UndecidedError, Verdict
+from tuninglink.solver.counting import Counted, count_solutions
+from tuninglink.solver.domains import TooManyValuesError
+from tuninglink.solver.from_z3 import OutsideFragmentError, TermReader
+from tuninglink.solver.search import Search
+from tuninglink.solver.terms import Kind, Term, constant, evaluate, make
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import z3
+
+    from tuninglink.solver.answers import Deadline
+    from tuninglink.solver.assertions import Assertion
+    from tuninglink.solver.z3_solver import Solver
+
+
+class Decider:
+    """Answers about choices of assertions, which are named by their index.
+
+    Args:
+        assertions: all assertions.
+        shown: the unknowns that a solution shows.
+        hidden: those for which it is enough that values exist.
+        solver: where the search ends.
+    """
+
+    def __init__(
+        self,
+        assertions: Sequence[Assertion],
+        shown: Sequence[str],
+        hidden: Sequence[str],
+        solver: Solver,
+    ) -> None:
+        self._assertions = assertions
+        self._names = [*shown, *hidden]
+        self._hidden = frozenset(hidden)
+        self._solver = solver
+        self._search: list[Search | None] = []
+
+    @cached_property
+    def terms(self) -> list[Term] | None:
+        """The assertions as terms, or None if some are outside the fragment."""
+        reader = TermReader()
+        with self._solver.turn():
+            try:
+                return [reader.read(each.expression) for each in self._assertions]
+            except OutsideFragmentError:
+                return None
+
+    def search(self, deadline: Deadline) -> Search | None:
+        """Returns the search for whole solutions, or None if only the solver can find them.
+
+        Raises:
+            UndecidedError: planning it takes longer than there is time.
+        """
+        if not self._search:
+            self._search.append(self._plan(range(len(self._assertions)), {}, self._names, deadline))
+        return self._search[0]
+
+    def count(self, deadline: Deadline) -> Counted | None:
+        """Counts the solutions, or returns None if that takes listing them.
+
+        Raises:
+            UndecidedError: there is not even time to plan it.
+        """
+        search = self.search(deadline)
+        if search is None or self.terms is None:
+            return None
+        if search.domains is None:
+            return Counted(CountAnswer(Verdict.PROVEN, 0), ())
+        open_terms = [each for each in self.terms if each.kind is not Kind.CONSTANT]
+        try:
+            return count_solutions(open_terms, search.domains, self._hidden, deadline)
+        except ZeroDivisionError:
+            return None
+
+    def _plan(
+        self,
+        indices: Sequence[int],
+        fixed: Mapping[str, int],
+        names: Sequence[str],
+        deadline: Deadline,
+    ) -> Search | None:
+        if self.terms is None:
+            return None
+        given = [
+            make(Kind.EQ, Term(Kind.VARIABLE, name=name), constant(value))
+            for name, value in fixed.items()
+            if name in names
+        ]
+
+        def confirm(values: Mapping[str, int], due: Deadline) -> bool:
+            return self._solver.solve(self.expressions(indices), values, due) is not None
+
+        terms = [*(self.terms[index] for index in indices), *given]
+        try:
+            return Search(terms, names, self._hidden.intersection(names), confirm, deadline)
+        except (TooManyValuesError, OverflowError):  # floating-point infinity meets a huge integer
+            return None
+
+    def expressions(self, indices: Sequence[int] | None = None) -> list[z3.BoolRef]:
+        """Returns the expressions of the assertions at `indices`, or of all."""
+        chosen = range(len(self._assertions)) if indices is None else indices
+        return [self._assertions[index].expression for index in chosen]
+
+    def judge(self, assignment: Mapping[str, int]) -> tuple[list[int], list[int]]:
+        """Returns which assertions the knobs alone violate, and about which they do not decide."""
+        if self.terms is None:
+            return [], list(range(len(self._assertions)))
+        violated, is_open = [], []
+        for index, term in enumerate(self.terms):
+            try:
+                if not evaluate(term, assignment):
+                    violated.append(index)
+            except (KeyError, ZeroDivisionError):
+                is_open.append(index)
+        return violated, is_open
+
+    def solution(
+        self, indices: Sequence[int], fixed: Mapping[str, int], deadline: Deadline
+    ) -> Mapping[str, int] | None:
+        """Returns values for which the chosen assertions hold, or None if there are none.
+
+        Raises:
+            UndecidedError: it cannot be told within the limit.
+        """
+        if self.terms is not None:
+            used = {name for index in indices for name in self.terms[index].variables}
+            names = [name for name in self._names if name in used]
+            half = deadline.share(2)
+            try:
+                search = self._plan(indices, fixed, names, half)
+                if search is not None:
+                    return next(search.solutions(half), None)
+            except UndecidedError:
+                pass  # the solver may see at once what takes a search too long
+        return self._solver.solve(self.expressions(indices), fixed, deadline)
+
+    def shrink(
+        self,
+        indices: Sequence[int],
+        fixed: Mapping[str, int],
+        deadline: Deadline,
+        *,
+        shrink_fixed: bool,
+    ) -> tuple[list[int], dict[str, int], bool]:
+        """Leaves out of a contradiction what it does not need, one part after the other."""
+        core, given = list(indices), dict(fixed)
+        try:
+            parts, names = self._solver.core(self.expressions(indices), fixed, deadline)
+            core = [indices[part] for part in parts]
+            if shrink_fixed:
+                given = {name: fixed[name] for name in names}
+        except UndecidedError:
+            pass  # all of it is a contradiction, too
+        minimal = True
+        for part in [*core, *(given if shrink_fixed else ())]:
+            fewer = [index for index in core if index != part]
+            less = {name: value for name, value in given.items() if name != part}
+            try:
+                deadline.check()
+                if self.solution(fewer, less, deadline) is None:
+                    core, given = fewer, less
+            except UndecidedError:
+                minimal = False
+        return core, given, minimal

@@ -1,0 +1,174 @@
+"""The values that a variable can have by itself, found without trying every number where numbers are large."""
+
+from __future__ import annotations
+
+from math import isqrt
+from typing import TYPE_CHECKING
+
+from tuninglink.solver.bounds import Bounds, Interval
+from tuninglink.solver.compiled_terms import conjunction
+from tuninglink.solver.terms import Kind, Term, evaluate
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from tuninglink.solver.answers import Deadline
+
+MOST_VALUES = 1 << 17
+"""A variable that may have more values than this is not searched."""
+
+_FEW = 16
+"""The values of one variable are all tried while the values of another are looked for if they are this few."""
+
+_WORTH_COMPILING = 512
+"""If an assertion is looked at this often, making a function of it takes less time than it saves."""
+
+_MOST_TRIAL_DIVISIONS = 1 << 20
+
+
+class TooManyValuesError(Exception):
+    """A variable has no finite set of values that is small enough to search."""
+
+
+def divisors(number: int) -> list[int] | None:
+    """Returns the positive divisors of `number`, ascending, or None if it is zero or too large to factor."""
+    number = abs(number)
+    if number == 0 or isqrt(number) > _MOST_TRIAL_DIVISIONS:
+        return None
+    low = [each for each in range(1, isqrt(number) + 1) if number % each == 0]
+    return low + [number // each for each in reversed(low) if each * each != number]
+
+
+def find_domains(
+    assertions: Sequence[Term], variables: Iterable[str], deadline: Deadline
+) -> Mapping[str, Sequence[int]] | None:
+    """Finds what values each variable can have, as far as single assertions tell.
+
+    Args:
+        assertions: what must hold.
+        variables: all variables in them.
+        deadline: when to give up.
+
+    Returns:
+        The values of each variable, ascending, or None if the assertions cannot hold together.
+
+    Raises:
+        TooManyValuesError: the values of some variable are too many, or not bounded.
+        UndecidedError: the time is up.
+    """
+    variables = list(variables)
+    bounds = Bounds(variables)
+    domains: dict[str, Sequence[int]] = {}
+    while True:
+        bounds.tighten(assertions, deadline)
+        if bounds.impossible:
+            return None
+        before = {name: len(values) for name, values in domains.items()}
+        for name in variables:
+            deadline.check()
+            domains[name] = _domain(name, bounds, assertions, domains)
+            if not domains[name]:
+                return None
+            bounds.restrict(name, Interval(domains[name][0], domains[name][-1]))
+        if before == {name: len(values) for name, values in domains.items()}:
+            return domains
+
+
+def _domain(
+    name: str, bounds: Bounds, assertions: Sequence[Term], domains: Mapping[str, Sequence[int]]
+) -> Sequence[int]:
+    """Returns the values with which all assertions over the variable alone can hold.
+
+    Assertions over another variable of few values count, too: a number of options must not blur the rest.
+    """
+    known: dict[str, int] = {}
+    alone: list[Term] = []
+    pairs: dict[str, list[Term]] = {}
+    for each in assertions:
+        if name in each.variables:
+            others = [v for v in each.variables if v != name]
+            free = [v for v in others if bounds[v].low != bounds[v].high]
+            known |= {v: int(bounds[v].low) for v in others if v not in free}
+            if not free:
+                alone.append(each)
+            elif len(free) == 1 and len(domains.get(free[0], range(_FEW + 1))) <= _FEW:
+                pairs.setdefault(free[0], []).append(each)
+    candidates = _candidates(name, bounds[name], alone, known)
+    test = _test(alone, name, None, known, bounds, calls=len(candidates))
+    result = [value for value in candidates if test(value, 0)]
+    for other, terms in pairs.items():
+        options = domains[other]
+        test = _test(terms, name, other, known, bounds, calls=len(result) * len(options))
+        result = [value for value in result if any(test(value, option) for option in options)]
+    return result
+
+
+def _test(
+    terms: Sequence[Term],
+    name: str,
+    other: str | None,
+    known: Mapping[str, int],
+    bounds: Bounds,
+    *,
+    calls: int,
+) -> Callable[[int, int], bool]:
+    """Returns a function that tells whether `terms` may hold with the values of two variables."""
+    values = dict(known)
+
+    def interpreted(value: int, option: int) -> bool:
+        values[name] = value
+        if other is not None:
+            values[other] = option
+        return all(_may_hold(each, values) for each in terms)
+
+    if calls < _WORTH_COMPILING:
+        return interpreted
+    compiled = conjunction(terms, {name: 0, other or "": 1}, bounds)
+
+    def fast(value: int, option: int) -> bool:
+        try:
+            return compiled([value, option])
+        except ZeroDivisionError:
+            return interpreted(value, option)
+
+    return fast
+
+
+def _may_hold(assertion: Term, values: Mapping[str, int]) -> bool:
+    try:
+        return bool(evaluate(assertion, values))
+    except ZeroDivisionError:
+        return True
+
+
+def _candidates(
+    name: str, interval: Interval, alone: Iterable[Term], known: Mapping[str, int]
+) -> Sequence[int]:
+    if interval.is_finite and interval.high - interval.low < MOST_VALUES // 32:
+        return range(int(interval.low), int(interval.high) + 1)
+    for each in alone:
+        numbers = _divided(each, name, known)
+        if numbers is not None:
+            return [value for value in numbers if value in interval]
+    if interval.is_finite and interval.high - interval.low < MOST_VALUES:
+        return range(int(interval.low), int(interval.high) + 1)
+    raise TooManyValuesError(name)
+
+
+def _divided(assertion: Term, name: str, known: Mapping[str, int]) -> list[int] | None:
+    """Returns what the variable can be if the assertion says that a known number is divisible by it."""
+    if assertion.kind is not Kind.EQ:
+        return None
+    for remainder, zero in (assertion.operands, assertion.operands[::-1]):
+        if remainder.kind is not Kind.MOD or (zero.kind, zero.value) != (Kind.CONSTANT, 0):
+            continue
+        number, divisor = remainder.operands
+        if divisor.kind is not Kind.VARIABLE or divisor.name != name or name in number.variables:
+            continue
+        try:
+            positive = divisors(evaluate(number, known))
+        except ZeroDivisionError:
+            continue
+        if positive is not None:
+            return [-each for each in reversed(positive)] + [0, *positive]
+    return None

@@ -1,0 +1,123 @@
+"""Planning a search: in which order variables are given values, and what is decided once each has one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tuninglink.solver.bounds import Bounds
+from tuninglink.solver.compiled_terms import conjunction, solution
+from tuninglink.solver.terms import Kind, Term
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from tuninglink.solver.answers import Deadline
+    from tuninglink.solver.compiled_terms import Values
+
+_DETERMINED = 0.9
+"""The cost of a variable that has one value at most."""
+
+
+@dataclass(frozen=True)
+class Level:
+    """One step of a search: a variable, and what can be decided once it has a value.
+
+    Attributes:
+        name: the variable.
+        domain: the values that it can have, ascending.
+        terms: the assertions of which it is the last variable.
+        holds: tells of the values so far whether all of `terms` hold.
+        solve: computes the only value with which one of `terms` can hold, if there is such a one.
+    """
+
+    name: str
+    domain: tuple[int, ...]
+    allowed: frozenset[int]
+    terms: tuple[Term, ...]
+    holds: Callable[[Values], bool]
+    solve: Callable[[Values], int | None] | None
+
+    def choices(self, domain: Sequence[int], values: Values) -> Sequence[int]:
+        """Returns those of the values in `domain` that are worth trying, given the values so far."""
+        if self.solve is None:
+            return domain
+        try:
+            value = self.solve(values)
+        except ZeroDivisionError:
+            return domain
+        return (value,) if value in self.allowed else ()
+
+
+def order_variables(
+    assertions: Sequence[Term],
+    domains: Mapping[str, Sequence[int]],
+    hidden: frozenset[str],
+    deadline: Deadline,
+) -> list[str]:
+    """Chooses the order of the variables: what equations determine at once, else what decides most.
+
+    Hidden ones that no equation determines come last.
+
+    Raises:
+        UndecidedError: the time is up.
+    """
+    order = [name for name, values in domains.items() if len(values) == 1]
+    placed = set(order)
+    pending = [each for each in assertions if not each.variables <= placed]
+    while len(order) < len(domains):
+        deadline.check()
+        left = [name for name in domains if name not in placed]
+        costs = {name: _cost(name, len(domains[name]), pending, placed) for name in left}
+        best = min(
+            left, key=lambda name: (name in hidden and costs[name] > _DETERMINED, costs[name])
+        )
+        order.append(best)
+        placed.add(best)
+        pending = [each for each in pending if not each.variables <= placed]
+    return order
+
+
+def _cost(name: str, size: int, pending: Sequence[Term], placed: set[str]) -> float:
+    """Returns roughly how many values of a variable are left once what can be decided is."""
+    cost = float(size)
+    for each in pending:
+        if name in each.variables and all(v == name or v in placed for v in each.variables):
+            if each.kind is Kind.EQ and each.occurrences(name) == 1:
+                divides = any(side.kind is Kind.MOD for side in each.operands)
+                cost = cost * 0.5 if divides else min(cost, _DETERMINED)
+            else:
+                cost *= 0.8
+    return cost
+
+
+def plan_levels(
+    assertions: Sequence[Term], order: Sequence[str], domains: Mapping[str, Sequence[int]]
+) -> list[Level]:
+    """Returns the steps of a search that gives values to the variables in an order.
+
+    Args:
+        assertions: what must hold.
+        order: the variables; the values that the functions of the levels are given stand in this order, too.
+        domains: the values of each.
+    """
+    slots = {name: index for index, name in enumerate(order)}
+    bounds = Bounds.spanning(domains)
+    decided: list[list[Term]] = [[] for _ in order]
+    for each in assertions:
+        decided[max((slots[name] for name in each.variables), default=0)].append(each)
+    levels = []
+    for name, terms in zip(order, decided, strict=True):
+        domain = tuple(domains[name])
+        solvers = (solution(each, name, slots, bounds) for each in terms)
+        levels.append(
+            Level(
+                name,
+                domain,
+                frozenset(domain),
+                tuple(terms),
+                conjunction(terms, slots, bounds),
+                next(filter(None, solvers), None) if len(domain) > 1 else None,
+            )
+        )
+    return levels

@@ -1,0 +1,173 @@
+"""Finding all assignments with which assertions hold, by trying values in an order that fails early.
+
+Variables are given values one after the other; an assertion is looked at as soon as the last of its variables
+has a value, and an equation that leaves a variable only one value spares trying the others.
+"""
+
+from __future__ import annotations
+
+import random
+from typing import TYPE_CHECKING
+
+from tuninglink.solver.domains import TooManyValuesError, find_domains
+from tuninglink.solver.plan import Level, order_variables, plan_levels
+from tuninglink.solver.terms import Kind, Term, evaluate
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from tuninglink.solver.answers import Deadline
+    from tuninglink.solver.compiled_terms import Values
+
+    Confirm = Callable[[Mapping[str, int], Deadline], bool]
+
+_NODES_BETWEEN_CHECKS = 2048
+
+
+class Search:
+    """The plan of a search.
+
+    Args:
+        assertions: boolean terms, all of which are to hold.
+        variables: all variables that a solution gives values to.
+        hidden: variables that a solution does not show: it is enough that values for them exist.
+        confirm: asked about solutions in which something was divided by zero.
+        deadline: when the plan is due.
+
+    Raises:
+        TooManyValuesError: some variable cannot be searched.
+        UndecidedError: the time is up.
+    """
+
+    def __init__(
+        self,
+        assertions: Sequence[Term],
+        variables: Sequence[str],
+        hidden: frozenset[str],
+        confirm: Confirm,
+        deadline: Deadline,
+    ) -> None:
+        self._confirm = confirm
+        self._shown = [name for name in variables if name not in hidden]
+        self._levels: list[Level] = []
+        constants = [each for each in assertions if each.kind is Kind.CONSTANT]
+        rest = [each for each in assertions if each.kind is not Kind.CONSTANT]
+        domains = find_domains(rest, variables, deadline)
+        self.domains: Mapping[str, Sequence[int]] | None = domains
+        if domains is None or not all(each.value for each in constants):
+            self.domains = None
+            return
+        if rest and not domains:
+            raise TooManyValuesError("nothing is open but the value of a division by zero")
+        order = order_variables(rest, domains, hidden, deadline)
+        self._slots = {name: index for index, name in enumerate(order)}
+        self._levels = plan_levels(rest, order, domains)
+        places = [slot for name, slot in self._slots.items() if name not in hidden]
+        self._last_shown = max(places, default=-1)
+        # A solution could come again with other values of what it does not show.
+        self._may_repeat = any(len(domains[name]) > 1 for name in hidden)
+
+    def solutions(
+        self,
+        deadline: Deadline,
+        seed: int | None = None,
+        prune: Callable[[int, Values], bool] | None = None,
+        near: Mapping[str, int] | None = None,
+    ) -> Iterator[dict[str, int]]:
+        """Yields every solution once.
+
+        Args:
+            deadline: when to give up.
+            seed: fixes the order; None is the ascending order of each variable.
+            prune: given a level and the values up to it, tells whether to go back.
+            near: values to try first, and then those that are near.
+
+        Raises:
+            UndecidedError: the time is up, or a division by zero cannot be decided.
+        """
+        if self.domains is None:
+            return
+        seen: set[tuple[int, ...]] = set()
+        shown = [(name, self._slots[name]) for name in self._shown]
+        for values in self._walk(self._ordered(seed, near), deadline, prune):
+            found = {name: values[slot] for name, slot in shown}
+            if self._may_repeat:
+                key = tuple(found.values())
+                if key in seen:
+                    continue
+                seen.add(key)
+            yield found
+
+    @property
+    def order(self) -> Sequence[str]:
+        """The variables in the order in which they are given values; `prune` counts levels by it."""
+        return [level.name for level in self._levels]
+
+    def _all(self, values: Values) -> dict[str, int]:
+        return {name: values[slot] for name, slot in self._slots.items()}
+
+    def _ordered(self, seed: int | None, near: Mapping[str, int] | None) -> list[tuple[int, ...]]:
+        domains = [level.domain for level in self._levels]
+        if near is not None:
+            wanted = [near.get(level.name) for level in self._levels]
+            domains = [
+                each if value is None else tuple(sorted(each, key=lambda x: (abs(x - value), x)))
+                for each, value in zip(domains, wanted, strict=True)
+            ]
+        if seed is not None:
+            shuffler = random.Random(seed)  # noqa: S311 - no secret
+            domains = [tuple(shuffler.sample(each, len(each))) for each in domains]
+        return domains
+
+    def _walk(
+        self,
+        domains: list[tuple[int, ...]],
+        deadline: Deadline,
+        prune: Callable[[int, Values], bool] | None,
+    ) -> Iterator[Values]:
+        levels = self._levels
+        values = [0] * len(levels)
+        if not levels:
+            yield values
+            return
+        is_open = [False] * len(levels)  # whether something at the level was divided by zero
+        last = len(levels) - 1
+        nodes = 0
+        choices = [iter(levels[0].choices(domains[0], values))] * len(levels)
+        at = 0
+        deadline.check()
+        while at >= 0:
+            level = levels[at]
+            for value in choices[at]:
+                nodes += 1
+                if nodes % _NODES_BETWEEN_CHECKS == 0:
+                    deadline.check()
+                values[at] = value
+                try:
+                    holds = level.holds(values)
+                    is_open[at] = False
+                except ZeroDivisionError:
+                    holds = is_open[at] = _may_hold(level.terms, self._all(values))
+                if not holds or (prune is not None and prune(at, values)):
+                    continue
+                if at < last:
+                    at += 1
+                    choices[at] = iter(levels[at].choices(domains[at], values))
+                    break
+                if any(is_open) and not self._confirm(self._all(values), deadline):
+                    continue
+                yield values
+                at = self._last_shown  # other values of what is not shown are the same solution
+                break
+            else:
+                at -= 1
+
+
+def _may_hold(terms: Iterable[Term], values: Mapping[str, int]) -> bool:
+    for each in terms:
+        try:
+            if not evaluate(each, values):
+                return False
+        except ZeroDivisionError:
+            pass
+    return True

@@ -1,0 +1,192 @@
+"""Z3 itself, for what the search cannot answer; every call has a limit.
+
+A context must not be used by two threads at once, nor in a process that was forked from the one that made it:
+whoever uses one waits for its turn.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import z3
+
+from tuninglink.solver.answers import UndecidedError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from tuninglink.solver.answers import Deadline
+
+    Model = dict[str, int]
+
+
+class Solver:
+    """Questions to Z3 about assertions of one context.
+
+    Args:
+        context: where the assertions live.
+        names: the integer unknowns; a model gives each of them a value.
+    """
+
+    def __init__(self, context: z3.Context, names: Sequence[str]) -> None:
+        self._context = context
+        self._names = names
+        self._lock = threading.RLock()
+        self._process = os.getpid()
+        # Python gives expressions back whenever it likes, also while another thread is at work.
+        z3.Z3_enable_concurrent_dec_ref(context.ref())
+
+    @contextmanager
+    def turn(self, deadline: Deadline | None = None) -> Iterator[None]:
+        """Waits until no other thread uses the context, and keeps the others waiting.
+
+        Args:
+            deadline: how long to wait; for ever without one.
+
+        Raises:
+            UndecidedError: the time is up, Z3 fails in what is done meanwhile, or this is not the process
+                that made the context.
+        """
+        if os.getpid() != self._process:
+            raise UndecidedError("the constraint set belongs to another process")
+        seconds = min(deadline.remaining(), threading.TIMEOUT_MAX) if deadline else -1
+        if not self._lock.acquire(timeout=seconds):
+            raise UndecidedError("another thread's question took all the time")
+        try:
+            yield
+        except z3.Z3Exception as failure:
+            raise UndecidedError(f"the solver failed: {failure}") from None
+        finally:
+            self._lock.release()
+
+    def solve(
+        self, assertions: Sequence[z3.BoolRef], fixed: Mapping[str, int], deadline: Deadline
+    ) -> Model | None:
+        """Returns values with which `assertions` hold, or None if there are none.
+
+        Args:
+            assertions: what must hold.
+            fixed: values that unknowns must have.
+            deadline: when the answer is due.
+
+        Raises:
+            UndecidedError: Z3 cannot tell within the limit.
+        """
+        with self.turn(deadline):
+            solver = z3.Solver(ctx=self._context)
+            solver.set("timeout", deadline.solver_milliseconds())
+            solver.add(*assertions, *self._equalities(fixed))
+            return self._model(solver)
+
+    def core(
+        self, assertions: Sequence[z3.BoolRef], fixed: Mapping[str, int], deadline: Deadline
+    ) -> tuple[list[int], list[str]]:
+        """Returns which assertions (by index) and which fixed values contradict each other.
+
+        Raises:
+            UndecidedError: they do not, or Z3 cannot tell within the limit.
+        """
+        with self.turn(deadline):
+            solver = z3.Solver(ctx=self._context)
+            solver.set("timeout", deadline.solver_milliseconds())
+            parts: dict[str, int | str] = {}
+            keys: list[int | str] = [*range(len(assertions)), *fixed]
+            expressions = [*assertions, *self._equalities(fixed)]
+            for key, expression in zip(keys, expressions, strict=True):
+                label = z3.Bool(f"tuninglink.part.{len(parts)}", self._context)
+                parts[label.decl().name()] = key
+                solver.assert_and_track(expression, label)
+            if solver.check() != z3.unsat:
+                raise UndecidedError("the solver finds no contradiction within the limit")
+            core = [parts[label.decl().name()] for label in solver.unsat_core()]
+            found = sorted(key for key in core if isinstance(key, int))
+            return found, [key for key in core if isinstance(key, str)]
+
+    def models(
+        self,
+        assertions: Sequence[z3.BoolRef],
+        shown: Sequence[str],
+        deadline: Deadline,
+        seed: int,
+    ) -> Iterator[Model]:
+        """Yields all values of the `shown` unknowns with which `assertions` hold, each once.
+
+        Raises:
+            UndecidedError: Z3 cannot tell within the limit whether there are more.
+        """
+        with self.turn(deadline):
+            solver = z3.Solver(ctx=self._context)
+            solver.set("random_seed", seed % (1 << 31))
+            solver.add(*assertions)
+        while True:
+            deadline.check()
+            with self.turn(deadline):
+                solver.set("timeout", deadline.solver_milliseconds())
+                model = self._model(solver)
+                if model is None:
+                    return
+                found = {name: model[name] for name in shown}
+                same = z3.And(z3.BoolVal(val=True, ctx=self._context), *self._equalities(found))
+                solver.add(z3.Not(same))
+            yield found
+
+    def optimize(
+        self,
+        assertions: Sequence[z3.BoolRef],
+        wanted: Mapping[str, int],
+        measured: Sequence[str],
+        deadline: Deadline,
+    ) -> Model | None:
+        """Returns values that differ from the `wanted` ones in fewest places, then by least.
+
+        Args:
+            assertions: what must hold.
+            wanted: the values to stay near to.
+            measured: the unknowns for which it matters by how much they differ.
+            deadline: when the answer is due.
+
+        Returns:
+            None if there are no values at all.
+
+        Raises:
+            UndecidedError: Z3 cannot tell within the limit.
+        """
+        with self.turn(deadline):
+            optimizer = z3.Optimize(ctx=self._context)
+            optimizer.set("timeout", deadline.solver_milliseconds())
+            optimizer.set("priority", "lex")
+            optimizer.add(*assertions)
+            zero = z3.IntVal(0, self._context)
+            one = z3.IntVal(1, self._context)
+            changes = [z3.If(each, zero, one) for each in self._equalities(wanted)]
+            gaps = [self._unknown(name) - wanted[name] for name in measured]
+            distances = [z3.If(gap >= 0, gap, -gap) for gap in gaps]
+            optimizer.minimize(z3.Sum([zero, *changes]))
+            optimizer.minimize(z3.Sum([zero, *distances]))
+            return self._model(optimizer)
+
+    def _unknown(self, name: str) -> z3.ArithRef:
+        return z3.Int(name, self._context)
+
+    def _equalities(self, fixed: Mapping[str, int]) -> list[z3.BoolRef]:
+        return [
+            self._unknown(name) == z3.IntVal(value, self._context) for name, value in fixed.items()
+        ]
+
+    def _model(self, solver: z3.Solver | z3.Optimize) -> Model | None:
+        result = solver.check()
+        if result == z3.unsat:
+            return None
+        if result != z3.sat:
+            raise UndecidedError(f"the solver gave up: {solver.reason_unknown()}")
+        model = solver.model()
+        values = {
+            name: model.eval(self._unknown(name), model_completion=True) for name in self._names
+        }
+        try:
+            return {name: value.as_long() for name, value in values.items()}
+        except (AttributeError, ValueError):  # 3 ** 1000000 stays a power, or has too many digits
+            raise UndecidedError("the solver found values that are too large to write") from None

@@ -1,0 +1,104 @@
+"""Which configurations are valid for a problem, on a target, in a pipeline: asked of a constraint solver.
+
+A layer of its own, of use without the rest: it knows no specs, and neither parses nor prints MLIR text.
+
+    import z3
+    from tuninglink.spaces import ConstraintSetBuilder, IntegerKnob, OpKind, Problem
+
+    builder = ConstraintSetBuilder()
+    tile = builder.knob(IntegerKnob("tile", low=1))
+    builder.require(z3.IntVal(640, builder.context) % tile == 0, "it must divide 640", provenance="me")
+    constraints = builder.build(Problem(OpKind.CONTRACTION), pipeline="#my.pipeline", provider="me")
+    constraints.check({"tile": 48}).violations
+
+A name is imported when it is first asked for: who only imports the package does not wait for Z3.
+"""
+
+from typing import TYPE_CHECKING
+
+from tuninglink.lazy import lazy_face
+
+if TYPE_CHECKING:
+    from tuninglink.solver.answers import (
+        AssignmentError,
+        CheckAnswer,
+        CountAnswer,
+        Limits,
+        NearestAnswer,
+        UndecidedError,
+        UnsatAnswer,
+        Verdict,
+        Violation,
+    )
+    from tuninglink.solver.assertions import Assertion
+    from tuninglink.spaces.builder import ConstraintSetBuilder
+    from tuninglink.spaces.configuration import (
+        Configuration,
+        MismatchError,
+        read_configuration,
+    )
+    from tuninglink.spaces.constraint_set import ConstraintSet
+    from tuninglink.spaces.dispatch import problem_of, target_around
+    from tuninglink.spaces.knobs import IntegerKnob, Knob, OneOfKnob
+    from tuninglink.spaces.problem import Dimension, OpKind, Problem, Role
+    from tuninglink.spaces.providers import Dispatch, Provider, ProviderRegistry, Space
+    from tuninglink.spaces.verification import (
+        ConfigurationAnswer,
+        Proposal,
+        verify_configuration,
+    )
+
+__all__ = [
+    "Assertion",
+    "AssignmentError",
+    "CheckAnswer",
+    "Configuration",
+    "ConfigurationAnswer",
+    "ConstraintSet",
+    "ConstraintSetBuilder",
+    "CountAnswer",
+    "Dimension",
+    "Dispatch",
+    "IntegerKnob",
+    "Knob",
+    "Limits",
+    "MismatchError",
+    "NearestAnswer",
+    "OneOfKnob",
+    "OpKind",
+    "Problem",
+    "Proposal",
+    "Provider",
+    "ProviderRegistry",
+    "Role",
+    "Space",
+    "UndecidedError",
+    "UnsatAnswer",
+    "Verdict",
+    "Violation",
+    "problem_of",
+    "read_configuration",
+    "target_around",
+    "verify_configuration",
+]
+
+_HOMES = {
+    **dict.fromkeys(("AssignmentError", "Limits", "UndecidedError", "Verdict"), "answers"),
+    **dict.fromkeys(("CheckAnswer", "CountAnswer", "NearestAnswer"), "answers"),
+    **dict.fromkeys(("UnsatAnswer", "Violation"), "answers"),
+    "Assertion": "assertions",
+    "ConstraintSetBuilder": "builder",
+    **dict.fromkeys(("Configuration", "MismatchError", "read_configuration"), "configuration"),
+    "ConstraintSet": "constraint_set",
+    **dict.fromkeys(("problem_of", "target_around"), "dispatch"),
+    **dict.fromkeys(("IntegerKnob", "Knob", "OneOfKnob"), "knobs"),
+    **dict.fromkeys(("Dimension", "OpKind", "Problem", "Role"), "problem"),
+    **dict.fromkeys(("Dispatch", "Provider", "ProviderRegistry", "Space"), "providers"),
+    **dict.fromkeys(("ConfigurationAnswer", "Proposal", "verify_configuration"), "verification"),
+}
+
+__getattr__ = lazy_face(__name__, _HOMES)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,0 +1,94 @@
+"""Convolutions with a name, which a pipeline makes convolutions over one dimension of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import z3
+
+from tuninglink.iree.cpu_configurations import CpuLevel
+
+if TYPE_CHECKING:
+    from tuninglink.spaces.cpu.rules import Rules
+
+
+@dataclass(frozen=True)
+class Window:
+    """The loops of a convolution over rows and columns.
+
+    Attributes:
+        rows: the loop over the rows of the output.
+        columns: the loop over its columns.
+        filter_rows: the loop over the rows of the filter.
+        filter_columns: the loop over its columns.
+    """
+
+    rows: int
+    columns: int
+    filter_rows: int
+    filter_columns: int
+
+
+LEVELS: Final = (CpuLevel.DISTRIBUTION, CpuLevel.VECTOR_COMMON_PARALLEL, CpuLevel.VECTOR_REDUCTION)
+"""The levels that the compiler's verifier asks for, and goes by."""
+
+_CHANNELS_LAST: Final = Window(1, 2, 4, 5)
+_WINDOWS: Final = {
+    "linalg.conv_2d_nhwc_hwcf": _CHANNELS_LAST,
+    "linalg.depthwise_conv_2d_nhwc_hwc": _CHANNELS_LAST,
+    "linalg.pooling_nhwc_max": _CHANNELS_LAST,
+    "linalg.pooling_nhwc_max_unsigned": _CHANNELS_LAST,
+    "linalg.pooling_nhwc_min": _CHANNELS_LAST,
+    "linalg.pooling_nhwc_min_unsigned": _CHANNELS_LAST,
+    "linalg.pooling_nhwc_sum": _CHANNELS_LAST,
+    "linalg.conv_2d_nchw_fchw": Window(2, 3, 5, 6),
+    "linalg.pooling_nchw_max": Window(2, 3, 4, 5),
+    "linalg.pooling_nchw_sum": Window(2, 3, 4, 5),
+}
+"""The operations that the compiler's verifier knows; it refuses others with a name, and looks at no `linalg.generic`."""
+
+_NAMES: Final = ("linalg.conv_", "linalg.depthwise_conv_", "linalg.pooling_")
+"""How the names of convolutions begin."""
+
+_UNKNOWN: Final = -1
+
+
+def is_decomposed(operation: str) -> bool:
+    """Tells whether the compiler's verifier looks at operations of a name."""
+    return operation.startswith(_NAMES)
+
+
+def add_decomposition(rules: Rules) -> None:
+    """Adds that tiling leaves a single row of output and filter, or a single column."""
+    operation = rules.nest.operation
+    window = _WINDOWS.get(operation)
+    if window is None:
+        if operation.startswith(_NAMES):
+            rules.add(False, f"this pipeline knows no '{operation}'")  # noqa: FBT003 - that is the rule
+        return
+    rows, columns = _left(rules, window.rows), _left(rules, window.columns)
+    filter_rows, filter_columns = (
+        _left(rules, window.filter_rows),
+        _left(rules, window.filter_columns),
+    )
+    one_row = z3.And(rows == 1, filter_rows == 1)
+    one_column = z3.And(columns == 1, filter_columns == 1)
+    message = (
+        "tiling must leave a single row or column of both output and filter; it leaves {}x{} and {}x{}, "
+        f"where {_UNKNOWN} is an unknown number"
+    )
+    values = (rows, columns, filter_rows, filter_columns)
+    rules.add(z3.Or(one_row, one_column), message, *values)
+
+
+def _left(rules: Rules, loop: int) -> z3.ArithRef:
+    """Returns what the levels leave of a loop, as the verifier reckons it."""
+    size = rules.nest.loops[loop].size
+    left = rules.tiles.number(_UNKNOWN if size is None else size)
+    for level in LEVELS:
+        tile = rules.tiles.tile(level, loop)
+        divided = z3.If(left % tile == 0, tile, rules.tiles.number(_UNKNOWN))
+        kept = z3.Or(left == _UNKNOWN, tile == 0)
+        left = z3.If(tile == 1, 1, z3.If(kept, left, divided))
+    return left

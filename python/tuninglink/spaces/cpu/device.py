@@ -1,0 +1,96 @@
+"""What matters about the CPU that a dispatch is compiled for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING, Final
+
+from iree.compiler import ir as mlir
+
+from tuninglink.mlir.attributes import parameters
+from tuninglink.solver.answers import UndecidedError
+
+if TYPE_CHECKING:
+    from tuninglink.spaces.providers import Dispatch
+
+BACKEND: Final = "llvm-cpu"
+
+_NATIVE_VECTORS: Final = 512
+"""The compiler refuses vectors of as many native vectors, or more (iree-llvmcpu-verify-vector-size-legality)."""
+
+_VECTOR_BYTES: Final = 16
+"""The native vector size that the compiler assumes where the target names none."""
+
+
+class Masking(Enum):
+    """When the compiler gives an operation vectors of the configured sizes, masked where they are too large.
+
+    - `NEVER`: an operation with a tile of unknown size is not vectorized.
+    - `AS_NEEDED`: where the size of a tile is unknown; else the vectors are the tiles.
+    - `ALWAYS`: also where all tiles are known.
+    """
+
+    NEVER = "never"
+    AS_NEEDED = "as needed"
+    ALWAYS = "always"
+
+
+@dataclass(frozen=True)
+class Cpu:
+    """A CPU.
+
+    Attributes:
+        vector_bytes: the size of a vector register.
+        registers: how many of them there are.
+        masking: when vectors are masked.
+    """
+
+    vector_bytes: int
+    registers: int
+    masking: Masking
+
+    @property
+    def vector_limit(self) -> int:
+        """The size in bytes from which on the compiler refuses a vector."""
+        return _NATIVE_VECTORS * self.vector_bytes
+
+
+def read_cpu(dispatch: Dispatch) -> Cpu:
+    """Returns the CPU that a dispatch is compiled for.
+
+    Raises:
+        UndecidedError: it is compiled for something else, or nobody knows for what.
+    """
+    found = parameters(dispatch.target) if dispatch.target is not None else None
+    if found is None or len(found) == 0 or _string(found[0]) != BACKEND:
+        raise UndecidedError("the target is no CPU, or it is not known")
+    last = found[len(found) - 1]
+    entries = last if isinstance(last, mlir.DictAttr) else None
+    size = _entry(entries, "native_vector_size")
+    native = size.value if isinstance(size, mlir.IntegerAttr) and size.value > 0 else _VECTOR_BYTES
+    architecture = _string(_entry(entries, "target_triple")).partition("-")[0]
+    features = _string(_entry(entries, "cpu_features")).split(",")
+    return Cpu(int(native), _registers(architecture, features), _masking(architecture, features))
+
+
+def _registers(architecture: str, features: list[str]) -> int:
+    has_32 = architecture.startswith(("aarch64", "riscv")) or "+avx512f" in features
+    return 32 if has_32 else 16
+
+
+def _masking(architecture: str, features: list[str]) -> Masking:
+    """Returns when the compiler masks: observed by compiling for each of them."""
+    if architecture.startswith(("x86", "i686", "riscv")):
+        return Masking.AS_NEEDED
+    if architecture.startswith("aarch64") and any(each.startswith("+sve") for each in features):
+        return Masking.ALWAYS
+    return Masking.NEVER
+
+
+def _entry(entries: mlir.DictAttr | None, name: str) -> mlir.Attribute | None:
+    return entries[name] if entries is not None and name in entries else None
+
+
+def _string(attribute: mlir.Attribute | None) -> str:
+    return attribute.value if isinstance(attribute, mlir.StringAttr) else ""

@@ -1,0 +1,265 @@
+"""The loops of a root op, and what becomes a vector when they are tiled."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+from typing import TYPE_CHECKING, Final
+
+from iree.compiler import ir as mlir
+
+from tuninglink.iree.root_ops import function_ops
+from tuninglink.iree.structured import indexing_maps
+from tuninglink.mlir.walk import visit
+from tuninglink.solver.answers import UndecidedError
+from tuninglink.spaces.problem import OpKind, Role
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tuninglink.spaces.problem import Problem
+    from tuninglink.spaces.providers import Dispatch
+
+REDUCING: Final = frozenset(
+    {Role.K, Role.K1, Role.K2, Role.REDUCTION, Role.FILTER, Role.INPUT_CHANNEL}
+)
+
+_VECTORIZED_DIALECTS: Final = ("arith.", "math.", "linalg.yield")
+"""What the body of an operation may hold so that it is certainly vectorized."""
+
+_COMBINERS: Final = frozenset(
+    f"arith.{each}"
+    for each in (
+        *("addf", "addi", "mulf", "muli", "andi", "ori", "xori"),
+        *("maximumf", "minimumf", "maxnumf", "minnumf", "maxsi", "minsi", "maxui", "minui"),
+    )
+)
+"""What a reduction may combine its elements with so that it is certainly vectorized."""
+
+_FILL: Final = "linalg.fill"
+_BYTE: Final = 8
+_WIDENED: Final = 32
+"""Narrow floating-point numbers may be computed with in this width."""
+
+
+@dataclass(frozen=True)
+class Loop:
+    """A loop.
+
+    Attributes:
+        size: its extent, None if it is dynamic.
+        reduces: whether it is a reduction.
+    """
+
+    size: int | None
+    reduces: bool
+
+
+@dataclass(frozen=True)
+class VectorOf:
+    """Something that is computed in one vector over some loops.
+
+    Attributes:
+        what: what it is, in words.
+        loops: the loops that it spans.
+        bits: the width of an element.
+    """
+
+    what: str
+    loops: tuple[int, ...]
+    bits: int
+
+
+@dataclass(frozen=True)
+class Nest:
+    """The loops of a root op.
+
+    Attributes:
+        operation: the name of the operation.
+        loops: the loops, in order.
+        vectors: what is certainly one vector if the operation is vectorized; none if that is not certain.
+        widest: the width in bits of the widest element that the operation computes with.
+        beside: what follows or precedes the operation over its parallel loops, such as the fill of its result.
+        untiled_bits: the size of the largest value of an operation beside it that its tiles say nothing about, 0
+            without one, None if it is not known.
+        is_alone: whether no other operation in the dispatch is configured.
+    """
+
+    operation: str
+    loops: tuple[Loop, ...]
+    vectors: tuple[VectorOf, ...]
+    widest: int
+    beside: tuple[VectorOf, ...]
+    untiled_bits: int | None
+    is_alone: bool
+
+
+def read_nest(dispatch: Dispatch) -> Nest:
+    """Returns the loops of a root op.
+
+    Raises:
+        UndecidedError: they are not known.
+    """
+    root, problem = dispatch.root, dispatch.problem
+    maps = _maps(root)
+    if not maps or not problem.dimensions:
+        raise UndecidedError(f"which loops '{root.name}' has is not known")
+    loops = tuple(
+        Loop(dimension.size, reduces)
+        for dimension, reduces in zip(problem.dimensions, _reducing(root, problem), strict=True)
+    )
+    widths = [_width(each.type) for each in root.operands]
+    widest = max((each or 64 for each in widths), default=64)
+    parallel = tuple(number for number, each in enumerate(loops) if not each.reduces)
+    beside, untiled = _beside(dispatch, maps, loops, parallel)
+    configured = function_ops(dispatch.function).configured
+    is_alone = all(each == root for each in configured)
+    vectors = _vectors(root, problem, maps, widths)
+    return Nest(root.name, loops, vectors, widest, beside, untiled, is_alone)
+
+
+def _vectors(
+    root: mlir.Operation,
+    problem: Problem,
+    maps: Sequence[mlir.AffineMap],
+    widths: Sequence[int | None],
+) -> tuple[VectorOf, ...]:
+    """Returns the vectors that there are for certain.
+
+    All loops at once are one vector: the compiler counts a contraction as that, a reduction combines it, and
+    what reduces nothing computes its results so.
+    """
+    if problem.kind not in (OpKind.CONTRACTION, OpKind.REDUCTION, OpKind.ELEMENTWISE):
+        return ()
+    if not all(map(_is_tensor_or_scalar, root.operands)) or not _is_vectorized(root):
+        return ()
+    if any(each is None or each < _BYTE for each in widths):
+        return ()
+    if problem.kind is OpKind.REDUCTION and not _combines(root):
+        return ()
+    if not all(isinstance(each, mlir.AffineDimExpr) for found in maps for each in found.results):
+        return ()
+    known = [each for each in widths if each is not None]
+    bits = known[-1] if problem.kind is OpKind.CONTRACTION else min(known)
+    everything = VectorOf("all loops", tuple(range(len(problem.dimensions))), bits)
+    operands = [
+        VectorOf(f"operand {number}", _positions(found), width)
+        for number, (found, width) in enumerate(zip(maps, known, strict=False))
+        if width > bits
+    ]
+    return (everything, *operands)
+
+
+def _beside(
+    dispatch: Dispatch,
+    maps: Sequence[mlir.AffineMap],
+    loops: Sequence[Loop],
+    parallel: tuple[int, ...],
+) -> tuple[tuple[VectorOf, ...], int | None]:
+    """Returns what is computed beside a root op: over its parallel loops, and otherwise."""
+    sizes = [loops[each].size for each in parallel]
+    output = _positions(maps[-1])
+    found: list[VectorOf] = []
+    untiled: int | None = 0
+    for each in function_ops(dispatch.function).computing:
+        if each == dispatch.root:
+            continue
+        shape = _result_shape(each)
+        bits = max((_width(operand.type) or 64 for operand in each.operands), default=64)
+        bits = max(bits, _WIDENED)
+        follows = shape == [loops[number].size for number in output] or shape == sizes
+        if follows and (each.name == _FILL or _reduces_nothing(each)):
+            found.append(VectorOf(f"'{each.name}'", parallel, bits))
+        elif shape is None or any(size is None for size in shape) or untiled is None:
+            untiled = None
+        else:
+            volume = prod(size for size in shape if size is not None)
+            untiled = max(untiled, bits * max(volume, _largest_operand(each)))
+    return tuple(dict.fromkeys(found)), untiled
+
+
+def _reduces_nothing(operation: mlir.Operation) -> bool:
+    iterators = operation.attributes.get("iterator_types")
+    if not isinstance(iterators, mlir.ArrayAttr):
+        return False
+    parallel = mlir.Attribute.parse("#linalg.iterator_type<parallel>", operation.context)
+    return all(each == parallel for each in iterators)
+
+
+def _reducing(root: mlir.Operation, problem: Problem) -> list[bool]:
+    iterators = root.attributes.get("iterator_types")
+    if isinstance(iterators, mlir.ArrayAttr):
+        parallel = mlir.Attribute.parse("#linalg.iterator_type<parallel>", root.context)
+        return [each != parallel for each in iterators]
+    return [each.role in REDUCING for each in problem.dimensions]
+
+
+def _maps(root: mlir.Operation) -> list[mlir.AffineMap]:
+    found = (
+        indexing_maps(root)
+        if root.name.startswith("linalg.")
+        else root.attributes.get("indexing_maps")
+    )
+    if not isinstance(found, mlir.ArrayAttr):
+        return []
+    return [each.value for each in found if isinstance(each, mlir.AffineMapAttr)]
+
+
+def _positions(affine: mlir.AffineMap) -> tuple[int, ...]:
+    return tuple(each.position for each in affine.results if isinstance(each, mlir.AffineDimExpr))
+
+
+def _is_vectorized(root: mlir.Operation) -> bool:
+    inside: list[str] = []
+    for region in root.regions:
+        for block in region.blocks:
+            for each in block.operations:
+                visit(each.operation, lambda operation: inside.append(operation.name))
+    return all(each.startswith(_VECTORIZED_DIALECTS) for each in inside)
+
+
+def _combines(root: mlir.Operation) -> bool:
+    """Tells whether each result is combined with what was there by one operation: only then it is vectorized."""
+    (block,) = root.regions[0].blocks
+    yielded = list(block.operations)[-1].operation.operands
+    arguments = list(block.arguments)[-len(yielded) :]
+    for value, argument in zip(yielded, arguments, strict=True):
+        owner = value.owner
+        if isinstance(owner, mlir.Block) or owner.operation.name not in _COMBINERS:
+            return False
+        if argument not in owner.operation.operands:
+            return False
+    return True
+
+
+def _is_tensor_or_scalar(value: mlir.Value[mlir.Type]) -> bool:
+    return not isinstance(value.type, mlir.MemRefType | mlir.UnrankedMemRefType)
+
+
+def _result_shape(operation: mlir.Operation) -> list[int | None] | None:
+    shaped = [each.type for each in operation.results] or [
+        each.type for each in list(operation.operands)[-1:]
+    ]
+    for kind in shaped[:1]:
+        if isinstance(kind, mlir.ShapedType) and kind.has_rank:
+            return [
+                None if kind.is_dynamic_dim(number) else kind.get_dim_size(number)
+                for number in range(kind.rank)
+            ]
+    return None
+
+
+def _largest_operand(operation: mlir.Operation) -> int:
+    volumes = [1]
+    for each in operation.operands:
+        kind = each.type
+        if isinstance(kind, mlir.ShapedType) and kind.has_static_shape:
+            volumes.append(prod(kind.shape))
+    return max(volumes)
+
+
+def _width(kind: mlir.Type) -> int | None:
+    element = kind.element_type if isinstance(kind, mlir.ShapedType) else kind
+    if isinstance(element, mlir.IntegerType | mlir.FloatType):
+        return element.width
+    return None

@@ -1,0 +1,112 @@
+"""Tiles as unknowns: how large the parts of the loops are that a configuration leaves to one vector."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import z3
+
+from tuninglink.iree.cpu_configurations import CpuLevel
+from tuninglink.spaces.knobs import IntegerKnob, OneOfKnob
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from tuninglink.spaces.builder import ConstraintSetBuilder
+    from tuninglink.spaces.cpu.nest import Nest
+
+LOOP_PEELING: Final = "loop_peeling"
+"""The knob that peels the last iteration of a loop that its tile does not divide."""
+
+_REDUCTION: Final = (CpuLevel.CACHE_REDUCTION, CpuLevel.VECTOR_REDUCTION)
+_OUTER: Final = (CpuLevel.DISTRIBUTION, CpuLevel.CACHE_PARALLEL)
+_PARALLEL: Final = (*_OUTER, CpuLevel.VECTOR_COMMON_PARALLEL)
+"""The levels that tile a root op, in order; the innermost parallel one tiles only what is fused with it."""
+
+_UNKNOWN: Final = 1 << 40
+"""More than any loop that is tiled: what a dynamic loop is taken to be before it is tiled."""
+
+
+def knob_name(level: CpuLevel, loop: int) -> str:
+    """Returns what the knob of a tile is called."""
+    return f"{level.value}_{loop}"
+
+
+@dataclass(frozen=True)
+class Part:
+    """The part of a loop that is left of it by tiling.
+
+    Attributes:
+        size: how large it is at most.
+        is_known: whether it always is as large, as far as the compiler sees.
+        bound: the largest size that the compiler may take it for.
+    """
+
+    size: z3.ArithRef
+    is_known: z3.BoolRef
+    bound: z3.ArithRef
+
+
+class Tiles:
+    """The knobs of a configuration, and what follows from them.
+
+    Args:
+        builder: where the knobs are added.
+        nest: the loops.
+    """
+
+    def __init__(self, builder: ConstraintSetBuilder, nest: Nest) -> None:
+        self._context = builder.context
+        self._nest = nest
+        self._knobs = {
+            (level, loop): builder.knob(IntegerKnob(knob_name(level, loop)))
+            for level in CpuLevel
+            for loop in range(len(nest.loops))
+        }
+        self.peeling = builder.knob(OneOfKnob(LOOP_PEELING, ("off", "on")))
+
+    def tile(self, level: CpuLevel, loop: int) -> z3.ArithRef:
+        """Returns the tile of a loop in a level."""
+        return self._knobs[level, loop]
+
+    def number(self, value: int) -> z3.ArithRef:
+        """Returns an integer as an expression."""
+        return z3.IntVal(value, self._context)
+
+    def vector_tile(self, loop: int) -> z3.ArithRef:
+        """Returns the tile of a loop that is its vector size if vectors are masked; 0 for none."""
+        reduces = self._nest.loops[loop].reduces
+        level = CpuLevel.VECTOR_REDUCTION if reduces else CpuLevel.VECTOR_COMMON_PARALLEL
+        return self.tile(level, loop)
+
+    def name(self, level: CpuLevel, loop: int) -> str:
+        """Returns what the tile of a loop in a level is called."""
+        return knob_name(level, loop)
+
+    def misplaced(self) -> Iterator[tuple[CpuLevel, int]]:
+        """Yields each level with each loop that it is not for."""
+        for level in CpuLevel:
+            for loop, each in enumerate(self._nest.loops):
+                if each.reduces != (level in _REDUCTION):
+                    yield level, loop
+
+    def part(self, loop: int) -> Part:
+        """Returns what the levels leave of a loop that are for it."""
+        return self._part(loop, _REDUCTION if self._nest.loops[loop].reduces else _PARALLEL)
+
+    def outer_part(self, loop: int) -> Part:
+        """Returns what is left of a parallel loop before it is tiled for vectors."""
+        return self._part(loop, _OUTER)
+
+    def _part(self, loop: int, levels: Sequence[CpuLevel]) -> Part:
+        extent = self._nest.loops[loop].size
+        size = self.number(_UNKNOWN if extent is None else extent)
+        bound = size
+        known = [z3.BoolVal(extent is not None, self._context)]
+        for level in levels:
+            tile = self.tile(level, loop)
+            known.append(z3.Or(tile <= 0, tile >= size, size % tile == 0))
+            bound = z3.If(tile > bound, tile, bound)
+            size = z3.If(z3.And(tile > 0, tile < size), tile, size)
+        return Part(size, z3.And(*known), bound)

@@ -1,0 +1,133 @@
+"""Contractions as constraints on tiles see them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from iree.compiler import ir as mlir
+
+from tuninglink.iree.structured import indexing_maps
+from tuninglink.solver.answers import UndecidedError
+from tuninglink.spaces.problem import Role
+
+if TYPE_CHECKING:
+    from tuninglink.spaces.providers import Dispatch
+
+_OPERANDS = 3
+_MOST = 1 << 31
+"""Sizes from here on are no sizes of anything that a GPU computes."""
+
+
+@dataclass(frozen=True)
+class Operand:
+    """A matrix.
+
+    Attributes:
+        loops: the loop that each of its dimensions runs over.
+        element_type: as MLIR writes it.
+        bits: how wide an element is.
+    """
+
+    loops: tuple[int, ...]
+    element_type: str
+    bits: int
+
+
+@dataclass(frozen=True)
+class Contraction:
+    """A product of two matrices, or of many pairs.
+
+    Attributes:
+        sizes: the sizes of the loops.
+        batch: the loops over the pairs.
+        m: the loop over the rows of the result.
+        n: the loop over its columns.
+        k: the loop over the products that are added up.
+        lhs: the first operand.
+        rhs: the second operand.
+        result: what is computed.
+    """
+
+    sizes: tuple[int, ...]
+    batch: tuple[int, ...]
+    m: int
+    n: int
+    k: int
+    lhs: Operand
+    rhs: Operand
+    result: Operand
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether there is one pair of matrices, which is what the compiler's own constraints speak of."""
+        return not self.batch
+
+
+def read_contraction(dispatch: Dispatch) -> Contraction:
+    """Returns the contraction that a root op is.
+
+    Raises:
+        UndecidedError: it has no such form, or its sizes are not known.
+    """
+    root, problem = dispatch.root, dispatch.problem
+    sizes = static_sizes(dispatch)
+    roles: dict[Role, list[int]] = {}
+    for index, each in enumerate(problem.dimensions):
+        roles.setdefault(each.role, []).append(index)
+    for role in (Role.M, Role.N, Role.K):
+        if len(roles.get(role, ())) != 1:
+            count = len(roles.get(role, ()))
+            raise UndecidedError(f"{problem} has {count} dimensions of the kind '{role.value}'")
+    maps = indexing_maps(root)
+    given = list(maps) if isinstance(maps, mlir.ArrayAttr) else []
+    affine = [each.value for each in given if isinstance(each, mlir.AffineMapAttr)]
+    if len(affine) != _OPERANDS or len(root.operands) != _OPERANDS:
+        raise UndecidedError(f"{problem} has other operands than two matrices and a result")
+    if not _starts_from_a_fill(root.operands[_OPERANDS - 1]):
+        raise UndecidedError(f"{problem} adds to values that are given")
+    lhs, rhs, result = (
+        read_operand(operand, each) for operand, each in zip(root.operands, affine, strict=True)
+    )
+    (m,), (n,), (k,) = roles[Role.M], roles[Role.N], roles[Role.K]
+    return Contraction(sizes, tuple(roles.get(Role.BATCH, ())), m, n, k, lhs, rhs, result)
+
+
+def _starts_from_a_fill(init: mlir.Value[Any]) -> bool:
+    """Tells whether sums start from a constant; given values take part in what needs shared memory."""
+    owner = init.owner
+    return not isinstance(owner, mlir.Block) and owner.operation.name == "linalg.fill"
+
+
+def static_sizes(dispatch: Dispatch) -> tuple[int, ...]:
+    """Returns the sizes of the loops of a root op.
+
+    Raises:
+        UndecidedError: one is not known, or there is nothing to compute.
+    """
+    sizes = []
+    for each in dispatch.problem.dimensions:
+        if each.size is None:
+            raise UndecidedError(f"{dispatch.problem} has dimensions of unknown size")
+        if not 0 < each.size < _MOST:
+            raise UndecidedError(f"{dispatch.problem} has a dimension of size {each.size}")
+        sizes.append(each.size)
+    return tuple(sizes)
+
+
+def read_operand(operand: mlir.Value[Any], access: mlir.AffineMap) -> Operand:
+    """Returns an operand that a loop runs over in each of its dimensions.
+
+    Raises:
+        UndecidedError: it is none, or the width of its elements is not known.
+    """
+    kind = operand.type
+    if not isinstance(kind, mlir.ShapedType):
+        raise UndecidedError(f"an operand is of type {kind}")
+    loops = [each.position for each in access.results if isinstance(each, mlir.AffineDimExpr)]
+    if len(loops) != len(access.results):
+        raise UndecidedError(f"an operand is read through {access}")
+    element = kind.element_type
+    if not isinstance(element, mlir.IntegerType | mlir.FloatType):
+        raise UndecidedError(f"an operand has elements of type {element}")
+    return Operand(tuple(loops), str(element), element.width)

@@ -1,0 +1,224 @@
+"""The compiler's constraints, `iree_codegen.smt.constraints`, as constraint sets: op by op, without text."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import z3
+from iree.compiler import ir as mlir
+from iree.compiler.dialects import iree_codegen, iree_gpu
+
+from tuninglink.mlir import names
+from tuninglink.mlir.walk import body
+from tuninglink.solver.answers import UndecidedError
+from tuninglink.spaces.builder import ConstraintSetBuilder
+from tuninglink.spaces.knobs import IntegerKnob, OneOfKnob
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from tuninglink.spaces.constraint_set import ConstraintSet
+    from tuninglink.spaces.knobs import Knob
+    from tuninglink.spaces.problem import Problem
+
+    Value = mlir.Value[Any]
+
+PROVIDER = "the compiler"
+"""Who provides the sets that are read here."""
+
+
+def read_constraints(operation: mlir.Operation, problem: Problem) -> ConstraintSet:
+    """Returns the constraint set that a constraints op stands for.
+
+    Every assertion of the compiler is one of the set, with its message. Placeholders are filled when a
+    violation is put into words.
+
+    Args:
+        operation: an `iree_codegen.smt.constraints`.
+        problem: what the configuration is for.
+
+    Raises:
+        UndecidedError: the op holds something that is not understood here.
+    """
+    pipeline = str(operation.attributes["pipeline"])
+    return _Reader(operation, pipeline).read().build(problem, pipeline, PROVIDER)
+
+
+def knob_template(operation: mlir.Operation) -> mlir.DictAttr:
+    """Returns the configuration of a constraints op in which knobs stand for what is to be chosen."""
+    template = operation.attributes["knobs"]
+    assert isinstance(template, mlir.DictAttr)
+    return template
+
+
+def template_knobs(template: mlir.Attribute) -> Iterator[mlir.Attribute]:
+    """Yields the knobs in a template, in order."""
+    if isinstance(template, iree_codegen.IntKnobAttr | iree_codegen.OneOfKnobAttr):
+        yield template
+    elif isinstance(template, mlir.ArrayAttr):
+        for each in template:
+            yield from template_knobs(each)
+    elif isinstance(template, iree_gpu.LoweringConfigAttr):
+        yield from template_knobs(template.attributes)
+    elif isinstance(template, mlir.DictAttr):
+        for index in range(len(template)):
+            yield from template_knobs(template[index].attr)
+
+
+class _Reader:
+    def __init__(self, operation: mlir.Operation, pipeline: str) -> None:
+        self._operation = operation
+        self._pipeline = pipeline
+        self._builder = ConstraintSetBuilder()
+        self._context = self._builder.context
+        self._values: dict[Value, z3.ExprRef] = {}
+        self._knobs: dict[str, z3.ArithRef] = {}
+
+    def read(self) -> ConstraintSetBuilder:
+        """Reads the body."""
+        options = {
+            each.name: tuple(map(str, each.options))
+            for each in template_knobs(knob_template(self._operation))
+            if isinstance(each, iree_codegen.OneOfKnobAttr)
+        }
+        self._read_dimensions()
+        for operation in body(self._operation):
+            attributes = operation.attributes
+            if operation.name == names.CONSTRAINT_KNOB:
+                name = _string(attributes["name"])
+                self._set(operation, self._knob(name, options.get(name)))
+            elif operation.name == "smt.declare_fun":
+                prefix = attributes.get("namePrefix")
+                name = _string(prefix) if prefix is not None else "unknown"
+                self._set(operation, self._builder.auxiliary(f"{name}'"))
+            elif operation.name == names.CONSTRAINT_ASSERT:
+                self._assert(operation)
+            else:
+                self._compute(operation)
+        return self._builder
+
+    def _read_dimensions(self) -> None:
+        block = self._operation.regions[0].blocks[0]
+        for index, (argument, operand) in enumerate(
+            zip(block.arguments, self._operation.operands, strict=True)
+        ):
+            size = _constant(operand)
+            self._values[argument] = (
+                self._builder.auxiliary(f"dim_{index}'") if size is None else self._number(size)
+            )
+
+    def _knob(self, name: str, options: tuple[str, ...] | None) -> z3.ArithRef:
+        if name not in self._knobs:
+            knob: Knob = IntegerKnob(name) if options is None else OneOfKnob(name, options)
+            self._knobs[name] = self._builder.knob(knob)
+        return self._knobs[name]
+
+    def _assert(self, operation: mlir.Operation) -> None:
+        condition, *values = map(self._get, operation.operands)
+        message = _string(operation.attributes["msg"])
+        origin = f"{PROVIDER}'s constraints of {self._pipeline}"
+        self._builder.require(condition, message, *values, provenance=origin)
+
+    def _compute(self, operation: mlir.Operation) -> None:
+        compute = _COMPUTATIONS.get(operation.name)
+        if compute is None:
+            raise UndecidedError(f"the compiler's constraints use '{operation.name}'")
+        operands = [self._get(each) for each in operation.operands]
+        self._set(operation, compute(self, operation, operands))
+
+    def _set(self, operation: Any, value: z3.ExprRef) -> None:
+        self._values[operation.results[0]] = value
+
+    def _get(self, value: Value) -> Any:
+        return self._values[value]
+
+    def _number(self, value: int) -> z3.ArithRef:
+        return z3.IntVal(value, self._context)
+
+    # --- One method for each operation that needs more than its operands -----------------------------------
+
+    def _integer(self, operation: mlir.Operation, _: Sequence[Any]) -> z3.ExprRef:
+        return self._number(_integer(operation.attributes["value"]))
+
+    def _boolean(self, operation: mlir.Operation, _: Sequence[Any]) -> z3.ExprRef:
+        value = operation.attributes["value"]
+        assert isinstance(value, mlir.BoolAttr)
+        return z3.BoolVal(value.value, self._context)
+
+    def _compare(self, operation: mlir.Operation, operands: Sequence[Any]) -> z3.ExprRef:
+        return _COMPARISONS[_integer(operation.attributes["pred"])](*operands)
+
+    def _look_up(self, operation: mlir.Operation, operands: Sequence[Any]) -> z3.ExprRef:
+        keys, values = (_integers(operation.attributes[name]) for name in ("keys", "values"))
+        # The compiler's own export takes the last value for an index that is not a key.
+        result: Any = self._number(values[-1])
+        for key, value in reversed([*zip(keys, values, strict=True)][:-1]):
+            result = z3.If(operands[0] == key, self._number(value), result)
+        return result
+
+
+def _string(attribute: mlir.Attribute) -> str:
+    assert isinstance(attribute, mlir.StringAttr)
+    return attribute.value
+
+
+def _integer(attribute: mlir.Attribute) -> int:
+    """Returns the value of an integer of any width."""
+    assert isinstance(attribute, mlir.IntegerAttr)
+    return int(attribute.value)
+
+
+def _integers(attribute: mlir.Attribute) -> list[int]:
+    assert isinstance(attribute, mlir.DenseI64ArrayAttr)
+    return list(attribute)
+
+
+def _constant(value: Value) -> int | None:
+    """Returns the number that `value` is known to be."""
+    owner = value.owner
+    if isinstance(owner, mlir.Block) or owner.operation.name != "arith.constant":
+        return None
+    return _integer(owner.operation.attributes["value"])
+
+
+def _product(factors: Sequence[Any]) -> Any:
+    result = factors[0]
+    for each in factors[1:]:
+        result = result * each
+    return result
+
+
+def _all_equal(operands: Sequence[Any]) -> Any:
+    pairs = [a == b for a, b in pairwise(operands)]
+    return pairs[0] if len(pairs) == 1 else z3.And(*pairs)
+
+
+_COMPARISONS: Sequence[Callable[[Any, Any], Any]] = (
+    lambda a, b: a < b,
+    lambda a, b: a <= b,
+    lambda a, b: a > b,
+    lambda a, b: a >= b,
+)
+"""In the order of the dialect's predicates."""
+
+_COMPUTATIONS: Mapping[str, Callable[[_Reader, mlir.Operation, Sequence[Any]], Any]] = {
+    "smt.int.constant": _Reader._integer,  # noqa: SLF001 - a table of the class
+    "smt.constant": _Reader._boolean,  # noqa: SLF001
+    "smt.int.cmp": _Reader._compare,  # noqa: SLF001
+    names.CONSTRAINT_LOOKUP: _Reader._look_up,  # noqa: SLF001
+    "smt.int.add": lambda _, __, operands: z3.Sum(operands),
+    "smt.int.mul": lambda _, __, operands: _product(operands),
+    "smt.int.sub": lambda _, __, operands: operands[0] - operands[1],
+    "smt.int.div": lambda _, __, operands: operands[0] / operands[1],
+    "smt.int.mod": lambda _, __, operands: operands[0] % operands[1],
+    "smt.int.abs": lambda _, __, operands: z3.Abs(operands[0]),
+    "smt.ite": lambda _, __, operands: z3.If(*operands),
+    "smt.eq": lambda _, __, operands: _all_equal(operands),
+    "smt.distinct": lambda _, __, operands: z3.Distinct(*operands),
+    "smt.and": lambda _, __, operands: z3.And(*operands),
+    "smt.or": lambda _, __, operands: z3.Or(*operands),
+    "smt.not": lambda _, __, operands: z3.Not(operands[0]),
+    "smt.implies": lambda _, __, operands: z3.Implies(*operands),
+    "smt.xor": lambda _, __, operands: z3.Xor(*operands),
+}

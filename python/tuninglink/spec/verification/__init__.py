@@ -1,5 +1,0 @@
-"""Verifying specs: what the compiler refuses, and what breaks later and says nothing."""
-
-from tuninglink.spec.verification.verify import verify_spec
-
-__all__ = ["verify_spec"]

@@ -1,0 +1,35 @@
+"""The model of a spec: read from IR, written to IR, loaded, linked and saved; targets and the default library."""
+
+from tuninglink.iree.targets import Target, known_target_names
+from tuninglink.specs.dumping import collect_specs
+from tuninglink.specs.embedding import materialize_specs
+from tuninglink.specs.library import DefaultLibrary, default_spec, shipped
+from tuninglink.specs.linking import Form, LinkedSpec, Part, link_nested_specs, link_specs
+from tuninglink.specs.loading import in_context, load_spec
+from tuninglink.specs.model import Spec
+from tuninglink.specs.precedence import link
+from tuninglink.specs.structure import Anatomy, Entry, EntryPoint, Kind, has_entry_point
+
+__all__ = [
+    "Anatomy",
+    "DefaultLibrary",
+    "Entry",
+    "EntryPoint",
+    "Form",
+    "Kind",
+    "LinkedSpec",
+    "Part",
+    "Spec",
+    "Target",
+    "collect_specs",
+    "default_spec",
+    "has_entry_point",
+    "in_context",
+    "known_target_names",
+    "link",
+    "link_nested_specs",
+    "link_specs",
+    "load_spec",
+    "materialize_specs",
+    "shipped",
+]

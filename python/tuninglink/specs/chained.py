@@ -1,0 +1,124 @@
+"""Linking when a spec is opaque: the entry points are run one after the other."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from iree.compiler import ir as mlir
+
+from tuninglink.mlir import names
+from tuninglink.mlir.symbols import FreshNames, rename_symbols, symbol_name, symbols
+from tuninglink.mlir.walk import body
+from tuninglink.specs.builders import FAILURES_SUPPRESS, add_kernel_config, include, yield_
+from tuninglink.specs.entry_points import modernize
+from tuninglink.specs.guards import guard_matchers
+from tuninglink.specs.sequences import reference
+from tuninglink.specs.structure import Kind, is_entry_point
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tuninglink.specs.sequences import Handle
+    from tuninglink.specs.structure import Anatomy, EntryPoint
+
+UNNAMED = "unnamed_spec"
+"""What an unnamed member is called, as an include can only refer to a named module."""
+
+
+def chain(container: mlir.Operation, members: Sequence[Anatomy], *, follows: bool = False) -> None:
+    """Adds an entry point to `container` that runs those of `members` in order, failures suppressed.
+
+    Every later matcher list is guarded, so that it configures nothing that is configured already.
+
+    Args:
+        container: the module that becomes the linked spec.
+        members: the specs in order of precedence, whose modules stand in `container` and stay there.
+        follows: whether the first of them is a later one, too: one that comes behind others which are left out.
+    """
+    _name_modules(container, members)
+    paths = _name_entry_points(members)
+    for position, member in enumerate(members):
+        with member.module.context:
+            if names.DEFAULT_ENTRY_POINT in member.module.attributes:
+                del member.module.attributes[names.DEFAULT_ENTRY_POINT]
+        for entry_point in member.entry_points:
+            modernize(entry_point, member.table)
+            _make_public(entry_point)
+        if (position or follows) and member.kind is Kind.MATCHER_LIST:
+            guard_matchers(member)
+    _include_all(container, paths, consumes=members[0].entry_points[0].consumes)
+
+
+def _make_public(entry_point: EntryPoint) -> None:
+    """Lets an include in another module refer to the entry point."""
+    attributes = entry_point.sequence.attributes
+    if names.SYMBOL_VISIBILITY in attributes:
+        del attributes[names.SYMBOL_VISIBILITY]
+
+
+def chained_modules(module: mlir.Operation) -> list[mlir.Operation] | None:
+    """Returns the modules that `chain` put into a linked spec, in order; None if this is no such spec."""
+    *modules, entry_point = body(module)
+    if symbol_name(entry_point) != names.KERNEL_CONFIG or not (
+        modules and is_entry_point(entry_point)
+    ):
+        return None
+    *includes, terminator = body(entry_point)
+    handle: Handle = entry_point.regions[0].blocks[0].arguments[0]
+    expected: list[str] = []
+    for each in modules:
+        entry_names = [symbol_name(op) for op in body(each) if is_entry_point(op)]
+        if each.name != names.MODULE or not entry_names:
+            return None
+        expected += [f"{symbol_name(each)}::{name}" for name in entry_names]
+    found: list[str] = []
+    for each in includes:
+        if each.name != names.INCLUDE or list(each.operands) != [handle] or len(each.results) != 1:
+            return None
+        found.append(reference(each.attributes["target"]))
+        handle = each.results[0]
+    ends_well = terminator.name == names.YIELD and list(terminator.operands) == [handle]
+    return modules if ends_well and found == expected else None
+
+
+def _name_modules(container: mlir.Operation, members: Sequence[Anatomy]) -> None:
+    fresh = FreshNames(symbols(container))
+    modules = {symbol_name(member.module) for member in members}
+    for name in symbols(container):
+        if name not in modules:
+            fresh.take(name)
+    for member in members:
+        wanted = symbol_name(member.module)
+        name = fresh.take(wanted or UNNAMED)
+        if name != wanted:
+            attribute = mlir.StringAttr.get(name, container.context)
+            member.module.attributes[names.SYMBOL_NAME] = attribute
+
+
+def _name_entry_points(members: Sequence[Anatomy]) -> list[tuple[str, str]]:
+    """Gives every entry point a name of its own; returns the path of each, in order.
+
+    The interpreter takes sequences of the same name for one, even in different modules
+    (https://github.com/llvm/llvm-project/issues/119578).
+    """
+    defined = {name for member in members for name in symbols(member.module)}
+    fresh = FreshNames(defined, start=1)
+    fresh.take(names.KERNEL_CONFIG)
+    paths = []
+    for member in members:
+        taken = {each.name: fresh.take(each.name) for each in member.entry_points}
+        rename_symbols(member.module, {old: new for old, new in taken.items() if old != new})
+        paths += [(symbol_name(member.module) or "", new) for new in taken.values()]
+    return paths
+
+
+def _include_all(
+    container: mlir.Operation, paths: Sequence[tuple[str, str]], *, consumes: bool
+) -> None:
+    entry_point = add_kernel_config(container, consumes=consumes)
+    block = entry_point.regions[0].blocks[0]
+    handle: Handle = block.arguments[0]
+    with container.context, container.location, mlir.InsertionPoint(block):
+        for path in paths:
+            handle = include(path, [handle], [handle.type], FAILURES_SUPPRESS).results[0]
+        yield_([handle])

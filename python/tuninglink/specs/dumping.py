@@ -1,0 +1,192 @@
+"""Dumping the specs that the dispatches of a program carry.
+
+A spec that many dispatches share is one file. Files are named after a target and their content, so dumping
+the same specs again writes the same files; the index beside them says which dispatch uses which.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Literal
+
+from tuninglink.errors import TuninglinkError
+from tuninglink.files import make_directory, write_file
+from tuninglink.iree.dispatches import TargetReader, containers, dispatch_name, target_of
+from tuninglink.mlir import names
+from tuninglink.mlir.diagnostics import error
+from tuninglink.specs.embedding import load_embedded_spec
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterator
+
+    from iree.compiler import ir as mlir
+
+    from tuninglink.iree.targets import Target
+    from tuninglink.specs.model import Spec
+
+INDEX: Final = "index.json"
+"""The file that says which dispatch uses which spec."""
+
+_FORMAT_VERSION: Final = 1
+_HASH_DIGITS: Final = 8
+
+Format = Literal["mlir", "mlirbc"]
+"""How specs are written, by the ending of their files: as text or as bytecode."""
+
+
+@dataclass(frozen=True)
+class DumpedSpec:
+    """A spec that at least one dispatch carries.
+
+    Attributes:
+        file: the name of its file.
+        name: the spec's own name.
+        sha256: the hash of the file's content, in hexadecimal digits.
+        entries: how many entries it has.
+        content: what is in the file.
+    """
+
+    file: str
+    name: str
+    sha256: str
+    entries: int
+    content: bytes
+
+
+@dataclass(frozen=True)
+class Use:
+    """A dispatch that carries a spec.
+
+    Attributes:
+        dispatch: its name.
+        target: the name of its target, None where nothing says what it is.
+        file: the name of the spec's file.
+    """
+
+    dispatch: str
+    target: str | None
+    file: str
+
+
+@dataclass(frozen=True)
+class Dump:
+    """The specs that a program carries.
+
+    Attributes:
+        format: how they are written.
+        specs: each distinct content once, in the order of their first use.
+        uses: which dispatch uses which, in the order of the program.
+    """
+
+    format: Format
+    specs: tuple[DumpedSpec, ...]
+    uses: tuple[Use, ...]
+
+    def index(self) -> str:
+        """Returns the index as JSON: format version, specs and dispatches."""
+        content = {
+            "version": _FORMAT_VERSION,
+            "specs": [
+                {"file": s.file, "name": s.name, "sha256": s.sha256, "entries": s.entries}
+                for s in self.specs
+            ],
+            "dispatches": [
+                {"dispatch": u.dispatch, "target": u.target, "spec": u.file} for u in self.uses
+            ],
+        }
+        return json.dumps(content, indent=2, ensure_ascii=False) + "\n"
+
+    def write(self, directory: str | os.PathLike[str]) -> None:
+        """Writes one file for each spec, and the index last; makes the directory if need be.
+
+        Every file appears whole or not at all, and the index only once all others are there.
+
+        Raises:
+            TuninglinkError: the directory cannot be made, or a file in it cannot be written.
+        """
+        place = make_directory(directory)
+        for spec in self.specs:
+            write_file(place / spec.file, spec.content)
+        write_file(place / INDEX, self.index().encode())
+
+    def as_stream(self) -> bytes:
+        """Returns the specs one after the other; text can be split again at its `// -----` lines.
+
+        Raises:
+            TuninglinkError: the specs are bytecode and more than one, which nobody could take apart.
+        """
+        if self.format == "mlir":
+            return "// -----\n".join(self._commented()).encode()
+        if len(self.specs) > 1:
+            message = (
+                f"cannot write {len(self.specs)} specs as bytecode to one stream; "
+                "dump them to a directory, or as text"
+            )
+            raise TuninglinkError(error(message))
+        return b"".join(spec.content for spec in self.specs)
+
+    def _commented(self) -> Iterator[str]:
+        users: dict[str, list[str]] = {}
+        for use in self.uses:
+            users.setdefault(use.file, []).append(use.dispatch)
+        for spec in self.specs:
+            first, *others = users[spec.file]
+            more = f" and {len(others)} more" if others else ""
+            yield f"// {spec.file}: {first}{more}\n{spec.content.decode()}"
+
+
+def collect_specs(root: mlir.Operation, format: Format = "mlir") -> Dump:  # noqa: A002 - the word users know
+    """Collects the specs that are embedded in a program.
+
+    Args:
+        root: a module, an executable or a variant; specs on it and on the modules, executables and variants
+            inside are collected.
+        format: how they are to be written.
+
+    Raises:
+        SpecError: an embedded spec cannot be read.
+    """
+    collector = _Collector(format)
+    for carrier in containers(root):
+        attribute = carrier.attributes.get(names.EMBEDDED_SPEC)
+        if attribute is not None:
+            collector.add(carrier, attribute)
+    return Dump(format, tuple(collector.specs.values()), tuple(collector.uses))
+
+
+class _Collector:
+    """Collects specs; attributes are unique, so each distinct one is decoded once."""
+
+    def __init__(self, format: Format) -> None:  # noqa: A002
+        self.specs: dict[str, DumpedSpec] = {}
+        self.uses: list[Use] = []
+        self._format = format
+        self._files: dict[mlir.Attribute, str] = {}
+        self._read_target = TargetReader()
+
+    def add(self, carrier: mlir.Operation, attribute: mlir.Attribute) -> None:
+        dispatch = dispatch_name(carrier)
+        target = target_of(carrier, self._read_target)
+        file = self._files.get(attribute)
+        if file is None:
+            spec = load_embedded_spec(attribute, dispatch, carrier)
+            file = self._files[attribute] = self._file(spec, target)
+        self.uses.append(Use(dispatch, target.name if target else None, file))
+
+    def _file(self, spec: Spec, target: Target | None) -> str:
+        content = spec.text().encode() if self._format == "mlir" else spec.bytecode()
+        sha256 = hashlib.sha256(content).hexdigest()
+        if sha256 not in self.specs:
+            stem = re.sub(r"[^\w.+-]", "_", target.name if target else "any")
+            file = f"{stem}-{sha256[:_HASH_DIGITS]}.{self._format}"
+            if any(file == each.file for each in self.specs.values()):
+                file = f"{stem}-{sha256}.{self._format}"
+            # Not its entries: they and their spec would hold each other, longer than its context lives.
+            count = len(spec.anatomy.pairs)
+            dumped = DumpedSpec(file, spec.name, sha256, count, content)
+            self.specs[sha256] = dumped
+        return self.specs[sha256].file

@@ -1,0 +1,88 @@
+"""Linking matcher lists: one flat module whose single `foreach_match` holds all entries in order."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from iree.compiler import ir as mlir
+
+from tuninglink.mlir import names
+from tuninglink.mlir.symbols import FreshNames, rename_symbols, symbol_name, symbols
+from tuninglink.mlir.walk import body
+from tuninglink.specs.builders import add_kernel_config, yield_
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tuninglink.specs.structure import Anatomy
+
+
+def flatten(container: mlir.Operation, members: Sequence[Anatomy]) -> None:
+    """Moves everything in `members` up into `container` and merges their entries into one entry point.
+
+    Args:
+        container: the module that becomes the linked spec, in default-entrypoint form.
+        members: matcher lists, in order of precedence, whose modules stand in `container`. No entry
+            configures another operation than it was given. The modules are gone afterwards.
+    """
+    _make_names_unique(container, members)
+    matchers: list[mlir.Attribute] = []
+    actions: list[mlir.Attribute] = []
+    for member in members:
+        matchers.extend(_pairs(member, "matchers"))
+        actions.extend(_pairs(member, "actions"))
+        _move_up(container, member)
+    _merge_entry_points(container, matchers, actions)
+
+
+def _make_names_unique(container: mlir.Operation, members: Sequence[Anatomy]) -> None:
+    modules = {symbol_name(member.module) for member in members}
+    own = [name for name in symbols(container) if name not in modules]
+    defined = [[name for name in symbols(m.module) if name != _entry_name(m)] for m in members]
+    fresh = FreshNames([*own, names.KERNEL_CONFIG, *(name for each in defined for name in each)])
+    for name in (*own, names.KERNEL_CONFIG):
+        fresh.take(name)
+    for member, member_names in zip(members, defined, strict=True):
+        taken = {name: fresh.take(name) for name in member_names}
+        rename_symbols(member.module, {old: new for old, new in taken.items() if old != new})
+
+
+def _entry_name(member: Anatomy) -> str:
+    return member.entry_points[0].name
+
+
+def _pairs(member: Anatomy, side: str) -> mlir.ArrayAttr:
+    attribute = member.foreach_match.attributes[side]
+    assert isinstance(attribute, mlir.ArrayAttr)
+    return attribute
+
+
+def _move_up(container: mlir.Operation, member: Anatomy) -> None:
+    block = container.regions[0].blocks[0]
+    entry_name = _entry_name(member)
+    for operation in list(body(member.module)):
+        if symbol_name(operation) != entry_name:
+            operation.detach_from_parent()
+            block.append(operation)
+    member.module.erase()
+
+
+def _merge_entry_points(
+    container: mlir.Operation, matchers: list[mlir.Attribute], actions: list[mlir.Attribute]
+) -> None:
+    # A foreach_match consumes its root, so each of the entry points does.
+    entry_point = add_kernel_config(container, consumes=True)
+    block = entry_point.regions[0].blocks[0]
+    root = block.arguments[0]
+    with container.context, container.location, mlir.InsertionPoint(block):
+        foreach_match = mlir.Operation.create(
+            names.FOREACH_MATCH,
+            operands=[root],
+            results=[root.type],
+            attributes={
+                "matchers": mlir.ArrayAttr.get(matchers),
+                "actions": mlir.ArrayAttr.get(actions),
+            },
+        )
+        yield_(list(foreach_match.results))
+        container.attributes[names.DEFAULT_ENTRY_POINT] = mlir.UnitAttr.get()

@@ -1,0 +1,236 @@
+"""The default library: specs that are linked after the user's, one for each target.
+
+It is looked up by SKU, then architecture, then family: first in the directories that a user names, then
+among the specs that are shipped with the package.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from iree.compiler import ir as mlir
+
+from tuninglink.errors import TuninglinkError
+from tuninglink.iree.targets import Target
+from tuninglink.mlir.contexts import thread_context
+from tuninglink.mlir.diagnostics import error
+from tuninglink.specs.loading import load_spec
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from importlib.resources.abc import Traversable
+
+    from tuninglink.mlir.diagnostics import DiagnosticSink
+    from tuninglink.specs.model import Spec
+    from tuninglink.specs.structure import Entry
+
+_ORIGIN: Final = "origin"
+"""The attribute of a matcher that says where its configuration comes from."""
+
+_TEXT_FIRST: Final = (".mlir", ".mlirbc")
+_BYTECODE_FIRST: Final = (".mlirbc", ".mlir")
+
+
+@dataclass(frozen=True)
+class DefaultSpecFile:
+    """The file of a default spec that was found for a target.
+
+    Attributes:
+        name: the name of the target that the spec is for.
+        path: where the file is.
+        content: what is in it, text or bytecode.
+        shipped: whether it comes with the package.
+    """
+
+    name: str
+    path: str
+    content: bytes
+    shipped: bool
+
+    def load(
+        self,
+        context: mlir.Context,
+        *,
+        upgrade: bool = True,
+        diagnostics: DiagnosticSink | None = None,
+    ) -> Spec:
+        """Returns the spec.
+
+        Args:
+            context: where the spec is to live.
+            upgrade: whether an old spec is upgraded; else it is refused.
+            diagnostics: where warnings go about entries that cannot be upgraded; Python warnings by default.
+
+        Raises:
+            SpecError: the file is no spec.
+        """
+        return load_spec(
+            self.content, name=self.path, context=context, upgrade=upgrade, diagnostics=diagnostics
+        )
+
+
+@dataclass(frozen=True)
+class DefaultLibrary:
+    """Where default specs are looked up.
+
+    Attributes:
+        directories: searched first, in order, for `NAME.mlir` and then `NAME.mlirbc`; each by SKU, then
+            architecture, then family.
+        shipped: whether the specs that come with the package are searched as well.
+        upgrade: whether what is found and was written for an older compiler is upgraded; else it is refused.
+    """
+
+    directories: tuple[str | os.PathLike[str], ...] = ()
+    shipped: bool = True
+    upgrade: bool = True
+
+    def find(self, target: Target) -> DefaultSpecFile | None:
+        """Returns the file of the default spec for `target`, or None if there is none.
+
+        Raises:
+            TuninglinkError: a directory does not exist, or a file in it cannot be read.
+        """
+        for directory in map(Path, self.directories):
+            if not directory.is_dir():
+                problem = "is not a directory" if directory.exists() else "does not exist"
+                message = f"the directory of default specs '{os.fspath(directory)}' {problem}"
+                raise TuninglinkError(error(message))
+            found = _find(directory, target, shipped=False)
+            if found:
+                return found
+        return _find(_shipped_directory(), target, shipped=True) if self.shipped else None
+
+
+def default_spec(
+    target: str | Target,
+    *,
+    directories: Sequence[str | os.PathLike[str]] = (),
+    context: mlir.Context | None = None,
+    upgrade: bool = True,
+    diagnostics: DiagnosticSink | None = None,
+) -> Spec | None:
+    """Returns the default spec for a target, by SKU, then architecture, then family.
+
+    Args:
+        target: a target, or the name of one: `mi300x`, `gfx942`, `sm_80`, `znver4`, …
+        directories: searched before the specs that are shipped, for `NAME.mlir` or `NAME.mlirbc`.
+        context: where the spec is to live; by default the context of the calling thread, in which each
+            shipped spec is loaded once.
+        upgrade: whether a spec that was written for an older compiler is upgraded; else it is refused.
+        diagnostics: where warnings go about entries that cannot be upgraded; Python warnings by default.
+
+    Returns:
+        The spec, or None if there is none for this target.
+
+    Raises:
+        TargetError: no target has this name.
+        TuninglinkError: a directory does not exist, or the spec in it cannot be loaded.
+    """
+    if isinstance(target, str):
+        target = Target.parse(target)
+    found = DefaultLibrary(tuple(directories)).find(target)
+    if found is None:
+        return None
+    if found.shipped and context is None:
+        return _loaded_once(found)
+    return found.load(context or thread_context(), upgrade=upgrade, diagnostics=diagnostics)
+
+
+@dataclass(frozen=True)
+class ShippedEntry:
+    """An entry of a shipped spec.
+
+    Attributes:
+        matcher: the matcher's symbol.
+        action: the action's symbol.
+        origin: where the configuration comes from; empty if the spec does not say.
+    """
+
+    matcher: str
+    action: str
+    origin: str
+
+
+@dataclass(frozen=True)
+class ShippedSpec:
+    """A default spec that comes with the package.
+
+    Attributes:
+        target: what it is for.
+        path: where its file is.
+        spec: the spec, in the context of the calling thread.
+    """
+
+    target: Target
+    path: str
+    spec: Spec
+
+    @property
+    def entries(self) -> tuple[ShippedEntry, ...]:
+        """The entries, in order of precedence."""
+        return tuple(map(self._entry, self.spec.entries))
+
+    def _entry(self, entry: Entry) -> ShippedEntry:
+        matcher = self.spec.anatomy.table.lookup(entry.matcher)
+        origin = matcher.attributes.get(_ORIGIN) if matcher is not None else None
+        text = origin.value if isinstance(origin, mlir.StringAttr) else ""
+        return ShippedEntry(entry.matcher, entry.action, text)
+
+
+def shipped() -> tuple[ShippedSpec, ...]:
+    """Returns the default specs that come with the package, in the order of their targets' names."""
+    found = []
+    for name in _shipped_names():
+        target = Target.parse(name)
+        file = DefaultLibrary().find(target)
+        assert file
+        found.append(ShippedSpec(target, file.path, _loaded_once(file)))
+    return tuple(found)
+
+
+def _shipped_directory() -> Traversable:
+    return resources.files("tuninglink") / "specs" / "default"
+
+
+def _shipped_names() -> list[str]:
+    files = (Path(each.name) for each in _shipped_directory().iterdir())
+    return sorted({file.stem for file in files if file.suffix in _BYTECODE_FIRST})
+
+
+def _find(directory: Traversable, target: Target, *, shipped: bool) -> DefaultSpecFile | None:
+    # The shipped bytecode is made from the text beside it; what a user has beside a text may be older.
+    suffixes = _BYTECODE_FIRST if shipped else _TEXT_FIRST
+    for name in target.names:
+        for suffix in suffixes:
+            file = directory / f"{name}{suffix}"
+            try:
+                if file.is_file():
+                    return DefaultSpecFile(name, str(file), file.read_bytes(), shipped)
+            except OSError as failure:
+                reason = (failure.strerror or str(failure)).lower()
+                message = f"cannot read the default spec '{file}': {reason}"
+                raise TuninglinkError(error(message)) from None
+    return None
+
+
+class _Loaded(threading.local):
+    """The shipped specs that were loaded into a thread's context; they end with the thread."""
+
+    def __init__(self) -> None:
+        self.specs: dict[DefaultSpecFile, Spec] = {}
+
+
+_loaded = _Loaded()
+
+
+def _loaded_once(file: DefaultSpecFile) -> Spec:
+    """Returns the spec in the context of the calling thread; it is parsed at the first call."""
+    spec = _loaded.specs.get(file)
+    if spec is None:
+        spec = _loaded.specs[file] = file.load(thread_context())
+    return spec

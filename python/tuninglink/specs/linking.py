@@ -1,0 +1,272 @@
+"""Linking: many specs in, one out, in order of precedence; the first wins."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from iree.compiler import ir as mlir
+
+from tuninglink.errors import SpecError
+from tuninglink.mlir import names
+from tuninglink.mlir.diagnostics import DiagnosticSink, error, note
+from tuninglink.mlir.symbols import symbol_name
+from tuninglink.mlir.walk import body
+from tuninglink.specs.chained import chain
+from tuninglink.specs.entry_points import check_can_modernize
+from tuninglink.specs.flat import flatten
+from tuninglink.specs.loading import in_context
+from tuninglink.specs.model import Spec
+from tuninglink.specs.structure import Anatomy, Kind, has_entry_point
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from tuninglink.mlir.diagnostics import Diagnostic
+    from tuninglink.specs.structure import Entry
+
+LINKED_SPEC_NAME = "iree_linked_tuning_spec"
+"""The name of a linked spec; the one that the compiler gives."""
+
+
+class Form(Enum):
+    """What a linked spec looks like.
+
+    Attributes:
+        UNTOUCHED: the only input, which was in default-entrypoint form.
+        FLAT: one `foreach_match` with all entries in order.
+        CHAINED: a nested module for each input, run one after the other.
+    """
+
+    UNTOUCHED = "untouched"
+    FLAT = "flat"
+    CHAINED = "chained"
+
+
+@dataclass(frozen=True)
+class Part:
+    """Where an input of the linking is found in the result.
+
+    Attributes:
+        spec: the input.
+        module: the nested module that holds it in the chained form, else None.
+        first_entry: the position of its first entry among the entries of the result.
+        kept: the positions of those of its entries that are in the result, in order; None for all.
+    """
+
+    spec: Spec
+    module: str | None
+    first_entry: int
+    kept: Sequence[int] | None = None
+
+    @property
+    def entries(self) -> Sequence[Entry]:
+        """The entries of the input that are in the result, in order."""
+        if self.kept is None:
+            return self.spec.entries
+        return [self.spec.anatomy.entry(position) for position in self.kept]
+
+
+@dataclass(frozen=True)
+class LinkedSpec:
+    """The result of linking.
+
+    Attributes:
+        spec: the linked spec, ready for the compiler.
+        form: what it looks like.
+        parts: the inputs in order of precedence. The entries of the result are theirs, in the same order.
+            An input none of whose entries are kept may have no place in the result.
+    """
+
+    spec: Spec
+    form: Form
+    parts: tuple[Part, ...]
+
+
+def link_specs(
+    specs: Sequence[Spec],
+    *,
+    name: str = LINKED_SPEC_NAME,
+    diagnostics: DiagnosticSink | None = None,
+) -> LinkedSpec:
+    """Links specs into one. The inputs stay as they are.
+
+    Args:
+        specs: at least one spec, in order of precedence. The result lives in the context of the first.
+        name: the symbol of the result.
+        diagnostics: told about specs that may override an earlier one; by default nobody is.
+
+    Raises:
+        SpecError: there is no spec, or one cannot be linked.
+    """
+    form = choose_form(specs, diagnostics=diagnostics)
+    if form is Form.UNTOUCHED:
+        return LinkedSpec(specs[0], form, (Part(specs[0], None, 0),))
+    return _link([Share(each, each) for each in specs], form, name)
+
+
+def choose_form(specs: Sequence[Spec], *, diagnostics: DiagnosticSink | None = None) -> Form:
+    """Tells what linking these specs gives, without linking them.
+
+    Args:
+        specs: at least one spec, in order of precedence.
+        diagnostics: told about specs that may override an earlier one; by default nobody is.
+
+    Raises:
+        SpecError: there is no spec, or one cannot be linked.
+    """
+    if not specs:
+        raise SpecError(error("nothing to link: no spec was given"))
+    members = [each.anatomy for each in specs]
+    if len(specs) == 1 and members[0].has_default_entry_point:
+        return Form.UNTOUCHED
+    return _form_of(members, [each.name for each in specs], diagnostics)
+
+
+@dataclass(frozen=True)
+class Share:
+    """What of a spec is to be linked.
+
+    Attributes:
+        spec: the spec.
+        copy: what of it is linked: itself, a copy with some entries, or None where no entry is left.
+        kept: the positions of the entries in the copy; None for all.
+    """
+
+    spec: Spec
+    copy: Spec | None
+    kept: Sequence[int] | None = None
+
+
+def link_shares(
+    shares: Sequence[Share], form: Form, *, name: str = LINKED_SPEC_NAME
+) -> LinkedSpec | None:
+    """Links some entries of specs as all of them would be linked.
+
+    Args:
+        shares: what of each spec is linked, in order of precedence. What is linked lives in one context.
+        form: what `choose_form` says about the whole specs.
+        name: the symbol of the result.
+
+    Returns:
+        The linked spec, None where no entry is left.
+    """
+    if all(each.copy is None for each in shares):
+        return None
+    if form is Form.UNTOUCHED:
+        (share,) = shares
+        assert share.copy is not None
+        return LinkedSpec(share.copy, form, (Part(share.spec, None, 0, share.kept),))
+    return _link(shares, form, name)
+
+
+def _link(shares: Sequence[Share], form: Form, name: str) -> LinkedSpec:
+    copies = [each.copy for each in shares if each.copy is not None]
+    context = copies[0].module.context
+    modules = [in_context(each, context).module for each in copies]
+    with context, mlir.Location.fused([each.location for each in modules]):
+        container = mlir.Module.create().operation
+        container.attributes[names.SYMBOL_NAME] = mlir.StringAttr.get(name)
+        container.attributes[names.WITH_NAMED_SEQUENCE] = mlir.UnitAttr.get()
+        with mlir.InsertionPoint(container.regions[0].blocks[0]):
+            members = [Anatomy(each.clone()) for each in modules]
+    if form is Form.FLAT:
+        flatten(container, members)
+    else:
+        chain(container, members, follows=shares[0].copy is None)
+    return LinkedSpec(Spec(container, name), form, tuple(_parts(shares, container, form)))
+
+
+def link_nested_specs(
+    module: mlir.Operation, name: str | None, diagnostics: DiagnosticSink
+) -> None:
+    """Links the specs that are nested in `module`, in place; the first wins.
+
+    A module that is a spec itself is one input. Without any spec nothing happens.
+
+    Args:
+        module: the module that becomes the linked spec.
+        name: its new symbol, or None to keep the one that it has.
+        diagnostics: told about specs that may override an earlier one.
+
+    Raises:
+        SpecError: a spec cannot be linked; `module` is as it was.
+    """
+    if has_entry_point(module):
+        return
+    nested = [op for op in body(module) if op.name == names.MODULE and has_entry_point(op)]
+    if not nested:
+        return
+    labels = [symbol_name(op) or "unnamed" for op in nested]
+    _link_members(module, [Anatomy(op) for op in nested], labels, diagnostics)
+    with module.context:
+        module.attributes[names.WITH_NAMED_SEQUENCE] = mlir.UnitAttr.get()
+        if name is not None:
+            module.attributes[names.SYMBOL_NAME] = mlir.StringAttr.get(name)
+
+
+def _link_members(
+    container: mlir.Operation,
+    members: Sequence[Anatomy],
+    labels: Sequence[str],
+    diagnostics: DiagnosticSink | None,
+) -> None:
+    if _form_of(members, labels, diagnostics) is Form.FLAT:
+        flatten(container, members)
+    else:
+        chain(container, members)
+
+
+def _form_of(
+    members: Sequence[Anatomy], labels: Sequence[str], diagnostics: DiagnosticSink | None
+) -> Form:
+    for member in members:
+        for entry_point in member.entry_points:
+            check_can_modernize(entry_point, member.table)
+    if _can_be_flat(members):
+        return Form.FLAT
+    if diagnostics:
+        _warn_about_opaque_specs(members, labels, diagnostics)
+    return Form.CHAINED
+
+
+def _can_be_flat(members: Sequence[Anatomy]) -> bool:
+    """Tells whether one pass over the payload configures what one pass for each spec would.
+
+    Not if an entry reaches an operation other than the one it is asked about: a later spec could then
+    configure an operation that the walk has met before the earlier spec reaches it.
+    """
+    if any(member.kind is Kind.OPAQUE for member in members):
+        return False
+    return len(members) == 1 or not any(member.reaches_other_ops for member in members)
+
+
+def _warn_about_opaque_specs(
+    members: Sequence[Anatomy], labels: Sequence[str], diagnostics: DiagnosticSink
+) -> None:
+    for position, member in enumerate(members):
+        if position and member.opaque_because:
+            earlier = ", ".join(f"'{label}'" for label in labels[:position])
+            diagnostics.warning(
+                f"opaque spec '{labels[position]}' may override what {earlier} configured: "
+                "its matchers cannot be guarded",
+                member.module,
+                [member.opaque_because, _comes_first(members[0], labels[0])],
+            )
+
+
+def _comes_first(member: Anatomy, label: str) -> Diagnostic:
+    return note(f"'{label}' comes first", member.module)
+
+
+def _parts(shares: Sequence[Share], container: mlir.Operation, form: Form) -> Iterator[Part]:
+    modules: Iterator[str | None] = iter(())
+    if form is Form.CHAINED:
+        modules = (symbol_name(op) for op in body(container) if op.name == names.MODULE)
+    first_entry = 0
+    for share in shares:
+        module = None if share.copy is None else next(modules, None)
+        yield Part(share.spec, module, first_entry, share.kept)
+        count = len(share.spec.anatomy.pairs) if share.kept is None else len(share.kept)
+        first_entry += count

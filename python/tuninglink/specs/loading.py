@@ -1,0 +1,129 @@
+"""Loading specs."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, overload
+
+from tuninglink.errors import SpecError
+from tuninglink.mlir.contexts import thread_context
+from tuninglink.mlir.diagnostics import Place, error
+from tuninglink.mlir.serialization import is_bytecode, parse_module, to_bytecode
+from tuninglink.specs.model import Spec
+from tuninglink.upgrading.loading import read_module
+
+if TYPE_CHECKING:
+    from iree.compiler import ir as mlir
+
+    from tuninglink.mlir.diagnostics import DiagnosticSink
+
+
+def load_spec(
+    source: str | os.PathLike[str] | bytes | bytearray | memoryview,
+    *,
+    name: str | None = None,
+    context: mlir.Context | None = None,
+    upgrade: bool = True,
+    diagnostics: DiagnosticSink | None = None,
+) -> Spec:
+    """Loads a spec from a file or from memory.
+
+    Args:
+        source: the path of a file, or the content itself; text or bytecode either way.
+        name: what to call the spec in diagnostics and reports; by default the path, or `<memory>`.
+        context: where the spec is to live; by default the context of the calling thread.
+        upgrade: whether text that was written for an older compiler is upgraded; else it is refused.
+        diagnostics: where warnings go about entries that cannot be upgraded; Python warnings by default.
+
+    Raises:
+        SpecError: the file cannot be read, does not parse or verify, or is no spec.
+    """
+    if isinstance(source, str | os.PathLike):
+        name = name or os.fspath(source)
+        data = _read(Path(source), name)
+    else:
+        name = name or "<memory>"
+        data = bytes(source)
+    where = context or thread_context()
+    module = read_module(data, name, where, upgrade=upgrade, diagnostics=diagnostics)
+    spec = Spec(module, name)
+    try:
+        spec.anatomy  # noqa: B018 - whoever loads a spec wants to know now that it is one
+    except RuntimeError:
+        if not is_bytecode(data):
+            raise
+        # The bindings fail to hand over a name that is no UTF-8.
+        message = "the bytecode is damaged: a name in it is not UTF-8"
+        raise SpecError(error(message, Place(name, 1, 1))) from None
+    return spec
+
+
+class SpecFiles(Sequence[Spec]):
+    """Specs whose files are read now, and which are loaded when they are looked at, on whatever thread that is.
+
+    So who compiles a program can load large specs while the compiler is at work.
+
+    Args:
+        paths: the files, text or bytecode.
+        upgrade: as for `load_spec`.
+        diagnostics: as for `load_spec`.
+
+    Raises:
+        SpecError: a file cannot be read. When they are looked at: one does not parse or verify, or is no spec.
+    """
+
+    def __init__(
+        self, paths: Sequence[str], *, upgrade: bool, diagnostics: DiagnosticSink | None
+    ) -> None:
+        self._paths = paths
+        self._contents = [_read(Path(path), path) for path in paths]
+        self._context = thread_context()
+        self._upgrade = upgrade
+        self._diagnostics = diagnostics
+
+    @cached_property
+    def _specs(self) -> tuple[Spec, ...] | SpecError:
+        contents, self._contents = self._contents, []
+        try:
+            return tuple(
+                load_spec(
+                    contents.pop(0),  # Nobody needs it again.
+                    name=path,
+                    context=self._context,
+                    upgrade=self._upgrade,
+                    diagnostics=self._diagnostics,
+                )
+                for path in self._paths
+            )
+        except SpecError as failure:
+            return failure  # Whoever looks next is told the same, and warnings come once.
+
+    def __len__(self) -> int:
+        return len(self._paths)
+
+    @overload
+    def __getitem__(self, index: int) -> Spec: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Spec]: ...
+    def __getitem__(self, index: int | slice) -> Spec | Sequence[Spec]:
+        if isinstance(self._specs, SpecError):
+            raise self._specs
+        return self._specs[index]
+
+
+def in_context(spec: Spec, context: mlir.Context) -> Spec:
+    """Returns `spec` itself if it lives in `context`, else a copy of it that does."""
+    if spec.module.context == context:
+        return spec
+    return Spec(parse_module(to_bytecode(spec.module), spec.source, context), spec.source)
+
+
+def _read(path: Path, name: str) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as failure:
+        reason = (failure.strerror or str(failure)).lower()
+        raise SpecError(error(f"cannot read the spec '{name}': {reason}")) from None

@@ -1,0 +1,57 @@
+"""The model of a spec."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from tuninglink.mlir.serialization import to_bytecode, to_text
+from tuninglink.mlir.symbols import symbol_name
+from tuninglink.specs.structure import Anatomy, Entry, Kind
+
+if TYPE_CHECKING:
+    from iree.compiler import ir as mlir
+
+
+@dataclass(frozen=True)
+class Spec:
+    """A transform-dialect library with at least one entry point.
+
+    Nothing changes a spec once it is made; linking works on copies.
+
+    Attributes:
+        module: the `builtin.module`, in the context that the spec lives in.
+        source: where it comes from, for people: a path, or what a caller named it.
+    """
+
+    module: mlir.Operation
+    source: str
+
+    @cached_property
+    def anatomy(self) -> Anatomy:
+        """The structure of the spec, as linking sees it."""
+        return Anatomy(self.module)
+
+    @property
+    def name(self) -> str:
+        """The module's name, or the source where the module has none."""
+        return symbol_name(self.module) or self.source
+
+    @property
+    def kind(self) -> Kind:
+        """Whether the spec is a matcher list or opaque."""
+        return self.anatomy.kind
+
+    @property
+    def entries(self) -> tuple[Entry, ...]:
+        """The entries, in order of precedence."""
+        return self.anatomy.entries
+
+    def text(self) -> str:
+        """Returns the spec as MLIR text."""
+        return to_text(self.module)
+
+    def bytecode(self) -> bytes:
+        """Returns the spec as MLIR bytecode, with locations."""
+        return to_bytecode(self.module)

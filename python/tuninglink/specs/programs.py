@@ -1,0 +1,41 @@
+"""Telling programs from tuning specs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tuninglink.errors import SpecError
+from tuninglink.mlir import names
+from tuninglink.mlir.diagnostics import error
+from tuninglink.mlir.walk import body
+from tuninglink.specs.structure import has_entry_point
+
+if TYPE_CHECKING:
+    from iree.compiler import ir as mlir
+
+
+def check_is_program(
+    root: mlir.Operation, remedy: str = "give the program that it is meant for"
+) -> None:
+    """Checks that `root` is no tuning spec.
+
+    A module that holds the sequences of a spec beside something else is a program.
+
+    Args:
+        root: what was given as a program.
+        remedy: what to do instead of giving a spec.
+
+    Raises:
+        SpecError: `root` is a module with nothing but a spec.
+    """
+    if is_only_a_spec(root):
+        raise SpecError(error(f"expected a program, found a tuning spec; {remedy}", root))
+
+
+def is_only_a_spec(root: mlir.Operation) -> bool:
+    """Tells whether `root` is a module with nothing but a tuning spec in it."""
+    if root.name != names.MODULE or not has_entry_point(root):
+        return False
+    return all(
+        each.name == names.MODULE or each.name.startswith("transform.") for each in body(root)
+    )

@@ -1,0 +1,257 @@
+"""Reading the structure of a spec from its module: entry points, entries, and which kind of spec it is.
+
+Nothing here changes the IR; linking decides on what is found here and then only does what cannot fail.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from tuninglink.errors import SpecError
+from tuninglink.matching.entry_index import EntryIndex
+from tuninglink.matching.necessary_reading import ConditionReader
+from tuninglink.mlir import names
+from tuninglink.mlir.diagnostics import Diagnostic, Place, error, note, place_of
+from tuninglink.mlir.symbols import symbol_name
+from tuninglink.mlir.walk import body, collect
+from tuninglink.specs.sequences import SequenceTable, argument_attributes, is_any_op, signature
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from iree.compiler import ir as mlir
+
+    from tuninglink.matching.necessary_conditions import Condition
+    from tuninglink.specs.sequences import Annotation
+
+
+class Kind(Enum):
+    """The two kinds of specs that linking tells apart; the value is the word for diagnostics."""
+
+    MATCHER_LIST = "matcher list"
+    OPAQUE = "opaque spec"
+
+
+@dataclass(frozen=True)
+class EntryPoint:
+    """A named sequence that the compiler runs on a dispatch.
+
+    Attributes:
+        sequence: the operation.
+        name: its symbol.
+        consumes: whether it consumes its argument, as declared, or as its body does where neither
+            `readonly` nor `consumed` is declared.
+        is_current: whether it is marked, annotated and returns a handle, as IREE 3.13 wants it.
+    """
+
+    sequence: mlir.Operation
+    name: str
+    consumes: bool
+    is_current: bool
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One `matcher -> action` pair of a `foreach_match`.
+
+    Attributes:
+        matcher: the matcher's symbol, nested references joined with `::`.
+        action: the action's symbol, likewise.
+        place: where the matcher is defined, None without location.
+        anatomy: the structure of the spec that the entry is part of. Entries are compared without it.
+    """
+
+    matcher: str
+    action: str
+    place: Place | None
+    anatomy: Anatomy = field(compare=False, repr=False)
+
+
+class Anatomy:
+    """The structure of the spec in `module`.
+
+    Args:
+        module: a `builtin.module`.
+
+    Raises:
+        SpecError: the module is no spec, or an entry point has a signature that cannot be linked.
+    """
+
+    def __init__(self, module: mlir.Operation) -> None:
+        self.module = module
+        self.table = SequenceTable(module)
+        found = [op for op in body(module) if is_entry_point(op)]
+        if not found:
+            raise SpecError(_no_entry_point(module))
+        self.entry_points = tuple(self._entry_point(sequence) for sequence in found)
+
+    def _entry_point(self, sequence: mlir.Operation) -> EntryPoint:
+        problem = signature_problem(sequence)
+        if problem:
+            raise SpecError(problem)
+        declared = argument_attributes(sequence, 0)
+        consumes = names.CONSUMED in declared or (
+            names.READONLY not in declared and self.table.consumes_argument(sequence, 0)
+        )
+        is_current = (
+            names.ENTRY_POINT in sequence.attributes
+            and not {names.CONSUMED, names.READONLY}.isdisjoint(declared)
+            and bool(signature(sequence).results)
+        )
+        return EntryPoint(sequence, symbol_name(sequence) or "", consumes, is_current)
+
+    @cached_property
+    def has_default_entry_point(self) -> bool:
+        """Whether the spec is in default-entrypoint form, which needs no linking."""
+        return names.DEFAULT_ENTRY_POINT in self.module.attributes
+
+    @cached_property
+    def opaque_because(self) -> Diagnostic | None:
+        """Why the spec is opaque, as a note at the place that makes it so; None for a matcher list."""
+        if len(self.entry_points) != 1:
+            return note("it has more than one entry point", self.entry_points[1].sequence)
+        sequence = self.entry_points[0].sequence
+        if not _is_plain_foreach_match(sequence):
+            return note(
+                "its entry point is more than one plain 'foreach_match' and a yield", sequence
+            )
+        if self.entry_points[0].name in self.table.included:
+            return note("its entry point is used by another sequence", sequence)
+        return next(self._opaque_pairs(), None)
+
+    def _opaque_pairs(self) -> Iterator[Diagnostic]:
+        untyped: dict[mlir.Attribute, bool] = {}  # Sequences have few signatures.
+        for matcher, action in dict.fromkeys(self.pairs):
+            sequence = self.table.lookup(matcher)
+            if sequence is None or self.table.lookup(action) is None:
+                yield note(f"its entry '{matcher} -> {action}' is dangling", self.foreach_match)
+                continue
+            kind = sequence.attributes["function_type"]
+            if kind not in untyped:
+                untyped[kind] = is_any_op(signature(sequence).inputs[0])
+            if not untyped[kind]:
+                yield note(f"its matcher '{matcher}' takes a typed operation", sequence)
+            elif self.table.annotations(action) is None:
+                yield note(
+                    f"its action '{action}' does more than annotate, so it can fail",
+                    self.table.lookup(action),
+                )
+
+    @cached_property
+    def kind(self) -> Kind:
+        """Whether the spec is a matcher list or opaque."""
+        return Kind.OPAQUE if self.opaque_because else Kind.MATCHER_LIST
+
+    @cached_property
+    def foreach_match(self) -> mlir.Operation:
+        """The one `foreach_match` of a matcher list."""
+        return next(body(self.entry_points[0].sequence))
+
+    @cached_property
+    def reaches_other_ops(self) -> bool:
+        """Whether an entry of this matcher list configures another operation than its matcher was given."""
+        return any(
+            self.table.yields_argument(matcher, annotation.operand) != 0
+            for matcher, action in dict.fromkeys(self.pairs)
+            for annotation in self.annotations(action)
+        )
+
+    def annotations(self, action: str) -> tuple[Annotation, ...]:
+        """Returns what an action of this matcher list annotates."""
+        return self.table.annotations(action) or ()
+
+    @cached_property
+    def pairs(self) -> list[tuple[str, str]]:
+        """The `(matcher, action)` pairs of all entries, in order of precedence."""
+        return [
+            pair
+            for entry_point in self.entry_points
+            for foreach_match in collect(entry_point.sequence, names.FOREACH_MATCH)
+            for pair in self.table.pairs(foreach_match)
+        ]
+
+    @cached_property
+    def conditions(self) -> list[Condition]:
+        """The condition of the matcher of each entry, in order of precedence."""
+        reader = ConditionReader(self.table)
+        return [reader.condition(matcher) for matcher, _ in self.pairs]
+
+    @cached_property
+    def entry_index(self) -> EntryIndex:
+        """Finds the entries that can match in a dispatch."""
+        return EntryIndex(self.conditions)
+
+    @cached_property
+    def entries(self) -> tuple[Entry, ...]:
+        """The entries of all `foreach_match` operations in the entry points, in order of precedence."""
+        return tuple(map(self.entry, range(len(self.pairs))))
+
+    def entry(self, position: int) -> Entry:
+        """Returns the entry at `position`; equal to that of `entries`, without making all of them."""
+        matcher, action = self.pairs[position]
+        return Entry(matcher, action, self._place(matcher), self)
+
+    def _place(self, symbol: str) -> Place | None:
+        sequence = self.table.lookup(symbol)
+        return place_of(sequence.location) if sequence is not None else None
+
+
+def is_entry_point(operation: mlir.Operation) -> bool:
+    """Tells whether `operation` is a sequence that is run on a dispatch: a marked or a known one."""
+    if operation.name != names.NAMED_SEQUENCE:
+        return False
+    return (
+        names.ENTRY_POINT in operation.attributes or symbol_name(operation) == names.KERNEL_CONFIG
+    )
+
+
+def _no_entry_point(module: mlir.Operation) -> Diagnostic:
+    nested = [op for op in body(module) if op.name == names.MODULE and has_entry_point(op)]
+    if nested:
+        message = (
+            "no entry point, but nested modules are specs; link them with tuninglink-link-specs"
+        )
+        return error(message, module, [note("this one is a spec", nested[0])])
+    if names.WITH_NAMED_SEQUENCE in module.attributes:
+        message = f"no entry point: mark a named sequence with '{names.ENTRY_POINT}'"
+        return error(message, module)
+    message = (
+        f"not a tuning spec: the module lacks '{names.WITH_NAMED_SEQUENCE}' and an entry point"
+    )
+    return error(message, module)
+
+
+def has_entry_point(module: mlir.Operation) -> bool:
+    """Tells whether `module` is a spec: whether one of its sequences is an entry point."""
+    return any(map(is_entry_point, body(module)))
+
+
+def signature_problem(sequence: mlir.Operation) -> Diagnostic | None:
+    """Returns why an entry point cannot be linked for what it takes and returns; None if it can."""
+    kind = signature(sequence)
+    name = symbol_name(sequence)
+    if len(kind.inputs) != 1 or not is_any_op(kind.inputs[0]):
+        return error(f"entry point '@{name}' must take one '!transform.any_op'", sequence)
+    if len(kind.results) > 1 or not all(map(is_any_op, kind.results)):
+        return error(f"entry point '@{name}' must return one '!transform.any_op'", sequence)
+    if not sequence.regions[0].blocks:
+        return error(f"entry point '@{name}' has no body", sequence)
+    return None
+
+
+def _is_plain_foreach_match(sequence: mlir.Operation) -> bool:
+    operations = list(body(sequence))
+    if [op.name for op in operations] != [names.FOREACH_MATCH, names.YIELD]:
+        return False
+    foreach_match, terminator = operations
+    if {"restrict_root", "flatten_results"} & set(foreach_match.attributes.keys()):
+        return False
+    if len(foreach_match.operands) != 1 or len(foreach_match.results) != 1:
+        return False
+    if not is_any_op(foreach_match.results[0].type):
+        return False
+    # A spec without result, as older ones are, yields nothing.
+    return list(terminator.operands) in ([], [foreach_match.results[0]])

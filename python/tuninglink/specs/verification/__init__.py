@@ -1,0 +1,5 @@
+"""Verifying specs: what the compiler refuses, and what breaks later and says nothing."""
+
+from tuninglink.specs.verification.verify import verify_spec
+
+__all__ = ["verify_spec"]

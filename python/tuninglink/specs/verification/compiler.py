@@ -1,0 +1,90 @@
+"""What the compiler's own verifier says, as diagnostics of ours."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from iree.compiler import ir as mlir
+
+from tuninglink.mlir import names
+from tuninglink.mlir.contexts import collected_diagnostics
+from tuninglink.mlir.diagnostics import from_mlir
+from tuninglink.mlir.walk import body, collect
+from tuninglink.specs.sequences import reference
+
+if TYPE_CHECKING:
+    from tuninglink.mlir.diagnostics import DiagnosticSink
+
+
+def passes_compiler(module: mlir.Operation, diagnostics: DiagnosticSink) -> bool:
+    """Runs the compiler's verifier on `module` and hands on what it says.
+
+    A matcher that a `foreach_match` uses twice is an error: the compiler has a warning about it, but
+    overflows its stack when it prints the operation to warn about, since printing verifies it again.
+
+    Returns:
+        Whether the compiler takes `module`, apart from such matchers.
+    """
+    if any(op.name == names.MODULE for op in body(module)):
+        # In nested modules, another thread than this one reports, and waits for this one's lock.
+        module.context.enable_multithreading(False)  # noqa: FBT003
+    verified = module
+    if _report_repeated_matchers(module, diagnostics):
+        verified = module.clone(ip=False)
+        for foreach_match in collect(verified, names.FOREACH_MATCH):
+            _drop_repeated_matchers(foreach_match)
+    failure: mlir.MLIRError | None = None
+    with collected_diagnostics(module.context) as said:
+        try:
+            verified.verify()
+        except mlir.MLIRError as raised:
+            failure = raised
+    for each in said:
+        diagnostics.emit(each)
+    for error in failure.error_diagnostics if failure else ():
+        diagnostics.emit(from_mlir(error))
+    return failure is None
+
+
+def _report_repeated_matchers(module: mlir.Operation, diagnostics: DiagnosticSink) -> bool:
+    found = False
+    for foreach_match in collect(module, names.FOREACH_MATCH):
+        count = Counter(matcher for matcher, _ in _pairs(foreach_match))
+        for matcher in (matcher for matcher, uses in count.items() if uses > 1):
+            found = True
+            diagnostics.error(
+                f"matcher '@{reference(matcher)}' is used more than once: only its first entry can "
+                "apply, and the compiler crashes on this operation; remove the later entries",
+                foreach_match,
+            )
+    return found
+
+
+def _drop_repeated_matchers(foreach_match: mlir.Operation) -> None:
+    pairs: dict[mlir.Attribute, mlir.Attribute] = {}
+    for matcher, action in _pairs(foreach_match):
+        pairs.setdefault(matcher, action)
+    if pairs:
+        with foreach_match.context:
+            foreach_match.attributes["matchers"] = mlir.ArrayAttr.get(list(pairs))
+            foreach_match.attributes["actions"] = mlir.ArrayAttr.get(list(pairs.values()))
+
+
+def _pairs(foreach_match: mlir.Operation) -> list[tuple[mlir.Attribute, mlir.Attribute]]:
+    """Returns the pairs of an operation that may be invalid.
+
+    There are none if they are no pairs of references: then the compiler refuses the operation without
+    looking further.
+    """
+    matchers, actions = (_references(foreach_match, side) for side in ("matchers", "actions"))
+    if len(matchers) != len(actions):
+        return []
+    return list(zip(matchers, actions, strict=True))
+
+
+def _references(operation: mlir.Operation, attribute: str) -> list[mlir.Attribute]:
+    found = operation.attributes.get(attribute)
+    elements: list[mlir.Attribute] = list(found) if isinstance(found, mlir.ArrayAttr) else []
+    references = (mlir.FlatSymbolRefAttr, mlir.SymbolRefAttr)
+    return elements if all(isinstance(each, references) for each in elements) else []

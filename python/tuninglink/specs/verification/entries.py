@@ -1,0 +1,141 @@
+"""What is wrong with entries: configurations that never take effect, constants of another type."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from iree.compiler import ir as mlir
+
+from tuninglink.mlir import names
+from tuninglink.mlir.diagnostics import note
+from tuninglink.mlir.symbols import symbol_name
+from tuninglink.specs.sequences import signature
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from tuninglink.mlir.diagnostics import DiagnosticSink
+    from tuninglink.specs.sequences import Annotation
+    from tuninglink.specs.verification.reach import Code, Entry
+
+_BUILTIN = (
+    mlir.ArrayAttr,
+    mlir.DictAttr,
+    mlir.FloatAttr,
+    mlir.IntegerAttr,
+    mlir.StringAttr,
+    mlir.TypeAttr,
+    mlir.UnitAttr,
+)
+
+
+class EntryChecks:
+    """Checks what entries do, and that what their matchers hand over fits.
+
+    Args:
+        diagnostics: where findings go.
+    """
+
+    def __init__(self, diagnostics: DiagnosticSink) -> None:
+        from iree.compiler.dialects import iree_codegen, transform  # noqa: PLC0415 - takes its time
+
+        self._diagnostics = diagnostics
+        self._parameter = transform.ParamType
+        self._understood: dict[str, Callable[[mlir.Attribute], bool]] = {
+            names.COMPILATION_INFO: lambda each: isinstance(each, iree_codegen.CompilationInfoAttr),
+            names.TRANSLATION_INFO: lambda each: isinstance(each, iree_codegen.TranslationInfoAttr),
+            # Each backend has a class of its own for it.
+            names.LOWERING_CONFIG: lambda each: not isinstance(each, _BUILTIN),
+            names.DECOMPOSITION_CONFIG: lambda each: isinstance(each, mlir.DictAttr),
+        }
+        self._typed: dict[Code, tuple[tuple[int, mlir.Type], ...]] = {}
+        self._reported: set[tuple[mlir.Operation, str]] = set()
+
+    def check_constants(self, code: Code) -> None:
+        """Reports the constants in a sequence that are of another type than they say."""
+        for operation in code.operations:
+            if operation.name == names.PARAM_CONSTANT:
+                kind = operation.results[0].type
+                if not self._fits(operation.attributes["value"], kind):
+                    self._report_misfit(operation, kind, None)
+
+    def check(self, entries: Iterable[Entry]) -> None:
+        """Checks the entries of one `foreach_match`."""
+        for entry in entries:
+            if entry.matcher_code.is_declaration or entry.action_code.is_declaration:
+                continue
+            for position, kind in self._typed_arguments(entry.action_code):
+                constant = _constant(entry.matcher_code, position)
+                if constant and not self._fits(constant.attributes["value"], kind):
+                    self._report_misfit(constant, kind, entry)
+            annotations = entry.table.annotations(entry.action)
+            if annotations is not None:
+                self._check_annotations(entry, annotations)
+
+    def _typed_arguments(self, action: Code) -> tuple[tuple[int, mlir.Type], ...]:
+        if action not in self._typed:
+            inputs = enumerate(signature(action.sequence).inputs)
+            self._typed[action] = tuple(
+                (position, kind) for position, kind in inputs if isinstance(kind, self._parameter)
+            )
+        return self._typed[action]
+
+    def _fits(self, value: mlir.Attribute, kind: mlir.Type) -> bool:
+        if not isinstance(kind, self._parameter):
+            return True
+        return isinstance(value, mlir.IntegerAttr | mlir.BoolAttr) and value.type == kind.type
+
+    def _report_misfit(
+        self, constant: mlir.Operation, kind: mlir.Type, entry: Entry | None
+    ) -> None:
+        notes = []
+        if entry:
+            action = entry.action_code.sequence
+            notes = [note(f"action '@{entry.action}' takes it as '{kind}'", action)]
+        if self._is_new(constant, str(kind)):
+            self._diagnostics.error(
+                f"the constant does not fit '{kind}', which fails the compilation where this "
+                "matches; take '!transform.any_param', or a constant of that type",
+                constant,
+                notes,
+            )
+
+    def _check_annotations(self, entry: Entry, annotations: tuple[Annotation, ...]) -> None:
+        action = entry.action_code.sequence
+        configuring = [each for each in annotations if each.name in self._understood]
+        if not configuring and self._is_new(action, ""):
+            known = ", ".join(f"'{name}'" for name in self._understood)
+            self._diagnostics.warning(
+                f"action '@{symbol_name(action)}' configures nothing: it sets none of {known}; "
+                "its entries only keep later ones away",
+                action,
+            )
+        for each in configuring:
+            value, at = each.constant, action
+            if each.parameter is not None:
+                constant = _constant(entry.matcher_code, each.parameter)
+                if constant:
+                    value, at = constant.attributes["value"], constant
+            is_useless = value is not None and not self._understood[each.name](value)
+            if is_useless and self._is_new(at, each.name):
+                self._diagnostics.warning(
+                    f"entry '{entry}' sets '{each.name}' to something else than the compiler "
+                    "looks for there, so it is ignored",
+                    at,
+                    [note("set by this action", action)] if at != action else [],
+                )
+
+    def _is_new(self, operation: mlir.Operation, what: str) -> bool:
+        key = (operation, what)
+        is_new = key not in self._reported
+        self._reported.add(key)
+        return is_new
+
+
+def _constant(matcher: Code, position: int) -> mlir.Operation | None:
+    """Returns the constant that a matcher yields at `position`, if it is one of its own."""
+    yielded = matcher.yielded[position]
+    if not isinstance(yielded, mlir.OpResult):
+        return None
+    producer = yielded.owner.operation
+    return producer if producer.name == names.PARAM_CONSTANT else None

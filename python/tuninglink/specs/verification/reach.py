@@ -1,0 +1,151 @@
+"""What runs when a spec is applied: everything that its entry points lead to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from iree.compiler import ir as mlir
+
+from tuninglink.mlir import names
+from tuninglink.mlir.walk import body
+from tuninglink.specs.sequences import SequenceTable, reference
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from tuninglink.specs.sequences import Handle
+
+
+@dataclass(frozen=True, eq=False)
+class Code:
+    """A named sequence that runs.
+
+    Attributes:
+        sequence: the operation.
+        table: where the sequences that it refers to are looked up.
+        top: the operations of its body; none if it is only declared.
+        operations: the same and all operations inside them, parents before their children.
+        matchers: the matchers that some of the operations refer to.
+        callees: all sequences that they refer to, matchers included.
+    """
+
+    sequence: mlir.Operation
+    table: SequenceTable
+    top: tuple[mlir.Operation, ...]
+    operations: tuple[mlir.Operation, ...]
+    matchers: Mapping[mlir.Operation, tuple[str, ...]]
+    callees: Mapping[mlir.Operation, tuple[str, ...]]
+
+    @property
+    def is_declaration(self) -> bool:
+        """Whether the sequence has no body, so that nothing can run."""
+        return not self.top
+
+    @property
+    def yielded(self) -> Sequence[Handle]:
+        """What the sequence yields."""
+        return list(self.top[-1].operands)
+
+
+@dataclass(frozen=True, eq=False)
+class Entry:
+    """An entry of a `foreach_match`.
+
+    Attributes:
+        matcher: the matcher's symbol, as it is written there.
+        action: the action's symbol, likewise.
+        matcher_code: the matcher.
+        action_code: the action.
+        table: where both are looked up.
+    """
+
+    matcher: str
+    action: str
+    matcher_code: Code
+    action_code: Code
+    table: SequenceTable
+
+    def __str__(self) -> str:
+        return f"@{self.matcher} -> @{self.action}"
+
+
+class Reach:
+    """Everything that some sequences lead to, found in one walk.
+
+    References to nothing are left out: the compiler's verifier refuses them.
+
+    Args:
+        table: where the first sequences stand.
+        entry_points: the first sequences.
+
+    Attributes:
+        codes: all sequences that run, in the order in which they are found.
+    """
+
+    def __init__(self, table: SequenceTable, entry_points: Sequence[mlir.Operation]) -> None:
+        self._codes: dict[mlir.Operation, Code] = {}
+        waiting = [(table, each) for each in reversed(entry_points)]
+        while waiting:
+            found = waiting.pop()
+            if found[1] not in self._codes:
+                code = self._codes[found[1]] = _read(*found)
+                paths = [path for paths in code.callees.values() for path in paths]
+                waiting += filter(None, map(code.table.resolve, reversed(paths)))
+        self.codes = tuple(self._codes.values())
+
+    def callee(self, code: Code, path: str) -> Code | None:
+        """Returns the sequence that an operation of `code` refers to as `path`."""
+        found = code.table.resolve(path)
+        return self._codes[found[1]] if found else None
+
+    def callees(self, code: Code, operation: mlir.Operation) -> Iterator[tuple[str, Code]]:
+        """Yields the sequences that an operation of `code` refers to, each with the reference."""
+        for path in code.callees.get(operation, ()):
+            callee = self.callee(code, path)
+            if callee:
+                yield path, callee
+
+    def entries(self, code: Code, foreach_match: mlir.Operation) -> Iterator[Entry]:
+        """Yields the entries of a `foreach_match` in `code`."""
+        for matcher, action in code.table.pairs(foreach_match):
+            matcher_code, action_code = self.callee(code, matcher), self.callee(code, action)
+            if matcher_code and action_code:
+                yield Entry(matcher, action, matcher_code, action_code, code.table)
+
+
+_NONE: Mapping[mlir.Operation, tuple[str, ...]] = MappingProxyType({})
+
+
+def _read(table: SequenceTable, sequence: mlir.Operation) -> Code:
+    top = tuple(body(sequence))
+    operations = tuple(_with_nested(top))
+    matchers: dict[mlir.Operation, tuple[str, ...]] = {}
+    callees: dict[mlir.Operation, tuple[str, ...]] = {}
+    for operation in operations:
+        name = operation.name
+        if name == names.INCLUDE:
+            callees[operation] = (reference(operation.attributes["target"]),)
+        elif name == names.COLLECT_MATCHING:
+            callees[operation] = (reference(operation.attributes["matcher"]),)
+            matchers[operation] = callees[operation]
+        elif name == names.FOREACH_MATCH:
+            matchers[operation] = tuple(_references(operation, "matchers"))
+            actions = _references(operation, "actions")
+            callees[operation] = (*matchers[operation], *actions)
+    return Code(sequence, table, top, operations, matchers or _NONE, callees or _NONE)
+
+
+def _references(operation: mlir.Operation, attribute: str) -> Iterator[str]:
+    paths = operation.attributes[attribute]
+    assert isinstance(paths, mlir.ArrayAttr)
+    return map(reference, paths)
+
+
+def _with_nested(operations: Sequence[mlir.Operation]) -> Iterator[mlir.Operation]:
+    for operation in operations:
+        yield operation
+        for region in operation.regions:
+            for block in region.blocks:
+                yield from _with_nested([each.operation for each in block.operations])

@@ -1,0 +1,100 @@
+"""Verifying a spec as a whole: what the compiler refuses, and what breaks later and says nothing."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from tuninglink.errors import SpecError
+from tuninglink.mlir import names
+from tuninglink.mlir.diagnostics import DiagnosticSink, place_of
+from tuninglink.mlir.symbols import symbol_name
+from tuninglink.mlir.walk import body
+from tuninglink.specs.sequences import SequenceTable
+from tuninglink.specs.structure import Anatomy, has_entry_point
+from tuninglink.specs.verification.compiler import passes_compiler
+from tuninglink.specs.verification.entries import EntryChecks
+from tuninglink.specs.verification.entry_points import check_entry_points
+from tuninglink.specs.verification.matchers import MatcherChecks, check_references
+from tuninglink.specs.verification.reach import Reach
+from tuninglink.specs.verification.unreachable import UnreachableEntries
+
+if TYPE_CHECKING:
+    from iree.compiler import ir as mlir
+
+    from tuninglink.mlir.diagnostics import Diagnostic
+
+
+def verify_spec(module: mlir.Operation, diagnostics: DiagnosticSink) -> None:
+    """Reports everything that is wrong with a spec, or with each of the specs nested in a module.
+
+    Errors are what the compiler refuses, at once or when the spec is linked or applied, and what changes a
+    program in a way that no spec may. Warnings are what has no effect. Nothing is changed.
+
+    Args:
+        module: a `builtin.module`, which the compiler's verifier need not have seen.
+        diagnostics: where the findings go. The spec is sound if it gets no error.
+    """
+    once = DiagnosticSink(_Once(diagnostics))
+    if has_entry_point(module):
+        _verify(module, once)
+        return
+    nested = [op for op in body(module) if op.name == names.MODULE]
+    specs = [op for op in nested if has_entry_point(op)]
+    passed = [_verify(each, once) for each in specs]
+    if not all(passed) or not passes_compiler(module, once):
+        return
+    if not specs:
+        _report_no_spec(module, once)
+        return
+    for each in nested:
+        if each not in specs and names.WITH_NAMED_SEQUENCE in each.attributes:
+            once.warning(
+                f"module '{symbol_name(each) or 'unnamed'}' has no entry point, so it is not linked; "
+                f"mark a named sequence with '{names.ENTRY_POINT}'",
+                each,
+            )
+
+
+class _Once:
+    """Hands each diagnostic on once: the compiler says some things twice, also about nested modules."""
+
+    def __init__(self, diagnostics: DiagnosticSink) -> None:
+        self._diagnostics = diagnostics
+        self._said: set[Diagnostic] = set()
+
+    def __call__(self, diagnostic: Diagnostic) -> None:
+        if diagnostic not in self._said:
+            self._said.add(diagnostic)
+            self._diagnostics.emit(diagnostic)
+
+
+def _report_no_spec(module: mlir.Operation, diagnostics: DiagnosticSink) -> None:
+    try:
+        Anatomy(module)
+    except SpecError as failure:
+        for each in failure.diagnostics:
+            # A module that stands nowhere in the file begins with its first operation.
+            is_nowhere = each.place is not None and not each.place.line
+            first = next(body(module), None) if is_nowhere else None
+            diagnostics.emit(replace(each, place=place_of(first.location)) if first else each)
+
+
+def _verify(module: mlir.Operation, diagnostics: DiagnosticSink) -> bool:
+    """Verifies one spec and tells whether the compiler takes it."""
+    if not passes_compiler(module, diagnostics):
+        return False  # What follows relies on much of what the compiler has checked.
+    table = SequenceTable(module)
+    reach = Reach(table, check_entry_points(module, table, diagnostics))
+    check_references(reach, diagnostics)
+    MatcherChecks(reach, diagnostics).run()
+    entry_checks = EntryChecks(diagnostics)
+    unreachable = UnreachableEntries(reach, diagnostics)
+    for code in reach.codes:
+        entry_checks.check_constants(code)
+        for operation in code.matchers:
+            if operation.name == names.FOREACH_MATCH:
+                entries = list(reach.entries(code, operation))
+                entry_checks.check(entries)
+                unreachable.check(entries)
+    return True
