@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 
 from generate import write_spec
 from measure import describe_machine, parse_runs, scratch
+from tuninglink.matching.left_over import LeftOvers
 
 from tuninglink.matching.entry_conditions import EntryConditions
-from tuninglink.matching.left_over import LeftOvers
 from tuninglink.matching.reachability import find_dead, find_overlaps
 from tuninglink.specs import load_spec
 

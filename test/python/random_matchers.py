@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     import random
     from collections.abc import Mapping, Sequence
 
-    from tuninglink.matching.conditions import Condition, Dimension
+    from tuninglink.matching.conditions import Condition
+    from tuninglink.matching.predicates import Dimension
     from tuninglink.specs import Spec
 
 MAPS = {

@@ -23,9 +23,9 @@ from random_matchers import (
     random_payloads,
     spec_text,
 )
+from tuninglink.matching.matchers import read_matcher
 
 from tuninglink.matching.conditions import Condition, Opaque
-from tuninglink.matching.matchers import read_matcher
 from tuninglink.matching.overlap import can_meet
 from tuninglink.matching.subsumption import covered
 from tuninglink.mlir.serialization import parse_module

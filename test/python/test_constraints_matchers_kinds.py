@@ -10,18 +10,12 @@ from interpreter import apply_spec, numbered_attributes
 from iree.compiler import ir as mlir
 from iree.compiler.dialects import iree_codegen, linalg
 from matched_operations import ANY_OP, PARAM, spec_of
+from tuninglink.matching.matchers import read_matcher
 
 from tuninglink.iree.structured import indexing_maps
-from tuninglink.matching.conditions import (
-    AtLeast,
-    AtMost,
-    Condition,
-    Equals,
-    MultipleOf,
-    Opaque,
-)
+from tuninglink.matching.conditions import Condition, Opaque
 from tuninglink.matching.graphs import regions_key
-from tuninglink.matching.matchers import read_matcher
+from tuninglink.matching.predicates import AtLeast, AtMost, Equals, MultipleOf
 from tuninglink.mlir import names
 from tuninglink.mlir.serialization import parse_module
 from tuninglink.mlir.walk import collect, visit
@@ -30,7 +24,7 @@ from tuninglink.specs.model import Spec
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from tuninglink.matching.conditions import SizeFact
+    from tuninglink.matching.predicates import SizeFact
 
 CONTEXT = mlir.Context()
 ANY_VALUE = "!transform.any_value"

@@ -10,23 +10,16 @@ import pytest
 from known_dimensions import Known, holds
 
 from tuninglink.matching import groups
-from tuninglink.matching.conditions import (
-    AtLeast,
-    AtMost,
-    Condition,
-    Equals,
-    MultipleOf,
-    Opaque,
-    extent,
-)
+from tuninglink.matching.conditions import Condition, Opaque
 from tuninglink.matching.overlap import Meetings, can_meet
+from tuninglink.matching.predicates import AtLeast, AtMost, Equals, MultipleOf, extent
 from tuninglink.matching.subsumption import MAX_CALLS, Coverage, covered
 from tuninglink.solver.answers import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from tuninglink.matching.conditions import Dimension, SizeFact
+    from tuninglink.matching.predicates import Dimension, SizeFact
 
 SIZES = range(27)
 LOWS = (None, 0, 3, 5)

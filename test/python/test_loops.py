@@ -10,9 +10,10 @@ import pytest
 from interpreter import apply_spec
 from iree.compiler import ir as mlir
 from random_matchers import dims, spec_text
-
-from tuninglink.matching.conditions import Condition, Equals
 from tuninglink.matching.matchers import read_matcher
+
+from tuninglink.matching.conditions import Condition
+from tuninglink.matching.predicates import Equals
 from tuninglink.mlir import names
 from tuninglink.mlir.symbols import symbol_name
 from tuninglink.mlir.walk import body, collect
@@ -21,7 +22,7 @@ from tuninglink.specs import load_spec
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from tuninglink.matching.conditions import Dimension
+    from tuninglink.matching.predicates import Dimension
     from tuninglink.specs import Spec
 
 Shape = list[int | None]

@@ -13,7 +13,8 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from tuninglink.matching.conditions import LOOP, Equals, exclude_each_other
+from tuninglink.matching.conditions import exclude_each_other
+from tuninglink.matching.predicates import LOOP, Equals
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tuninglink.matching.conditions import LOOP, Condition, extent
+from tuninglink.matching.conditions import Condition
+from tuninglink.matching.predicates import LOOP, extent
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from tuninglink.matching.conditions import Dimension
+    from tuninglink.matching.predicates import Dimension
 
 
 @dataclass(frozen=True)
@@ -53,13 +54,13 @@ def shape_of(condition: Condition, witness: Mapping[Dimension, int | None]) -> S
 
 def _kind(condition: Condition) -> str:
     if condition.kinds:
-        kind = " and ".join(sorted(condition.kinds))
+        kind = " and ".join(sorted(each.value for each in condition.kinds))
     elif condition.names:
         kind = " or ".join(f"'{name}'" for name in sorted(condition.names))
     else:
         kind = "any operation"
     kind = f"a {kind}" if condition.kinds else kind
-    types = " x ".join(str(condition.types[number]) for number in sorted(condition.types))
+    types = " x ".join(condition.types[number] for number in sorted(condition.types))
     return f"{kind} of {types}" if types else kind
 
 

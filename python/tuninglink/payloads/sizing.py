@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 import z3
 from iree.compiler import ir as mlir
 
-from tuninglink.matching.conditions import extent
+from tuninglink.matching.predicates import extent
 from tuninglink.payloads.facts import contradiction, holds, in_words
 from tuninglink.payloads.preferences import preferred_sizes, usual_sizes
 from tuninglink.payloads.roles import indexing_maps, loops_of_roles, steps
@@ -18,7 +18,7 @@ from tuninglink.solver.answers import DEFAULT_LIMITS, Verdict
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from tuninglink.matching.conditions import Dimension, SizeFact
+    from tuninglink.matching.predicates import Dimension, SizeFact
     from tuninglink.payloads.templates import Template, Value
 
 Item = TypeVar("Item")
