@@ -14,7 +14,7 @@ PACKAGE = Path(tuninglink.__file__).parent
 PASSES = Path(tuninglink.passes.__file__).parent
 LAYERS = (
     ("errors", "files", "cleanup", "lazy"),
-    ("ir",),
+    ("ir", "workers"),
     ("upgrading",),
     ("spec", "constraints"),
     ("payloads", "analysis"),
