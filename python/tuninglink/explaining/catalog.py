@@ -16,7 +16,7 @@ from tuninglink.explaining.model import (
 )
 from tuninglink.matching.differences import compare
 from tuninglink.matching.nearest import NearestEntries
-from tuninglink.matching.reachability import find_proven_dead
+from tuninglink.matching.reachability import find_unreachable
 from tuninglink.matching.reader import MatcherReader
 from tuninglink.mlir.contexts import thread_context
 
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from tuninglink.explaining.model import DispatchReport, OperationReport
     from tuninglink.iree.targets import Target
     from tuninglink.matching.op_info import OpInfo
-    from tuninglink.matching.reachability import Deadness
     from tuninglink.matching.reader import Matcher
     from tuninglink.specs.model import Spec
 
@@ -240,7 +239,7 @@ class _Member:
         """For each entry that is proven to be dead why that is, as far as it is asked."""
         if self._spec is None or self.is_too_large:
             return {}
-        return {each.position: _why_dead(each) for each in find_proven_dead(self._spec)}
+        return {each.position: each.why_unreachable for each in find_unreachable(self._spec)}
 
     def report(self, dispatches: Sequence[DispatchReport], is_default: bool) -> SpecReport:  # noqa: FBT001
         """Returns what became of the spec.
@@ -291,10 +290,3 @@ class _Member:
             )
             for at in range(len(pairs))
         )
-
-
-def _why_dead(found: Deadness) -> str:
-    if not found.covered_by:
-        return "it matches nothing"
-    earlier = ", ".join(f"@{each.matcher}" for each in found.covered_by)
-    return f"{earlier} comes first and matches whatever it matches"

@@ -51,6 +51,10 @@ class ConditionIndex:
         self.first_opaque = next(opaque, None)
         universal = (at for at, each in enumerate(conditions) if is_universal(each))
         self.first_universal = next(universal, None)
+        self._first_of_key: dict[Hashable, int] = {}
+        for at, each in enumerate(conditions):
+            if isinstance(each, Opaque) and each.key is not None:
+                self._first_of_key.setdefault(each.key, at)
         understood = [
             (at, each) for at, each in enumerate(conditions) if isinstance(each, Condition)
         ]
@@ -63,6 +67,10 @@ class ConditionIndex:
         self._group_of = groups.of
         self._indexes: dict[tuple[ConditionGroup, Hashable], SizeIndex] = {}
         self._dimensions: dict[ConditionGroup, frozenset[Dimension]] = {}
+
+    def first_alike(self, opaque: Opaque) -> int | None:
+        """Returns the position of the first matcher that does the same as one that is not understood."""
+        return self._first_of_key.get(opaque.key)
 
     def is_empty(self, position: int) -> bool:
         """Tells whether the condition at a position is understood and never holds."""

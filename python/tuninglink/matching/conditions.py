@@ -89,9 +89,11 @@ class Opaque:
 
     Attributes:
         reason: what in it is not understood.
+        key: equal for matchers that do the same; None if that is not known.
     """
 
     reason: str
+    key: Hashable | None = None
 
 
 def is_universal(condition: Condition | Opaque) -> bool:

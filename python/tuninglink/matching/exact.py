@@ -52,14 +52,16 @@ def exact_condition(matcher: Matcher) -> Condition | Opaque:
     a whole, and says why.
     """
     if matcher.stop:
-        return Opaque(matcher.stop.reason)
+        rest = matcher.stop.rest
+        key = None if rest is None else (matcher.predicates, rest)
+        return Opaque(matcher.stop.reason, key)
     fold = _Fold(matcher.predicates)
     try:
         for each in matcher.predicates:
             fold.add(each)
         return fold.condition()
     except NotUnderstoodError as failure:
-        return Opaque(str(failure))
+        return Opaque(str(failure), matcher.predicates)
 
 
 @dataclass

@@ -7,7 +7,7 @@ first one that is not understood.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from iree.compiler import ir as mlir
@@ -86,10 +86,12 @@ class Stop:
     Attributes:
         reason: why.
         place: the op that is not understood; None without location.
+        rest: a key of what the matcher does from there on; None if that is too much.
     """
 
     reason: str
     place: Place | None = None
+    rest: Hashable | None = None
 
 
 @dataclass(frozen=True)
@@ -130,6 +132,7 @@ class MatcherReader:
         self._matchers: dict[str, Matcher] = {}
         self.structured: dict[Hashable, tuple[Predicate, ...]] = {}
         self._maps: dict[Hashable, Maps] = {}
+        self._numbers: dict[Hashable, int] = {}
 
     def read(self, path: str) -> Matcher:
         """Reads the matcher at a path."""
@@ -147,9 +150,11 @@ class MatcherReader:
         self, sequence: mlir.Operation, table: SequenceTable | None = None
     ) -> Matcher:
         """Reads a sequence, given the sequences that it may include."""
-        reading = _Reading(self, table or self._table)
-        stop = reading.run(sequence)
-        return Matcher(tuple(reading.predicates), stop)
+        return _Reading(self, table or self._table).run(sequence)
+
+    def number(self, key: Hashable) -> int:
+        """Returns a number for the key of an op that is not understood, so that keys do not nest."""
+        return self._numbers.setdefault(key, len(self._numbers))
 
     def maps(self, attribute: mlir.Attribute, kind: OpKind, outputs: int) -> Maps:
         """Returns indexing maps as data.
@@ -185,56 +190,94 @@ class _RoleRef:
 class _Constant:
     """A value that says nothing about the op."""
 
+    value: mlir.Attribute
 
-_Meaning = _Root | ValueRef | _RoleRef | _Constant
+
+@dataclass(frozen=True)
+class _Unknown:
+    """A result of an op that is not understood, which is the same for ops with the same key."""
+
+    op: int
+    number: int
+
+
+_Meaning = _Root | ValueRef | _RoleRef | _Constant | _Unknown
 _ROOT: Final = _Root()
-_CONSTANT: Final = _Constant()
 
 
 class _Reading:
-    """The reading of one matcher."""
+    """The reading of one matcher. What is not understood is told by its structure, as is all behind it."""
 
     def __init__(self, reader: MatcherReader, table: SequenceTable | None) -> None:
         self.reader = reader
-        self.predicates: list[Predicate] = []
         self.depth = 0
+        self._predicates: list[Predicate] = []
+        self._stop: Stop | None = None
+        self._rest: list[Hashable] = []
         self._table = table
         self._left = _MAX_OPS
         self._meanings: dict[Handle, _Meaning] = {}
-        self._current: mlir.Operation | None = None
 
-    def run(self, sequence: mlir.Operation) -> Stop | None:
-        """Reads a matcher, and returns where that stopped."""
-        self._current = sequence
+    def run(self, sequence: mlir.Operation) -> Matcher:
+        """Reads a matcher."""
+        arguments = list(sequence.regions[0].blocks[0].arguments)
+        place = place_of(sequence.location)
+        if len(arguments) != 1:
+            return Matcher((), Stop("it is no sequence of one argument", place))
+        if not is_any_op(arguments[0].type):
+            return Matcher((), Stop("it takes a typed op, and any other is an error", place))
         try:
-            arguments = list(sequence.regions[0].blocks[0].arguments)
-            if len(arguments) != 1:
-                raise NotUnderstoodError("it is no sequence of one argument")  # noqa: TRY301 - as all others
-            if not is_any_op(arguments[0].type):
-                raise NotUnderstoodError("it takes a typed op, and any other is an error")  # noqa: TRY301
             self._sequence(sequence, [_ROOT])
         except NotUnderstoodError as failure:
-            return Stop(str(failure), place_of(self._current.location))
-        return None
+            return Matcher(tuple(self._predicates), self._stop or Stop(str(failure), place))
+        stop = replace(self._stop, rest=tuple(self._rest)) if self._stop else None
+        return Matcher(tuple(self._predicates), stop)
+
+    def ask(self, *predicates: Predicate) -> None:
+        """Notes what the matcher asks for next."""
+        if self._stop:
+            self._rest += predicates
+        else:
+            self._predicates += predicates
 
     def _sequence(self, sequence: mlir.Operation, arguments: Sequence[_Meaning]) -> list[_Meaning]:
-        """Reads a sequence with its arguments, and returns what it yields."""
+        """Reads a sequence with its arguments, and returns what it yields.
+
+        Raises:
+            NotUnderstoodError: the matcher is too long to be read.
+        """
         block = sequence.regions[0].blocks[0]
         self._meanings.update(zip(block.arguments, arguments, strict=True))
         for view in block.operations:
             op = view.operation
             name = op.name
             if name == names.YIELD:
-                return [self._meanings.get(each, _CONSTANT) for each in op.operands]
-            self._current = op
-            read = _READERS.get(name)
-            if read is None:
-                raise NotUnderstoodError(f"'{name}' is not understood")
+                return [self._meanings[each] for each in op.operands]
             self._left -= 1
             if self._left < 0:
                 raise NotUnderstoodError(f"it is longer than {_MAX_OPS} operations")
-            read(self, op)
-        raise NotUnderstoodError("it does not end in a yield")
+            try:
+                _READERS.get(name, _unknown)(self, op)
+            except NotUnderstoodError as failure:
+                if self._left < 0:
+                    raise
+                self._skip(op, str(failure))
+        return []
+
+    def _skip(self, op: mlir.Operation, reason: str) -> None:
+        """Notes an op that is not understood."""
+        if self._stop is None:
+            self._stop = Stop(reason, place_of(op.location))
+        key = (
+            op.name,
+            id(self._table),  # References mean what they do there.
+            frozenset((name, str(value)) for name, value in op.attributes.items()),
+            tuple(self._meanings[each] for each in op.operands),
+            op.get_asm(use_local_scope=True) if list(op.regions) else "",
+        )
+        self._rest.append(key)
+        number = self.reader.number(key)
+        self.define(op, [_Unknown(number, each) for each in range(len(op.results))])
 
     def include(self, op: mlir.Operation) -> None:
         """Reads an included sequence in the place of an include."""
@@ -252,7 +295,7 @@ class _Reading:
         types = [each.type for each in op.operands]
         if not blocks or [each.type for each in blocks[0].arguments] != types:
             raise NotUnderstoodError(f"it includes {target}, which cannot be included like that")
-        arguments = [self._meanings.get(each, _CONSTANT) for each in op.operands]
+        arguments = [self._meanings[each] for each in op.operands]
         self._table, self.depth = inner, self.depth + 1
         yielded = self._sequence(sequence, arguments)
         self._table, self.depth = outer, self.depth - 1
@@ -266,7 +309,7 @@ class _Reading:
 
     def meaning(self, op: mlir.Operation) -> _Meaning:
         """Returns what the operand of a matcher op stands for."""
-        return self._meanings.get(op.operands[0], _CONSTANT)
+        return self._meanings[op.operands[0]]
 
     def expect_root(self, op: mlir.Operation) -> None:
         """Expects that a matcher op looks at the op that the matcher is asked about."""
@@ -295,8 +338,12 @@ def _include(reading: _Reading, op: mlir.Operation) -> None:
     reading.include(op)
 
 
+def _unknown(_: _Reading, op: mlir.Operation) -> None:
+    raise NotUnderstoodError(f"'{op.name}' is not understood")
+
+
 def _constant(reading: _Reading, op: mlir.Operation) -> None:
-    reading.define(op, [_CONSTANT])
+    reading.define(op, [_Constant(op.attributes["value"])])
 
 
 def _operation_name(reading: _Reading, op: mlir.Operation) -> None:
@@ -304,12 +351,12 @@ def _operation_name(reading: _Reading, op: mlir.Operation) -> None:
     wanted = op.attributes["op_names"]
     assert isinstance(wanted, mlir.ArrayAttr)
     accepted = tuple(each.value for each in wanted if isinstance(each, mlir.StringAttr))
-    reading.predicates.append(NameIn(accepted))
+    reading.ask(NameIn(accepted))
 
 
 def _has_no_lowering_config(reading: _Reading, op: mlir.Operation) -> None:
     reading.expect_root(op)
-    reading.predicates.append(IsUnconfigured())
+    reading.ask(IsUnconfigured())
 
 
 def _structured(reading: _Reading, op: mlir.Operation) -> None:
@@ -320,7 +367,7 @@ def _structured(reading: _Reading, op: mlir.Operation) -> None:
     key = op.name, *op.attributes.values()
     if key not in known:
         known[key] = tuple(_structured_predicates(reading.reader, op, form))
-    reading.predicates += known[key]
+    reading.ask(*known[key])
     roles = (*_ROLES[form.kind], *(STEPS if form.kind is OpKind.CONVOLUTION else ()))
     reading.define(op, [_RoleRef(form.kind, role) for role in roles])
 
@@ -353,7 +400,7 @@ def _dims_equal(reading: _Reading, op: mlir.Operation) -> None:
     if any(size < _ANY_SIZE for size in wanted):
         raise NotUnderstoodError("it asks for dimensions that are dynamic")
     sizes = tuple(None if size == _ANY_SIZE else size for size in wanted)
-    reading.predicates.append(HasRoleSizes(role.kind, role.role, sizes))
+    reading.ask(HasRoleSizes(role.kind, role.role, sizes))
 
 
 def _get_operand(reading: _Reading, op: mlir.Operation) -> None:
@@ -375,7 +422,7 @@ def _value(reading: _Reading, op: mlir.Operation, group: str) -> None:
     if len(positions) != 1 or positions[0] < 0 or {"is_inverted", "is_all"} & {*op.attributes}:
         raise NotUnderstoodError("it takes several operands at once, or counts from the last")
     value = ValueRef(group, positions[0])
-    reading.predicates.append(HasValue(value))
+    reading.ask(HasValue(value))
     reading.define(op, [value])
 
 
@@ -383,14 +430,14 @@ def _cast_compatible_type(reading: _Reading, op: mlir.Operation) -> None:
     attribute = op.attributes["target_type"]
     assert isinstance(attribute, mlir.TypeAttr)
     wanted = ValueType.of(attribute.value)
-    reading.predicates.append(IsCastCompatible(reading.value(op), wanted))
+    reading.ask(IsCastCompatible(reading.value(op), wanted))
 
 
 def _dim_is_multiple_of(reading: _Reading, op: mlir.Operation) -> None:
     factor = _integer(op.attributes["size"])
     if factor <= 0:
         raise NotUnderstoodError("it asks for multiples of nothing")
-    reading.predicates.append(MultipleOf(reading.dimension(op), factor))
+    reading.ask(MultipleOf(reading.dimension(op), factor))
 
 
 def _dim_bounds(reading: _Reading, op: mlir.Operation) -> None:
@@ -398,41 +445,37 @@ def _dim_bounds(reading: _Reading, op: mlir.Operation) -> None:
     for name, predicate in (("lower_bound", AtLeast), ("upper_bound", AtMost)):
         bound = op.attributes.get(name)
         if bound is not None:
-            reading.predicates.append(predicate(dimension, _integer(bound)))
+            reading.ask(predicate(dimension, _integer(bound)))
 
 
 def _regions(reading: _Reading, op: mlir.Operation) -> None:
     reading.expect_root(op)
     example = next(body(op))
-    reading.predicates.append(HasRegions(regions_key(example), computation_of(example)))
+    reading.ask(HasRegions(regions_key(example), computation_of(example)))
 
 
 def _dag(reading: _Reading, op: mlir.Operation) -> None:
     """Reads a DAG; the op that is asked about must be like its last one, whose sizes may be dynamic."""
     reading.expect_root(op)
     *_, root, _ = body(op)
-    reading.predicates.append(NameIn((root.name,)))
+    reading.ask(NameIn((root.name,)))
     if NAME_ONLY in root.attributes:
         raise NotUnderstoodError("of its graph's last operation only the name counts")
     structured = StructuredOp(root)
     attributes = {name: str(value) for name, value in root.attributes.items()}
-    reading.predicates.append(HasOperandCount(len(root.operands)))
+    reading.ask(HasOperandCount(len(root.operands)))
     attributes.pop(_INDEXING_MAPS, None)
     if structured.maps_attribute is not None and structured.maps:
         outputs = len(structured.maps) - structured.first_output
         maps = reading.reader.maps(structured.maps_attribute, structured.kind, outputs)
-        reading.predicates.append(HasMaps(maps))
-    reading.predicates.append(HasAttributes(tuple(sorted(attributes.items()))))
-    reading.predicates += (
-        IsCastCompatible(ValueRef(OPERAND, number), wanted)
-        for number, wanted in enumerate(structured.operands)
-    )
-    reading.predicates.append(HasRegions(regions_key(root), computation_of(root)))
+        reading.ask(HasMaps(maps))
+    reading.ask(HasAttributes(tuple(sorted(attributes.items()))))
+    for number, wanted in enumerate(structured.operands):
+        reading.ask(IsCastCompatible(ValueRef(OPERAND, number), wanted))
+    reading.ask(HasRegions(regions_key(root), computation_of(root)))
     graph = Graph()
     key = graph.key(root)
-    reading.predicates.append(
-        IsDag(key, graph.own_key(root), structured.kind, graph.has_free_operands)
-    )
+    reading.ask(IsDag(key, graph.own_key(root), structured.kind, graph.has_free_operands))
 
 
 # --- Helpers -----------------------------------------------------------------------------------------------

@@ -68,11 +68,14 @@ class Subsumption:
         universal = index.first_universal
         if universal is not None and universal < position:
             return (universal,)
-        group = index.group(position)
+        condition = index.conditions[position]
+        if isinstance(condition, Opaque):
+            alike = index.first_alike(condition)
+            return None if alike in (None, position) else (alike,)
         if index.is_empty(position):
             return ()
-        if group is None:
-            return None
+        group = index.group(position)
+        assert group is not None, "a condition that may hold is in a group"
         found = index.containing(group, index.box(position, group), position)
         return None if found is None else (found,)
 

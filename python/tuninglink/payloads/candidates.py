@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from iree.compiler import ir as mlir
 
+from tuninglink.iree.op_kinds import OpKind, affine_maps
 from tuninglink.matching.predicates import Equals
 from tuninglink.mlir import names
 from tuninglink.mlir.walk import body, collect
@@ -24,7 +25,7 @@ from tuninglink.payloads.roles import indexing_maps
 from tuninglink.payloads.templates import Template, clone_into, new_block, open_tensor
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     from tuninglink.matching.conditions import Condition
 
@@ -86,22 +87,24 @@ class Candidates:
         return sorted(wanted, key=order)
 
     def _types(self, count: int) -> list[mlir.Type | None]:
-        found: Mapping[int, Any] = self._condition.types
+        found = {at: mlir.Type.parse(each) for at, each in self._condition.types.items()}
         return [found.get(position) for position in range(count)]
 
     def _maps(self) -> list[mlir.AffineMap] | None:
+        attribute = self._maps_attribute()
+        return None if attribute is None else list(affine_maps(attribute))
+
+    def _maps_attribute(self) -> mlir.Attribute | None:
         maps = self._condition.maps
-        if not isinstance(maps, mlir.ArrayAttr):
-            return None
-        return [each.value for each in maps if isinstance(each, mlir.AffineMapAttr)]
+        return None if maps is None else mlir.Attribute.parse(maps.text)
 
     def _named(self, name: str) -> Iterator[Template]:
         """Yields named operations, with the indexing maps that are demanded if they can have them."""
-        maps = self._condition.maps
+        maps = self._maps_attribute()
         for template in named(name, self._types(_MANY_OPERANDS), self._ranks.common):
-            if isinstance(maps, mlir.ArrayAttr) and name in TAKING_MAPS:
+            if maps is not None and name in TAKING_MAPS:
                 template.root.attributes["indexing_maps"] = maps
-            if not isinstance(maps, mlir.ArrayAttr) or self._maps() == indexing_maps(template.root):
+            if maps is None or self._maps() == indexing_maps(template.root):
                 yield template
 
     def _attentions(self, name: str) -> Iterator[Template]:
@@ -130,14 +133,14 @@ class Candidates:
         condition, ranks = self._condition, self._ranks
         # There are many: who asks for dimensions of all operands asks for the last ones more often than not.
         attempts = (ranks.tightened(), ranks) if ranks.mention(3) else (ranks,)
-        if "convolution" in condition.kinds:
+        if OpKind.CONVOLUTION in condition.kinds:
             strides, dilations = self._steps("strides"), self._steps("dilations")
             for each in attempts:
                 yield from layouts.convolutions(condition.counts, each, strides, dilations)
             return
         for each in attempts:
             yield from layouts.contractions(condition.counts, each)
-        if "contraction" not in condition.kinds:
+        if OpKind.CONTRACTION not in condition.kinds:
             last = condition.operands - 1
             yield from layouts.elementwise(ranks, last)
             yield from layouts.separate(ranks, last)
@@ -166,8 +169,8 @@ class Candidates:
         values: dict[Any, Any] = dict(zip(target.operands, block.arguments, strict=True))
         with mlir.InsertionPoint(block):
             clone = clone_into(target, values, [_opened(each.type) for each in target.results])
-        maps = self._condition.maps
-        if isinstance(maps, mlir.ArrayAttr):
+        maps = self._maps_attribute()
+        if maps is not None:
             clone.attributes["indexing_maps"] = maps
         return Template(owner, block, is_exact=False)
 
