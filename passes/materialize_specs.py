@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
+from tuninglink.matching.pruning import Pruning
 from tuninglink.mlir.passes import Pass, option
+from tuninglink.specs.dispatch_linker import DispatchLinker
 from tuninglink.specs.embedding import materialize_specs
 from tuninglink.specs.library import DefaultLibrary
 from tuninglink.specs.loading import load_spec
@@ -84,6 +86,5 @@ class MaterializeSpecs(Pass):
         ]
         directories = (self.spec_dir,) if self.spec_dir else ()
         library = DefaultLibrary(directories, upgrade=self.upgrade) if self.default_specs else None
-        materialize_specs(
-            operation, given, library=library, prune=self.prune, diagnostics=diagnostics
-        )
+        linker = Pruning().linker if self.prune else DispatchLinker
+        materialize_specs(operation, given, library=library, linker=linker, diagnostics=diagnostics)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
+from tuninglink.matching.pruning import Pruning
 from tuninglink.mlir.passes import Pass
-from tuninglink.specs.embedding import prune_embedded_specs
+from tuninglink.specs.embedding import relink_embedded_specs
 
 if TYPE_CHECKING:
     from iree.compiler import ir as mlir
@@ -53,4 +54,4 @@ class PruneSpecs(Pass):
 
     def apply(self, operation: mlir.Operation, diagnostics: DiagnosticSink) -> None:  # noqa: ARG002
         """Prunes the specs of all dispatches."""
-        prune_embedded_specs(operation)
+        relink_embedded_specs(operation, Pruning().linker)

@@ -13,10 +13,9 @@ from iree.compiler import ir as mlir
 
 from tuninglink.errors import SpecError
 from tuninglink.iree.dispatches import ancestors, find_dispatches
-from tuninglink.matching.dispatch_signature import ANYTHING, PreservedReader
-from tuninglink.matching.pruning import PruningLinker
 from tuninglink.mlir import names
 from tuninglink.mlir.diagnostics import Severity, error
+from tuninglink.specs.dispatch_linker import DispatchLinker
 from tuninglink.specs.loading import in_context, load_spec
 from tuninglink.specs.programs import check_is_program
 
@@ -25,8 +24,8 @@ if TYPE_CHECKING:
 
     from tuninglink.iree.dispatches import Dispatch
     from tuninglink.iree.targets import Target
-    from tuninglink.matching.dispatch_signature import Preserved
     from tuninglink.mlir.diagnostics import Diagnostic, DiagnosticSink
+    from tuninglink.specs.dispatch_linker import LinkerFactory
     from tuninglink.specs.library import DefaultLibrary, DefaultSpecFile
     from tuninglink.specs.linking import LinkedSpec
     from tuninglink.specs.model import Spec
@@ -50,7 +49,7 @@ def materialize_specs(
     specs: Sequence[Spec],
     *,
     library: DefaultLibrary | None,
-    prune: bool = False,
+    linker: LinkerFactory = DispatchLinker,
     diagnostics: DiagnosticSink | None = None,
     context: mlir.Context | None = None,
 ) -> tuple[MaterializedDispatch, ...]:
@@ -64,8 +63,8 @@ def materialize_specs(
         root: a module, an executable or a variant.
         specs: the user's specs in order of precedence, in any context.
         library: where default specs are looked up; None for nowhere.
-        prune: whether each dispatch gets only the entries that may match in it. That configures nothing
-            otherwise, and a dispatch in which none may match gets nothing.
+        linker: makes what links the specs; by default a dispatch gets all entries. It may leave out those that
+            cannot match, and a dispatch in which none may match gets nothing.
         diagnostics: told about specs that may override an earlier one, and about entries of an old default
             spec that cannot be upgraded.
         context: where specs are loaded and linked; by default where `root` lives. A compilation gives
@@ -82,33 +81,36 @@ def materialize_specs(
     """
     check_is_program(root, remedy="give specs to materialize in the option 'specs'")
     _check_can_hold_specs(root)
-    linker = _Linker(context or root.context, root.context, specs, library, diagnostics)
-    reader = PreservedReader() if prune else None
-    plan = [
-        (each, *linker.link_for(each, reader.read(each.module) if reader else ANYTHING))
-        for each in find_dispatches(root)
-    ]
+    choice = _Specs(
+        context or root.context,
+        root.context,
+        specs,
+        library=library,
+        linker=linker,
+        diagnostics=diagnostics,
+    )
+    plan = [(each, *choice.link_for(each)) for each in find_dispatches(root)]
     for dispatch, _, attribute in plan:
         if attribute is not None:
             dispatch.module.attributes[names.EMBEDDED_SPEC] = attribute
     return tuple(MaterializedDispatch(dispatch, linked) for dispatch, linked, _ in plan)
 
 
-def prune_embedded_specs(root: mlir.Operation) -> None:
-    """Leaves in what each dispatch carries only the entries that may match in it; see `PruningLinker`.
+def relink_embedded_specs(root: mlir.Operation, linker: LinkerFactory) -> None:
+    """Links what each dispatch carries anew, such as with only the entries that may match in it.
 
     What is carried by an operation around a dispatch stays there, and the dispatch gets a spec of its own.
 
     Args:
         root: a module, an executable or a variant, with specs embedded.
+        linker: makes what links a spec.
 
     Raises:
         SpecError: an embedded spec is damaged. Nothing has changed then.
         TargetError: see `find_dispatches`.
     """
     _check_can_hold_specs(root)
-    reader = PreservedReader()
-    linkers: dict[mlir.Attribute, PruningLinker] = {}
+    linkers: dict[mlir.Attribute, DispatchLinker] = {}
     attributes: dict[int, mlir.Attribute] = {}
     plan: list[tuple[mlir.Operation, mlir.Attribute | None]] = []
     for dispatch in find_dispatches(root):
@@ -117,9 +119,9 @@ def prune_embedded_specs(root: mlir.Operation) -> None:
         if carried is None:
             continue
         if carried not in linkers:
-            linkers[carried] = PruningLinker([load_embedded_spec(carried, dispatch.name, module)])
+            linkers[carried] = linker([load_embedded_spec(carried, dispatch.name, module)], None)
         around = any(names.EMBEDDED_SPEC in op.attributes for op in ancestors(module))
-        linked = linkers[carried].link(reader.read(module), never_nothing=around)
+        linked = linkers[carried].link(module, never_nothing=around)
         if linked is not None and id(linked) not in attributes:
             attributes[id(linked)] = spec_attribute(linked.spec.bytecode(), root.context)
         plan.append((module, None if linked is None else attributes[id(linked)]))
@@ -206,7 +208,7 @@ def _check_can_hold_specs(root: mlir.Operation) -> None:
         raise SpecError(error(f"cannot embed a tuning spec in '{root.name}': use {wanted}", root))
 
 
-class _Linker:
+class _Specs:
     """Links the specs of dispatches, each distinct combination once."""
 
     def __init__(
@@ -214,21 +216,22 @@ class _Linker:
         context: mlir.Context,
         payload_context: mlir.Context,
         specs: Sequence[Spec],
+        *,
         library: DefaultLibrary | None,
+        linker: LinkerFactory,
         diagnostics: DiagnosticSink | None,
     ) -> None:
+        self._make_linker = linker
         self._context = context
         self._payload_context = payload_context
         self._specs = [in_context(each, context) for each in specs]
         self._library = library
         self._diagnostics = diagnostics
         self._defaults: dict[Target, DefaultSpecFile | None] = {}
-        self._linkers: dict[mlir.Attribute | DefaultSpecFile | None, PruningLinker | None] = {}
+        self._linkers: dict[mlir.Attribute | DefaultSpecFile | None, DispatchLinker | None] = {}
         self._attributes: dict[int, mlir.Attribute] = {}
 
-    def link_for(
-        self, dispatch: Dispatch, preserved: Preserved
-    ) -> tuple[LinkedSpec | None, mlir.Attribute | None]:
+    def link_for(self, dispatch: Dispatch) -> tuple[LinkedSpec | None, mlir.Attribute | None]:
         """Returns what a dispatch is to carry, and the attribute for it; None where nothing changes."""
         carried = carried_spec(dispatch.module)
         last = carried or self._default(dispatch.target)
@@ -238,7 +241,7 @@ class _Linker:
         # What is carried is replaced by something, or the compiler would apply it.
         linked = None
         if linker is not None:
-            linked = linker.link(preserved, never_nothing=carried is not None)
+            linked = linker.link(dispatch.module, never_nothing=carried is not None)
         if linked is None:
             return None, None
         if id(linked) not in self._attributes:
@@ -255,7 +258,7 @@ class _Linker:
 
     def _linker(
         self, dispatch: Dispatch, last: mlir.Attribute | DefaultSpecFile | None
-    ) -> PruningLinker | None:
+    ) -> DispatchLinker | None:
         specs = list(self._specs)
         if isinstance(last, mlir.Attribute):
             carried = load_embedded_spec(last, dispatch.name, dispatch.module, self._context)
@@ -269,4 +272,4 @@ class _Linker:
                     self._context, upgrade=self._library.upgrade, diagnostics=self._diagnostics
                 )
             )
-        return PruningLinker(specs, diagnostics=self._diagnostics) if specs else None
+        return self._make_linker(specs, self._diagnostics) if specs else None
