@@ -13,6 +13,7 @@ from tuninglink.iree.op_kinds import ATTENTION_OUTPUTS, ROLES
 from tuninglink.matching.graphs import computation_of
 from tuninglink.matching.predicates import (
     OPERAND,
+    UNMASKED_INPUTS,
     AtLeast,
     AtMost,
     HasAttributes,
@@ -39,9 +40,6 @@ if TYPE_CHECKING:
     from tuninglink.matching.op_info import OpInfo
     from tuninglink.matching.predicates import Predicate
     from tuninglink.matching.reader import Matcher
-
-_UNMASKED_INPUTS: Final = 4
-"""The inputs of an attention without a mask: query, key, value and scale."""
 
 _INDEXING_MAPS: Final = "indexing_maps"
 
@@ -169,7 +167,7 @@ def _maps(predicate: HasMaps, op: OpInfo) -> Iterator[Difference]:
 
 def _is_masked(op: OpInfo) -> bool:
     outputs = ATTENTION_OUTPUTS.get(op.name)
-    return outputs is not None and len(op.operands) - outputs > _UNMASKED_INPUTS
+    return outputs is not None and len(op.operands) - outputs > UNMASKED_INPUTS
 
 
 def _agree(actual: Sizes, wanted: Sizes) -> bool:

@@ -73,10 +73,52 @@ _MAX_OPS: Final = 10_000
 
 _INDEXING_MAPS: Final = "indexing_maps"
 
-_ROLES: Final = {
-    kind: tuple(each.value.replace(" ", "_") for each in ROLES[kind]) for kind in ROLES
+
+@dataclass(frozen=True)
+class StructuredMatcher:
+    """A matcher op for structured ops of one kind.
+
+    Attributes:
+        kind: the kind.
+        inputs: what it calls the first operands, whose element types are its attributes.
+        outputs: what it calls the last ones, likewise.
+        op_name: the name that the op must have, if it is but one.
+    """
+
+    kind: OpKind
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    op_name: str = ""
+
+    @property
+    def operands(self) -> tuple[str, ...]:
+        """The names of all operands whose types are asked for."""
+        return (*self.inputs, *self.outputs)
+
+    @property
+    def roles(self) -> tuple[str, ...]:
+        """The results: the roles of loops, and what else is a list of numbers."""
+        loops = (each.value.replace(" ", "_") for each in ROLES[self.kind])
+        return (*loops, *(STEPS if self.kind is OpKind.CONVOLUTION else ()))
+
+    def operand(self, position: int) -> int:
+        """Returns the number of an operand, counted from the last one if it is an output."""
+        return position if position < len(self.inputs) else position - len(self.operands)
+
+
+STRUCTURED_MATCHERS: Final = {
+    names.MATCH_CONTRACTION: StructuredMatcher(OpKind.CONTRACTION, ("lhs", "rhs"), ("output",)),
+    names.MATCH_CONVOLUTION: StructuredMatcher(OpKind.CONVOLUTION, ("lhs", "rhs"), ("output",)),
+    names.MATCH_ATTENTION: StructuredMatcher(
+        OpKind.ATTENTION, ("query", "key", "value"), ("output",), names.ATTENTION
+    ),
+    names.MATCH_ONLINE_ATTENTION: StructuredMatcher(
+        OpKind.ATTENTION,
+        ("query", "key", "value", "scale"),
+        ("output", "max", "sum"),
+        names.ONLINE_ATTENTION,
+    ),
 }
-"""The roles of each kind, as the results of the matcher ops are called, in their order."""
 
 
 @dataclass(frozen=True)
@@ -362,29 +404,26 @@ def _has_no_lowering_config(reading: _Reading, op: mlir.Operation) -> None:
 def _structured(reading: _Reading, op: mlir.Operation) -> None:
     """Reads the matcher op of a kind, whose attributes are types and maps, and whose results are sizes in roles."""
     reading.expect_root(op)
-    form = _FORMS[op.name]
+    form = STRUCTURED_MATCHERS[op.name]
     known = reading.reader.structured
     key = op.name, *op.attributes.values()
     if key not in known:
         known[key] = tuple(_structured_predicates(reading.reader, op, form))
     reading.ask(*known[key])
-    roles = (*_ROLES[form.kind], *(STEPS if form.kind is OpKind.CONVOLUTION else ()))
-    reading.define(op, [_RoleRef(form.kind, role) for role in roles])
+    reading.define(op, [_RoleRef(form.kind, role) for role in form.roles])
 
 
 def _structured_predicates(
-    reader: MatcherReader, op: mlir.Operation, form: _Form
+    reader: MatcherReader, op: mlir.Operation, form: StructuredMatcher
 ) -> Iterator[Predicate]:
     yield NameIn((form.op_name,)) if form.op_name else IsKind(form.kind)
-    operands = (*form.inputs, *form.outputs)
-    for position, role in enumerate(operands):
+    for position, role in enumerate(form.operands):
         attribute = op.attributes[f"{role}_type"]
         assert isinstance(attribute, mlir.TypeAttr)
-        at = position if position < len(form.inputs) else position - len(operands)
-        yield HasElementType(form.kind, at, role, str(attribute.value))
+        yield HasElementType(form.kind, form.operand(position), role, str(attribute.value))
     if _INDEXING_MAPS in op.attributes:
         maps = op.attributes[_INDEXING_MAPS]
-        if len(affine_maps(maps)) < len(operands):
+        if len(affine_maps(maps)) < len(form.operands):
             raise NotUnderstoodError("it asks for fewer indexing maps than there are operands")
         yield HasMaps(reader.maps(maps, form.kind, len(form.outputs)), form.inputs, form.outputs)
     if form.op_name:
@@ -481,31 +520,6 @@ def _dag(reading: _Reading, op: mlir.Operation) -> None:
 # --- Helpers -----------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class _Form:
-    """What a matcher op takes an op for, what it calls its operands, and its name if it has but one."""
-
-    kind: OpKind
-    inputs: tuple[str, ...]
-    outputs: tuple[str, ...]
-    op_name: str = ""
-
-
-_FORMS: Final = {
-    names.MATCH_CONTRACTION: _Form(OpKind.CONTRACTION, ("lhs", "rhs"), ("output",)),
-    names.MATCH_CONVOLUTION: _Form(OpKind.CONVOLUTION, ("lhs", "rhs"), ("output",)),
-    names.MATCH_ATTENTION: _Form(
-        OpKind.ATTENTION, ("query", "key", "value"), ("output",), names.ATTENTION
-    ),
-    names.MATCH_ONLINE_ATTENTION: _Form(
-        OpKind.ATTENTION,
-        ("query", "key", "value", "scale"),
-        ("output", "max", "sum"),
-        names.ONLINE_ATTENTION,
-    ),
-}
-
-
 def _maps(attribute: mlir.Attribute, kind: OpKind, outputs: int) -> Maps:
     maps = affine_maps(attribute)
     roles: Mapping[Role, tuple[int, ...]] = {}
@@ -517,8 +531,7 @@ def _maps(attribute: mlir.Attribute, kind: OpKind, outputs: int) -> Maps:
         maps[0].n_dims,
         tuple(map(indexing_loops, maps)),
         tuple(
-            (role_name(kind, name), loops)
-            for name, loops in zip(_ROLES.get(kind, ()), roles.values(), strict=False)
+            (role_name(kind, role.value.replace(" ", "_")), loops) for role, loops in roles.items()
         ),
     )
 
