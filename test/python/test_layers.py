@@ -15,6 +15,7 @@ PASSES = Path(tuninglink.passes.__file__).parent
 LAYERS = (
     ("errors", "files", "cleanup", "lazy"),
     ("ir",),
+    ("iree",),
     ("upgrading",),
     ("spec", "constraints"),
     ("payloads", "analysis"),

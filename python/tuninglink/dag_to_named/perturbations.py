@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 from iree.compiler import ir as mlir
 
-from tuninglink.dag_to_named.dags import DYNAMIC, GENERIC
+from tuninglink.iree.structured_op import StructuredOp
 from tuninglink.mlir import names
 from tuninglink.mlir.walk import body
 from tuninglink.payloads.operations import generic
+from tuninglink.payloads.templates import DYNAMIC
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -88,7 +89,7 @@ def perturbations(text: str, context: mlir.Context) -> Iterator[Program]:
         module = mlir.Module.parse(text).operation
         (function,) = [each for each in body(module) if each.name == names.FUNCTION]
         *_, root, _ = body(function)
-        if root.name != GENERIC:
+        if root.name != names.GENERIC:
             return
         shape = _read(root)
         for what, changed in _shapes(shape):
@@ -108,17 +109,12 @@ def _written(what: str, write: Callable[[], mlir.Operation]) -> Iterator[Program
 
 
 def _read(root: mlir.Operation) -> _Shape:
-    listed = mlir.ArrayAttr(root.attributes["indexing_maps"])
-    maps = tuple(mlir.AffineMapAttr(each).value for each in listed)
+    """Returns what to write for a root op with static shapes."""
+    op = StructuredOp(root)
     kinds: list[Any] = [each.type for each in root.operands]
-    sizes = [1] * maps[0].n_dims
-    for map_, type_ in zip(maps, kinds, strict=True):
-        for expression, size in zip(map_.results, type_.shape, strict=True):
-            if isinstance(expression, mlir.AffineDimExpr):
-                sizes[expression.position] = size
-    shapes = {number: tuple(each.shape) for number, each in enumerate(kinds)}
     types = tuple(each.element_type for each in kinds)
-    read = _Shape(maps, types, tuple(sizes), root, {})
+    read = _Shape(op.maps, types, tuple(size or 1 for size in op.sizes), root, {})
+    shapes = {number: tuple(each.shape) for number, each in enumerate(kinds)}
     usual = {number: shape for number, shape in shapes.items() if shape != read.shape(number)}
     return replace(read, shapes=usual)
 
@@ -233,7 +229,7 @@ def _generic(shape: _Shape, types: Sequence[mlir.Type], operands: list[Any]) -> 
         for name in ("indexing_maps", "iterator_types", "operandSegmentSizes")
     }
     root = mlir.Operation.create(
-        GENERIC, results=list(types[-1:]), operands=operands, attributes=attributes, regions=1
+        names.GENERIC, results=list(types[-1:]), operands=operands, attributes=attributes, regions=1
     )
     copy.regions[0].blocks[0].append_to(root.regions[0])
     copy.erase()

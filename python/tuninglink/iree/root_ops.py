@@ -106,8 +106,6 @@ def is_computing(name: str) -> bool:
 
 _CONFIGURATIONS: Final = (names.LOWERING_CONFIG, names.COMPILATION_INFO, names.ROOT_OP)
 
-_GENERIC: Final = "linalg.generic"
-_FILL: Final = "linalg.fill"
 _SCATTER: Final = "iree_linalg_ext.scatter"
 _PACKS: Final = frozenset({"linalg.pack", "linalg.unpack"})
 _MAPS: Final = frozenset({"iree_linalg_ext.map_load", "iree_linalg_ext.map_store"})
@@ -132,7 +130,7 @@ _PARALLEL: Final = frozenset(
         "linalg.broadcast",
         "linalg.copy",
         "linalg.elementwise",
-        "linalg.fill",
+        names.FILL,
         "linalg.fill_rng_2d",
         "linalg.map",
         "linalg.transpose",
@@ -141,8 +139,8 @@ _PARALLEL: Final = frozenset(
 """The structured operations with a name that reduce nothing; all others do."""
 
 _WEAK_ON_GPU: Final = _PACKS | {
-    _GENERIC,
-    _FILL,
+    names.GENERIC,
+    names.FILL,
     _SCATTER,
     "linalg.copy",
     "iree_linalg_ext.map_store",
@@ -158,7 +156,7 @@ def _is_structured(operation: mlir.Operation) -> bool:
 def _reduces(operation: mlir.Operation) -> bool:
     """Tells whether a structured operation has a loop that is not parallel."""
     name = operation.name
-    if name == _GENERIC:
+    if name == names.GENERIC:
         parallel = mlir.Attribute.parse("#linalg.iterator_type<parallel>", operation.context)
         return any(each != parallel for each in _elements(operation.attributes["iterator_types"]))
     if name == "linalg.reduce":
@@ -186,26 +184,26 @@ def _cpu(_: Sequence[mlir.Operation]) -> Sequence[Condition]:
 
 def _gpu(computing: Sequence[mlir.Operation]) -> Sequence[Condition]:
     def leads(operation: mlir.Operation) -> bool:
-        if operation.name == _GENERIC:
+        if operation.name == names.GENERIC:
             return _reduces(operation)
         return operation.name not in _WEAK_ON_GPU
 
     def computes(operation: mlir.Operation) -> bool:
-        return operation.name == _GENERIC and operation not in positions
+        return operation.name == names.GENERIC and operation not in positions
 
     scatters = [operation for operation in computing if operation.name == _SCATTER]
     positions = _sources([each.operands[_POSITIONS_OF_SCATTER] for each in scatters])
-    moves = _named(_SCATTER, "iree_linalg_ext.map_store", "linalg.copy", _FILL)
+    moves = _named(_SCATTER, "iree_linalg_ext.map_store", "linalg.copy", names.FILL)
     return (leads, computes, _named(*_PACKS), moves)
 
 
 def _spirv(_: Sequence[mlir.Operation]) -> Sequence[Condition]:
     def leads(operation: mlir.Operation) -> bool:
-        if operation.name == _GENERIC:
+        if operation.name == names.GENERIC:
             return _reduces(operation)
-        return operation.name != _FILL
+        return operation.name != names.FILL
 
-    return (leads, _named(_GENERIC), _named(_FILL))
+    return (leads, _named(names.GENERIC), _named(names.FILL))
 
 
 _CONDITIONS: Final = {Rule.CPU: _cpu, Rule.GPU: _gpu, Rule.SPIRV: _spirv}

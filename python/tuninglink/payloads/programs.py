@@ -9,7 +9,6 @@ from iree.compiler.dialects import linalg  # type: ignore[attr-defined]
 
 from tuninglink.matching.graphs import NAME_ONLY
 from tuninglink.mlir import names
-from tuninglink.payloads.operations import FILL
 from tuninglink.payloads.payload import FUNCTION
 from tuninglink.payloads.templates import clone_into, destination_count, is_number
 
@@ -48,7 +47,7 @@ def write_program(template: Template, sized: Sized, *, fills: bool) -> mlir.Oper
     made = {each for each in template.destinations if _is_made(template, each, fills=fills)}
     scalars = {each for each in template.block.arguments if each not in sized.shapes}
     # The compiler would take the fill with a constant for a constant.
-    is_fill = template.root.name == FILL
+    is_fill = template.root.name == names.FILL
     taken = {each for each in scalars if is_fill or not is_number(each.type)}
     given = [each for each in template.block.arguments if each not in made | (scalars - taken)]
     results = [_sized(each, sized) for each in template.root.results]

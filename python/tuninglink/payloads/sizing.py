@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 import z3
 from iree.compiler import ir as mlir
 
+from tuninglink.iree.structured_op import StructuredOp
 from tuninglink.matching.conditions import extent
 from tuninglink.payloads.facts import contradiction, holds, in_words
 from tuninglink.payloads.preferences import preferred_sizes, usual_sizes
-from tuninglink.payloads.roles import indexing_maps, loops_of_roles, steps
 from tuninglink.payloads.templates import destination_count
 from tuninglink.solver.answers import DEFAULT_LIMITS, Verdict
 
@@ -111,7 +111,6 @@ class _Sizing:
             for result in operation.results:
                 self._add_value(result)
             self._add_operation(operation)
-        self._roles = loops_of_roles(template.root)
 
     # --- What the operations say ---------------------------------------------------------------------------
 
@@ -138,7 +137,7 @@ class _Sizing:
         destinations = list(operation.operands)[len(operation.operands) - outputs :]
         for destination, result in zip(destinations, operation.results, strict=False):
             self._same(destination, result)
-        maps = indexing_maps(operation)
+        maps = StructuredOp(operation).maps
         if maps:
             self._add_loops(operation, maps)
         elif operation.name.startswith(("arith.", "math.", "linalg.softmax")):
@@ -166,7 +165,8 @@ class _Sizing:
                 # What lies behind the last element that is read may be there all the same.
                 self._solver.add(size >= last + 1)
                 self._slack.append(size == last + 1)
-        self._loops = loops
+        if operation == self._template.root:
+            self._loops = loops
 
     def _range(self, expression: Any, loops: Sequence[z3.ArithRef]) -> Range:
         """Returns the least and the largest value of an affine expression."""
@@ -208,10 +208,13 @@ class _Sizing:
         if kind in ("operand", "result"):
             value = _at(list(root.operands if kind == "operand" else root.results), number)
             return None if value is None else _at(self._shapes.get(value, []), position)
-        step = _at(steps(root).get(kind, []), number)
-        if step is not None:
-            return self._number(step)
-        loop = _at(self._roles.get(kind, []), number)
+        op = self._template.op
+        steps = {"convolution strides": op.strides, "convolution dilations": op.dilations}
+        if kind in steps:
+            step = _at(steps[kind], number)
+            return None if step is None else self._number(step)
+        loops = {f"{op.kind.value} {role.name.lower()}": each for role, each in op.loops.items()}
+        loop = _at(loops.get(kind, ()), number)
         return None if loop is None else self._loops[loop]
 
     # --- Solving -------------------------------------------------------------------------------------------
@@ -230,7 +233,7 @@ class _Sizing:
         )
         for each in self._slack:
             self._try(each)
-        usual = usual_sizes(self._roles, len(self._loops))
+        usual = usual_sizes(self._template.op)
         # Small ones first: what is left of an image when its filter is known is the larger part.
         for loop in sorted(range(len(self._loops)), key=usual.__getitem__):
             if loop not in demanded:

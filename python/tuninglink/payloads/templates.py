@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from iree.compiler import ir as mlir
 
+from tuninglink.iree.structured_op import StructuredOp
 from tuninglink.matching.graphs import NAME_ONLY
 from tuninglink.mlir import names
 
@@ -42,6 +43,11 @@ class Template:
     def root(self) -> mlir.Operation:
         """The root op."""
         return self.operations[-1]
+
+    @cached_property
+    def op(self) -> StructuredOp:
+        """The root op as data; only for templates whose attributes no longer change."""
+        return StructuredOp(self.root)
 
     @cached_property
     def forgotten(self) -> int | None:
