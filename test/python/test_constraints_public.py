@@ -72,7 +72,7 @@ def plug_in(tmp_path: Path) -> Path:
     (information / "METADATA").write_text(
         "Metadata-Version: 2.1\nName: house-rules\nVersion: 1.0\n"
     )
-    registered = f"[tuninglink.spaces]\nhouse-rules = {entry_point}\n"
+    registered = f"[tuninglink.constraints]\nhouse-rules = {entry_point}\n"
     (information / "entry_points.txt").write_text(registered)
     return tmp_path
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from iree.compiler import ir as mlir
 
+from tuninglink.iree.structured_op import REDUCTION, StructuredOp
 from tuninglink.mlir import names
 from tuninglink.mlir.walk import visit
 
@@ -117,27 +118,6 @@ _HELPERS: Final = frozenset(
 )
 _OTHER_COMPUTING: Final = frozenset({"iree_codegen.inner_tiled", "tensor.concat", "tensor.pad"})
 
-_UNSTRUCTURED: Final = _PACKS | {
-    "linalg.softmax",
-    "linalg.winograd_filter_transform",
-    "linalg.winograd_input_transform",
-    "linalg.winograd_output_transform",
-}
-"""What is in the linalg dialect without indexing maps and iterator types."""
-
-_PARALLEL: Final = frozenset(
-    {
-        "linalg.broadcast",
-        "linalg.copy",
-        "linalg.elementwise",
-        names.FILL,
-        "linalg.fill_rng_2d",
-        "linalg.map",
-        "linalg.transpose",
-    }
-)
-"""The structured operations with a name that reduce nothing; all others do."""
-
 _WEAK_ON_GPU: Final = _PACKS | {
     names.GENERIC,
     names.FILL,
@@ -149,24 +129,11 @@ _WEAK_ON_GPU: Final = _PACKS | {
 
 
 def _is_structured(operation: mlir.Operation) -> bool:
-    name = operation.name
-    return name.startswith("linalg.") and name not in _UNSTRUCTURED
+    return operation.name.startswith("linalg.") and bool(StructuredOp(operation).maps)
 
 
 def _reduces(operation: mlir.Operation) -> bool:
-    """Tells whether a structured operation has a loop that is not parallel."""
-    name = operation.name
-    if name == names.GENERIC:
-        parallel = mlir.Attribute.parse("#linalg.iterator_type<parallel>", operation.context)
-        return any(each != parallel for each in _elements(operation.attributes["iterator_types"]))
-    if name == "linalg.reduce":
-        return len(_elements(operation.attributes["dimensions"])) > 0
-    return name not in _PARALLEL
-
-
-def _elements(attribute: mlir.Attribute) -> Sequence[object]:
-    assert isinstance(attribute, mlir.ArrayAttr | mlir.DenseI64ArrayAttr)
-    return list(attribute)
+    return REDUCTION in StructuredOp(operation).iterator_types
 
 
 def _named(*wanted: str) -> Condition:

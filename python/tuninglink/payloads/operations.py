@@ -1,4 +1,4 @@
-"""Building the operations that payloads are made of, on tensors whose sizes are open."""
+"""Builders for the ops of payloads, on tensors of dynamic sizes."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _MATMUL_RANKS: Final = {
 
 
 class UnknownArithmeticError(Exception):
-    """An operation would have to compute with types that have no arithmetic; the message says which."""
+    """An op would compute with types without arithmetic; the message names them."""
 
 
 def generic(maps: Sequence[mlir.AffineMap], types: Sequence[mlir.Type]) -> Template:
@@ -163,7 +163,7 @@ def _defined(
 
 
 def _listed(name: str, types: Sequence[mlir.Type | None], rank: int) -> Template:
-    """Returns one of the operations that need more than operands."""
+    """Returns one of the ops with a builder of their own."""
     inputs, build = _BUILDERS[name]
     operands = [open_tensor(rank, each) for each in _filled(types, inputs + 1)]
     owner, block = new_block(operands)
@@ -203,7 +203,7 @@ _BUILDERS: Final[dict[str, tuple[int, Callable[[Sequence[Value], int], None]]]] 
     "linalg.softmax": (1, _build_softmax),
     "linalg.transpose": (1, _build_transpose),
 }
-"""How many inputs operations have, and how they are built on arguments of a rank."""
+"""For each op its number of inputs, and its builder for arguments of a rank."""
 
 
 def _filled(types: Sequence[mlir.Type | None], count: int) -> list[mlir.Type]:

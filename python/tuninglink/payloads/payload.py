@@ -1,4 +1,4 @@
-"""What a payload is, and why there may be none."""
+"""Payloads, and the error where there is none."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which sizes suit a configuration where the matcher leaves them open."""
+"""Preferred sizes of loops that a matcher leaves open: multiples of the configuration's tiles."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ _USUAL: Final[Mapping[OpKind, Mapping[Role, int]]] = {
 _USUAL_ELSEWHERE: Final = 64
 _USUAL_OUTER: Final = 4
 _ALIKE: Final = frozenset({Role.OUTPUT_IMAGE, Role.FILTER})
-"""Roles whose loops are of one size."""
+"""Roles whose loops all have the usual size; of others, the innermost has it."""
 
 _OTHERS: Final = (512, 256, 128, 96, 64, 48, 32, 16, 8, 4, 3, 2, 1)
 _LARGEST: Final = 4096
-"""Tiles whose least common multiple is larger are no reason for so large a size."""
+"""The largest size for the sake of tiles: their least common multiple may be huge."""
 
 _NO_TILES: Final = frozenset({"promote_operands", "subgroup_basis", "lane_basis"})
-"""Lists of numbers in lowering configurations that are not by loop."""
+"""Parameters of lowering configurations whose numbers are not tile sizes of loops."""
 
 
 def usual_sizes(op: StructuredOp) -> list[int]:
@@ -61,7 +61,7 @@ def preferred_sizes(usual: int, tile: int) -> list[int]:
 
     Args:
         usual: a moderate size.
-        tile: what should divide the size.
+        tile: a preferred divisor of the size.
     """
     together = lcm(usual, tile)
     best = together if together <= _LARGEST else tile
@@ -70,7 +70,7 @@ def preferred_sizes(usual: int, tile: int) -> list[int]:
 
 
 def tiles(sequences: Iterable[mlir.Operation], op: StructuredOp) -> dict[int, int]:
-    """Returns, by loop, what should divide its size for the configuration to fit.
+    """Returns for each loop a preferred divisor of its size: what the configuration tiles it by.
 
     Args:
         sequences: the matcher, the action and what they include.
@@ -100,7 +100,7 @@ def _lowering_configs(sequences: Iterable[mlir.Operation]) -> Iterator[mlir.Attr
 
 
 def _entries(config: mlir.Attribute) -> dict[str, mlir.Attribute]:
-    """Returns the parameters of a lowering configuration, none of any other attribute.
+    """Returns the parameters of a lowering configuration; empty for any other attribute.
 
     Those for CPUs and the common ones have no class in the bindings, but what stands in their brackets is
     written as a dictionary is, and the compiler's parser takes it apart.
@@ -136,7 +136,7 @@ def _rows(attribute: mlir.Attribute) -> Iterator[list[int]]:
 def _add_intrinsic(
     config: iree_gpu.LoweringConfigAttr, op: StructuredOp, found: dict[int, int]
 ) -> None:
-    """Lets the innermost loops of m, n and k hold whole intrinsics."""
+    """Rounds the innermost loops of m, n and k up to whole intrinsics."""
     kind = config.mma_kind
     if not isinstance(kind, iree_gpu.MMAAttr | iree_gpu.VirtualMMAAttr):
         return
