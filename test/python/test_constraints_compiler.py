@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from iree.compiler.dialects import iree_codegen
 from z3 import z3util
 
+from tuninglink.iree.op_kinds import OpKind
 from tuninglink.mlir import names
 from tuninglink.mlir.serialization import to_bytecode
 from tuninglink.mlir.walk import collect
@@ -23,7 +24,7 @@ from tuninglink.solver.answers import Limits, UndecidedError, Verdict
 from tuninglink.spaces.compiler_process import CompilerProcess, shared_compiler
 from tuninglink.spaces.compiler_provider import CompilerProvider, _isolated
 from tuninglink.spaces.configuration import MismatchError, read_configuration
-from tuninglink.spaces.problem import OpKind, Problem
+from tuninglink.spaces.problem import Problem
 from tuninglink.spaces.smt import read_constraints
 
 if TYPE_CHECKING:

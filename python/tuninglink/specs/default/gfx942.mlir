@@ -1,0 +1,1 @@
+/work/wt/ops/specs/default/gfx942.mlir
