@@ -1,0 +1,1 @@
+/work/wt/workers/specs/default/gfx942.mlir
