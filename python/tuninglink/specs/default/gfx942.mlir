@@ -1,1 +1,0 @@
-/work/wt/ops/specs/default/gfx942.mlir
