@@ -20,6 +20,7 @@ _ORDER: Final = (
     "packs",
     "attention-properties",
     "strict-properties",
+    "matcher-types",
     "gone-operations",
     # What today's compiler reads and takes for something else, in specs that are old.
     "entry-points",
