@@ -146,21 +146,21 @@ def signature(*rows: int) -> DispatchSignature:
 
 def test_dispatches_with_the_same_entries_share_them() -> None:
     linker = PruningLinker([matmuls(16, 48, 80), matmuls(48, 96)])
-    one = linker.link_for(signature(48))
+    one = linker.link(signature(48))
     assert one
-    assert linker.link_for(signature(48, 112)) is one
+    assert linker.link(signature(48, 112)) is one
     assert [part.kept for part in one.parts] == [(1,), (0,)]
     assert [[e.matcher for e in part.entries] for part in one.parts] == [["m1"], ["m0"]]
     assert [e.matcher for e in one.spec.entries] == ["m1", "m0"]
-    assert linker.link_for(signature(112)) is None
-    assert linker.link_for(NOTHING) is None
-    everything = linker.link_for(ANYTHING)
+    assert linker.link(signature(112)) is None
+    assert linker.link(NOTHING) is None
+    everything = linker.link(ANYTHING)
     assert everything
     assert [len(part.entries) for part in everything.parts] == [3, 2]
 
 
 def test_a_carried_spec_is_always_replaced() -> None:
-    linked = PruningLinker([matmuls(16, 48)]).link_for(NOTHING, never_nothing=True)
+    linked = PruningLinker([matmuls(16, 48)]).link(NOTHING, never_nothing=True)
     assert linked
     assert [entry.matcher for entry in linked.spec.entries] == ["m0"]
     assert linked.form is Form.UNTOUCHED
@@ -178,7 +178,7 @@ def test_nothing_is_left_out_behind_a_spec_that_changes_programs() -> None:
     )
     assert may_restructure(changing.module)
     assert not may_restructure(matmuls(16).module)
-    linked = PruningLinker([matmuls(16, 48), changing, matmuls(16, 48)]).link_for(signature(48))
+    linked = PruningLinker([matmuls(16, 48), changing, matmuls(16, 48)]).link(signature(48))
     assert linked
     assert [part.kept for part in linked.parts] == [(1,), None, None]
 
@@ -193,7 +193,7 @@ def test_a_later_spec_stays_guarded_where_the_first_is_left_out() -> None:
       }
     }"""
     )
-    linked = PruningLinker([matmuls(16), matmuls(48), opaque]).link_for(signature(48))
+    linked = PruningLinker([matmuls(16), matmuls(48), opaque]).link(signature(48))
     assert linked
     assert linked.form is Form.CHAINED
     assert linked.parts[0].module is None

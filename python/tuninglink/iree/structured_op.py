@@ -222,7 +222,7 @@ class StructuredOp:
             return Accumulation("f32", starts_from_fill=True)
         output = self.operation.operands[self.first_output]
         owner = output.owner
-        is_filled = not isinstance(owner, mlir.Block) and owner.operation.name == "linalg.fill"
+        is_filled = not isinstance(owner, mlir.Block) and owner.operation.name == names.FILL
         return Accumulation(str(element_type(output.type)), is_filled)
 
     @property

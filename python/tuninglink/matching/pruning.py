@@ -1,7 +1,7 @@
 """Giving each dispatch only the entries that may match in it.
 
-The compiler tries every entry on every operation of every dispatch. An entry is left out only where the signature of a
-dispatch rules it out, so that a program is configured exactly as by the whole spec.
+The compiler tries every entry on every operation of every dispatch. An entry is left out only where what the
+compiler preserves of a dispatch rules it out, so that a program is configured exactly as by the whole spec.
 """
 
 from __future__ import annotations
@@ -12,22 +12,23 @@ from typing import TYPE_CHECKING, Final
 
 from iree.compiler import ir as mlir
 
-from tuninglink.matching.dispatch_signature import ANYTHING, SignatureReader
+from tuninglink.matching.dispatch_signature import ANYTHING, DispatchSignature
 from tuninglink.matching.entry_index import EntryIndex
-from tuninglink.matching.pruning_keys import pruning_key
+from tuninglink.matching.pruning_keys import PruningKey, pruning_key
 from tuninglink.matching.reader import MatcherReader
 from tuninglink.mlir import names
 from tuninglink.mlir.walk import visit
-from tuninglink.specs.dispatch_linker import DispatchLinker
+from tuninglink.specs.chained import chained_modules
+from tuninglink.specs.linking import LINKED_SPEC_NAME, Form, Share, choose_form, link_shares
+from tuninglink.specs.model import Spec
 from tuninglink.specs.structure import Kind
+from tuninglink.specs.subsets import Subsets
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tuninglink.matching.dispatch_signature import DispatchSignature
     from tuninglink.mlir.diagnostics import DiagnosticSink
     from tuninglink.specs.linking import LinkedSpec
-    from tuninglink.specs.model import Spec
 
 _READING: Final = frozenset(
     {
@@ -73,24 +74,38 @@ class PrunableSpec:
         )
 
     @cached_property
+    def _subsets(self) -> Subsets:
+        return Subsets(self.spec)
+
+    @cached_property
     def index(self) -> EntryIndex:
         """Finds the entries that may match in a dispatch."""
         reader = MatcherReader(self.spec.anatomy.table)
-        keys = {}
+        keys: dict[str, PruningKey] = {}
         for matcher, _ in self.spec.anatomy.pairs:
             if matcher not in keys:
                 keys[matcher] = pruning_key(reader.read(matcher).predicates)
         return EntryIndex([keys[matcher] for matcher, _ in self.spec.anatomy.pairs])
 
+    def share(self, kept: Sequence[int] | None) -> Share:
+        """Returns what is linked if the entries at the positions `kept` are wanted; None wants all."""
+        if kept is None or len(kept) == len(self.spec.anatomy.pairs):
+            return Share(self.spec, self.spec)
+        return Share(self.spec, self._subsets.subset(kept) if kept else None, kept)
+
 
 class Pruning:
-    """Makes linkers that leave out entries. What it takes to prune a spec is read once."""
+    """What it takes to prune specs, read once for each."""
 
     def __init__(self) -> None:
         self._specs: dict[int, PrunableSpec] = {}
 
+    def prunable(self, spec: Spec) -> PrunableSpec:
+        """Returns what it takes to prune a spec, to be read when it is needed."""
+        return self._specs.setdefault(id(spec), PrunableSpec(spec))
+
     def prepare(self, spec: Spec) -> None:
-        """Reads all that pruning `spec` takes, which would otherwise be done when it is needed."""
+        """Reads all that it takes to prune a spec."""
         collects = gc.isenabled()
         gc.disable()  # What is read stays, and looking for garbage in it takes a fifth of the time.
         try:
@@ -101,24 +116,18 @@ class Pruning:
             if collects:
                 gc.enable()
 
-    def prunable(self, spec: Spec) -> PrunableSpec:
-        """Returns what is known for pruning a spec."""
-        return self._specs.setdefault(id(spec), PrunableSpec(spec))
 
-    def linker(
-        self, specs: Sequence[Spec], diagnostics: DiagnosticSink | None = None
-    ) -> PruningLinker:
-        """Returns the linker of some specs."""
-        return PruningLinker(specs, diagnostics, self)
-
-
-class PruningLinker(DispatchLinker):
+class PruningLinker:
     """Links specs for dispatches, each with the entries that may match in it.
+
+    What is the same for two dispatches is linked once. A single spec that was linked into a chain before is taken
+    apart again: what it was linked from are the parts of the result.
 
     Args:
         specs: at least one spec, in order of precedence, all in one context.
+        name: the symbol of the results.
         diagnostics: told about specs that may override an earlier one, once.
-        pruning: what was read of specs before.
+        pruning: what is known of specs already.
 
     Raises:
         SpecError: a spec cannot be linked.
@@ -127,43 +136,62 @@ class PruningLinker(DispatchLinker):
     def __init__(
         self,
         specs: Sequence[Spec],
+        *,
+        name: str = LINKED_SPEC_NAME,
         diagnostics: DiagnosticSink | None = None,
         pruning: Pruning | None = None,
     ) -> None:
-        super().__init__(specs, diagnostics)
-        pruning = pruning or Pruning()
-        self._prunable_specs = list(map(pruning.prunable, self.specs))
-        self._signatures = SignatureReader()
+        self._given = specs  # What is taken apart lives as long as the whole.
+        form = choose_form(specs, diagnostics=diagnostics)
+        if len(specs) == 1 and (modules := chained_modules(specs[0].module)):
+            # What was linked into a chain before is pruned part by part.
+            name = specs[0].name
+            specs = [Spec(module, specs[0].source) for module in modules]
+            form = Form.CHAINED
+        self._name = name
+        self._form = form
+        self._specs = list(map((pruning or Pruning()).prunable, specs))
+        self._linked: dict[tuple[Sequence[int] | None, ...], LinkedSpec | None] = {}
 
     @cached_property
     def _prunable(self) -> list[bool]:
         """For each spec, whether entries of it can be left out: not behind a spec that changes programs."""
         prunable: list[bool] = []
         is_as_it_was = True
-        for each in self._prunable_specs:
+        for each in self._specs:
             prunable.append(is_as_it_was and each.is_prunable)
             is_as_it_was = is_as_it_was and (
                 each.is_prunable or not may_restructure(each.spec.module)
             )
         return prunable
 
-    def link(self, module: mlir.Operation, *, never_nothing: bool = False) -> LinkedSpec | None:
-        """Links what may match in a dispatch; see `DispatchLinker.link`."""
-        return self.link_for(self._signatures.read(module), never_nothing=never_nothing)
-
-    def link_for(
+    def link(
         self, signature: DispatchSignature, *, never_nothing: bool = False
     ) -> LinkedSpec | None:
-        """Links what may match in a dispatch with a signature."""
+        """Links what may match in a dispatch.
+
+        Args:
+            signature: what is known of the dispatch.
+            never_nothing: whether an entry is to be linked even if none may match.
+
+        Returns:
+            The linked spec, the same object for the same entries; None if no entry may match.
+        """
         if signature == ANYTHING:
-            return self.link_kept((None,) * len(self.specs))
+            return self._link_kept(tuple(None for _ in self._specs))
         kept: list[Sequence[int] | None] = [
             each.index.candidates(signature) if is_prunable else None
-            for each, is_prunable in zip(self._prunable_specs, self._prunable, strict=True)
+            for each, is_prunable in zip(self._specs, self._prunable, strict=True)
         ]
         if never_nothing and not any(each is None or each for each in kept):
             kept[0] = (0,)  # It cannot match, as much as any other.
-        return self.link_kept(tuple(kept))
+        return self._link_kept(tuple(kept))
+
+    def _link_kept(self, kept: tuple[Sequence[int] | None, ...]) -> LinkedSpec | None:
+        if kept not in self._linked:
+            shares = [each.share(some) for each, some in zip(self._specs, kept, strict=True)]
+            self._linked[kept] = link_shares(shares, self._form, name=self._name)
+        return self._linked[kept]
 
 
 def may_restructure(module: mlir.Operation) -> bool:

@@ -6,22 +6,18 @@ from typing import TYPE_CHECKING, Any, Final
 
 from iree.compiler import ir as mlir
 
-from tuninglink.iree.op_kinds import OpKind, affine_maps
+from tuninglink.iree.op_kinds import ATTENTION_OUTPUTS, OpKind, affine_maps
 from tuninglink.matching.predicates import Equals
 from tuninglink.mlir import names
 from tuninglink.mlir.walk import body, collect
 from tuninglink.payloads import layouts
 from tuninglink.payloads.layouts import Ranks
 from tuninglink.payloads.operations import (
-    FILL,
-    GENERIC,
     TAKING_MAPS,
     attention,
-    attention_outputs,
     generic,
     named,
 )
-from tuninglink.payloads.roles import indexing_maps
 from tuninglink.payloads.templates import Template, clone_into, new_block, open_tensor
 
 if TYPE_CHECKING:
@@ -48,6 +44,9 @@ class Candidates:
     ) -> None:
         self._condition = condition
         self._ranks = Ranks(condition.ranks, condition.least_ranks)
+        maps = condition.maps
+        self._maps_attribute = None if maps is None else mlir.Attribute.parse(maps.text)
+        self._maps = () if self._maps_attribute is None else affine_maps(self._maps_attribute)
         self._sequences = sequences
         self._generalizes = generalizes
 
@@ -64,7 +63,7 @@ class Candidates:
         for name in self._names():
             if name in _ATTENTIONS:
                 yield from self._attentions(name)
-            elif name == GENERIC:
+            elif name == names.GENERIC:
                 yield from self._generics()
             else:
                 yield from self._named(name)
@@ -77,12 +76,12 @@ class Candidates:
         """Returns the names of the operations to try, in the order in which a backend leaves them as they are."""
         wanted = self._condition.names
         if wanted is None:
-            return [GENERIC]
+            return [names.GENERIC]
 
         def order(name: str) -> tuple[bool, bool, bool, str]:
             is_lost = self._generalizes and name in _GENERALIZED
-            is_last = name == FILL  # It is there beside many other operations.
-            return is_lost, is_last, self._generalizes and name != GENERIC, name
+            is_last = name == names.FILL  # It is there beside many other operations.
+            return is_lost, is_last, self._generalizes and name != names.GENERIC, name
 
         return sorted(wanted, key=order)
 
@@ -90,28 +89,18 @@ class Candidates:
         found = {at: mlir.Type.parse(each) for at, each in self._condition.types.items()}
         return [found.get(position) for position in range(count)]
 
-    def _maps(self) -> list[mlir.AffineMap] | None:
-        attribute = self._maps_attribute()
-        return None if attribute is None else list(affine_maps(attribute))
-
-    def _maps_attribute(self) -> mlir.Attribute | None:
-        maps = self._condition.maps
-        return None if maps is None else mlir.Attribute.parse(maps.text)
-
     def _named(self, name: str) -> Iterator[Template]:
         """Yields named operations, with the indexing maps that are demanded if they can have them."""
-        maps = self._maps_attribute()
+        maps = self._maps_attribute
         for template in named(name, self._types(_MANY_OPERANDS), self._ranks.common):
             if maps is not None and name in TAKING_MAPS:
                 template.root.attributes["indexing_maps"] = maps
-            if maps is None or self._maps() == indexing_maps(template.root):
+            if not self._maps or self._maps == template.op.maps:
                 yield template
 
     def _attentions(self, name: str) -> Iterator[Template]:
-        maps = self._maps()
-        outputs = attention_outputs(name)
-        choices = [maps] if maps is not None else list(layouts.attentions(outputs))
-        for each in choices:
+        outputs = ATTENTION_OUTPUTS[name]
+        for each in [self._maps] if self._maps else layouts.attentions(outputs):
             if not self._ranks.allow(*(len(one.results) for one in each)):
                 continue
             types = self._types(len(each))
@@ -122,11 +111,7 @@ class Candidates:
             yield attention(name, each, filled)
 
     def _generics(self) -> Iterator[Template]:
-        maps = self._maps()
-        if maps is not None:
-            yield generic(maps, self._filled(len(maps)))
-            return
-        for each in self._layouts():
+        for each in [self._maps] if self._maps else self._layouts():
             yield generic(each, self._filled(len(each)))
 
     def _layouts(self) -> Iterator[list[mlir.AffineMap]]:
@@ -169,7 +154,7 @@ class Candidates:
         values: dict[Any, Any] = dict(zip(target.operands, block.arguments, strict=True))
         with mlir.InsertionPoint(block):
             clone = clone_into(target, values, [_opened(each.type) for each in target.results])
-        maps = self._maps_attribute()
+        maps = self._maps_attribute
         if maps is not None:
             clone.attributes["indexing_maps"] = maps
         return Template(owner, block, is_exact=False)
