@@ -98,24 +98,23 @@ def pruning_key(predicates: Sequence[Predicate]) -> PruningKey:
         for operand, type_ in types.items()
         if kind is not OpKind.ATTENTION or operand < KEPT_OPERANDS
     )
-    extents = box(bounds).items() if bounds else ()
-    return PruningKey(
-        kind,
-        _loops(kind, roles, types, maps),
-        frozenset(elements),
-        frozenset(
-            extent
-            for (group, operand, _), extent in extents
-            if group == OPERAND and _has_own_loops(kind, operand) and not extent.admits(1)
-        ),
-    )
+    extents = [
+        extent
+        for (group, operand, _), extent in (box(bounds).items() if bounds else ())
+        if group == OPERAND and _has_own_loops(kind, operand) and not extent.admits(1)
+    ]
+    loops = _loops(kind, roles, types, maps)
+    return PruningKey(kind, loops, frozenset(elements), frozenset(extents))
 
 
 def _loops(
     kind: OpKind, roles: Mapping[str, Sizes], types: Mapping[int, ValueType], maps: Maps | None
 ) -> LoopSizes:
     """Returns what is known of the loops by the roles, the maps or a single operand, whichever tells most."""
-    candidates = [_by_role(kind, roles, maps)]
+    by_role = _by_role(kind, roles, maps)
+    if by_role.is_complete or not types:
+        return by_role
+    candidates = [by_role]
     if maps is not None:
         candidates.append(_by_maps(types, maps))
     candidates += (
@@ -151,7 +150,7 @@ def _by_maps(types: Mapping[int, ValueType], maps: Maps) -> LoopSizes:
 
 
 def _loop_sizes(sizes: Iterable[int | None], *, is_complete: bool) -> LoopSizes:
-    known = (size for size in sizes if size is not None and size != 1)
+    known = [size for size in sizes if size is not None and size != 1]
     return LoopSizes(tuple(sorted(known)), is_complete)
 
 

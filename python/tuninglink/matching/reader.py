@@ -172,7 +172,8 @@ class MatcherReader:
     def __init__(self, table: SequenceTable | None = None) -> None:
         self._table = table
         self._matchers: dict[str, Matcher] = {}
-        self.structured: dict[Hashable, tuple[Predicate, ...]] = {}
+        self.structured: dict[Hashable, tuple[Sequence[Predicate], Sequence[_Meaning]]] = {}
+        self._is_any_op: dict[mlir.Type, bool] = {}
         self._maps: dict[Hashable, Maps] = {}
         self._numbers: dict[Hashable, int] = {}
 
@@ -181,7 +182,7 @@ class MatcherReader:
         matcher = self._matchers.get(path)
         if matcher is None:
             found = self._table.resolve(path) if self._table else None
-            if found is None or not found[1].regions[0].blocks:
+            if found is None:
                 matcher = Matcher((), Stop("there is no such matcher"))
             else:
                 matcher = self.read_sequence(found[1], found[0])
@@ -193,6 +194,13 @@ class MatcherReader:
     ) -> Matcher:
         """Reads a sequence, given the sequences that it may include."""
         return _Reading(self, table or self._table).run(sequence)
+
+    def is_any_op(self, type_: mlir.Type) -> bool:
+        """Tells whether a handle may be to any op."""
+        known = self._is_any_op.get(type_)
+        if known is None:
+            known = self._is_any_op[type_] = is_any_op(type_)
+        return known
 
     def number(self, key: Hashable) -> int:
         """Returns a number for the key of an op that is not understood, so that keys do not nest."""
@@ -230,14 +238,14 @@ class _RoleRef:
 
 @dataclass(frozen=True)
 class _Constant:
-    """A value that says nothing about the op."""
+    """A value that says nothing about the op, but what it is."""
 
-    value: mlir.Attribute
+    value: Hashable
 
 
 @dataclass(frozen=True)
 class _Unknown:
-    """A result of an op that is not understood, which is the same for ops with the same key."""
+    """A result that is the same for ops with the same key; nothing else is known of it."""
 
     op: int
     number: int
@@ -262,39 +270,36 @@ class _Reading:
 
     def run(self, sequence: mlir.Operation) -> Matcher:
         """Reads a matcher."""
-        arguments = list(sequence.regions[0].blocks[0].arguments)
-        place = place_of(sequence.location)
-        if len(arguments) != 1:
-            return Matcher((), Stop("it is no sequence of one argument", place))
-        if not is_any_op(arguments[0].type):
-            return Matcher((), Stop("it takes a typed op, and any other is an error", place))
+        blocks = list(sequence.regions[0].blocks)
+        arguments = list(blocks[0].arguments) if blocks else []
         try:
-            self._sequence(sequence, [_ROOT])
+            if len(arguments) != 1:
+                raise NotUnderstoodError("it is no sequence of one argument")  # noqa: TRY301 - as all others
+            if not self.reader.is_any_op(arguments[0].type):
+                raise NotUnderstoodError("it takes a typed op, and any other is an error")  # noqa: TRY301
+            self._meanings[arguments[0]] = _ROOT
+            self._block(blocks[0])
         except NotUnderstoodError as failure:
-            return Matcher(tuple(self._predicates), self._stop or Stop(str(failure), place))
+            stop = self._stop or Stop(str(failure), place_of(sequence.location))
+            return Matcher(tuple(self._predicates), stop)
         stop = replace(self._stop, rest=tuple(self._rest)) if self._stop else None
         return Matcher(tuple(self._predicates), stop)
 
     def ask(self, *predicates: Predicate) -> None:
         """Notes what the matcher asks for next."""
-        if self._stop:
-            self._rest += predicates
-        else:
-            self._predicates += predicates
+        (self._rest if self._stop else self._predicates).extend(predicates)
 
-    def _sequence(self, sequence: mlir.Operation, arguments: Sequence[_Meaning]) -> list[_Meaning]:
-        """Reads a sequence with its arguments, and returns what it yields.
+    def _block(self, block: mlir.Block) -> list[_Meaning]:
+        """Reads the body of a sequence, and returns what it yields.
 
         Raises:
             NotUnderstoodError: the matcher is too long to be read.
         """
-        block = sequence.regions[0].blocks[0]
-        self._meanings.update(zip(block.arguments, arguments, strict=True))
         for view in block.operations:
             op = view.operation
             name = op.name
             if name == names.YIELD:
-                return [self._meanings[each] for each in op.operands]
+                return [self._meaning(each) for each in op.operands] if self.depth else []
             self._left -= 1
             if self._left < 0:
                 raise NotUnderstoodError(f"it is longer than {_MAX_OPS} operations")
@@ -314,12 +319,17 @@ class _Reading:
             op.name,
             id(self._table),  # References mean what they do there.
             frozenset((name, str(value)) for name, value in op.attributes.items()),
-            tuple(self._meanings[each] for each in op.operands),
+            tuple(map(self._meaning, op.operands)),
             op.get_asm(use_local_scope=True) if list(op.regions) else "",
         )
         self._rest.append(key)
-        number = self.reader.number(key)
-        self.define(op, [_Unknown(number, each) for each in range(len(op.results))])
+        self.define_unknown(op, key)
+
+    def define_unknown(self, op: mlir.Operation, key: Hashable) -> None:
+        """Notes that the results of an op are only known by a key of the op."""
+        if list(op.results):
+            number = self.reader.number(key)
+            self.define(op, [_Unknown(number, each) for each in range(len(op.results))])
 
     def include(self, op: mlir.Operation) -> None:
         """Reads an included sequence in the place of an include."""
@@ -337,9 +347,10 @@ class _Reading:
         types = [each.type for each in op.operands]
         if not blocks or [each.type for each in blocks[0].arguments] != types:
             raise NotUnderstoodError(f"it includes {target}, which cannot be included like that")
-        arguments = [self._meanings[each] for each in op.operands]
+        arguments = [self._meaning(each) for each in op.operands]
+        self._meanings.update(zip(blocks[0].arguments, arguments, strict=True))
         self._table, self.depth = inner, self.depth + 1
-        yielded = self._sequence(sequence, arguments)
+        yielded = self._block(blocks[0])
         self._table, self.depth = outer, self.depth - 1
         if len(yielded) != len(op.results):
             raise NotUnderstoodError(f"it includes {target}, which cannot be included like that")
@@ -351,7 +362,16 @@ class _Reading:
 
     def meaning(self, op: mlir.Operation) -> _Meaning:
         """Returns what the operand of a matcher op stands for."""
-        return self._meanings[op.operands[0]]
+        return self._meaning(op.operands[0])
+
+    def _meaning(self, value: Handle) -> _Meaning:
+        found = self._meanings.get(value)
+        if found is None:
+            # Most matchers only yield their constants, so that these are looked at where they are used.
+            owner = value.owner
+            assert isinstance(owner, mlir.OpView | mlir.Operation)
+            found = _Constant(owner.operation.attributes["value"])
+        return found
 
     def expect_root(self, op: mlir.Operation) -> None:
         """Expects that a matcher op looks at the op that the matcher is asked about."""
@@ -384,8 +404,8 @@ def _unknown(_: _Reading, op: mlir.Operation) -> None:
     raise NotUnderstoodError(f"'{op.name}' is not understood")
 
 
-def _constant(reading: _Reading, op: mlir.Operation) -> None:
-    reading.define(op, [_Constant(op.attributes["value"])])
+def _constant(_: _Reading, op: mlir.Operation) -> None:
+    """Asks for nothing."""
 
 
 def _operation_name(reading: _Reading, op: mlir.Operation) -> None:
@@ -404,13 +424,15 @@ def _has_no_lowering_config(reading: _Reading, op: mlir.Operation) -> None:
 def _structured(reading: _Reading, op: mlir.Operation) -> None:
     """Reads the matcher op of a kind, whose attributes are types and maps, and whose results are sizes in roles."""
     reading.expect_root(op)
-    form = STRUCTURED_MATCHERS[op.name]
     known = reading.reader.structured
     key = op.name, *op.attributes.values()
     if key not in known:
-        known[key] = tuple(_structured_predicates(reading.reader, op, form))
-    reading.ask(*known[key])
-    reading.define(op, [_RoleRef(form.kind, role) for role in form.roles])
+        form = STRUCTURED_MATCHERS[op.name]
+        asked = tuple(_structured_predicates(reading.reader, op, form))
+        known[key] = asked, [_RoleRef(form.kind, role) for role in form.roles]
+    asked, meanings = known[key]
+    reading.ask(*asked)
+    reading.define(op, meanings)
 
 
 def _structured_predicates(
@@ -436,10 +458,11 @@ def _dims_equal(reading: _Reading, op: mlir.Operation) -> None:
         raise NotUnderstoodError("it compares something else than dimensions of a role")
     wanted = op.attributes["expected_values"]
     assert isinstance(wanted, mlir.DenseI64ArrayAttr)
-    if any(size < _ANY_SIZE for size in wanted):
+    sizes = list(wanted)
+    if min(sizes, default=0) < _ANY_SIZE:
         raise NotUnderstoodError("it asks for dimensions that are dynamic")
-    sizes = tuple(None if size == _ANY_SIZE else size for size in wanted)
-    reading.ask(HasRoleSizes(role.kind, role.role, sizes))
+    asked = [None if size == _ANY_SIZE else size for size in sizes]
+    reading.ask(HasRoleSizes(role.kind, role.role, tuple(asked)))
 
 
 def _get_operand(reading: _Reading, op: mlir.Operation) -> None:
@@ -514,7 +537,9 @@ def _dag(reading: _Reading, op: mlir.Operation) -> None:
     reading.ask(HasRegions(regions_key(root), computation_of(root)))
     graph = Graph()
     key = graph.key(root)
-    reading.ask(IsDag(key, graph.own_key(root), structured.kind, graph.has_free_operands))
+    dag = IsDag(key, graph.own_key(root), structured.kind, graph.has_free_operands)
+    reading.ask(dag)
+    reading.define_unknown(op, dag)
 
 
 # --- Helpers -----------------------------------------------------------------------------------------------
