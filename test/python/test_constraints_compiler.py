@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from iree.compiler.dialects import iree_codegen
 from z3 import z3util
 
+from tuninglink.iree.op_kinds import OpKind
 from tuninglink.mlir import names
 from tuninglink.mlir.serialization import to_bytecode
 from tuninglink.mlir.walk import collect
@@ -24,7 +25,7 @@ from tuninglink.spaces import isolated_passes
 from tuninglink.spaces.compiler_provider import CompilerProvider, _isolated
 from tuninglink.spaces.configuration import MismatchError, read_configuration
 from tuninglink.spaces.isolated_passes import SHARED_PASS_MANAGER, IsolatedPassManager
-from tuninglink.spaces.problem import OpKind, Problem
+from tuninglink.spaces.problem import Problem
 from tuninglink.spaces.smt import read_constraints
 from tuninglink.workers import Pool
 

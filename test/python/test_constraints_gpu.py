@@ -18,6 +18,7 @@ from iree.compiler import ir as mlir
 from programs import PROGRAMS, configure
 
 from tuninglink.iree.dispatch_roots import find_root_ops
+from tuninglink.iree.op_kinds import Role
 from tuninglink.solver.answers import AssignmentError, Limits, UndecidedError, Verdict
 from tuninglink.spaces.compiler_provider import CompilerProvider
 from tuninglink.spaces.configuration import (
@@ -30,7 +31,7 @@ from tuninglink.spaces.gpu.provider import TILE_AND_FUSE, VECTOR_DISTRIBUTE, Gpu
 from tuninglink.spaces.gpu.space import GpuSpace
 from tuninglink.spaces.gpu.thread_layouts import is_derivable
 from tuninglink.spaces.isolated_passes import IsolatedPassManager
-from tuninglink.spaces.problem import Dimension, Role
+from tuninglink.spaces.problem import Dimension
 from tuninglink.spaces.providers import Dispatch, ProviderRegistry
 from tuninglink.spaces.verification import verify_configuration
 from tuninglink.workers import Pool

@@ -11,11 +11,12 @@ import z3
 from configured_programs import configured, only_dispatch
 from processes import PATIENCE, in_a_fork
 
+from tuninglink.iree.op_kinds import OpKind
 from tuninglink.solver.answers import Limits, UndecidedError, Verdict
 from tuninglink.spaces.builder import ConstraintSetBuilder
 from tuninglink.spaces.compiler_provider import CompilerProvider
 from tuninglink.spaces.knobs import IntegerKnob
-from tuninglink.spaces.problem import OpKind, Problem
+from tuninglink.spaces.problem import Problem
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

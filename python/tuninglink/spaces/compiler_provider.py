@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 from iree.compiler import ir as mlir
 from iree.compiler.dialects import iree_codegen
 
+from tuninglink.iree.op_kinds import OpKind, Role
 from tuninglink.mlir import names
 from tuninglink.mlir.diagnostics import error, place_of
 from tuninglink.mlir.serialization import to_bytecode
@@ -14,7 +15,6 @@ from tuninglink.mlir.walk import collect, visit
 from tuninglink.solver.answers import AssignmentError, UndecidedError
 from tuninglink.spaces.configuration import read_knobs
 from tuninglink.spaces.isolated_passes import SHARED_PASS_MANAGER, CompilerCrashError
-from tuninglink.spaces.problem import OpKind, Role
 from tuninglink.spaces.providers import Provider, Space
 from tuninglink.spaces.smt import PROVIDER, knob_template, read_constraints
 

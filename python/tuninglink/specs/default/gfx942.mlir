@@ -1,1 +1,0 @@
-/work/wt/workers/specs/default/gfx942.mlir
