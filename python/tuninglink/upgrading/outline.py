@@ -20,6 +20,9 @@ _FOREACH_WORDS: Final = frozenset({"restrict_root", "flatten_results", "in"})
 _FUNCTIONS: Final = frozenset({"util.func", "func.func"})
 """What else has a symbol: programs that sequences put in the place of what they match."""
 
+_PAYLOADS: Final = ("linalg.", "iree_linalg_ext.", "tensor.")
+"""The dialects of operations that a DAG can have as its root."""
+
 _TYPE: Final = re.compile(r"![A-Za-z_$][\w$.\-]*")
 
 _REFERENCE: Final = re.compile(
@@ -95,8 +98,7 @@ class ForeachMatch:
         end: where its types end.
         operand: the first value that it searches in.
         pairs: its pairs, in order.
-        has_result: whether its result has a name.
-        result: the name of the result, `%` included.
+        result: the name of its first result, `%` included, None without one.
     """
 
     start: int
@@ -104,6 +106,19 @@ class ForeachMatch:
     operand: str
     pairs: tuple[Pair, ...]
     result: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Dag:
+    """The DAG of a `match.cast_compatible_dag_from_root`.
+
+    Attributes:
+        root: the name of its last operation.
+        region: the brackets with its operations.
+    """
+
+    root: Mark
+    region: Token
 
 
 def plain(symbol: str) -> str:
@@ -266,6 +281,37 @@ class Outline:
     def matchers_of(self, action: NamedSequence) -> Sequence[NamedSequence]:
         """Returns the matchers that an action is paired with."""
         return self._matchers.get((action.scope, action.name), ())
+
+    def includes(self, sequence: NamedSequence) -> Iterator[NamedSequence]:
+        """Yields the sequences that a sequence includes."""
+        for mark in self.marks(sequence.start, sequence.end):
+            if mark.text == names.INCLUDE:
+                target = next(self.source.tokens(mark.end, sequence.end), None)
+                symbol = plain(target.text) if target is not None else ""
+                other = self.by_name.get((sequence.scope, symbol))
+                if other is not None and other.body is not None:
+                    yield other
+
+    def dags(self, sequence: NamedSequence) -> Iterator[Dag]:
+        """Yields the DAGs that a sequence matches."""
+        for mark in self.marks(sequence.start, sequence.end):
+            dag = self.dag(mark) if mark.text == names.MATCH_DAG else None
+            if dag is not None:
+                yield dag
+
+    def dag(self, mark: Mark) -> Dag | None:
+        """Returns the DAG of the operation at `mark`."""
+        for region in self.source.following(mark):
+            if region.text == "{":
+                roots = [
+                    each
+                    for each in self.marks(region.start, region.end)
+                    if each.inside == region.start and each.text.startswith(_PAYLOADS)
+                ]
+                return Dag(roots[-1], region) if roots else None
+            if region.kind == "word" or region.text == "=":
+                return None
+        return None
 
     def foreach_matches(self, sequence: NamedSequence) -> Iterator[ForeachMatch]:
         """Yields the `foreach_match` operations in a sequence."""

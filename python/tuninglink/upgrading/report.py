@@ -47,7 +47,7 @@ class KeptOut:
 
 
 @dataclass(frozen=True)
-class EntryReport:
+class UpgradedEntry:
     """What became of one entry.
 
     Attributes:
@@ -88,14 +88,9 @@ class Upgraded:
     text: str
     changes: tuple[Change, ...]
     kept_out: tuple[KeptOut, ...]
-    entries: tuple[EntryReport, ...]
+    entries: tuple[UpgradedEntry, ...]
     origin: Callable[[int], Place] = field(compare=False, repr=False)
     hints: tuple[Diagnostic, ...] = ()
-
-    @property
-    def is_changed(self) -> bool:
-        """Whether anything was old."""
-        return bool(self.changes or self.kept_out)
 
     @property
     def decisions(self) -> tuple[Change, ...]:
