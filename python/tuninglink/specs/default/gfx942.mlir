@@ -1,0 +1,1 @@
+/work/wt/tune-b/specs/default/gfx942.mlir
