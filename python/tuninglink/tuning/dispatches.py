@@ -1,0 +1,232 @@
+"""The dispatches of a program as tasks: equal ones are tuned once, and each task has a benchmark."""
+
+from __future__ import annotations
+
+import tempfile
+from collections import Counter
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from iree.compiler import ir as mlir
+from iree.compiler.passmanager import PassManager
+
+from tuninglink.compiler.inputs import check_readable, refuse_spec
+from tuninglink.compiler.phases import Phase
+from tuninglink.errors import CompileError
+from tuninglink.iree.configurations import strip_configurations
+from tuninglink.iree.dispatches import dispatch_name
+from tuninglink.iree.targets import Target
+from tuninglink.mlir import names
+from tuninglink.mlir.contexts import thread_context
+from tuninglink.mlir.diagnostics import error
+from tuninglink.mlir.serialization import to_bytecode
+from tuninglink.mlir.symbols import symbol_name
+from tuninglink.mlir.walk import body, collect, visit
+from tuninglink.tuning.benchmark_building import NoBenchmarkError, build_benchmark
+from tuninglink.tuning.invocations import compiler_run
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from tuninglink.tuning.benchmark import BufferLayout
+
+_DISPATCH: Final = "stream.cmd.dispatch"
+_BENCHMARK: Final = "iree.benchmark"
+_REFLECTION: Final = "iree.reflection"
+
+
+@dataclass(frozen=True)
+class TuningTask:
+    """A problem to tune: equal dispatches of a program, for one target.
+
+    Attributes:
+        key: what tells the problem from others: a hash of the dispatch without configuration and symbols, and of
+            its target.
+        dispatches: the dispatches, such as `@executable::@variant`.
+        label: the name of the function of the first one, which says what it computes.
+        calls: how often the program calls them, as it is written: a call in a loop counts once.
+        backend: the backend, as the compiler calls it.
+        target: the most specific name of the target.
+        source: the benchmark at `executable-sources`, as bytecode.
+        function: the name of its function.
+        layout: the buffer that it runs on.
+    """
+
+    key: str
+    dispatches: tuple[str, ...]
+    label: str
+    calls: int
+    backend: str
+    target: str
+    source: bytes
+    function: str
+    layout: BufferLayout
+
+    @property
+    def name(self) -> str:
+        """The name of the first dispatch."""
+        return self.dispatches[0]
+
+    def is_meant(self, patterns: Sequence[str]) -> bool:
+        """Tells whether a pattern is part of the name of a dispatch or of its function; `*` and `?` match."""
+        subjects = (*self.dispatches, self.label)
+        return any(
+            fnmatchcase(subject, f"*{pattern}*") for pattern in patterns for subject in subjects
+        )
+
+
+@dataclass(frozen=True)
+class Omission:
+    """Dispatches that are not tuned.
+
+    Attributes:
+        dispatches: their names.
+        reason: why not.
+    """
+
+    dispatches: tuple[str, ...]
+    reason: str
+
+    def __str__(self) -> str:
+        more = f" and {len(self.dispatches) - 1} more" if len(self.dispatches) > 1 else ""
+        return f"{self.dispatches[0]}{more}: {self.reason}"
+
+
+@dataclass(frozen=True)
+class DispatchedProgram:
+    """A program with its dispatches formed.
+
+    Attributes:
+        content: the program at `executable-sources`, as bytecode.
+        is_model: whether it is a whole program; else it is the benchmark of a dispatch.
+        tasks: its problems, in the order of their first dispatches.
+        omissions: the dispatches for which there is no benchmark.
+    """
+
+    content: bytes
+    is_model: bool
+    tasks: tuple[TuningTask, ...]
+    omissions: tuple[Omission, ...]
+
+
+def read_program(
+    path: str, flags: Sequence[str], *, first: Phase = Phase.START
+) -> DispatchedProgram:
+    """Compiles a program up to `executable-sources` and finds its problems.
+
+    Args:
+        path: the program: a model, one dispatch, or a dispatch benchmark that the compiler has dumped, which is
+            stripped of its configuration.
+        flags: flags of the session.
+        first: the phase that the program has gone through already.
+
+    Raises:
+        CompileError: it cannot be read, does not compile, or has no dispatch.
+    """
+    check_readable(Path(path))
+    with compiler_run(path, flags) as run:
+        refuse_spec(run.module)
+        if any(each.name == names.EXECUTABLE for each in body(run.module)):
+            strip_configurations(run.module)
+        else:
+            run.advance(first, Phase.EXECUTABLE_SOURCES)
+        content = to_bytecode(run.module)
+    module = mlir.Module.parse(content, thread_context()).operation
+    is_model = not any(map(_is_benchmark, body(module)))
+    benchmarks = _dumped_benchmarks(module) if is_model else [module]
+    tasks, omissions = _tasks(benchmarks, _calls(module) if is_model else None)
+    if not tasks and not omissions:
+        raise CompileError(error(f"there is no dispatch in '{path}' to tune"))
+    return DispatchedProgram(content, is_model, tuple(tasks), tuple(omissions))
+
+
+def _is_benchmark(operation: mlir.Operation) -> bool:
+    reflection = operation.attributes.get(_REFLECTION)
+    return isinstance(reflection, mlir.DictAttr) and _BENCHMARK in reflection
+
+
+def _calls(module: mlir.Operation) -> Counter[str]:
+    """Returns how often each dispatch is called, by its name."""
+    calls: Counter[str] = Counter()
+    for each in collect(module, _DISPATCH):
+        entry_points: Any = each.attributes["entry_points"]
+        for entry_point in entry_points:
+            *path, _ = entry_point.value
+            calls["::".join(f"@{name}" for name in path)] += 1
+    return calls
+
+
+def _dumped_benchmarks(module: mlir.Operation) -> list[mlir.Operation]:
+    """Returns a module with the benchmark of each dispatch, as the compiler makes it."""
+    with tempfile.TemporaryDirectory(prefix="tuninglink-") as directory:
+        pipeline = f"builtin.module(iree-hal-dump-executable-benchmarks{{path={directory}}})"
+        PassManager.parse(pipeline, module.context).run(module)
+        texts = [path.read_text() for path in sorted(Path(directory).iterdir())]
+    return [mlir.Module.parse(each, module.context).operation for each in texts]
+
+
+def _tasks(
+    benchmarks: Iterable[mlir.Operation], calls: Counter[str] | None
+) -> tuple[list[TuningTask], list[Omission]]:
+    tasks: dict[str, TuningTask] = {}
+    omissions: list[Omission] = []
+    seen: set[str] = set()
+    for module in benchmarks:
+        (variant,) = collect(module, names.EXECUTABLE_VARIANT)
+        name = dispatch_name(variant)
+        seen.add(name)
+        count = 1 if calls is None else calls[name]
+        try:
+            task = _task(module, variant, count)
+        except NoBenchmarkError as failure:
+            omissions.append(Omission((name,), str(failure)))
+            continue
+        known = tasks.get(task.key)
+        if known is None:
+            tasks[task.key] = task
+        else:
+            dispatches = (*known.dispatches, name)
+            tasks[task.key] = replace(known, dispatches=dispatches, calls=known.calls + count)
+    for name in calls or ():
+        if name not in seen:
+            omissions.append(Omission((name,), _DYNAMIC))
+    return list(tasks.values()), omissions
+
+
+_DYNAMIC: Final = (
+    "its sizes are dynamic: they are known only when the program runs; "
+    "give the program static shapes to tune it at them"
+)
+
+
+def _task(module: mlir.Operation, variant: mlir.Operation, calls: int) -> TuningTask:
+    function, layout = build_benchmark(module)
+    target = Target.of_variant(variant)
+    return TuningTask(
+        key=_key(variant, layout),
+        dispatches=(dispatch_name(variant),),
+        label=symbol_name(collect(variant, names.FUNCTION)[0]) or "",
+        calls=calls,
+        backend=target.backend,
+        target=target.name,
+        source=to_bytecode(module),
+        function=function,
+        layout=layout,
+    )
+
+
+def _key(variant: mlir.Operation, layout: BufferLayout) -> str:
+    """Returns a hash of a dispatch that does not depend on what it and its functions are called."""
+    copy = variant.operation.clone().operation
+    anonymous = mlir.StringAttr.get("dispatch", copy.context)
+
+    def forget(operation: mlir.Operation) -> None:
+        if names.SYMBOL_NAME in operation.attributes:
+            operation.attributes[names.SYMBOL_NAME] = anonymous
+
+    visit(copy, forget)
+    text = f"{copy.get_asm()}\n{layout}"
+    return sha256(text.encode()).hexdigest()
