@@ -96,18 +96,31 @@ class Omission:
 
 
 @dataclass(frozen=True)
+class ModelFunction:
+    """A function of a program that can be called with random inputs.
+
+    Attributes:
+        name: its symbol.
+        inputs: the shape and the element type of each input.
+    """
+
+    name: str
+    inputs: tuple[tuple[tuple[int, ...], str], ...]
+
+
+@dataclass(frozen=True)
 class DispatchedProgram:
     """A program with its dispatches formed.
 
     Attributes:
         content: the program at `executable-sources`, as bytecode.
-        is_model: whether it is a whole program; else it is the benchmark of a dispatch.
+        model: the function that the program is run by; None if none can be called with random inputs.
         tasks: its problems, in the order of their first dispatches.
         omissions: the dispatches for which there is no benchmark.
     """
 
     content: bytes
-    is_model: bool
+    model: ModelFunction | None
     tasks: tuple[TuningTask, ...]
     omissions: tuple[Omission, ...]
 
@@ -127,20 +140,39 @@ def read_program(
         CompileError: it cannot be read, does not compile, or has no dispatch.
     """
     check_readable(Path(path))
+    model = None
     with compiler_run(path, flags) as run:
         refuse_spec(run.module)
         if any(each.name == names.EXECUTABLE for each in body(run.module)):
             strip_configurations(run.module)
         else:
+            if first < Phase.INPUT:
+                run.advance(first, first := Phase.INPUT)
+                model = _model_function(run.module)
             run.advance(first, Phase.EXECUTABLE_SOURCES)
         content = to_bytecode(run.module)
     module = mlir.Module.parse(content, thread_context()).operation
-    is_model = not any(map(_is_benchmark, body(module)))
-    benchmarks = _dumped_benchmarks(module) if is_model else [module]
-    tasks, omissions = _tasks(benchmarks, _calls(module) if is_model else None)
+    if any(map(_is_benchmark, body(module))):
+        tasks, omissions = _tasks([module], None)
+    else:
+        tasks, omissions = _tasks(_dumped_benchmarks(module), _calls(module))
     if not tasks and not omissions:
         raise CompileError(error(f"there is no dispatch in '{path}' to tune"))
-    return DispatchedProgram(content, is_model, tuple(tasks), tuple(omissions))
+    return DispatchedProgram(content, model, tuple(tasks), tuple(omissions))
+
+
+def _model_function(module: mlir.Operation) -> ModelFunction | None:
+    """Returns the first public function of a program at `input` whose inputs are all static tensors."""
+    for function in body(module):
+        visibility = function.attributes.get(names.SYMBOL_VISIBILITY)
+        is_private = isinstance(visibility, mlir.StringAttr) and visibility.value == "private"
+        if function.name != names.UTIL_FUNCTION or is_private or not function.regions[0].blocks:
+            continue
+        types = [each.type for each in function.regions[0].blocks[0].arguments]
+        if all(isinstance(each, mlir.RankedTensorType) and each.has_static_shape for each in types):
+            inputs = tuple((tuple(each.shape), str(each.element_type)) for each in types)
+            return ModelFunction(symbol_name(function) or "", inputs)
+    return None
 
 
 def _is_benchmark(operation: mlir.Operation) -> bool:

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from tuninglink.compiler import native
-from tuninglink.compiler.session import Invocation, Output, Session
+from tuninglink.compiler.session import Invocation, Output, Session, session_flags
 from tuninglink.errors import CompileError
 from tuninglink.mlir.diagnostics import Diagnostic, Severity, error
 from tuninglink.mlir.serialization import is_bytecode
@@ -71,7 +71,7 @@ def compiler_run(
 
     Args:
         source: the program as text or bytecode, or the path of one.
-        flags: the flags of the session.
+        flags: flags of the compiler; those of the whole process must have been set before.
         name: what locations call a program in memory.
         verify: whether the IR is verified after each pass.
 
@@ -84,7 +84,8 @@ def compiler_run(
         if diagnostic.severity is Severity.ERROR:
             errors.append(diagnostic)
 
-    with Session(flags) as session:
+    known = session_flags()
+    with Session([each for each in flags if each.partition("=")[0] in known]) as session:
         if isinstance(source, str):
             opened = session.open_file(source)
         else:

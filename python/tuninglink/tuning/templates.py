@@ -8,7 +8,11 @@ from typing import TYPE_CHECKING, Final
 from iree.compiler import ir as mlir
 from iree.compiler.dialects import iree_codegen
 
+from tuninglink.compiler.applying import SpecChoice
+from tuninglink.compiler.compilation import Compiler
+from tuninglink.compiler.flags import Options
 from tuninglink.compiler.phases import Phase
+from tuninglink.compiler.session import session_flags
 from tuninglink.iree.configurations import strip_configurations
 from tuninglink.iree.dispatch_roots import find_root_ops
 from tuninglink.iree.target_attributes import read_executable_target
@@ -20,12 +24,13 @@ from tuninglink.spaces.configuration import read_configuration
 from tuninglink.spaces.dispatch import gpu_limits, problem_of, target_around
 from tuninglink.spaces.providers import Dispatch
 from tuninglink.tuning.candidates import Origin, configuration_of
-from tuninglink.tuning.invocations import compiler_run
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from tuninglink.compiler.compilation import Compilation
     from tuninglink.spaces.configuration import Configuration
+    from tuninglink.specs.model import Spec
     from tuninglink.tuning.candidates import Candidate
 
 _ROOT: Final = "tuninglink.root"
@@ -47,19 +52,18 @@ class ConfiguredDispatch:
     template: bytes
 
 
-def configure(source: bytes, flags: Sequence[str]) -> ConfiguredDispatch:
+def configure(source: bytes, flags: Sequence[str], spec: Spec | None = None) -> ConfiguredDispatch:
     """Lets the compiler configure a benchmark.
 
     Args:
-        source: the benchmark at `executable-sources`, with a spec or without.
-        flags: flags of the session.
+        source: the benchmark at `executable-sources`.
+        flags: flags of the compiler; those of the whole process must have been set before.
+        spec: a spec to apply; None for none.
 
     Raises:
         CompileError: it does not compile.
     """
-    with compiler_run(source, flags) as run:
-        run.advance(Phase.EXECUTABLE_SOURCES, Phase.EXECUTABLE_CONFIGURATIONS)
-        content = to_bytecode(run.module)
+    content = apply_specs(source, flags, [spec] if spec else []).output
     module = mlir.Module.parse(content, thread_context()).operation
     found = [(root, each.function) for each in find_root_ops(module) for root in each.roots]
     if len(found) != 1:
@@ -75,6 +79,22 @@ def configure(source: bytes, flags: Sequence[str]) -> ConfiguredDispatch:
     limits = gpu_limits(target) if target is not None and executable and executable.gpu else {}
     dispatch = Dispatch(root, function, target, problem_of(root, limits), module)
     return ConfiguredDispatch(dispatch, configuration, template)
+
+
+def apply_specs(source: bytes, flags: Sequence[str], specs: Sequence[Spec]) -> Compilation:
+    """Configures a program at `executable-sources` with specs; returns it as bytecode, and what took effect.
+
+    Raises:
+        CompileError: it does not compile.
+    """
+    options = Options(
+        compile_from=Phase.EXECUTABLE_SOURCES,
+        compile_to=Phase.EXECUTABLE_CONFIGURATIONS,
+        emit_bytecode=True,
+    )
+    known = session_flags()
+    flags = [each for each in flags if each.partition("=")[0] in known]
+    return Compiler(options, SpecChoice(specs), flags).compile_bytes(source, "<dispatches>")
 
 
 def apply_candidate(module: mlir.Operation, candidate: Candidate) -> None:
