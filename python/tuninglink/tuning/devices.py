@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from tuninglink.tuning.benchmark import Benchmark
+    from tuninglink.tuning.device import DeviceDescription
     from tuninglink.tuning.timing import Settings
 
 _DEVICE_OF_BACKEND: Final = {
@@ -109,6 +110,11 @@ class Devices:
     def first(self) -> DeviceProcess:
         """The first device."""
         return self._processes[0]
+
+    @property
+    def descriptions(self) -> list[DeviceDescription]:
+        """What the devices are."""
+        return [each.description for each in self._processes]
 
     @property
     def devices(self) -> int:

@@ -48,8 +48,7 @@ class TuningTask:
         dispatches: the dispatches, such as `@executable::@variant`.
         label: the name of the function of the first one, which says what it computes.
         calls: how often the program calls them, as it is written: a call in a loop counts once.
-        backend: the backend, as the compiler calls it.
-        target: the most specific name of the target.
+        target: what they are compiled for.
         source: the benchmark at `executable-sources`, as bytecode.
         function: the name of its function.
         layout: the buffer that it runs on.
@@ -59,8 +58,7 @@ class TuningTask:
     dispatches: tuple[str, ...]
     label: str
     calls: int
-    backend: str
-    target: str
+    target: Target
     source: bytes
     function: str
     layout: BufferLayout
@@ -236,14 +234,12 @@ _DYNAMIC: Final = (
 
 def _task(module: mlir.Operation, variant: mlir.Operation, calls: int) -> TuningTask:
     function, layout = build_benchmark(module)
-    target = Target.of_variant(variant)
     return TuningTask(
         key=_key(variant, layout),
         dispatches=(dispatch_name(variant),),
         label=symbol_name(collect(variant, names.FUNCTION)[0]) or "",
         calls=calls,
-        backend=target.backend,
-        target=target.name,
+        target=Target.of_variant(variant),
         source=to_bytecode(module),
         function=function,
         layout=layout,
