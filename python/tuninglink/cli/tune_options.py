@@ -95,9 +95,7 @@ def _caches(text: str) -> Caches:
         raise ValueError("expected warm or cold") from None
 
 
-def _own(
-    target: str, read: Callable[[str], object] = str, *, repeats: bool = False
-) -> KnownFlag:
+def _own(target: str, read: Callable[[str], object] = str, *, repeats: bool = False) -> KnownFlag:
     return KnownFlag(target, read, repeats=repeats)
 
 
@@ -140,12 +138,14 @@ def parse_tune_arguments(arguments: Sequence[str]) -> TuneOptions:
     for each in reader.flags:
         name = each.partition("=")[0].removeprefix("--")
         if name in COMPILE_FLAGS:
-            raise CompileError(error(f"flag '--{name}' is of no use here: nothing but a spec is written"))
+            raise CompileError(
+                error(f"flag '--{name}' is of no use here: nothing but a spec is written")
+            )
     if reader.input is None:
         raise CompileError(error("no input; name a program, or - for standard input"))
     values: dict[str, Any] = dict(reader.values)
     settings = {name: values.pop(name) for name in list(values) if name in _SETTINGS}
-    defaults = {
+    defaults: dict[str, Any] = {
         "output": STANDARD_STREAM,
         "compile_from": Phase.START,
         "specs": (),

@@ -15,8 +15,9 @@ if TYPE_CHECKING:
     from tuninglink.tuning.budget import Budget
     from tuninglink.tuning.device import DeviceDescription
     from tuninglink.tuning.dispatches import DispatchedProgram, Omission
+    from tuninglink.tuning.model_run import ModelVerdict
     from tuninglink.tuning.preparation import PreparedTask
-    from tuninglink.tuning.results import ModelComparison, TaskResult, TrialResult
+    from tuninglink.tuning.results import TaskResult, TrialResult
 
 
 class ProgressLines(Listener):
@@ -76,8 +77,12 @@ class ProgressLines(Listener):
         """Says that the whole program is run."""
         self._say("running the whole program with the spec and without")
 
-    def compared(self, comparison: ModelComparison) -> None:
+    def compared(self, verdict: ModelVerdict) -> None:
         """Says how that went."""
+        comparison = verdict.comparison
+        if comparison is None:
+            self._say(f"  it could not be compared: {verdict.reason}")
+            return
         times = f"{comparison.default_ms:.4g} ms, with the spec {comparison.tuned_ms:.4g} ms"
         self._say(f"  {times}: {comparison.speedup}")
 

@@ -281,6 +281,7 @@ class _Maker:
 def written(configuration: Configuration) -> str:
     """Returns a configuration as a `#iree_codegen.compilation_info`, as MLIR writes it."""
     lowering, translation = configuration.lowering_config, configuration.translation_info
+    assert translation is not None
     info = iree_codegen.CompilationInfoAttr.get(lowering, translation, ctx=lowering.context)
     return str(info)
 
@@ -290,7 +291,8 @@ def accumulators_per_thread(info: mlir.Attribute) -> int:
     assert isinstance(info, iree_codegen.CompilationInfoAttr)
     lowering: Any = info.lowering_config
     attributes = getattr(lowering, "attributes", None)
-    threads = prod(info.translation_info.workgroup_size or [0])
+    translation: Any = info.translation_info
+    threads = prod(translation.workgroup_size or [0])
     if not isinstance(attributes, mlir.DictAttr) or "workgroup" not in attributes or not threads:
         return 0
     tiles: Any = attributes["workgroup"]

@@ -91,9 +91,7 @@ class CandidateCompiler:
             A future of the benchmark, or of why there is none. It is cancelled if the compiler is closed.
         """
         job = self._pool.submit(compile_candidate, template.content, candidate, seconds=seconds)
-        return _then(
-            job, lambda image: Benchmark(image, template.function, template.layout)
-        )
+        return _then(job, lambda image: Benchmark(image, template.function, template.layout))
 
     def submit_program(
         self, source: bytes, spec: str, seconds: float

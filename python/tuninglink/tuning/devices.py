@@ -37,12 +37,14 @@ def default_device(backend: str) -> str:
         TuninglinkError: none is known.
     """
     if backend not in _DEVICE_OF_BACKEND:
-        message = f"no driver is known to run what backend '{backend}' compiles; name one with --device"
+        message = (
+            f"no driver is known to run what backend '{backend}' compiles; name one with --device"
+        )
         raise TuninglinkError(error(message))
     return _DEVICE_OF_BACKEND[backend]
 
 
-def runs(driver: str, backend: str) -> bool:
+def may_run(driver: str, backend: str) -> bool:
     """Tells whether a driver may run what a backend compiles; of drivers that are not known it may."""
     wanted = _DEVICE_OF_BACKEND.get(backend, driver)
     same = {"local-task", "local-sync"}

@@ -220,9 +220,7 @@ def _tasks(
         else:
             dispatches = (*known.dispatches, name)
             tasks[task.key] = replace(known, dispatches=dispatches, calls=known.calls + count)
-    for name in calls or ():
-        if name not in seen:
-            omissions.append(Omission((name,), _DYNAMIC))
+    omissions += [Omission((name,), _DYNAMIC) for name in calls or () if name not in seen]
     return list(tasks.values()), omissions
 
 

@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections import deque
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from tuninglink.tuning.failures import Failure
 from tuninglink.tuning.results import TrialResult
@@ -140,15 +140,15 @@ class Exploration:
         while not self.budget.is_over:
             self._ask()
             self._start_measuring()
-            waiting = [*self._compiling, *self._measuring]
+            waiting: list[Future[Any]] = [*self._compiling, *self._measuring]
             if not waiting:
                 break
             patience = min(_PATIENCE, self.budget.remaining)
             done, _ = wait(waiting, timeout=patience, return_when=FIRST_COMPLETED)
-            for each in [found for found in self._compiling if found in done]:
-                self._take_compiled(each)
-            for each in [found for found in self._measuring if found in done]:
-                self._take_measured(each)
+            for compiled in [each for each in self._compiling if each in done]:
+                self._take_compiled(compiled)
+            for measured in [each for each in self._measuring if each in done]:
+                self._take_measured(measured)
         self._finish()
         return self._results
 
@@ -206,7 +206,7 @@ class Exploration:
 
     def _finish(self) -> None:
         """Lets go of what compiles, and takes what is being measured."""
-        for job in self._compiling:
-            job.cancel()
-        for job in list(self._measuring):
-            self._take_measured(job)
+        for compiled in self._compiling:
+            compiled.cancel()
+        for measured in list(self._measuring):
+            self._take_measured(measured)

@@ -10,8 +10,9 @@ if TYPE_CHECKING:
     from tuninglink.tuning.budget import Budget
     from tuninglink.tuning.device import DeviceDescription
     from tuninglink.tuning.dispatches import DispatchedProgram, Omission
+    from tuninglink.tuning.model_run import ModelVerdict
     from tuninglink.tuning.preparation import PreparedTask
-    from tuninglink.tuning.results import ModelComparison, TaskResult, TrialResult
+    from tuninglink.tuning.results import TaskResult, TrialResult
 
 
 class Listener:
@@ -38,5 +39,5 @@ class Listener:
     def comparing(self) -> None:
         """The whole program is about to be run."""
 
-    def compared(self, comparison: ModelComparison) -> None:
-        """The whole program was run."""
+    def compared(self, verdict: ModelVerdict) -> None:
+        """The whole program was run, or could not be."""

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from tuninglink.tuning.compilation import CandidateCompiler
     from tuninglink.tuning.device_process import DeviceProcess
     from tuninglink.tuning.dispatches import DispatchedProgram
+    from tuninglink.tuning.results import TaskResult
 
     Entry = TypeVar("Entry")
 
@@ -75,6 +76,48 @@ class ModelRuns:
         if isinstance(compiled, Failure):
             raise ModelRunError(compiled.message)
         return Program(compiled.image, model.name, model.inputs)
+
+
+@dataclass(frozen=True)
+class ModelVerdict:
+    """What the whole program says about a spec.
+
+    Attributes:
+        kept: the entries that stay.
+        comparison: how the program fares with them; None if it was not run, or none stays.
+        reason: why there is no comparison.
+    """
+
+    kept: tuple[TaskResult, ...]
+    comparison: ModelComparison | None = None
+    reason: str = ""
+
+
+def judge_entries(
+    won: Sequence[TaskResult], runs: ModelRuns, write: Callable[[Sequence[TaskResult]], str]
+) -> ModelVerdict:
+    """Leaves out entries that make the whole program slower, although their dispatch is faster.
+
+    Args:
+        won: what has an entry.
+        runs: runs the program.
+        write: writes the spec with some of the entries.
+    """
+    known: dict[str, ModelComparison] = {}
+
+    def compare(entries: Sequence[TaskResult]) -> ModelComparison:
+        spec = write(entries)
+        if spec not in known:
+            known[spec] = runs.compare(spec)
+        return known[spec]
+
+    try:
+        kept = harmless(won, compare)
+        comparison = compare(kept) if kept else None
+    except ModelRunError as failure:
+        return ModelVerdict(tuple(won), reason=str(failure))
+    reason = "" if kept else "no entry makes the program faster"
+    return ModelVerdict(tuple(kept), comparison, reason)
 
 
 def harmless(

@@ -9,13 +9,8 @@ from tuninglink.errors import TuninglinkError
 from tuninglink.specs.loading import load_spec
 from tuninglink.tuning.candidates import CandidateSpaces
 from tuninglink.tuning.compilation import BenchmarkTemplate
-from tuninglink.tuning.emission import (
-    FORMS,
-    NoMatcherError,
-    SpecEntry,
-    matcher_key,
-    write_spec,
-)
+from tuninglink.tuning.emission import SpecEntry, matcher_key, write_spec
+from tuninglink.tuning.matchers import FORMS, NoMatcherError
 from tuninglink.tuning.templates import apply_specs, configure
 
 if TYPE_CHECKING:

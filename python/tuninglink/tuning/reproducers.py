@@ -47,7 +47,15 @@ class Reproducers:
         flags = shlex.join(self._flags)
         command = f"iree-compile %s --compile-from=executable-configurations {flags}"
         said = [f"// {line}" for line in failure.message.splitlines()]
-        lines = [f"// {command} -o /dev/null", "//", *said, "//", f"// {candidate}", "", str(module)]
+        lines = [
+            f"// {command} -o /dev/null",
+            "//",
+            *said,
+            "//",
+            f"// {candidate}",
+            "",
+            str(module),
+        ]
         self._directory.mkdir(parents=True, exist_ok=True)
         write_file(path, "\n".join(lines).encode())
         return path

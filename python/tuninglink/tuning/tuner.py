@@ -3,39 +3,40 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from importlib import metadata
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from tuninglink.errors import TuninglinkError
 from tuninglink.mlir.diagnostics import error, note
 from tuninglink.spaces.providers import ProviderRegistry
-from tuninglink.tuning.candidates import Candidate
 from tuninglink.tuning.decision import Outcome
-from tuninglink.tuning.devices import runs
+from tuninglink.tuning.defaults import measure_defaults
+from tuninglink.tuning.devices import may_run
 from tuninglink.tuning.dispatches import Omission
 from tuninglink.tuning.emission import write_spec
 from tuninglink.tuning.exploration import Alternating, Exploration, Overlapping, Schedule
 from tuninglink.tuning.failures import Failure, FailureKind
 from tuninglink.tuning.listener import Listener
-from tuninglink.tuning.model_run import ModelRunError, ModelRuns, harmless
+from tuninglink.tuning.model_run import ModelRuns, ModelVerdict, judge_entries
 from tuninglink.tuning.preparation import NotTunableError, PreparedTask, prepare
 from tuninglink.tuning.race import race
 from tuninglink.tuning.results import TaskResult, TrialResult, TuningResult, Verdict
 from tuninglink.tuning.search import search_named
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from tuninglink.mlir.diagnostics import Diagnostic
     from tuninglink.specs.model import Spec
     from tuninglink.tuning.benchmark import Benchmark
     from tuninglink.tuning.budget import Budget
     from tuninglink.tuning.compilation import CandidateCompiler
+    from tuninglink.tuning.defaults import MeasuredTask
     from tuninglink.tuning.devices import Devices
     from tuninglink.tuning.dispatches import DispatchedProgram, TuningTask
     from tuninglink.tuning.reproducers import Reproducers
-    from tuninglink.tuning.results import ModelComparison
     from tuninglink.tuning.settings import TuningSettings
 
 _FINALISTS: Final = 6
@@ -48,25 +49,6 @@ _RACING: Final = 0.3
 _COMPILE_FACTOR: Final = 10.0
 _LEAST_COMPILE_SECONDS: Final = 5.0
 """A candidate may compile this many times as long as the default, and at least so many seconds."""
-
-
-@dataclass
-class Measured:
-    """A task whose default was measured.
-
-    Attributes:
-        task: the task.
-        benchmark: the compiler's choice, compiled.
-        default_us: its time.
-        compile_seconds: how long it compiled.
-        share: its share of the time of all dispatches.
-    """
-
-    task: TuningTask
-    benchmark: Benchmark
-    default_us: float
-    compile_seconds: float
-    share: float = 0.0
 
 
 @dataclass
@@ -95,7 +77,7 @@ class Tuner:
     specs: Sequence[Spec] = ()
     listener: Listener = field(default_factory=Listener)
     reproducers: Reproducers | None = None
-    warn: Any = None
+    warn: Callable[[Diagnostic], None] = lambda _: None
     _omissions: list[Omission] = field(default_factory=list)
     _began: float = field(default_factory=time.monotonic)
 
@@ -107,7 +89,12 @@ class Tuner:
         """
         for each in self.program.omissions:
             self._omit(each)
-        measured = self.measure_defaults(self._meant(self.program.tasks))
+        found = measure_defaults(
+            self._meant(self.program.tasks), self.compiler, self.devices, self.settings.timeout
+        )
+        for each in found.omissions:
+            self._omit(each)
+        measured = found.measured
         prepared = self._prepared(measured)
         results: list[TaskResult] = []
         waiting = list(prepared)
@@ -120,53 +107,26 @@ class Tuner:
             part = self.budget.part(where.share / weight if weight else 1.0)
             results.append(self.tune(task, where, part))
             self.listener.ended(results[-1])
-        results, model, model_note = self._run_model(results)
+        model = self._run_model(results)
+        results = [
+            replace(each, verdict=Verdict.LEFT_OUT)
+            if each.verdict is Verdict.WON and each not in model.kept
+            else each
+            for each in results
+        ]
         return TuningResult(
             self.spec(results),
             results,
             self._omissions,
-            model,
-            model_note,
+            model.comparison,
+            model.reason,
             {each.task.key: each.share for each in measured},
             time.monotonic() - self._began,
         )
 
     # --- Stages ------------------------------------------------------------------------------------------
 
-    def measure_defaults(self, tasks: Sequence[TuningTask]) -> list[Measured]:
-        """Compiles and measures what the compiler chooses; returns the tasks, the heaviest first.
-
-        Raises:
-            TuninglinkError: none of them runs on the devices.
-        """
-        jobs = [
-            self.compiler.submit_program(each.source, "", self.settings.timeout) for each in tasks
-        ]
-        compiled = [job.result() for job in jobs]
-        found: list[Measured] = []
-        failures: list[Failure] = []
-        for task, each in zip(tasks, compiled, strict=True):
-            outcome: float | Failure
-            if isinstance(each, Failure):
-                outcome = each
-            else:
-                benchmark = _benchmark(task, each.image)
-                outcome = self.devices.measure_default(benchmark)
-            if isinstance(outcome, Failure) or isinstance(each, Failure):
-                assert isinstance(outcome, Failure)
-                failures.append(outcome)
-                reason = f"the compiler's own choice fails: {outcome.message}"
-                self._omit(Omission(task.dispatches, reason))
-                continue
-            found.append(Measured(task, benchmark, outcome, each.seconds))
-        if failures and not found:
-            raise _nothing_runs(self.devices, failures[0])
-        total = sum(each.task.calls * each.default_us for each in found)
-        for each in found:
-            each.share = each.task.calls * each.default_us / total if total else 0.0
-        return sorted(found, key=lambda each: -each.share)
-
-    def tune(self, prepared: PreparedTask, measured: Measured, budget: Budget) -> TaskResult:
+    def tune(self, prepared: PreparedTask, measured: MeasuredTask, budget: Budget) -> TaskResult:
         """Tunes one task: explores its candidates, and lets the best ones race."""
         self.listener.begun(prepared, measured.share, measured.default_us)
         default_us = self.devices.measure_default(measured.benchmark)
@@ -181,10 +141,15 @@ class Tuner:
             and each.microseconds < default_us * _NEAR
         ]
         near.sort(key=lambda each: each.microseconds or 0.0)
-        return self._race(prepared, measured, default_us, trials, near[:_FINALISTS], budget)
+        result = TaskResult(prepared, measured.share, default_us, tuple(trials), Verdict.DEFAULT)
+        if not near:
+            return result
+        if budget.is_over:
+            return replace(result, verdict=Verdict.UNDECIDED)
+        return self._race(result, measured.benchmark, near[:_FINALISTS], budget)
 
     def explore(
-        self, prepared: PreparedTask, measured: Measured, default_us: float, budget: Budget
+        self, prepared: PreparedTask, measured: MeasuredTask, default_us: float, budget: Budget
     ) -> list[TrialResult]:
         """Tries candidates of a task, those of specs first."""
         spaces = prepared.spaces
@@ -234,7 +199,7 @@ class Tuner:
         for each in tasks:
             if self.settings.patterns and not each.is_meant(self.settings.patterns):
                 continue
-            if runs(driver, each.target.backend):
+            if may_run(driver, each.target.backend):
                 meant.append(each)
             else:
                 reason = f"driver '{driver}' does not run what '{each.target.backend}' compiles"
@@ -244,10 +209,12 @@ class Tuner:
             raise TuninglinkError(error("there is no dispatch to tune", notes=reasons))
         return meant
 
-    def _prepared(self, measured: Sequence[Measured]) -> list[tuple[PreparedTask, Measured]]:
+    def _prepared(
+        self, measured: Sequence[MeasuredTask]
+    ) -> list[tuple[PreparedTask, MeasuredTask]]:
         """Prepares tasks, and merges those that the same matcher finds into the heaviest of them."""
-        registry = ProviderRegistry(self.warn or (lambda _: None))
-        found: dict[str, tuple[PreparedTask, Measured]] = {}
+        registry = ProviderRegistry(self.warn)
+        found: dict[str, tuple[PreparedTask, MeasuredTask]] = {}
         for each in measured:
             task = each.task
             if self.settings.top is not None and len(found) >= self.settings.top:
@@ -263,7 +230,8 @@ class Tuner:
             if known is None:
                 found[prepared.matcher] = prepared, each
             else:
-                known[1].share += each.share
+                weight = known[1].share + each.share
+                found[prepared.matcher] = known[0], replace(known[1], share=weight)
                 name = known[0].task.name
                 reason = f"it is configured by the same entry as {name}, which is heavier"
                 self._omit(Omission(task.dispatches, reason))
@@ -276,26 +244,17 @@ class Tuner:
 
     def _race(
         self,
-        prepared: PreparedTask,
-        measured: Measured,
-        default_us: float,
-        trials: Sequence[TrialResult],
+        result: TaskResult,
+        default: Benchmark,
         finalists: Sequence[TrialResult],
         budget: Budget,
     ) -> TaskResult:
-        result = TaskResult(
-            prepared, measured.share, default_us, tuple(trials), Verdict.DEFAULT
-        )
-        if not finalists:
-            return result
-        if budget.is_over:
-            return replace(result, verdict=Verdict.UNDECIDED)
-        self.listener.racing(prepared, len(finalists))
+        self.listener.racing(result.prepared, len(finalists))
         found = race(
             self.devices.first,
-            measured.benchmark,
+            default,
             [each.benchmark for each in finalists if each.benchmark is not None],
-            reduction=prepared.spaces.problem.reduction,
+            reduction=result.prepared.spaces.problem.reduction,
             min_gain=self.settings.min_gain,
             seed=self.settings.seed,
             deadline=budget.deadline,
@@ -315,9 +274,9 @@ class Tuner:
         }[found.decision.outcome]
         winner = finalists[found.winner] if verdict is Verdict.WON else None
         result = replace(result, verdict=verdict, winner=winner, decision=found.decision)
-        return self._verified(result, measured)
+        return self._verified(result)
 
-    def _verified(self, result: TaskResult, measured: Measured) -> TaskResult:
+    def _verified(self, result: TaskResult) -> TaskResult:
         """Compares the binary of a winner with the one that the written spec gives.
 
         Raises:
@@ -327,7 +286,7 @@ class Tuner:
             return result
         spec = self.spec([result])
         compiled = self.compiler.submit_program(
-            measured.task.source, spec, self.settings.timeout
+            result.task.source, spec, self.settings.timeout
         ).result()
         if isinstance(compiled, Failure) or compiled.image != result.winner.benchmark.image:
             why = compiled.message if isinstance(compiled, Failure) else "the binaries differ"
@@ -351,54 +310,19 @@ class Tuner:
             "date": datetime.now(UTC).date().isoformat(),
         }
 
-    def _run_model(
-        self, results: list[TaskResult]
-    ) -> tuple[list[TaskResult], ModelComparison | None, str]:
+    def _run_model(self, results: Sequence[TaskResult]) -> ModelVerdict:
         won = [each for each in results if each.verdict is Verdict.WON]
-        if not self.settings.runs_model:
-            return results, None, "it was not asked for"
+        reason = ""
         if not won:
-            return results, None, "there is no entry"
-        if self.budget.is_stopped:
-            return results, None, "tuning was interrupted"
+            reason = "there is no entry"
+        elif not self.settings.runs_model:
+            reason = "it was not asked for"
+        elif self.budget.is_stopped:
+            reason = "tuning was interrupted"
+        if reason:
+            return ModelVerdict(tuple(won), reason=reason)
         self.listener.comparing()
-        runs_ = ModelRuns(self.program, self.compiler, self.devices.first, self.settings.seed)
-        known: dict[str, ModelComparison] = {}
-
-        def compare(entries: Sequence[TaskResult]) -> ModelComparison:
-            spec = self.spec(entries)
-            if spec not in known:
-                known[spec] = runs_.compare(spec)
-            return known[spec]
-
-        try:
-            kept = harmless(won, compare)
-            comparison = compare(kept) if kept else None
-        except ModelRunError as failure:
-            return results, None, str(failure)
-        results = [
-            replace(each, verdict=Verdict.LEFT_OUT)
-            if each.verdict is Verdict.WON and each not in kept
-            else each
-            for each in results
-        ]
-        if comparison is None:
-            return results, None, "no entry makes the program faster"
-        self.listener.compared(comparison)
-        return results, comparison, ""
-
-
-def _benchmark(task: TuningTask, image: bytes) -> Benchmark:
-    from tuninglink.tuning.benchmark import Benchmark  # noqa: PLC0415
-
-    return Benchmark(image, task.function, task.layout)
-
-
-def _nothing_runs(devices: Devices, failure: Failure) -> TuninglinkError:
-    device = devices.first.description
-    notes: list[Diagnostic] = [note(failure.message)]
-    if failure.kind is FailureKind.LOAD:
-        message = f"device '{device.uri}' ({device.name}) cannot run what the program is compiled for"
-    else:
-        message = f"no dispatch of the program runs on device '{device.uri}' ({device.name})"
-    return TuninglinkError(error(message, notes=notes))
+        runs = ModelRuns(self.program, self.compiler, self.devices.first, self.settings.seed)
+        verdict = judge_entries(won, runs, self.spec)
+        self.listener.compared(verdict)
+        return verdict

@@ -1,0 +1,1 @@
+/work/wt/tune-a/specs/default/gfx942.mlir
