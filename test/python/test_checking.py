@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+import subprocess
+from pathlib import Path
 
 import pytest
-from programs import EXAMPLES
+import worker_jobs
+from processes import PATIENCE, eventually, marked
+from programs import EXAMPLES, TOOLS, listening
 
 from tuninglink.checking import compiling
 from tuninglink.checking.checker import Checker
@@ -43,10 +49,8 @@ def test_what_takes_too_long_is_not_decided(job: Job) -> None:
 
 
 def test_a_crash_is_an_answer(job: Job, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(compiling, "_WORKER", "faulthandler")
-    verdict, reason = outcome(job)
-    assert verdict is Verdict.REFUTED
-    assert reason.startswith("the compiler crashed (")
+    monkeypatch.setattr(compiling, "_compile", worker_jobs.segfault_on)
+    assert outcome(job) == (Verdict.REFUTED, "the compiler crashed (segmentation fault)")
 
 
 def test_what_the_compiler_refuses_is_refuted(job: Job) -> None:
@@ -62,9 +66,42 @@ def test_an_entry_that_configures_nothing_is_not_decided(job: Job) -> None:
     assert "does not match" in reason
 
 
+def is_compiling(process: int) -> bool:
+    """Tells whether a worker has loaded the compiler."""
+    try:
+        is_worker = b"tuninglink.workers.worker" in Path(f"/proc/{process}/cmdline").read_bytes()
+        return is_worker and "libIREECompiler" in Path(f"/proc/{process}/maps").read_text()
+    except OSError:  # it has ended
+        return False
+
+
+@pytest.mark.parametrize("end", [signal.SIGTERM, signal.SIGKILL, signal.SIGINT, signal.SIGHUP])
+def test_a_command_that_is_killed_while_it_compiles_leaves_no_process(
+    end: signal.Signals, tmp_path: Path
+) -> None:
+    spec = tmp_path / "spec.mlir"
+    text = (EXAMPLES / "spec_gfx942.mlir").read_text()
+    # With that many accumulators in one workgroup, it compiles for minutes.
+    spec.write_text(text.replace("workgroup = [128, 128, 0]", "workgroup = [2048, 1280, 0]"))
+    marker = f"TUNINGLINK_TEST_{os.urandom(8).hex()}"
+    arguments = ["check", str(spec), "--target=gfx942", "--compile", "--timeout=3600"]
+    process = subprocess.Popen(
+        listening([str(TOOLS / "tuninglink"), *arguments]),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        env={**os.environ, marker: ""},
+    )
+    assert eventually(lambda: any(map(is_compiling, marked(marker))))
+    process.send_signal(end)
+    _, said = process.communicate(timeout=PATIENCE)
+    assert process.returncode == (130 if end == signal.SIGINT else -end)
+    assert said == (b"tuninglink: interrupted\n" if end == signal.SIGINT else b"")
+    assert eventually(lambda: not marked(marker))
+
+
 def test_compilations_are_answered_in_order(job: Job) -> None:
     broken = Job("oops", job.spec, job.flags)
-    answers = list(compile_all([broken, job, broken], CompileLimits(processes=2)))
+    answers = compile_all([broken, job, broken], CompileLimits(processes=2))
     wanted = [Verdict.REFUTED, Verdict.PROVEN, Verdict.REFUTED]
     assert [each.verdict for each in answers] == wanted
 

@@ -121,7 +121,7 @@ class Checker:
         flags = tuple(compile_flags(self._target))
         made = [each for each in payloads if isinstance(each, Payload)]
         jobs = [Job(each.text, spec_of(each.entry), flags) for each in made]
-        answers = compile_all(jobs, self._compile_limits)
+        answers = iter(compile_all(jobs, self._compile_limits))
         return [
             next(answers) if isinstance(each, Payload) else _without_payload() for each in payloads
         ]

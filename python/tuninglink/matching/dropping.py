@@ -11,9 +11,9 @@ from tuninglink.matching.entry_conditions import EntryConditions
 from tuninglink.matching.reachability import find_proven_dead
 from tuninglink.mlir import names
 from tuninglink.mlir.walk import body
-from tuninglink.specs.deduplication import unused_sequences
 from tuninglink.specs.model import Spec
 from tuninglink.specs.structure import has_entry_point
+from tuninglink.specs.unused_sequences import unused_sequences
 
 if TYPE_CHECKING:
     from tuninglink.mlir.diagnostics import Place

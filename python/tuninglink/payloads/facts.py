@@ -1,4 +1,4 @@
-"""What a matcher demands of single dimensions, as expressions and in words."""
+"""Facts about single dimensions, as Z3 expressions and in words."""
 
 from __future__ import annotations
 
