@@ -12,6 +12,7 @@ from tuninglink.mlir.contexts import thread_context
 from tuninglink.mlir.serialization import to_text
 from tuninglink.mlir.symbols import FreshNames
 from tuninglink.specs.builders import add_kernel_config, yield_
+from tuninglink.specs.provenance import PROVENANCE, provenance_attribute
 from tuninglink.tuning.candidates import configuration_of
 from tuninglink.tuning.matchers import FORMS, create
 
@@ -21,9 +22,6 @@ if TYPE_CHECKING:
     from tuninglink.spaces.providers import Dispatch
     from tuninglink.tuning.candidates import Candidate
 
-
-PROVENANCE: Final = "tuninglink.provenance"
-"""The attribute of a matcher that says where its configuration comes from."""
 
 _ANY_OP: Final = "!transform.any_op"
 _ANY_PARAMETER: Final = "!transform.any_param"
@@ -149,20 +147,7 @@ def _add_matcher(module: mlir.Operation, name: str, entry: SpecEntry) -> None:
         yield_([operation, *parameters])
     if entry.provenance:
         sequence: Any = block.owner
-        sequence.operation.attributes[PROVENANCE] = attribute_of(entry.provenance)
-
-
-def attribute_of(value: object) -> mlir.Attribute:
-    """Returns a value as an attribute: a mapping, a sequence, a number or text."""
-    if isinstance(value, dict):
-        return mlir.DictAttr.get({name: attribute_of(each) for name, each in value.items()})
-    if isinstance(value, list | tuple):
-        return mlir.ArrayAttr.get([attribute_of(each) for each in value])
-    if isinstance(value, int):
-        return mlir.IntegerAttr.get(mlir.IntegerType.get_signless(64), value)
-    if isinstance(value, float):
-        return mlir.FloatAttr.get(mlir.F64Type.get(), value)
-    return mlir.StringAttr.get(str(value))
+        sequence.operation.attributes[PROVENANCE] = provenance_attribute(entry.provenance)
 
 
 def _add_entry_point(module: mlir.Operation, pairs: Sequence[tuple[str, str]]) -> None:
