@@ -11,6 +11,7 @@ import typer
 from tuninglink.cli import process
 from tuninglink.cli.check import check
 from tuninglink.cli.compile import compile_command
+from tuninglink.cli.database import database
 from tuninglink.cli.demo import demo
 from tuninglink.cli.dump import dump
 from tuninglink.cli.explain import explain_command
@@ -69,6 +70,7 @@ app.command()(dump)
 app.command()(targets)
 app.command()(demo)
 app.command()(upgrade)
+app.add_typer(database)
 
 
 _SETTING_FLAGS: Final = frozenset({"compile", "explain", "tune"})

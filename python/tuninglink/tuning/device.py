@@ -109,7 +109,7 @@ def open_device(uri: str, cores: Sequence[int] = ()) -> rt.HalDevice:
     driver = _driver(driver_of(uri))
     try:
         return driver.create_device_by_uri(uri)
-    except (RuntimeError, ValueError) as failure:
+    except Exception as failure:  # noqa: BLE001 - a status of the runtime becomes one of several types
         raise DeviceError(
             error(f"cannot open device '{uri}': {_reason(failure)}", notes=[_remedy()])
         ) from None
@@ -133,7 +133,7 @@ def _driver(name: str) -> rt.HalDriver:
         raise DeviceError(error(f"there is no driver '{name}'", notes=[drivers]))
     try:
         return rt.get_driver(name)
-    except (RuntimeError, ValueError) as failure:
+    except Exception as failure:  # noqa: BLE001 - a status of the runtime becomes one of several types
         message = f"driver '{name}' cannot be loaded: {_reason(failure)}"
         raise DeviceError(error(message, notes=[_remedy()])) from None
 
@@ -147,7 +147,7 @@ def _devices_of(driver: str, *, is_required: bool = False) -> list[DeviceDescrip
         if is_required:
             raise
         return []
-    except (RuntimeError, ValueError) as failure:
+    except Exception as failure:  # noqa: BLE001 - a status of the runtime becomes one of several types
         if is_required:
             message = f"driver '{driver}' lists no devices: {_reason(failure)}"
             raise DeviceError(error(message, notes=[_remedy()])) from None

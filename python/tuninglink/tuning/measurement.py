@@ -190,7 +190,7 @@ class Measurer:
                 device=self._device,
                 buffer=data,
             )
-        except (RuntimeError, ValueError) as failure:
+        except Exception as failure:  # noqa: BLE001 - a status of the runtime becomes one of several types
             message = f"cannot allocate {len(data)} bytes on the device: {failure}"
             raise MeasurementError(Failure(FailureKind.RUN, message)) from None
 
