@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.cli import process
@@ -23,9 +24,12 @@ from tuninglink.specs.library import DefaultLibrary
 from tuninglink.specs.loading import load_spec
 from tuninglink.tuning.budget import Budget
 from tuninglink.tuning.compilation import CandidateCompiler
+from tuninglink.tuning.database import Database
 from tuninglink.tuning.devices import Devices, default_device
 from tuninglink.tuning.dispatches import read_program
+from tuninglink.tuning.journal import Journal
 from tuninglink.tuning.reproducers import Reproducers
+from tuninglink.tuning.task_tuner import TaskTuner
 from tuninglink.tuning.timing import Settings
 from tuninglink.tuning.tuner import Tuner
 
@@ -97,6 +101,8 @@ def tune_command(arguments: Sequence[str]) -> int:
         program = read_program(options.input, options.flags, first=options.compile_from)
     result = _tune(program, options, budget)
     write_output(options.output, result.spec.encode())
+    if result.failure is not None:
+        raise result.failure
     return process.SUCCESS
 
 
@@ -118,28 +124,23 @@ def _tune(program: DispatchedProgram, options: TuneOptions, budget: Budget) -> T
     listener = ProgressLines()
     measuring = Settings(caches=settings.caches, seed=settings.seed)
     uris = settings.devices or _default_devices(program)
-    reproducers = None
-    if options.failures:
-        reproducers = Reproducers(make_directory(options.failures), options.flags)
-    with (
-        Devices(uris, measuring, settings.timeout) as devices,
-        CandidateCompiler(options.flags, settings.jobs) as compiler,
-        _stopping(budget),
-    ):
-        listener.found(program, devices.descriptions)
-        tuner = Tuner(
-            program,
-            options.flags,
-            settings,
-            compiler,
-            devices,
-            budget,
-            _specs(program, options),
-            listener,
-            reproducers,
-            process.show,
+    with ExitStack() as opened:
+        database = (
+            opened.enter_context(Database(Path(options.database))) if options.database else None
         )
-        return tuner.run()
+        reproducers = None
+        if options.failures:
+            reproducers = Reproducers(make_directory(options.failures), options.flags)
+        devices = opened.enter_context(Devices(uris, measuring, settings.timeout))
+        compiler = opened.enter_context(CandidateCompiler(options.flags, settings.jobs))
+        opened.enter_context(_stopping(budget))
+        listener.found(program, devices.descriptions)
+        journal = None
+        if database:
+            journal = Journal(database, devices.first.description, settings, options.flags)
+        tasks = TaskTuner(settings, compiler, devices, listener, journal, reproducers)
+        specs = _specs(program, options)
+        return Tuner(program, options.flags, tasks, budget, specs, process.show).run()
 
 
 def _default_devices(program: DispatchedProgram) -> tuple[str, ...]:

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any, Final
 from iree.compiler import ir as mlir
 from iree.compiler.dialects import iree_codegen
 
+from tuninglink.iree.op_kinds import Role
 from tuninglink.mlir import names
 from tuninglink.solver.answers import AssignmentError, Limits, UndecidedError, Verdict
 from tuninglink.spaces.configuration import MismatchError
 from tuninglink.spaces.knobs import OneOfKnob
-from tuninglink.spaces.problem import Role
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -224,6 +224,25 @@ class CandidateSpaces:
         make = self._maker(candidate.space)
         made = [each for each in (make(knobs) for _, knobs in found) if each is not None]
         return list({each.key: each for each in made if each.key != candidate.key}.values())
+
+    def candidate(self, pipeline: str, knobs: Mapping[str, int]) -> Candidate | None:
+        """Returns the candidate that gives the knobs these values, such as a winner of a similar problem.
+
+        Args:
+            pipeline: its pipeline, as MLIR writes it.
+            knobs: the values.
+
+        Returns:
+            None if no space has these knobs, or they are not valid in it.
+        """
+        for number, space in enumerate(self.spaces):
+            constraints = space.constraints
+            names_of_knobs = {each.name for each in constraints.knobs}
+            if constraints.pipeline != pipeline or names_of_knobs != set(knobs):
+                continue
+            if constraints.check(knobs, _CHECKING).verdict is not Verdict.REFUTED:
+                return self._maker(number)(knobs)
+        return None
 
     def _maker(self, number: int) -> _Maker:
         return _Maker(self.spaces[number], number)

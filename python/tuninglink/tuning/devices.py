@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Final, Self
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
     from tuninglink.tuning.benchmark import Benchmark
     from tuninglink.tuning.device import DeviceDescription
-    from tuninglink.tuning.timing import Settings
+    from tuninglink.tuning.timing import Settings, Timing
 
 _DEVICE_OF_BACKEND: Final = {
     "llvm-cpu": "local-task",
@@ -49,6 +50,19 @@ def may_run(driver: str, backend: str) -> bool:
     wanted = _DEVICE_OF_BACKEND.get(backend, driver)
     same = {"local-task", "local-sync"}
     return driver == wanted or (driver in same and wanted in same)
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """The time of a candidate.
+
+    Attributes:
+        microseconds: of an iteration on the first device.
+        timing: the samples, as they were taken.
+    """
+
+    microseconds: float
+    timing: Timing
 
 
 class Devices:
@@ -136,7 +150,9 @@ class Devices:
             self._defaults[each] = timing.median
         return self._defaults[self.first]
 
-    def submit(self, benchmark: Benchmark, limit_microseconds: float) -> Future[float | Failure]:
+    def submit(
+        self, benchmark: Benchmark, limit_microseconds: float
+    ) -> Future[Measurement | Failure]:
         """Measures a candidate on the next device that is free, after its default was measured.
 
         Args:
@@ -144,15 +160,17 @@ class Devices:
             limit_microseconds: one that takes longer is not worth a second sample.
 
         Returns:
-            A future of the microseconds of an iteration on the first device, or of why there are none.
+            A future of its time, or of why there is none.
         """
         return self._threads.submit(self._measure, benchmark, limit_microseconds)
 
-    def _measure(self, benchmark: Benchmark, limit: float) -> float | Failure:
+    def _measure(self, benchmark: Benchmark, limit: float) -> Measurement | Failure:
         device = self._free.get()
         try:
             scale = self._defaults[self.first] / self._defaults[device]
             timing = device.measure(benchmark, limit_microseconds=limit / scale)
         finally:
             self._free.put(device)
-        return timing if isinstance(timing, Failure) else timing.median * scale
+        if isinstance(timing, Failure):
+            return timing
+        return Measurement(timing.median * scale, timing)

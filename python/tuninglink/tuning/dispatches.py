@@ -16,7 +16,6 @@ from iree.compiler.passmanager import PassManager
 from tuninglink.compiler.inputs import check_readable, refuse_spec
 from tuninglink.compiler.phases import Phase
 from tuninglink.errors import CompileError
-from tuninglink.iree.configurations import strip_configurations
 from tuninglink.iree.dispatches import dispatch_name
 from tuninglink.iree.targets import Target
 from tuninglink.mlir import names
@@ -25,6 +24,7 @@ from tuninglink.mlir.diagnostics import error
 from tuninglink.mlir.serialization import to_bytecode
 from tuninglink.mlir.symbols import symbol_name
 from tuninglink.mlir.walk import body, collect, visit
+from tuninglink.passes.strip_configs import strip_configurations
 from tuninglink.tuning.benchmark_building import NoBenchmarkError, build_benchmark
 from tuninglink.tuning.invocations import compiler_run
 
@@ -237,7 +237,7 @@ def _task(module: mlir.Operation, variant: mlir.Operation, calls: int) -> Tuning
         dispatches=(dispatch_name(variant),),
         label=symbol_name(collect(variant, names.FUNCTION)[0]) or "",
         calls=calls,
-        target=Target.of_variant(variant),
+        target=Target.from_attribute(variant.attributes["target"]),
         source=to_bytecode(module),
         function=function,
         layout=layout,

@@ -6,20 +6,21 @@ import time
 from abc import ABC, abstractmethod
 from collections import deque
 from concurrent.futures import FIRST_COMPLETED, Future, wait
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from tuninglink.tuning.failures import Failure
 from tuninglink.tuning.results import TrialResult
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from typing import Protocol
 
     from tuninglink.tuning.benchmark import Benchmark
     from tuninglink.tuning.budget import Budget
     from tuninglink.tuning.candidates import Candidate
     from tuninglink.tuning.compilation import BenchmarkTemplate, CandidateCompiler, Outcome
+    from tuninglink.tuning.devices import Measurement
 
     class Search(Protocol):
         """What decides about the order of candidates."""
@@ -39,8 +40,8 @@ if TYPE_CHECKING:
 
         def submit(
             self, benchmark: Benchmark, limit_microseconds: float
-        ) -> Future[float | Failure]:
-            """Returns a future of the microseconds of an iteration, or of why there are none."""
+        ) -> Future[Measurement | Failure]:
+            """Returns a future of the time of a candidate, or of why there is none."""
 
 
 _PATIENCE: Final = 0.5
@@ -114,6 +115,7 @@ class Exploration:
         budget: for how long.
         compile_seconds: how long a candidate may compile.
         default_us: the time of the compiler's choice.
+        known: what earlier runs have found out, by the keys of candidates.
         report: is told about each candidate that was tried.
     """
 
@@ -125,10 +127,11 @@ class Exploration:
     budget: Budget
     compile_seconds: float
     default_us: float
+    known: Mapping[str, TrialResult]
     report: Callable[[TrialResult], None]
     _compiling: dict[Future[Outcome], Candidate] = field(default_factory=dict)
     _ready: deque[tuple[Candidate, Benchmark]] = field(default_factory=deque)
-    _measuring: dict[Future[float | Failure], tuple[Candidate, Benchmark]] = field(
+    _measuring: dict[Future[Measurement | Failure], tuple[Candidate, Benchmark]] = field(
         default_factory=dict
     )
     _results: list[TrialResult] = field(default_factory=list)
@@ -141,7 +144,7 @@ class Exploration:
             self._ask()
             self._start_measuring()
             waiting: list[Future[Any]] = [*self._compiling, *self._measuring]
-            if not waiting:
+            if not waiting and self._is_done():
                 break
             patience = min(_PATIENCE, self.budget.remaining)
             done, _ = wait(waiting, timeout=patience, return_when=FIRST_COMPLETED)
@@ -163,6 +166,10 @@ class Exploration:
         self._is_exhausted = not candidates and not self._compiling and not self._measuring
         self._asked += len(candidates)
         for each in candidates:
+            known = self.known.get(each.key)
+            if known is not None:
+                self._add(replace(known, candidate=each))
+                continue
             job = self.compiler.submit(self.template, each, self.compile_seconds)
             self._compiling[job] = each
 
@@ -186,23 +193,28 @@ class Exploration:
             return
         outcome = job.result()
         if isinstance(outcome, Failure):
-            self._add(candidate, outcome, None)
+            self._add(TrialResult(candidate, None, outcome, time.monotonic()))
         else:
             self._ready.append((candidate, outcome))
 
-    def _take_measured(self, job: Future[float | Failure]) -> None:
+    def _take_measured(self, job: Future[Measurement | Failure]) -> None:
         candidate, benchmark = self._measuring.pop(job)
-        self._add(candidate, job.result(), benchmark)
+        found, now = job.result(), time.monotonic()
+        if isinstance(found, Failure):
+            self._add(TrialResult(candidate, None, found, now, benchmark))
+        else:
+            us = found.microseconds
+            self._add(TrialResult(candidate, us, None, now, benchmark, found.timing))
 
-    def _add(
-        self, candidate: Candidate, outcome: float | Failure, benchmark: Benchmark | None
-    ) -> None:
-        failure = outcome if isinstance(outcome, Failure) else None
-        microseconds = None if isinstance(outcome, Failure) else outcome
-        result = TrialResult(candidate, microseconds, failure, time.monotonic(), benchmark)
+    def _add(self, result: TrialResult) -> None:
         self._results.append(result)
-        self.search.tell(candidate, microseconds)
+        self.search.tell(result.candidate, result.microseconds)
         self.report(result)
+
+    def _is_done(self) -> bool:
+        """Tells whether there is nothing more to ask for."""
+        trials = self.budget.trials
+        return self._is_exhausted or (trials is not None and self._asked >= trials)
 
     def _finish(self) -> None:
         """Lets go of what compiles, and takes what is being measured."""

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from enum import Enum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
+    from tuninglink.errors import TuninglinkError
     from tuninglink.tuning.benchmark import Benchmark
     from tuninglink.tuning.candidates import Candidate
     from tuninglink.tuning.decision import Decision, Interval
     from tuninglink.tuning.dispatches import Omission, TuningTask
     from tuninglink.tuning.failures import Failure
     from tuninglink.tuning.preparation import PreparedTask
+    from tuninglink.tuning.timing import Timing
 
 
 @dataclass(frozen=True)
@@ -26,8 +29,9 @@ class TrialResult:
         microseconds: its time for an iteration, relative to the default on the device that measured it and scaled
             to the default's time; None if it failed.
         failure: why it failed.
-        seconds: when it was known, from the start of tuning.
+        seconds: when it was known, in `time.monotonic()`'s seconds; 0 for what an earlier run has found out.
         benchmark: the compiled benchmark, where it was compiled in this run.
+        timing: the samples, where they were taken in this run.
     """
 
     candidate: Candidate
@@ -35,6 +39,7 @@ class TrialResult:
     failure: Failure | None
     seconds: float
     benchmark: Benchmark | None = None
+    timing: Timing | None = None
 
 
 class Verdict(Enum):
@@ -66,6 +71,7 @@ class TaskResult:
         winner: the fastest candidate, where there is one that is faster.
         decision: the rounds that say so; None if there was no race, or nobody finished it.
         wrong: candidates that are fast and compute something else, with what is wrong.
+        date: the day, in ISO 8601.
     """
 
     prepared: PreparedTask
@@ -76,6 +82,7 @@ class TaskResult:
     winner: TrialResult | None = None
     decision: Decision | None = None
     wrong: tuple[tuple[Candidate, Failure], ...] = ()
+    date: str = field(default_factory=lambda: datetime.now(UTC).date().isoformat())
 
     @property
     def task(self) -> TuningTask:
@@ -108,8 +115,9 @@ class TuningResult:
         omissions: what was not tuned, and why.
         model: how the whole program fares; None if it was not run.
         model_note: why not.
-        shares: the share of the time of each task that was measured, tuned or not, by its key.
+        began: when tuning began, in `time.monotonic()`'s seconds.
         seconds: how long it took.
+        failure: what ended it early, such as a device that is gone; None if nothing did.
     """
 
     spec: str
@@ -117,8 +125,9 @@ class TuningResult:
     omissions: Sequence[Omission]
     model: ModelComparison | None
     model_note: str
-    shares: Mapping[str, float]
+    began: float
     seconds: float
+    failure: TuninglinkError | None = None
 
     @property
     def won(self) -> list[TaskResult]:

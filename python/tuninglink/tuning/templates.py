@@ -13,13 +13,13 @@ from tuninglink.compiler.compilation import Compiler
 from tuninglink.compiler.flags import Options
 from tuninglink.compiler.phases import Phase
 from tuninglink.compiler.session import session_flags
-from tuninglink.iree.configurations import strip_configurations
 from tuninglink.iree.dispatch_roots import find_root_ops
 from tuninglink.iree.target_attributes import read_executable_target
 from tuninglink.mlir import names
 from tuninglink.mlir.contexts import thread_context
 from tuninglink.mlir.serialization import to_bytecode
 from tuninglink.mlir.walk import visit
+from tuninglink.passes.strip_configs import strip_configurations
 from tuninglink.spaces.configuration import read_configuration
 from tuninglink.spaces.dispatch import gpu_limits, problem_of, target_around
 from tuninglink.spaces.providers import Dispatch
