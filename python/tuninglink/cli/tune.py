@@ -28,7 +28,10 @@ from tuninglink.tuning.database import Database
 from tuninglink.tuning.devices import Devices, default_device
 from tuninglink.tuning.dispatches import read_program
 from tuninglink.tuning.journal import Journal
+from tuninglink.tuning.report import write_report
+from tuninglink.tuning.reporting import report_of
 from tuninglink.tuning.reproducers import Reproducers
+from tuninglink.tuning.search import search_named
 from tuninglink.tuning.task_tuner import TaskTuner
 from tuninglink.tuning.timing import Settings
 from tuninglink.tuning.tuner import Tuner
@@ -95,6 +98,7 @@ def tune_command(arguments: Sequence[str]) -> int:
     options = parse_tune_arguments(arguments)
     check_targets(options.flags)
     set_up_command_line(PROGRAM, options.flags)
+    search_named(options.settings.search)  # an unknown one is told before anything takes time
     _check_output(options.output)
     budget = Budget(options.settings.seconds, options.settings.trials)
     with progress("compiling"):
@@ -140,7 +144,11 @@ def _tune(program: DispatchedProgram, options: TuneOptions, budget: Budget) -> T
             journal = Journal(database, devices.first.description, settings, options.flags)
         tasks = TaskTuner(settings, compiler, devices, listener, journal, reproducers)
         specs = _specs(program, options)
-        return Tuner(program, options.flags, tasks, budget, specs, process.show).run()
+        result = Tuner(program, options.flags, tasks, budget, specs, process.show).run()
+    if options.report:
+        report = report_of(options.input, devices.descriptions[0], result)
+        write_report(report, Path(options.report))
+    return result
 
 
 def _default_devices(program: DispatchedProgram) -> tuple[str, ...]:

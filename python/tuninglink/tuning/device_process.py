@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from types import TracebackType
 
+    from tuninglink.mlir.diagnostics import Diagnostic
     from tuninglink.tuning.benchmark import Benchmark
     from tuninglink.tuning.timing import Program, Rounds, Settings, Timing
 
@@ -188,7 +189,7 @@ def _opened() -> Measurer:
     return _measurer
 
 
-def _describe() -> DeviceDescription | tuple[object, ...]:
+def _describe() -> DeviceDescription | tuple[Diagnostic, ...]:
     return _measurer.diagnostics if isinstance(_measurer, DeviceError) else _description
 
 

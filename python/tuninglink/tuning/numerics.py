@@ -90,7 +90,7 @@ def compare(binding: Binding, actual: Bytes, expected: Bytes, reduction: int = 1
 
 
 def _relative_tolerance(dtype: np.dtype, reduction: int) -> float:
-    precision = float(ml_dtypes.finfo(dtype).eps)
+    precision = float(ml_dtypes.finfo(dtype).eps)  # type: ignore[no-untyped-call]
     terms = 0 if dtype.itemsize <= _NARROW_BYTES else _SUM * math.sqrt(reduction)
     roundings = 2 if dtype.itemsize <= _NARROW_BYTES else _ROUNDINGS
     return precision * (roundings + terms)

@@ -30,11 +30,14 @@ _TRUST: Final = 0.5
 _OPTIMISM: Final = 1.0
 """How many standard deviations below its expected time a candidate is taken to be."""
 
-_EXPLORATION: Final = 0.1
-"""The probability that the last one of a batch is drawn at random."""
+_EXPLORATION: Final = 0.03
+"""The probability that a candidate is drawn at random."""
 
-_BATCH: Final = 4
-"""How many candidates are chosen by one model."""
+_LEAST_PROBABILITY: Final = 1 / 64
+"""A candidate that is like those that failed is taken to be this many times slower at most."""
+
+_FEWEST: Final = 2
+"""With fewer times there is nothing to learn from."""
 
 _CLIMBERS: Final = 3
 """The neighbors of this many of the best candidates are looked at, whether they were sampled or not."""
@@ -55,25 +58,33 @@ class ModelSearch(Search):
 
     def propose(self, count: int) -> Sequence[Candidate]:
         """Returns the most promising candidates."""
-        rest = [each for each in self._candidates() if self.is_new(each)]
-        if len(self._times) + len(self._failed) < self._beginning or len(self._times) < 2:  # noqa: PLR2004
+        if self._tried < len(self._first_candidates) or len(self._times) < _FEWEST:
             begun = [each for each in self._first_candidates if self.is_new(each)]
             if begun:
                 return begun
-        if not rest:
-            return []
-        if len(self._times) < 2:  # noqa: PLR2004 - nothing to learn from
-            return self._chance.sample(rest, min(count, len(rest)))
-        scores = self._scores(rest)
-        ranked = [rest[each] for each in np.argsort(scores, kind="stable")]
-        chosen = ranked[: min(count, _BATCH)]
-        if self._chance.random() < _EXPLORATION:
-            chosen[-1] = self._chance.choice(rest)
+        ranked = [each for each in self._ranked() if self.is_new(each)]
+        chosen = ranked[:count]
+        for position in range(len(chosen)):
+            if self._chance.random() < _EXPLORATION:
+                chosen[position] = self._chance.choice(ranked)
         return chosen
 
-    @cached_property
-    def _beginning(self) -> int:
-        return len(self._first_candidates)
+    @property
+    def _tried(self) -> int:
+        return len(self._times) + len(self._failed)
+
+    def _ranked(self) -> list[Candidate]:
+        """Returns what was not tried yet, best first; ranked again only when there is something new to learn from."""
+        if self._ranking is None or self._ranking[0] != self._tried:
+            rest = [each for each in self._candidates() if self.is_new(each)]
+            if len(self._times) < _FEWEST or not rest:
+                self._chance.shuffle(rest)
+            else:
+                rest = [rest[each] for each in np.argsort(self._scores(rest), kind="stable")]
+            self._ranking = self._tried, rest
+        return self._ranking[1]
+
+    _ranking: tuple[int, list[Candidate]] | None = None
 
     @cached_property
     def _first_candidates(self) -> list[Candidate]:
@@ -131,7 +142,7 @@ class ModelSearch(Search):
         forest.fit(known, times - trust)
         guesses = np.array([each.predict(unknown) for each in forest.estimators_])
         expected = guesses.mean(axis=0) + [_TRUST * self._estimate(each) for each in rest]
-        scores = expected - _OPTIMISM * guesses.std(axis=0)
+        scores: np.ndarray = expected - _OPTIMISM * guesses.std(axis=0)
         if failed:
             scores -= np.log2(self._compiling(table, len(measured), len(failed)))
         return scores
@@ -141,8 +152,8 @@ class ModelSearch(Search):
         outcomes = np.repeat([1, 0], [succeeded, failed])
         judge = ExtraTreesClassifier(_TREES, random_state=self._seed)
         judge.fit(table[: succeeded + failed], outcomes)
-        probability = judge.predict_proba(table[succeeded + failed :])[:, 1]
-        return np.maximum(probability, 1 / 64)
+        probability: np.ndarray = judge.predict_proba(table[succeeded + failed :])[:, 1]
+        return np.maximum(probability, _LEAST_PROBABILITY)
 
     def _table(self, candidates: Sequence[Candidate]) -> np.ndarray:
         described = [self._features(each) for each in candidates]

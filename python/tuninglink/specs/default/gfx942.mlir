@@ -1,1 +1,0 @@
-/work/wt/tune-a/specs/default/gfx942.mlir
