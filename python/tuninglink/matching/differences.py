@@ -67,7 +67,7 @@ class CannotTellError(Exception):
 
 
 @dataclass(frozen=True)
-class Comparison:
+class MatcherComparison:
     """A matcher compared with an op.
 
     Attributes:
@@ -86,15 +86,15 @@ class Comparison:
         return None if self.unsure else True
 
 
-def compare(matcher: Matcher, op: OpInfo) -> Comparison:
+def compare(matcher: Matcher, op: OpInfo) -> MatcherComparison:
     """Compares a matcher with an op, which may live in different contexts."""
     found: list[Difference] = []
     try:
         for each in matcher.predicates:
             found += differences(each, op)
     except CannotTellError as failure:
-        return Comparison(tuple(found), str(failure))
-    return Comparison(tuple(found), matcher.stop.reason if matcher.stop else "")
+        return MatcherComparison(tuple(found), str(failure))
+    return MatcherComparison(tuple(found), matcher.stop.reason if matcher.stop else "")
 
 
 def differences(predicate: Predicate, op: OpInfo) -> Iterator[Difference]:  # noqa: C901, PLR0912 - a table
