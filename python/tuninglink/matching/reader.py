@@ -320,7 +320,8 @@ class _Reading:
             id(self._table),  # References mean what they do there.
             frozenset((name, str(value)) for name, value in op.attributes.items()),
             tuple(map(self._meaning, op.operands)),
-            op.get_asm(use_local_scope=True) if list(op.regions) else "",
+            tuple(str(each.type) for each in op.results),
+            _regions_key(op),
         )
         self._rest.append(key)
         self.define_unknown(op, key)
@@ -559,6 +560,14 @@ def _maps(attribute: mlir.Attribute, kind: OpKind, outputs: int) -> Maps:
             (role_name(kind, role.value.replace(" ", "_")), loops) for role, loops in roles.items()
         ),
     )
+
+
+def _regions_key(op: mlir.Operation) -> Hashable:
+    """Returns a key of the regions of an op, which is like no other if they use values from around it."""
+    try:
+        return regions_key(op)
+    except NotUnderstoodError:
+        return object()
 
 
 def _integer(attribute: mlir.Attribute) -> int:
