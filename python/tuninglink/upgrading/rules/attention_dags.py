@@ -50,7 +50,7 @@ _VALUE: Final = "!transform.any_value"
     is_decisive=False,
 )
 def attention_dags(site: OperationSite) -> None:
-    """A dag of `iree_linalg_ext.attention` became `match.online_attention`, which backends configure.
+    """A DAG of `iree_linalg_ext.attention` became `match.online_attention`.
 
     The types of query, key and value are checked beside it.
     """

@@ -33,10 +33,7 @@ _ELEMENTWISE: Final = "linalg.elementwise"
     evidence=("llvm#147082", "llvm#220916", "llvm#222569"),
 )
 def elementwise_operations(site: OperationSite) -> None:
-    """`linalg.exp` and the other operations on single elements became `linalg.elementwise`.
-
-    It has its kind in brackets.
-    """
+    """`linalg.exp` and the other elementwise operations became `linalg.elementwise <exp>`."""
     mark, following = site.mark, list(islice(site.tokens(), 4))
     if mark.text == _ELEMENTWISE:
         if [each.text for each in following] == ["kind", "=", "#linalg.elementwise_kind", "<"]:

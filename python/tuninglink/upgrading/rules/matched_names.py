@@ -33,10 +33,10 @@ _GENERIC: Final = '"linalg.generic"'
     is_decisive=False,
 )
 def matched_names(site: OperationSite) -> None:
-    """Operations are asked for by a name that they no longer have when they are matched.
+    """Named operations are gone, or `linalg.generic` on a GPU when they are matched.
 
-    Beside a dag or a matcher of its form the name is `linalg.generic`; without one the entry is kept out, as
-    it would match nothing.
+    Beside a DAG or a matcher of its form the name becomes `linalg.generic`; without one the entry would match
+    nothing, and is kept out.
     """
     listed, sequence = site.name_list(), site.sequence
     if listed is None or sequence is None:
