@@ -7,7 +7,7 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from tuninglink.explaining.demands import Difference
+    from tuninglink.matching.differences import Difference
     from tuninglink.mlir.diagnostics import Place
 
 

@@ -1,4 +1,4 @@
-"""Modernizing specs: rewrite, compare old with new by the compiler's interpreter, keep what is the same."""
+"""Converting a spec: replace DAG matchers, compare old with new in the interpreter, undo where they differ."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 from iree.compiler import ir as mlir
 
-from tuninglink.dag_to_named.dags import NotExpressible, read
+from tuninglink.dag_to_named.dag_matchers import NotExpressible, read_dag
 from tuninglink.dag_to_named.perturbations import Program, perturbations
-from tuninglink.dag_to_named.report import Modernized, ModernizedEntry
-from tuninglink.dag_to_named.rewriting import rewrite
+from tuninglink.dag_to_named.report import ConvertedEntry, ConvertedSpec
+from tuninglink.dag_to_named.rewriting import replace_dag
 from tuninglink.mlir import names
 from tuninglink.mlir.serialization import parse_module, to_text
 from tuninglink.mlir.symbols import symbol_name
@@ -32,23 +32,23 @@ class _Different(Exception):  # noqa: N818 - it is an answer, not an error
     """An old and a new matcher are not proven to give the same answers."""
 
 
-def modernize(spec: Spec) -> Modernized:
-    """Rewrites dag matchers as contraction or convolution matchers, where that changes nothing.
+def convert_dags(spec: Spec) -> ConvertedSpec:
+    """Converts DAG matchers to contraction and convolution matchers, where that changes nothing.
 
-    For each entry a program is made that it matches, and programs that differ from that in one thing. The
-    compiler's interpreter runs the old and the new matcher on all of them: an entry is rewritten if both match the
-    first, and answer alike on the others. One difference is meant: a dag refuses an operation with any attribute
-    that the dag does not have, and the new matcher only one with a configuration.
+    For each entry a program is made that it matches, and programs that differ from it in one thing. The
+    compiler's interpreter runs the old and the new matcher on all of them: an entry is converted if both match the
+    first, and answer alike on the others. One difference is meant: a DAG matcher refuses an op with any attribute
+    that the DAG does not have, and the new matcher only one with a configuration.
 
     Args:
-        spec: the spec; it stays as it is.
+        spec: the spec, which is not changed.
     """
-    return _Modernizing(spec).run()
+    return _Conversion(spec).run()
 
 
 @dataclass
-class _Modernizing:
-    """One spec, and what is known of it so far.
+class _Conversion:
+    """The conversion of one spec.
 
     Attributes:
         spec: the spec.
@@ -56,24 +56,24 @@ class _Modernizing:
 
     spec: Spec
     _reasons: dict[str, str] = field(default_factory=dict)
-    """Why sequences stay as they are."""
-    _forms: dict[str, str] = field(default_factory=dict)
-    """What dag matchers in sequences are rewritten as."""
+    """Why sequences stay unchanged, by name."""
+    _matcher_ops: dict[str, str] = field(default_factory=dict)
+    """The matcher op that replaces the DAG matchers of each sequence."""
 
-    def run(self) -> Modernized:
-        module = self._rewritten()
+    def run(self) -> ConvertedSpec:
+        module = self._converted()
         entries = self._compare(Anatomy(module))
-        while any(each.reason and self._rewrites(each) for each in entries):
+        while any(each.reason and self._convertible(each) for each in entries):
             # A sequence that one entry needs as it was stays so for all that use it.
             for each in entries:
                 if each.reason:
-                    self._keep(self._rewrites(each), each)
-            module = self._rewritten()
+                    self._keep(self._convertible(each), each)
+            module = self._converted()
             entries = self._compare(Anatomy(module))
-        return Modernized(to_text(module), tuple(entries))
+        return ConvertedSpec(to_text(module), tuple(entries))
 
-    def _rewritten(self) -> mlir.Operation:
-        """Returns a copy of the spec with the dag matchers rewritten of which nothing is known against it."""
+    def _converted(self) -> mlir.Operation:
+        """Returns a copy of the spec with its DAG matchers converted, but for sequences with a known reason."""
         module = self.spec.module.clone()
         for sequence in body(module):
             name = symbol_name(sequence) or ""
@@ -83,13 +83,13 @@ class _Modernizing:
             if not dags or name in self._reasons:
                 continue
             try:
-                products = [read(each) for each in dags]
+                matchers = [read_dag(each) for each in dags]
             except NotExpressible as failure:
                 self._reasons[name] = failure.reason
                 continue
-            for each in products:
-                self._forms[name] = each.form
-                rewrite(each)
+            for each in matchers:
+                self._matcher_ops[name] = each.named
+                replace_dag(each)
         return module
 
     @cached_property
@@ -103,7 +103,7 @@ class _Modernizing:
             if sequence.name == names.NAMED_SEQUENCE
         }
 
-    def _used(self, entry: Entry | ModernizedEntry) -> list[str]:
+    def _used(self, entry: Entry | ConvertedEntry) -> list[str]:
         """Returns the sequences with dag matchers that an entry's matcher consists of."""
         waiting, seen = [entry.matcher], {entry.matcher}
         while waiting:
@@ -111,34 +111,36 @@ class _Modernizing:
                 if target not in seen:
                     seen.add(target)
                     waiting.append(target)
-        return [each for each in sorted(seen) if each in self._forms or each in self._reasons]
+        return [each for each in sorted(seen) if each in self._matcher_ops or each in self._reasons]
 
-    def _rewrites(self, entry: ModernizedEntry) -> list[str]:
+    def _convertible(self, entry: ConvertedEntry) -> list[str]:
         return [each for each in self._used(entry) if each not in self._reasons]
 
-    def _keep(self, sequences: Iterable[str], entry: ModernizedEntry) -> None:
+    def _keep(self, sequences: Iterable[str], entry: ConvertedEntry) -> None:
         for each in sequences:
             self._reasons[each] = f"@{entry.matcher} needs it: {entry.reason}"
-            self._forms.pop(each, None)
+            self._matcher_ops.pop(each, None)
 
-    def _compare(self, fresh: Anatomy) -> list[ModernizedEntry]:
+    def _compare(self, fresh: Anatomy) -> list[ConvertedEntry]:
         return [
             self._answer(old, new)
             for old, new in zip(self.spec.entries, fresh.entries, strict=True)
         ]
 
-    def _answer(self, old: Entry, new: Entry) -> ModernizedEntry:
-        answer = ModernizedEntry(old.matcher, old.action, old.place)
+    def _answer(self, old: Entry, new: Entry) -> ConvertedEntry:
+        answer = ConvertedEntry(old.matcher, old.action, old.place)
         used = self._used(old)
-        forms = tuple(dict.fromkeys(self._forms[each] for each in used if each in self._forms))
-        if not forms:
+        matcher_ops = tuple(
+            dict.fromkeys(self._matcher_ops[each] for each in used if each in self._matcher_ops)
+        )
+        if not matcher_ops:
             reasons = [self._reasons[each] for each in used]
             return replace(answer, reason="; ".join(reasons) or "it has no dag matcher")
         try:
             programs = _same_answers(old, new)
         except _Different as failure:
             return replace(answer, reason=str(failure))
-        return replace(answer, forms=forms, programs=programs)
+        return replace(answer, matcher_ops=matcher_ops, programs=programs)
 
 
 def _same_answers(old: Entry, new: Entry) -> int:

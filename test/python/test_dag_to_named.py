@@ -1,4 +1,4 @@
-"""Dag matchers become matchers of contractions and convolutions, if and only if that changes nothing."""
+"""DAG matchers become contraction and convolution matchers if and only if that changes nothing."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 import tuninglink
-from tuninglink.dag_to_named import modernize, modernizer, perturbations
-from tuninglink.dag_to_named.dags import Product
-from tuninglink.dag_to_named.rewriting import rewrite
+from tuninglink.dag_to_named import conversion, convert_dags, perturbations
+from tuninglink.dag_to_named.dag_matchers import DagMatcher
+from tuninglink.dag_to_named.rewriting import replace_dag
 from tuninglink.mlir import names
 from tuninglink.mlir.walk import collect
 from tuninglink.payloads import configures, payload_for
@@ -107,19 +107,19 @@ CASES = {
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_a_product_is_matched_by_its_form(name: str) -> None:
-    dag, form = CASES[name]
+def test_a_product_is_matched_by_the_op_for_its_kind(name: str) -> None:
+    dag, named = CASES[name]
     old = spec(dag)
-    modernized = modernize(old)
-    (entry,) = modernized.entries
-    assert entry.forms == (form,), entry.reason
+    converted = convert_dags(old)
+    (entry,) = converted.entries
+    assert entry.matcher_ops == (named,), entry.reason
     assert entry.programs > 30
-    assert names.MATCH_DAG not in modernized.text
-    new = tuninglink.load_spec(modernized.text.encode())
+    assert names.MATCH_DAG not in converted.text
+    new = tuninglink.load_spec(converted.text.encode())
     (fresh,) = new.entries
     assert configures(fresh, payload_for(old.entries[0]))
-    again = modernize(new)
-    assert again.text == modernized.text
+    again = convert_dags(new)
+    assert again.text == converted.text
     assert again.entries[0].reason == "it has no dag matcher"
 
 
@@ -135,27 +135,27 @@ NEEDED = [
 def test_a_matcher_that_asks_for_less_is_not_taken(
     case: str, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def forgetful(product: Product) -> None:
-        block = product.dag.operation.block
-        rewrite(product)
+    def forgetful(matcher: DagMatcher) -> None:
+        block = matcher.dag.operation.block
+        replace_dag(matcher)
         for each in [each.operation for each in block.operations if each.operation.name == name]:
             each.erase()
 
-    monkeypatch.setattr(modernizer, "rewrite", forgetful)
+    monkeypatch.setattr(conversion, "replace_dag", forgetful)
     old = spec(CASES[case][0])
-    modernized = modernize(old)
-    (entry,) = modernized.entries
-    assert not entry.forms
+    converted = convert_dags(old)
+    (entry,) = converted.entries
+    assert not entry.matcher_ops
     assert "the dag does not match, and what would replace it does" in entry.reason
-    assert modernized.text == old.text()
+    assert converted.text == old.text()
 
 
 def test_a_matcher_that_asks_for_more_is_not_taken(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Product, "needs_type", lambda *_: True)
-    monkeypatch.setattr(Product, "size", lambda *_: 8)
+    monkeypatch.setattr(DagMatcher, "needs_type", lambda *_: True)
+    monkeypatch.setattr(DagMatcher, "size", lambda *_: 8)
     old = spec(product(MATMUL, "?x8 8x8 ?x8"))
-    (entry,) = modernize(old).entries
-    assert not entry.forms
+    (entry,) = convert_dags(old).entries
+    assert not entry.matcher_ops
     assert "the dag matches, and what would replace it does not" in entry.reason or (
         "the new matcher does not match" in entry.reason
     )
@@ -190,11 +190,11 @@ OTHERS = {
 @pytest.mark.parametrize("reason", OTHERS)
 def test_what_cannot_be_said_otherwise_stays_and_is_told(reason: str) -> None:
     old = spec(OTHERS[reason], CASES["matmul"][0])
-    modernized = modernize(old)
-    first, second = modernized.entries
+    converted = convert_dags(old)
+    first, second = converted.entries
     assert first.reason == reason
-    assert not first.forms
-    assert second.forms == (names.MATCH_CONTRACTION,)
+    assert not first.matcher_ops
+    assert second.matcher_ops == (names.MATCH_CONTRACTION,)
 
 
 HELPER = (
@@ -210,21 +210,21 @@ INCLUDING = (
 
 def test_what_matchers_include_is_rewritten_for_all() -> None:
     matchers = [INCLUDING.replace("SIZE", each) for each in ("8", "32")]
-    modernized = modernize(spec(*matchers, helpers=HELPER))
-    assert [each.forms for each in modernized.entries] == [(names.MATCH_CONTRACTION,)] * 2
-    assert modernized.text.count(names.MATCH_REGIONS) == 1
+    converted = convert_dags(spec(*matchers, helpers=HELPER))
+    assert [each.matcher_ops for each in converted.entries] == [(names.MATCH_CONTRACTION,)] * 2
+    assert converted.text.count(names.MATCH_REGIONS) == 1
 
 
 def test_what_one_matcher_needs_as_it_is_stays_for_all() -> None:
     matchers = [INCLUDING.replace("SIZE", each) for each in ("8", "32")]
     impossible = "    transform.iree.match.dim_is_multiple_of %v[0], 7 : !transform.any_value\n"
     old = spec(matchers[0] + impossible, matchers[1], CASES["matmul"][0], helpers=HELPER)
-    modernized = modernize(old)
-    first, second, third = modernized.entries
+    converted = convert_dags(old)
+    first, second, third = converted.entries
     assert "no program can be made that it matches" in first.reason
     assert second.reason.startswith("@match_0 needs it: ")
-    assert third.forms == (names.MATCH_CONTRACTION,)
-    assert modernized.text.count(names.MATCH_DAG) == 1
+    assert third.matcher_ops == (names.MATCH_CONTRACTION,)
+    assert converted.text.count(names.MATCH_DAG) == 1
 
 
 def programs(name: str) -> dict[str, str]:
@@ -261,6 +261,6 @@ def test_programs_differ_in_all_that_a_matcher_may_see() -> None:
 def test_the_old_spec_stays_as_it_is() -> None:
     old = spec(CASES["matmul"][0])
     before = old.text()
-    modernize(old)
+    convert_dags(old)
     assert old.text() == before
     assert collect(old.module, names.MATCH_DAG)
