@@ -53,7 +53,7 @@ def _function(attributes: object, default: str) -> str:
     assert isinstance(attributes, Node)
     cast = attributes.value("cast")
     if isinstance(cast, Leaf) or (cast is not None and "cast_unsigned" in cast.render()):
-        raise Refusal("an element by element operation that casts without sign has no counterpart")
+        raise Refusal("an elementwise operation with an unsigned cast has no counterpart")
     function = as_node(attributes.value("fun"))
     field = function.positional() if function is not None else None
     return field.name or default if field is not None else default
