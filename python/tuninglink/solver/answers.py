@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from tuninglink.errors import TuninglinkError
 from tuninglink.mlir.diagnostics import error
+from tuninglink.solver.assertions import Grade
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -108,11 +109,13 @@ class Violation:
         message: the assertion in words, with its values filled in.
         provenance: where the assertion comes from.
         values: the knobs that the assertion speaks of, as people read them.
+        grade: what follows from it.
     """
 
     message: str
     provenance: str
     values: tuple[str, ...] = ()
+    grade: Grade = Grade.NECESSARY
 
     def __str__(self) -> str:
         return f"{self.message} [{', '.join(self.values)}]" if self.values else self.message

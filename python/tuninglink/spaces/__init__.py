@@ -41,7 +41,8 @@ if TYPE_CHECKING:
     from tuninglink.spaces.dispatch import problem_of, target_around
     from tuninglink.spaces.knobs import IntegerKnob, Knob, OneOfKnob
     from tuninglink.spaces.problem import Dimension, OpKind, Problem, Role
-    from tuninglink.spaces.providers import Dispatch, Provider, ProviderRegistry, Space
+    from tuninglink.spaces.providers import Provider, Space, Workload
+    from tuninglink.spaces.registry import ProviderRegistry
     from tuninglink.spaces.verification import (
         ConfigurationAnswer,
         Proposal,
@@ -58,7 +59,6 @@ __all__ = [
     "ConstraintSetBuilder",
     "CountAnswer",
     "Dimension",
-    "Dispatch",
     "IntegerKnob",
     "Knob",
     "Limits",
@@ -76,6 +76,7 @@ __all__ = [
     "UnsatAnswer",
     "Verdict",
     "Violation",
+    "Workload",
     "problem_of",
     "read_configuration",
     "target_around",
@@ -93,7 +94,8 @@ _HOMES = {
     **dict.fromkeys(("problem_of", "target_around"), "dispatch"),
     **dict.fromkeys(("IntegerKnob", "Knob", "OneOfKnob"), "knobs"),
     **dict.fromkeys(("Dimension", "OpKind", "Problem", "Role"), "problem"),
-    **dict.fromkeys(("Dispatch", "Provider", "ProviderRegistry", "Space"), "providers"),
+    **dict.fromkeys(("Provider", "Space", "Workload"), "providers"),
+    "ProviderRegistry": "registry",
     **dict.fromkeys(("ConfigurationAnswer", "Proposal", "verify_configuration"), "verification"),
 }
 
