@@ -14,7 +14,7 @@ from tuninglink.cli import process
 from tuninglink.cli.completion import known_targets
 from tuninglink.cli.progress import progress
 from tuninglink.errors import SpecError, TuninglinkError
-from tuninglink.files import cannot
+from tuninglink.files import STANDARD_STREAM, cannot, write_output
 from tuninglink.mlir.diagnostics import Diagnostic, Place, Severity, error
 from tuninglink.mlir.serialization import is_bytecode, parse_module
 from tuninglink.upgrading import upgrade_bytes
@@ -34,7 +34,7 @@ def upgrade(
     *,
     output: Annotated[
         str, typer.Option("--output", "-o", metavar="OUT", help="Where the upgraded spec goes.")
-    ] = process.STANDARD_STREAM,
+    ] = STANDARD_STREAM,
     written_for: Annotated[
         str | None,
         typer.Option(
@@ -93,24 +93,23 @@ def upgrade(
         parts.append(part)
     if target is not None:
         parts.append(_configurations(data, name, target))
-    process.write_output(output, data)
+    write_output(output, data)
     if report:
-        stream = sys.stderr if output == process.STANDARD_STREAM else sys.stdout
+        stream = sys.stderr if output == STANDARD_STREAM else sys.stdout
         stream.write("\n".join(parts))
     elif upgraded is not None:
         _show(upgraded)
 
 
 def _modernized(data: bytes, name: str) -> tuple[bytes, str]:
-    """Returns the spec with its dag matchers rewritten, and what became of each."""
-    from tuninglink.dag_to_named import modernize  # noqa: PLC0415 - loads a solver
-    from tuninglink.dag_to_named.report import render  # noqa: PLC0415
+    """Returns the spec with its DAG matchers converted, and the report on each entry."""
+    from tuninglink.dag_to_named import convert_dags  # noqa: PLC0415 - loads a solver
     from tuninglink.specs.loading import load_spec  # noqa: PLC0415
 
     spec = load_spec(data, name=name, upgrade=False)
     with progress("modernizing"):
-        modernized = modernize(spec)
-    return modernized.text.encode(), render(modernized)
+        converted = convert_dags(spec)
+    return converted.text.encode(), str(converted)
 
 
 def _configurations(data: bytes, name: str, target: str) -> str:
@@ -134,7 +133,7 @@ def _version(text: str) -> tuple[int, int]:
 
 
 def _read(spec: str) -> tuple[str, bytes]:
-    if spec == process.STANDARD_STREAM:
+    if spec == STANDARD_STREAM:
         return _STANDARD_INPUT, process.read_standard_input()
     try:
         return spec, Path(spec).read_bytes()

@@ -126,8 +126,9 @@ class CheckAnswer:
     """Whether an assignment is valid.
 
     Attributes:
-        verdict: proven: it is valid; refuted: it is not.
-        violations: if refuted, the assertions that do not hold. Where auxiliary unknowns take part, assertions
+        verdict: refuted: it breaks a necessary assertion, or one of the compiler's own constraints; not decided: it
+            breaks a sufficient one; proven: it breaks none, or only heuristic ones.
+        violations: the assertions that do not hold. Where auxiliary unknowns take part, assertions
             that hold each but never together are listed together.
         reason: if not decided, why not.
     """

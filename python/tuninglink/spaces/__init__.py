@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 from tuninglink.lazy import lazy_face
 
 if TYPE_CHECKING:
+    from tuninglink.iree.op_kinds import OpKind, Role
     from tuninglink.solver.answers import (
         AssignmentError,
         CheckAnswer,
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
     from tuninglink.spaces.constraint_set import ConstraintSet
     from tuninglink.spaces.dispatch import problem_of, target_around
     from tuninglink.spaces.knobs import IntegerKnob, Knob, OneOfKnob
-    from tuninglink.spaces.problem import Dimension, OpKind, Problem, Role
+    from tuninglink.spaces.problem import Dimension, Problem
     from tuninglink.spaces.providers import Provider, Space, Workload
     from tuninglink.spaces.registry import ProviderRegistry
     from tuninglink.spaces.verification import (
@@ -84,19 +85,24 @@ __all__ = [
 ]
 
 _HOMES = {
-    **dict.fromkeys(("AssignmentError", "Limits", "UndecidedError", "Verdict"), "answers"),
-    **dict.fromkeys(("CheckAnswer", "CountAnswer", "NearestAnswer"), "answers"),
-    **dict.fromkeys(("UnsatAnswer", "Violation"), "answers"),
-    "Assertion": "assertions",
-    "ConstraintSetBuilder": "builder",
-    **dict.fromkeys(("Configuration", "MismatchError", "read_configuration"), "configuration"),
-    "ConstraintSet": "constraint_set",
-    **dict.fromkeys(("problem_of", "target_around"), "dispatch"),
-    **dict.fromkeys(("IntegerKnob", "Knob", "OneOfKnob"), "knobs"),
-    **dict.fromkeys(("Dimension", "OpKind", "Problem", "Role"), "problem"),
-    **dict.fromkeys(("Provider", "Space", "Workload"), "providers"),
-    "ProviderRegistry": "registry",
-    **dict.fromkeys(("ConfigurationAnswer", "Proposal", "verify_configuration"), "verification"),
+    **dict.fromkeys(("AssignmentError", "Limits", "UndecidedError", "Verdict"), "solver.answers"),
+    **dict.fromkeys(("CheckAnswer", "CountAnswer", "NearestAnswer"), "solver.answers"),
+    **dict.fromkeys(("UnsatAnswer", "Violation"), "solver.answers"),
+    "Assertion": "solver.assertions",
+    "ConstraintSetBuilder": "spaces.builder",
+    **dict.fromkeys(
+        ("Configuration", "MismatchError", "read_configuration"), "spaces.configuration"
+    ),
+    "ConstraintSet": "spaces.constraint_set",
+    **dict.fromkeys(("problem_of", "target_around"), "spaces.dispatch"),
+    **dict.fromkeys(("IntegerKnob", "Knob", "OneOfKnob"), "spaces.knobs"),
+    **dict.fromkeys(("Dimension", "Problem"), "spaces.problem"),
+    **dict.fromkeys(("OpKind", "Role"), "iree.op_kinds"),
+    **dict.fromkeys(("Provider", "Space", "Workload"), "spaces.providers"),
+    "ProviderRegistry": "spaces.registry",
+    **dict.fromkeys(
+        ("ConfigurationAnswer", "Proposal", "verify_configuration"), "spaces.verification"
+    ),
 }
 
 __getattr__ = lazy_face(__name__, _HOMES)

@@ -22,6 +22,7 @@ from tuninglink.solver.answers import (
     Verdict,
     Violation,
 )
+from tuninglink.solver.assertions import Grade
 from tuninglink.solver.decider import Decider
 from tuninglink.solver.from_z3 import OutsideFragmentError, TermReader, unknowns
 from tuninglink.solver.nearest import changes, nearest_by_search
@@ -30,7 +31,7 @@ from tuninglink.solver.z3_solver import Solver
 from tuninglink.spaces.knobs import IntegerKnob
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     import z3
 
@@ -110,7 +111,7 @@ class ConstraintSet:
                 return CheckAnswer(Verdict.NOT_DECIDED, reason=failure.reason)
         if violated:
             words = tuple(self._violation(index, assignment) for index in violated)
-            return CheckAnswer(Verdict.REFUTED, words, self.unknown)
+            return CheckAnswer(_verdict(words), words, self.unknown)
         verdict = Verdict.NOT_DECIDED if self.unknown else Verdict.PROVEN
         return CheckAnswer(verdict, reason=self.unknown)
 
@@ -197,6 +198,29 @@ class ConstraintSet:
             since = time.monotonic()
             yield each
             deadline.postpone(time.monotonic() - since)
+
+    def enumerate_within(
+        self, choices: Mapping[str, Sequence[int]], limits: Limits = DEFAULT_LIMITS
+    ) -> Iterator[dict[str, int]]:
+        """Yields every valid assignment that takes the values of some knobs from a few, once each.
+
+        Args:
+            choices: for each knob in it the values that it may have.
+            limits: how long it may take, the caller's time with each included.
+
+        Raises:
+            AssignmentError: a knob is unknown.
+            UndecidedError: the limit is reached before all are found, or only the solver can find them.
+        """
+        self._expect_known()
+        self._integers(dict.fromkeys(choices, 0), is_partial=True)
+        if not all(choices.values()):
+            return
+        deadline = limits.start()
+        search = self._decider.search_within(choices, deadline)
+        if search is None:
+            raise UndecidedError("only the solver finds the solutions")
+        yield from map(self._in_order, search.solutions(deadline))
 
     def sample(
         self, n: int, seed: int = 0, limits: Limits = DEFAULT_LIMITS
@@ -322,6 +346,14 @@ MOST_KEPT = 1 << 18
 
 _MOST_BITS = 4096
 """Numbers that take more are not written out: Python refuses to."""
+
+
+def _verdict(violations: Sequence[Violation]) -> Verdict:
+    """Returns what follows from violations: their gravest grade counts."""
+    grades = {each.grade for each in violations}
+    if grades & {Grade.NECESSARY, Grade.COMPILER}:
+        return Verdict.REFUTED
+    return Verdict.NOT_DECIDED if Grade.SUFFICIENT in grades else Verdict.PROVEN
 
 
 def _integer(name: str, value: object) -> int:

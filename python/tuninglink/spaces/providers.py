@@ -11,9 +11,10 @@ if TYPE_CHECKING:
 
     from iree.compiler import ir as mlir
 
+    from tuninglink.iree.op_kinds import OpKind
     from tuninglink.spaces.configuration import Configuration
     from tuninglink.spaces.constraint_set import ConstraintSet
-    from tuninglink.spaces.problem import OpKind, Problem
+    from tuninglink.spaces.problem import Problem
 
 
 @dataclass(frozen=True)

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import z3
 
 from tuninglink.iree.cpu_configurations import CpuLevel
+from tuninglink.iree.op_kinds import OpKind, Role
 from tuninglink.solver.assertions import Grade
 from tuninglink.spaces.cpu.cpu_rules import BYTE
 from tuninglink.spaces.cpu.device import Masking
-from tuninglink.spaces.problem import OpKind, Role
 
 if TYPE_CHECKING:
     from tuninglink.spaces.cpu.cpu_rules import CpuRules

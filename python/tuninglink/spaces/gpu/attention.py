@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from iree.compiler import ir as mlir
 
+from tuninglink.iree.op_kinds import Role
 from tuninglink.solver.answers import UndecidedError
 from tuninglink.spaces.gpu.contractions import Operand, read_operand, static_sizes
 from tuninglink.spaces.gpu.gpu_rules import MOST_INTRINSICS, GpuRules, product
@@ -21,7 +22,6 @@ from tuninglink.spaces.gpu.knob_table import (
 from tuninglink.spaces.gpu.promotion import promotion_slots, tile_bits
 from tuninglink.spaces.gpu.space import GpuSpace
 from tuninglink.spaces.gpu.thread_layouts import require_derivable
-from tuninglink.spaces.problem import Role
 from tuninglink.spaces.templates import OptionSlot
 
 if TYPE_CHECKING:
