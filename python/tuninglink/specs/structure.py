@@ -11,8 +11,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from tuninglink.errors import SpecError
-from tuninglink.matching.entry_index import EntryIndex
-from tuninglink.matching.necessary_reading import ConditionReader
 from tuninglink.mlir import names
 from tuninglink.mlir.diagnostics import Diagnostic, Place, error, note, place_of
 from tuninglink.mlir.symbols import symbol_name
@@ -24,7 +22,6 @@ if TYPE_CHECKING:
 
     from iree.compiler import ir as mlir
 
-    from tuninglink.matching.necessary_conditions import Condition
     from tuninglink.specs.sequences import Annotation
 
 
@@ -172,17 +169,6 @@ class Anatomy:
             for foreach_match in collect(entry_point.sequence, names.FOREACH_MATCH)
             for pair in self.table.pairs(foreach_match)
         ]
-
-    @cached_property
-    def conditions(self) -> list[Condition]:
-        """The condition of the matcher of each entry, in order of precedence."""
-        reader = ConditionReader(self.table)
-        return [reader.condition(matcher) for matcher, _ in self.pairs]
-
-    @cached_property
-    def entry_index(self) -> EntryIndex:
-        """Finds the entries that can match in a dispatch."""
-        return EntryIndex(self.conditions)
 
     @cached_property
     def entries(self) -> tuple[Entry, ...]:
