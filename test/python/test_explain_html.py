@@ -20,7 +20,7 @@ from tuninglink.explaining.model import (
     Match,
     NearMiss,
     OperationReport,
-    SpecReport,
+    SpecSummary,
     Status,
     Usage,
 )
@@ -73,7 +73,7 @@ def explanation(count: int, program: str = "program.mlir") -> Explanation:
     dispatches = tuple(map(dispatch, range(count)))
     tuned = sum(each.status is Status.TUNED for each in dispatches)
     usages = (Usage(entry(1), tuned), Usage(entry(2), 0, (entry(1),)), Usage(entry(3), 0))
-    spec = SpecReport(
+    spec = SpecSummary(
         source="spec.mlir",
         name="mine",
         kind="matcher list",

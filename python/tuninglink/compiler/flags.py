@@ -50,7 +50,7 @@ class ReportFormat(Enum):
 
 
 @dataclass(frozen=True)
-class Options:
+class CompileOptions:
     """What the arguments of a compilation ask for.
 
     Attributes:
@@ -107,7 +107,7 @@ class _Known:
     """A flag that is read here.
 
     Attributes:
-        target: the field of `Options`.
+        target: the field of `CompileOptions`.
         read: makes the field's value of the text after `=`.
         switch: whether the flag can stand without a value.
         repeats: whether each occurrence adds a value; any other flag may be given once.
@@ -190,14 +190,14 @@ _KNOWN_TO_EXPLAIN: Final = {
 """Those of `tuninglink explain`."""
 
 
-def parse_explain_arguments(arguments: Iterable[str]) -> Options:
+def parse_explain_arguments(arguments: Iterable[str]) -> CompileOptions:
     """Reads the arguments of `tuninglink explain`; see `parse_arguments`."""
     reader = _Reader(_KNOWN_TO_EXPLAIN)
     reader.read(iter(_with_response_files(arguments)))
     return reader.options()
 
 
-def parse_arguments(arguments: Iterable[str]) -> Options:
+def parse_arguments(arguments: Iterable[str]) -> CompileOptions:
     """Reads the arguments of `tuninglink compile` that come after the program's name.
 
     Raises:
@@ -269,13 +269,15 @@ class _Reader:
             message = f"'{text}' is no value for flag '{_dashed(name)}': {failure}"
             raise CompileError(error(message)) from None
 
-    def options(self) -> Options:
+    def options(self) -> CompileOptions:
         inputs = self._inputs()
         if len(inputs) > 1:
             listed = ", ".join(f"'{each}'" for each in inputs)
             raise CompileError(error(f"expected one input, found {len(inputs)}: {listed}"))
         values: dict[str, Any] = self._values
-        return Options(input=inputs[0] if inputs else None, flags=tuple(self._flags), **values)
+        return CompileOptions(
+            input=inputs[0] if inputs else None, flags=tuple(self._flags), **values
+        )
 
     def _inputs(self) -> list[str]:
         if len(self._words) <= 1:
