@@ -13,7 +13,7 @@ import pytest
 
 from tuninglink.explaining.html_report import to_html
 from tuninglink.explaining.model import (
-    Configuration,
+    ConfigurationText,
     DispatchReport,
     EntryReference,
     Explanation,
@@ -57,9 +57,11 @@ def dispatch(number: int) -> DispatchReport:
         words=f"matmul 64x{number}x32 f16·f16→f32",
         name="linalg.generic",
         place=Place("program.mlir", number + 1, 3),
-        configuration=Configuration("#info<pipeline = A, size = [64, 1, 1]>", "#tiles<[8, 4]>"),
+        configuration=ConfigurationText("#info<pipeline = A, size = [64, 1, 1]>", "#tiles<[8, 4]>"),
         match=Match(0, entry(1), is_own=True) if is_tuned else None,
-        compilers_choice=Configuration("#info<pipeline = B, size = [64, 1, 1]>", "#tiles<[8, 2]>")
+        compilers_choice=ConfigurationText(
+            "#info<pipeline = B, size = [64, 1, 1]>", "#tiles<[8, 2]>"
+        )
         if is_tuned
         else None,
         nearest=() if is_tuned else (missed,),
