@@ -23,12 +23,12 @@ from tuninglink.upgrading.rules import RULES
 from tuninglink.upgrading.source import Source
 
 if TYPE_CHECKING:
-    from tuninglink.upgrading.rule import Rule
+    from tuninglink.upgrading.rule import UpgradeRule
 
 DOCUMENTATION = Path(__file__).resolve().parents[2] / "docs" / "upgrade.md"
 
 
-def apply(rule: Rule, example: str) -> str:
+def apply(rule: UpgradeRule, example: str) -> str:
     """Applies one rule to an example and returns what becomes of it."""
     if isinstance(rule, AttributeRule):
         outline = Outline(Source(f"#example = {example}\n"))
@@ -50,12 +50,12 @@ ALONE = [rule for rule in RULES.values() if rule.name != "denormals"]
 
 
 @pytest.mark.parametrize("rule", ALONE, ids=lambda rule: rule.name)
-def test_the_example_before_becomes_the_example_after(rule: Rule) -> None:
+def test_the_example_before_becomes_the_example_after(rule: UpgradeRule) -> None:
     assert apply(rule, rule.before) == rule.after
 
 
 @pytest.mark.parametrize("rule", ALONE, ids=lambda rule: rule.name)
-def test_the_example_after_stays(rule: Rule) -> None:
+def test_the_example_after_stays(rule: UpgradeRule) -> None:
     assert apply(rule, rule.after) == rule.after
 
 
@@ -87,7 +87,7 @@ def attribute(text: str) -> str:
     ],
     ids=lambda rule: rule.name,
 )
-def test_all_rules_together_make_what_the_compiler_reads(rule: Rule) -> None:
+def test_all_rules_together_make_what_the_compiler_reads(rule: UpgradeRule) -> None:
     once = attribute(rule.before)
     assert once != rule.before
     assert attribute(once) == once

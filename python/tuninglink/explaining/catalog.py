@@ -19,6 +19,7 @@ from tuninglink.matching.nearest import NearestEntries
 from tuninglink.matching.reachability import find_unreachable
 from tuninglink.matching.reader import MatcherReader
 from tuninglink.mlir.contexts import thread_context
+from tuninglink.specs.provenance import provenance_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -126,12 +127,12 @@ class TargetCatalog:
     def match(self, applied: Applied) -> Match:
         """Returns what configured an operation."""
         member = self._catalog.member(applied)
-        entry = None
-        if applied.entry:
-            entry = EntryReference(
-                member.position, applied.entry.matcher, applied.entry.action, applied.entry.place
-            )
-        return Match(member.position, entry, applied.is_own)
+        found = applied.entry
+        if found is None:
+            return Match(member.position, None, applied.is_own)
+        entry = EntryReference(member.position, found.matcher, found.action, found.place)
+        provenance = provenance_of(found.anatomy.table, found.matcher)
+        return Match(member.position, entry, applied.is_own, provenance)
 
     def shadowed(self, op: OpInfo, winner: EntryReference) -> tuple[EntryReference, ...]:
         """Returns the entries behind `winner` that match an operation as well, as far as can be told."""

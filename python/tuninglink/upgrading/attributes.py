@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from tuninglink.errors import SpecError
 from tuninglink.mlir import names
 from tuninglink.mlir.diagnostics import error
+from tuninglink.upgrading.known_failures import known_failure
 from tuninglink.upgrading.rule import AttributeSite, Refusal
 from tuninglink.upgrading.trees import Definitions, Expanded, Leaf, Node, as_node, parse, uses
 
@@ -172,6 +173,10 @@ class AttributeRewriter:
                     if site.notes:
                         rewrites.record(rule.name, start, site.notes)
                         count += len(site.notes)
+        for node in _kinds(root).get("iree_codegen.compilation_info", ()) if count else ():
+            failure = known_failure(node, lambda: self.spaces.of(sequence))
+            if failure is not None:
+                rewrites.failures.append((start, failure))
         return True
 
 

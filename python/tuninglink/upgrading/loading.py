@@ -112,9 +112,16 @@ def _refusal(upgraded: Upgraded) -> Diagnostic:
 
 
 def _tell(upgraded: Upgraded, diagnostics: DiagnosticSink | None) -> None:
-    for each in upgraded.kept_out:
-        message = f"'{each.what}' is left out, as it cannot be upgraded: {each.reason}"
+    kept_out = (
+        Diagnostic(
+            Severity.WARNING,
+            f"'{each.what}' is left out, as it cannot be upgraded: {each.reason}",
+            each.place,
+        )
+        for each in upgraded.kept_out
+    )
+    for each in (*kept_out, *upgraded.hints):
         if diagnostics is None:
-            warnings.warn(str(Diagnostic(Severity.WARNING, message, each.place)), stacklevel=4)
+            warnings.warn(str(each), stacklevel=4)
         else:
-            diagnostics.warning(message, each.place)
+            diagnostics.emit(each)

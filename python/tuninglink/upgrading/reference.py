@@ -10,10 +10,10 @@ from tuninglink.upgrading.rules import RULES
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from tuninglink.upgrading.rule import Rule
+    from tuninglink.upgrading.rule import UpgradeRule
 
 
-def table(rules: Iterable[Rule]) -> str:
+def table(rules: Iterable[UpgradeRule]) -> str:
     """Returns a table of rules in Markdown."""
     rows = [
         "| rule | new form since | what changed | evidence |",

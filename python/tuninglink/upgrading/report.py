@@ -81,7 +81,8 @@ class Upgraded:
         changes: everything that was changed, in order.
         kept_out: what could not be upgraded.
         entries: what became of each entry, in order of precedence.
-        hints: remarks on what is in today's syntax, and still may not do what its author thinks.
+        hints: warnings of upgraded configurations that are known not to compile, and remarks on what is in
+            today's syntax and still may not do what its author thinks.
         origin: returns the place in the old text from which the thing at an offset of the new text comes.
     """
 
@@ -120,7 +121,7 @@ def render_report(upgraded: Upgraded) -> str:
         lines += ["", "kept out, as comments"]
         lines += [f"  {each.what} ({each.place}): {each.reason}" for each in upgraded.kept_out]
     if upgraded.hints:
-        lines += ["", "left as it is", *(f"  {each}" for each in upgraded.hints)]
+        lines += ["", "notes", *(f"  {each}" for each in upgraded.hints)]
     return "\n".join(lines) + "\n"
 
 

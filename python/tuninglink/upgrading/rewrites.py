@@ -23,6 +23,7 @@ class Rewrites:
         edits: the changes to its text.
         changes: what to report of them.
         refused: by the index of a named sequence, why it cannot be upgraded, and where.
+        failures: where configurations stand that are upgraded and known not to compile, and why.
         is_old: whether anything was changed or refused.
     """
 
@@ -30,6 +31,7 @@ class Rewrites:
     edits: Edits = field(default_factory=Edits)
     changes: list[Change] = field(default_factory=list)
     refused: dict[int, tuple[str, int]] = field(default_factory=dict)
+    failures: list[tuple[int, str]] = field(default_factory=list)
     is_old: bool = False
 
     def record(self, rule: str, offset: int, notes: Iterable[tuple[str, bool]]) -> None:
@@ -53,4 +55,5 @@ class Rewrites:
         self.edits.edits += others.edits.edits
         self.changes += others.changes
         self.refused = {**others.refused, **self.refused}
+        self.failures += others.failures
         self.is_old = self.is_old or others.is_old

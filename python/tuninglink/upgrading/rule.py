@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from tuninglink.upgrading.source import Mark, Source, Token
     from tuninglink.upgrading.trees import Node
 
-REGISTRY: Final[dict[str, Rule]] = {}
+REGISTRY: Final[dict[str, UpgradeRule]] = {}
 """The rules that have been imported, by name; `rules.RULES` has all of them, in order."""
 
 _REPOSITORIES: Final = {
@@ -38,7 +38,7 @@ class Refusal(Exception):  # noqa: N818 - it is an answer, not an error
 
 
 @dataclass(frozen=True)
-class Rule:
+class UpgradeRule:
     """One change between two versions of the compiler.
 
     Attributes:
@@ -74,14 +74,14 @@ class Rule:
 
 
 @dataclass(frozen=True)
-class AttributeRule(Rule):
+class AttributeRule(UpgradeRule):
     """A rule that changes the tree of an attribute in place."""
 
     rewrite: Callable[[AttributeSite], None]
 
 
 @dataclass(frozen=True)
-class OperationRule(Rule):
+class OperationRule(UpgradeRule):
     """A rule that changes the text of an operation."""
 
     rewrite: Callable[[OperationSite], None]
@@ -90,7 +90,7 @@ class OperationRule(Rule):
 def attribute_rule(
     *targets: str, since: tuple[int, int], before: str, after: str, evidence: tuple[str, ...]
 ) -> Callable[[Callable[[AttributeSite], None]], Callable[[AttributeSite], None]]:
-    """Registers a function as a rule for attributes; the arguments are those of `Rule`."""
+    """Registers a function as a rule for attributes; the arguments are those of `UpgradeRule`."""
 
     def register(rewrite: Callable[[AttributeSite], None]) -> Callable[[AttributeSite], None]:
         name, summary = _documented(rewrite)
@@ -110,7 +110,7 @@ def operation_rule(
     evidence: tuple[str, ...],
     is_decisive: bool = True,
 ) -> Callable[[Callable[[OperationSite], None]], Callable[[OperationSite], None]]:
-    """Registers a function as a rule for operations; the arguments are those of `Rule`."""
+    """Registers a function as a rule for operations; the arguments are those of `UpgradeRule`."""
 
     def register(rewrite: Callable[[OperationSite], None]) -> Callable[[OperationSite], None]:
         name, summary = _documented(rewrite)

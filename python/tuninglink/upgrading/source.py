@@ -87,6 +87,26 @@ class Token:
         return self.kind == "word" and self.text.startswith("transform.")
 
 
+class Cursor:
+    """Takes tokens one after the other."""
+
+    def __init__(self, tokens: Iterator[Token]) -> None:
+        self._tokens = tokens
+        self._next = next(tokens, None)
+
+    def take(self, text: str | None = None) -> Token | None:
+        """Returns the next token if its text is as given, and goes on to the one behind it."""
+        token = self._next
+        if token is None or text not in (None, token.text):
+            return None
+        self._next = next(self._tokens, None)
+        return token
+
+    def take_kind(self, kind: str) -> Token | None:
+        """Returns the next token if it is of a kind, and goes on to the one behind it."""
+        return self.take() if self._next is not None and self._next.kind == kind else None
+
+
 @dataclass(frozen=True, slots=True)
 class Mark:
     """A word that may begin something old: an attribute or alias (`#…`), an operation, or `module`.

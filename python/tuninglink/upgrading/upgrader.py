@@ -56,10 +56,10 @@ def upgrade(
     Raises:
         SpecError: the text is no spec at all, or nothing of it can be upgraded.
     """
-    outline = Outline(Source(text, name))
-    rewrites = rewrite(outline, written_for or (0, 0))
+    rewrites = rewrite(Outline(Source(text, name)), written_for or (0, 0))
     upgraded = _verified(rewrites, context or thread_context())
-    return upgraded if rewrites.is_old else replace(upgraded, hints=tuple(_hints(outline)))
+    kept_out = {each.what for each in upgraded.kept_out}
+    return replace(upgraded, hints=tuple(_hints(rewrites, kept_out)))
 
 
 def upgrade_bytes(
@@ -115,9 +115,15 @@ def _rewrite_operations(
                 rewrites.record(rule.name, mark.start, site.notes)
 
 
-def _hints(outline: Outline) -> Iterator[Diagnostic]:
-    """Yields what to know of a spec in today's syntax, which comes back as it is."""
-    for sequence in unmarked(outline):
+def _hints(rewrites: Rewrites, kept_out: set[str]) -> Iterator[Diagnostic]:
+    """Yields what to know of the result: of old configurations, or of the entry point of a spec of today."""
+    outline = rewrites.outline
+    for offset, reason in rewrites.failures:
+        sequence = outline.sequence_at(offset)
+        if sequence is None or f"@{sequence.name}" not in kept_out:
+            message = f"the configuration is upgraded, and does not compile: {reason}"
+            yield Diagnostic(Severity.WARNING, message, outline.source.place(offset))
+    for sequence in unmarked(outline) if not rewrites.is_old else ():
         message = (
             f"'@{sequence.name}' is no marked entry point: today's compiler runs it alone, and drops it in "
             f"silence beside another spec; mark it '{names.ENTRY_POINT}' and return an operation, or let "

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 from tuninglink.upgrading.rule import REGISTRY
 
 if TYPE_CHECKING:
-    from tuninglink.upgrading.rule import Rule
+    from tuninglink.upgrading.rule import UpgradeRule
 
 _ORDER: Final = (
     # Operations that today's parser does not read.
@@ -57,5 +57,5 @@ _ORDER: Final = (
 for _name in _ORDER:
     import_module(f"{__name__}.{_name.replace('-', '_')}")
 
-RULES: Final[dict[str, Rule]] = {name: REGISTRY[name] for name in _ORDER}
+RULES: Final[dict[str, UpgradeRule]] = {name: REGISTRY[name] for name in _ORDER}
 """Every rule, by name."""
