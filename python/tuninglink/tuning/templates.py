@@ -10,7 +10,7 @@ from iree.compiler.dialects import iree_codegen
 
 from tuninglink.compiler.applying import SpecChoice
 from tuninglink.compiler.compilation import Compiler
-from tuninglink.compiler.flags import Options
+from tuninglink.compiler.flags import CompileOptions
 from tuninglink.compiler.phases import Phase
 from tuninglink.compiler.session import session_flags
 from tuninglink.iree.dispatch_roots import find_root_ops
@@ -87,7 +87,7 @@ def apply_specs(source: bytes, flags: Sequence[str], specs: Sequence[Spec]) -> C
     Raises:
         CompileError: it does not compile.
     """
-    options = Options(
+    options = CompileOptions(
         compile_from=Phase.EXECUTABLE_SOURCES,
         compile_to=Phase.EXECUTABLE_CONFIGURATIONS,
         emit_bytecode=True,
