@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
+from tuninglink.matching.materialization import embed_specs, link_dispatches
 from tuninglink.mlir.passes import Pass, option
-from tuninglink.specs.embedding import materialize_specs
 from tuninglink.specs.library import DefaultLibrary
 from tuninglink.specs.loading import load_spec
 
@@ -84,6 +84,7 @@ class MaterializeSpecs(Pass):
         ]
         directories = (self.spec_dir,) if self.spec_dir else ()
         library = DefaultLibrary(directories, upgrade=self.upgrade) if self.default_specs else None
-        materialize_specs(
+        dispatches = link_dispatches(
             operation, given, library=library, prune=self.prune, diagnostics=diagnostics
         )
+        embed_specs(dispatches, operation.context)

@@ -20,6 +20,7 @@ from generated_programs import random_program
 from interpreter import apply_spec
 from matched_operations import matchable, matchers_for, seen, spec_of
 from programs import TARGETS, run
+from tuninglink.passes.dedupe_sequences import deduplicate_sequences
 
 import tuninglink
 from tuninglink.matching.dispatch_signature import ANYTHING, PreservedReader
@@ -28,7 +29,6 @@ from tuninglink.matching.index import index_matchers
 from tuninglink.matching.necessary_reading import ConditionReader
 from tuninglink.payloads import PayloadError
 from tuninglink.specs import Spec, link_specs, load_spec
-from tuninglink.specs.deduplication import deduplicate_sequences
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -26,6 +26,7 @@ from programs import TARGETS, all_programs, configure
 
 from tuninglink.iree.cpu_configurations import CpuLevel, read_cpu_configuration
 from tuninglink.iree.dispatch_roots import find_root_ops
+from tuninglink.iree.op_kinds import OpKind
 from tuninglink.mlir import names
 from tuninglink.solver.answers import AssignmentError, Limits, UndecidedError, Verdict
 from tuninglink.spaces.configuration import read_configuration
@@ -34,7 +35,7 @@ from tuninglink.spaces.cpu.provider import CpuProvider
 from tuninglink.spaces.cpu.space import CpuSpace
 from tuninglink.spaces.cpu.tiles import LOOP_PEELING
 from tuninglink.spaces.dispatch import problem_of, target_around
-from tuninglink.spaces.problem import OpKind, Problem
+from tuninglink.spaces.problem import Problem
 from tuninglink.spaces.providers import Dispatch
 from tuninglink.spaces.verification import verify_configuration
 

@@ -8,11 +8,11 @@ import pytest
 import z3
 from configured_programs import configured, only_dispatch
 
+from tuninglink.iree.op_kinds import OpKind, Role
 from tuninglink.solver.answers import UndecidedError, Verdict
 from tuninglink.spaces.builder import ConstraintSetBuilder
 from tuninglink.spaces.configuration import MismatchError, read_configuration
 from tuninglink.spaces.knobs import IntegerKnob
-from tuninglink.spaces.problem import OpKind, Role
 from tuninglink.spaces.providers import Provider, ProviderRegistry, Space
 from tuninglink.spaces.verification import verify_configuration
 

@@ -11,6 +11,7 @@ from elementwise_specs import PROGRAM, matcher, matcher_list, spec
 from iree.compiler import ir as mlir
 from matched_operations import compile_with_dumps
 from programs import EXAMPLES, PROGRAMS, TARGETS, run
+from tuninglink.passes.strip_configs import strip_configurations
 
 import tuninglink
 from tuninglink.compiler.compilation import Compiler
@@ -18,7 +19,6 @@ from tuninglink.errors import CompileError
 from tuninglink.explaining.json_report import schema, to_json
 from tuninglink.explaining.model import Status
 from tuninglink.explaining.preparation import PreparedDispatches, Sources
-from tuninglink.iree.configurations import strip_configurations
 from tuninglink.iree.dispatches import find_dispatches
 from tuninglink.mlir import names
 from tuninglink.mlir.contexts import thread_context

@@ -123,6 +123,11 @@ def _facts_of_operation(operation: OperationReport, specs: Sequence[SpecReport])
     if match:
         spec = f"'{specs[match.spec].source}'"
         yield "entry", f"{_entry(match.entry)} of {spec}" if match.entry else f"one of {spec}"
+        if match.provenance:
+            yield (
+                "provenance",
+                ", ".join(f"{name} = {each}" for name, each in match.provenance.items()),
+            )
     for missed in operation.nearest:
         yield "nearest", f"{_entry(missed.entry)}: {missed}"
     for line in operation.configuration.lines():

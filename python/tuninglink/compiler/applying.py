@@ -12,21 +12,23 @@ from tuninglink.compiler.tagging import TaggedSpec
 from tuninglink.compiler.tracing import take_tags
 from tuninglink.files import write_standard_output
 from tuninglink.iree.dispatches import containers, find_dispatches
+from tuninglink.matching.materialization import embed_specs, link_dispatches
 from tuninglink.matching.pruning import prepare_pruning
 from tuninglink.mlir import names
 from tuninglink.mlir.contexts import thread_context
 from tuninglink.mlir.diagnostics import Diagnostic, DiagnosticSink, Severity, note
 from tuninglink.mlir.walk import body
 from tuninglink.specs.dumping import collect_specs
-from tuninglink.specs.embedding import materialize_specs, spec_attribute
+from tuninglink.specs.embedding import spec_attribute
 from tuninglink.specs.structure import Kind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from iree.compiler import ir as mlir
 
     from tuninglink.compiler.tracing import Applied
+    from tuninglink.matching.materialization import LinkedDispatch
     from tuninglink.mlir.diagnostics import Place
     from tuninglink.specs.library import DefaultLibrary
     from tuninglink.specs.linking import LinkedSpec
@@ -114,7 +116,7 @@ class Application:
         if not any(each.name == names.EXECUTABLE_VARIANT for each in containers(module)):
             return False
         choice = self._choice
-        dispatches = materialize_specs(
+        dispatches = link_dispatches(
             module,
             choice.given,
             library=choice.library,
@@ -123,24 +125,30 @@ class Application:
             diagnostics=DiagnosticSink(self._report),
             context=thread_context(),
         )
+        if choice.dump or not tagged:
+            embed_specs(dispatches, module.context)
         if choice.dump:
             self._dump(module)
+        if tagged:
+            self._embed_tagged(dispatches, module.context)
+        self._has_dispatches |= bool(dispatches)
+        return any(each.linked for each in dispatches)
+
+    def _embed_tagged(self, dispatches: Iterable[LinkedDispatch], context: mlir.Context) -> None:
         copies: dict[int, tuple[TaggedSpec, mlir.Attribute]] = {}
         for each in dispatches:
-            if each.linked is None or not tagged:
+            if each.linked is None:
                 continue
             key = id(each.linked)
             if key not in copies:
-                exact = choice.exact or _entry_count(each.linked) <= _TRACED
+                exact = self._choice.exact or _entry_count(each.linked) <= _TRACED
                 copy = TaggedSpec(each.linked, exact=exact)
-                copies[key] = copy, spec_attribute(copy.content, module.context)
+                copies[key] = copy, spec_attribute(copy.content, context)
                 self._traceable.update(origin.position for origin in copy.origins)
             self._tagged[each.dispatch.name], attribute = copies[key]
             each.dispatch.module.attributes[names.EMBEDDED_SPEC] = attribute
             if any(names.TRANSLATION_INFO in op.attributes for op in body(each.dispatch.module)):
                 self._configured.add(each.dispatch.name)
-        self._has_dispatches |= bool(dispatches)
-        return any(each.linked for each in dispatches)
 
     def _dump(self, module: mlir.Operation) -> None:
         found = collect_specs(module)

@@ -115,6 +115,7 @@ def _operation(operation: OperationReport) -> Object:
             "spec": match.spec,
             "entry": _entry(match.entry) if match.entry else None,
             "is_own": match.is_own,
+            "provenance": dict(match.provenance),
         }
         if match
         else None,

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from tuninglink.explaining.demands import Difference
+    from collections.abc import Mapping
+
+    from tuninglink.matching.differences import Difference
     from tuninglink.mlir.diagnostics import Place
 
 
@@ -69,11 +71,13 @@ class Match:
         spec: the position of the spec among those of the explanation.
         entry: the entry; None if that cannot be told.
         is_own: whether the configuration is the entry's own, all of it; None if that cannot be told.
+        provenance: where the configuration comes from, as the matcher says.
     """
 
     spec: int
     entry: EntryReference | None
     is_own: bool | None
+    provenance: Mapping[str, object] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

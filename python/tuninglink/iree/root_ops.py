@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from iree.compiler import ir as mlir
 
+from tuninglink.iree.structured_op import REDUCTION, StructuredOp
 from tuninglink.mlir import names
 from tuninglink.mlir.walk import visit
 
@@ -106,8 +107,6 @@ def is_computing(name: str) -> bool:
 
 _CONFIGURATIONS: Final = (names.LOWERING_CONFIG, names.COMPILATION_INFO, names.ROOT_OP)
 
-_GENERIC: Final = "linalg.generic"
-_FILL: Final = "linalg.fill"
 _SCATTER: Final = "iree_linalg_ext.scatter"
 _PACKS: Final = frozenset({"linalg.pack", "linalg.unpack"})
 _MAPS: Final = frozenset({"iree_linalg_ext.map_load", "iree_linalg_ext.map_store"})
@@ -119,30 +118,9 @@ _HELPERS: Final = frozenset(
 )
 _OTHER_COMPUTING: Final = frozenset({"iree_codegen.inner_tiled", "tensor.concat", "tensor.pad"})
 
-_UNSTRUCTURED: Final = _PACKS | {
-    "linalg.softmax",
-    "linalg.winograd_filter_transform",
-    "linalg.winograd_input_transform",
-    "linalg.winograd_output_transform",
-}
-"""What is in the linalg dialect without indexing maps and iterator types."""
-
-_PARALLEL: Final = frozenset(
-    {
-        "linalg.broadcast",
-        "linalg.copy",
-        "linalg.elementwise",
-        "linalg.fill",
-        "linalg.fill_rng_2d",
-        "linalg.map",
-        "linalg.transpose",
-    }
-)
-"""The structured operations with a name that reduce nothing; all others do."""
-
 _WEAK_ON_GPU: Final = _PACKS | {
-    _GENERIC,
-    _FILL,
+    names.GENERIC,
+    names.FILL,
     _SCATTER,
     "linalg.copy",
     "iree_linalg_ext.map_store",
@@ -151,24 +129,11 @@ _WEAK_ON_GPU: Final = _PACKS | {
 
 
 def _is_structured(operation: mlir.Operation) -> bool:
-    name = operation.name
-    return name.startswith("linalg.") and name not in _UNSTRUCTURED
+    return operation.name.startswith("linalg.") and bool(StructuredOp(operation).maps)
 
 
 def _reduces(operation: mlir.Operation) -> bool:
-    """Tells whether a structured operation has a loop that is not parallel."""
-    name = operation.name
-    if name == _GENERIC:
-        parallel = mlir.Attribute.parse("#linalg.iterator_type<parallel>", operation.context)
-        return any(each != parallel for each in _elements(operation.attributes["iterator_types"]))
-    if name == "linalg.reduce":
-        return len(_elements(operation.attributes["dimensions"])) > 0
-    return name not in _PARALLEL
-
-
-def _elements(attribute: mlir.Attribute) -> Sequence[object]:
-    assert isinstance(attribute, mlir.ArrayAttr | mlir.DenseI64ArrayAttr)
-    return list(attribute)
+    return REDUCTION in StructuredOp(operation).iterator_types
 
 
 def _named(*wanted: str) -> Condition:
@@ -186,26 +151,26 @@ def _cpu(_: Sequence[mlir.Operation]) -> Sequence[Condition]:
 
 def _gpu(computing: Sequence[mlir.Operation]) -> Sequence[Condition]:
     def leads(operation: mlir.Operation) -> bool:
-        if operation.name == _GENERIC:
+        if operation.name == names.GENERIC:
             return _reduces(operation)
         return operation.name not in _WEAK_ON_GPU
 
     def computes(operation: mlir.Operation) -> bool:
-        return operation.name == _GENERIC and operation not in positions
+        return operation.name == names.GENERIC and operation not in positions
 
     scatters = [operation for operation in computing if operation.name == _SCATTER]
     positions = _sources([each.operands[_POSITIONS_OF_SCATTER] for each in scatters])
-    moves = _named(_SCATTER, "iree_linalg_ext.map_store", "linalg.copy", _FILL)
+    moves = _named(_SCATTER, "iree_linalg_ext.map_store", "linalg.copy", names.FILL)
     return (leads, computes, _named(*_PACKS), moves)
 
 
 def _spirv(_: Sequence[mlir.Operation]) -> Sequence[Condition]:
     def leads(operation: mlir.Operation) -> bool:
-        if operation.name == _GENERIC:
+        if operation.name == names.GENERIC:
             return _reduces(operation)
-        return operation.name != _FILL
+        return operation.name != names.FILL
 
-    return (leads, _named(_GENERIC), _named(_FILL))
+    return (leads, _named(names.GENERIC), _named(names.FILL))
 
 
 _CONDITIONS: Final = {Rule.CPU: _cpu, Rule.GPU: _gpu, Rule.SPIRV: _spirv}

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 from tuninglink.lazy import lazy_face
 
 if TYPE_CHECKING:
+    from tuninglink.iree.op_kinds import OpKind, Role
     from tuninglink.solver.answers import (
         AssignmentError,
         CheckAnswer,
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
     from tuninglink.spaces.constraint_set import ConstraintSet
     from tuninglink.spaces.dispatch import problem_of, target_around
     from tuninglink.spaces.knobs import IntegerKnob, Knob, OneOfKnob
-    from tuninglink.spaces.problem import Dimension, OpKind, Problem, Role
+    from tuninglink.spaces.problem import Dimension, Problem
     from tuninglink.spaces.providers import Dispatch, Provider, ProviderRegistry, Space
     from tuninglink.spaces.verification import (
         ConfigurationAnswer,
@@ -94,7 +95,8 @@ _HOMES = {
     "ConstraintSet": "spaces.constraint_set",
     **dict.fromkeys(("problem_of", "target_around"), "spaces.dispatch"),
     **dict.fromkeys(("IntegerKnob", "Knob", "OneOfKnob"), "spaces.knobs"),
-    **dict.fromkeys(("Dimension", "OpKind", "Problem", "Role"), "spaces.problem"),
+    **dict.fromkeys(("Dimension", "Problem"), "spaces.problem"),
+    **dict.fromkeys(("OpKind", "Role"), "iree.op_kinds"),
     **dict.fromkeys(("Dispatch", "Provider", "ProviderRegistry", "Space"), "spaces.providers"),
     **dict.fromkeys(
         ("ConfigurationAnswer", "Proposal", "verify_configuration"), "spaces.verification"

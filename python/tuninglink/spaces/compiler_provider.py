@@ -7,23 +7,23 @@ from typing import TYPE_CHECKING, ClassVar
 from iree.compiler import ir as mlir
 from iree.compiler.dialects import iree_codegen
 
+from tuninglink.iree.op_kinds import OpKind, Role
 from tuninglink.mlir import names
 from tuninglink.mlir.diagnostics import error, place_of
 from tuninglink.mlir.serialization import to_bytecode
 from tuninglink.mlir.walk import collect, visit
 from tuninglink.solver.answers import AssignmentError, UndecidedError
-from tuninglink.spaces.compiler_process import CompilerCrashError, shared_compiler
 from tuninglink.spaces.configuration import read_knobs
-from tuninglink.spaces.problem import OpKind, Role
+from tuninglink.spaces.isolated_passes import SHARED_PASS_MANAGER, CompilerCrashError
 from tuninglink.spaces.providers import Provider, Space
 from tuninglink.spaces.smt import PROVIDER, knob_template, read_constraints
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from tuninglink.spaces.compiler_process import CompilerProcess
     from tuninglink.spaces.configuration import Configuration
     from tuninglink.spaces.constraint_set import ConstraintSet
+    from tuninglink.spaces.isolated_passes import IsolatedPassManager
     from tuninglink.spaces.problem import Problem
     from tuninglink.spaces.providers import Dispatch
 
@@ -59,10 +59,10 @@ class CompilerSpace(Space):
 
 
 class CompilerProvider(Provider):
-    """Asks the compiler for its constraints, in a process of its own.
+    """Asks the compiler for its constraints, in a worker process.
 
     Args:
-        compiler: the process; the one that all share by default.
+        passes: runs the compiler's pass.
     """
 
     name: ClassVar[str] = PROVIDER
@@ -70,8 +70,8 @@ class CompilerProvider(Provider):
         {"#iree_gpu.pipeline<TileAndFuse>", "#iree_gpu.pipeline<VectorDistribute>"}
     )
 
-    def __init__(self, compiler: CompilerProcess | None = None) -> None:
-        self._compiler = compiler
+    def __init__(self, passes: IsolatedPassManager = SHARED_PASS_MANAGER) -> None:
+        self._passes = passes
 
     def spaces(self, dispatch: Dispatch, pipeline: str) -> Sequence[Space]:
         """Returns the compiler's spaces in a pipeline; there may be several, as for convolutions."""
@@ -83,17 +83,19 @@ class CompilerProvider(Provider):
         ]
 
     def _with_constraints(self, dispatch: Dispatch) -> mlir.Module:
-        compiler = self._compiler or shared_compiler()
+        known_crashes = self._passes.known_crashes
         # A crash costs the start of a process. It is known to happen on all contractions with batch dimensions.
         batched = _batched(dispatch.problem)
-        if batched in compiler.known_crashes:
-            known = compiler.known_crashes[batched]
+        if batched in known_crashes:
+            known = known_crashes[batched]
             raise UndecidedError(f"{known} when asked for the constraints on another {batched}")
         try:
-            answer = compiler.run(_INSERT_CONSTRAINTS, to_bytecode(_isolated(dispatch).operation))
+            answer = self._passes.run(
+                _INSERT_CONSTRAINTS, to_bytecode(_isolated(dispatch).operation)
+            )
         except UndecidedError as failure:
             if batched is not None and isinstance(failure, CompilerCrashError):
-                compiler.known_crashes[batched] = failure.reason
+                known_crashes[batched] = failure.reason
             place = place_of(dispatch.root.location)
             where = f" at {place}" if place else ""
             question = f"asked for the constraints on '{dispatch.root.name}'{where}"

@@ -30,7 +30,7 @@ from tuninglink.solver.z3_solver import Solver
 from tuninglink.spaces.knobs import IntegerKnob
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     import z3
 
@@ -189,6 +189,28 @@ class ConstraintSet:
             since = time.monotonic()
             yield each
             deadline.postpone(time.monotonic() - since)
+
+    def enumerate_within(
+        self, choices: Mapping[str, Sequence[int]], limits: Limits = DEFAULT_LIMITS
+    ) -> Iterator[dict[str, int]]:
+        """Yields every valid assignment that takes the values of some knobs from a few, once each.
+
+        Args:
+            choices: for each knob in it the values that it may have.
+            limits: how long it may take, the caller's time with each included.
+
+        Raises:
+            AssignmentError: a knob is unknown.
+            UndecidedError: the limit is reached before all are found, or only the solver can find them.
+        """
+        self._integers(dict.fromkeys(choices, 0), is_partial=True)
+        if not all(choices.values()):
+            return
+        deadline = limits.start()
+        search = self._decider.search_within(choices, deadline)
+        if search is None:
+            raise UndecidedError("only the solver finds the solutions")
+        yield from map(self._in_order, search.solutions(deadline))
 
     def sample(
         self, n: int, seed: int = 0, limits: Limits = DEFAULT_LIMITS

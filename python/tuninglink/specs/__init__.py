@@ -2,7 +2,6 @@
 
 from tuninglink.iree.targets import Target, known_target_names
 from tuninglink.specs.dumping import collect_specs
-from tuninglink.specs.embedding import materialize_specs
 from tuninglink.specs.library import DefaultLibrary, default_spec, shipped
 from tuninglink.specs.linking import Form, LinkedSpec, Part, link_nested_specs, link_specs
 from tuninglink.specs.loading import in_context, load_spec
@@ -30,6 +29,5 @@ __all__ = [
     "link_nested_specs",
     "link_specs",
     "load_spec",
-    "materialize_specs",
     "shipped",
 ]

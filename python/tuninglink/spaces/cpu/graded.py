@@ -15,7 +15,7 @@ from tuninglink.solver.answers import (
 from tuninglink.spaces.constraint_set import ConstraintSet
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     import z3
 
@@ -86,6 +86,13 @@ class GradedConstraintSet(ConstraintSet):
         """Yields every assignment that is worth trying once."""
         self._expect_known()
         return self.sensible.enumerate(seed, limits)
+
+    def enumerate_within(
+        self, choices: Mapping[str, Sequence[int]], limits: Limits = DEFAULT_LIMITS
+    ) -> Iterator[dict[str, int]]:
+        """Yields every assignment that is worth trying and takes the values of some knobs from a few."""
+        self._expect_known()
+        return self.sensible.enumerate_within(choices, limits)
 
     def sample(
         self, n: int, seed: int = 0, limits: Limits = DEFAULT_LIMITS

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from iree.compiler import ir as mlir
 
+from tuninglink.iree.op_kinds import OpKind, Role
 from tuninglink.mlir import names
 from tuninglink.solver.answers import UndecidedError
 from tuninglink.spaces.cpu.device import read_cpu
@@ -13,7 +14,6 @@ from tuninglink.spaces.cpu.nest import read_nest
 from tuninglink.spaces.cpu.pipelines import PIPELINES
 from tuninglink.spaces.cpu.rules import PROVIDER
 from tuninglink.spaces.cpu.space import CpuSpace
-from tuninglink.spaces.problem import OpKind, Role
 from tuninglink.spaces.providers import Provider
 
 if TYPE_CHECKING:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from iree.compiler import ir as mlir
 
+from tuninglink.iree.op_kinds import Role
 from tuninglink.solver.answers import UndecidedError
 from tuninglink.spaces.gpu.contractions import Operand, read_operand, static_sizes
 from tuninglink.spaces.gpu.forms import Form
@@ -15,7 +16,6 @@ from tuninglink.spaces.gpu.promotion import promoted, tile_bits
 from tuninglink.spaces.gpu.rules import MOST_INTRINSICS, Rules, product
 from tuninglink.spaces.gpu.space import GpuSpace
 from tuninglink.spaces.gpu.thread_layouts import is_derivable
-from tuninglink.spaces.problem import Role
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

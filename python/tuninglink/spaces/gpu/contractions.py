@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from iree.compiler import ir as mlir
 
+from tuninglink.iree.op_kinds import Role
 from tuninglink.iree.structured import indexing_maps
 from tuninglink.solver.answers import UndecidedError
-from tuninglink.spaces.problem import Role
 
 if TYPE_CHECKING:
     from tuninglink.spaces.providers import Dispatch

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from iree.compiler import ir as mlir
 
+from tuninglink.iree.op_kinds import OpKind
 from tuninglink.solver.answers import UndecidedError
 from tuninglink.spaces.gpu.attention import attention_space, read_attention
 from tuninglink.spaces.gpu.contractions import read_contraction
@@ -14,7 +15,6 @@ from tuninglink.spaces.gpu.rules import PROVIDER
 from tuninglink.spaces.gpu.single_threads import single_threads_space
 from tuninglink.spaces.gpu.tile_and_fuse import tile_and_fuse_space
 from tuninglink.spaces.gpu.vector_distribute import vector_distribute_space
-from tuninglink.spaces.problem import OpKind
 from tuninglink.spaces.providers import Provider
 
 if TYPE_CHECKING:

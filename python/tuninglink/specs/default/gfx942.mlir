@@ -1,1 +1,0 @@
-/work/wt/tune-b/specs/default/gfx942.mlir
