@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tuninglink.explaining.demands import Difference
 from tuninglink.explaining.html_report import to_html
 from tuninglink.explaining.model import (
     Configuration,
@@ -25,6 +24,7 @@ from tuninglink.explaining.model import (
     Status,
     Usage,
 )
+from tuninglink.matching.differences import Difference
 from tuninglink.mlir.diagnostics import Place
 
 if TYPE_CHECKING:

@@ -79,7 +79,7 @@ class Checker:
         payloads = [self._payload(each) for each in spec.entries]
         valid = self._check_configurations(spec, payloads, diagnostics)
         compiled = self._compile(payloads)
-        reachability = Reachability(spec, self._limits)
+        reachability = Reachability(spec)
         return [
             EntryReport(
                 position=position,

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from tuninglink.checking.answers import Answer
-    from tuninglink.matching.reachability import Overlap
+    from tuninglink.matching.reachability import EntryOverlap
     from tuninglink.mlir.diagnostics import Place
     from tuninglink.specs.structure import Entry
 
@@ -45,7 +45,7 @@ class EntryReport:
     is_valid: Answer | None
     compiles: Answer | None
     is_reachable: Answer
-    overlap: Overlap | None
+    overlap: EntryOverlap | None
 
     @property
     def answers(self) -> dict[str, Answer | None]:
@@ -177,7 +177,7 @@ def _entry_to_json(report: EntryReport) -> dict[str, Any]:
     }
 
 
-def _overlap_to_json(overlap: Overlap) -> dict[str, Any]:
+def _overlap_to_json(overlap: EntryOverlap) -> dict[str, Any]:
     return {
         "at_most": overlap.at_most,
         "winners": [

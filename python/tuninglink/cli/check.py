@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from tuninglink.checking.answers import Answer
     from tuninglink.checking.report import EntryReport, SpecReport
-    from tuninglink.matching.reachability import Overlap
+    from tuninglink.matching.reachability import EntryOverlap
     from tuninglink.specs.structure import Entry
 
 
@@ -167,7 +167,7 @@ def _cell(answer: Answer | None) -> str:
     return _NOT_ASKED if answer is None else _CELLS[answer.verdict]
 
 
-def _count(overlap: Overlap | None) -> str:
+def _count(overlap: EntryOverlap | None) -> str:
     """Returns how many earlier entries an entry overlaps with."""
     if overlap is None:
         return ""

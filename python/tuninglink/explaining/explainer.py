@@ -19,10 +19,10 @@ from tuninglink.explaining.preparation import (
     executable_name,
     functions,
 )
-from tuninglink.explaining.subject import Subject
 from tuninglink.explaining.words import describe
 from tuninglink.iree.dispatch_roots import find_root_ops
 from tuninglink.iree.dispatches import ancestors, find_dispatches
+from tuninglink.matching.op_info import OpInfo
 from tuninglink.mlir import names
 from tuninglink.mlir.diagnostics import place_of
 from tuninglink.mlir.serialization import to_bytecode
@@ -103,7 +103,7 @@ class _Found:
         """Whether the backend has made another operation of what matchers saw."""
         if self.seen is None or self.seen == self.operation:
             return False
-        before, after = Subject(self.seen), Subject(self.operation)
+        before, after = OpInfo(self.seen), OpInfo(self.operation)
         return before.name != after.name or before.operands != after.operands
 
 
@@ -177,10 +177,10 @@ class _Part:
         return [_Found(op, one, None) for op, one in zip(roots, seen, strict=True)]
 
     def _operation(self, found: _Found, catalog: TargetCatalog, status: Status) -> OperationReport:
-        subject = Subject(found.seen or found.operation)
+        op = OpInfo(found.seen or found.operation)
         report = OperationReport(
-            words=describe(subject),
-            name=subject.name,
+            words=describe(op),
+            name=op.name,
             place=place_of(found.operation.location),
             configuration=_configuration(found.operation),
         )
@@ -193,9 +193,9 @@ class _Part:
             if match.entry is None:
                 unsure.append("which entry of the spec configured it")
             elif found.seen is not None:
-                report = replace(report, shadowed=catalog.shadowed(subject, match.entry))
+                report = replace(report, shadowed=catalog.shadowed(op, match.entry))
         elif found.seen is not None and status is Status.UNMATCHED:
-            nearest = catalog.nearest(subject)
+            nearest = catalog.nearest(op)
             report = replace(report, nearest=nearest)
             if found.is_rewritten and any(not each.differences for each in nearest):
                 # The compiler makes a new operation and drops what specs gave the old one.

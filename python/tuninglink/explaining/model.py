@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from tuninglink.explaining.demands import Difference
+    from tuninglink.matching.differences import Difference
     from tuninglink.mlir.diagnostics import Place
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from iree.compiler import ir as mlir
 
 from tuninglink.matching.entry_conditions import EntryConditions
-from tuninglink.matching.reachability import find_proven_dead
+from tuninglink.matching.reachability import find_unreachable
 from tuninglink.mlir import names
 from tuninglink.mlir.walk import body
 from tuninglink.specs.model import Spec
@@ -90,7 +90,7 @@ def _plans(spec: Spec) -> list[_Plan]:
     read = EntryConditions(spec)
     dead = {
         each.position: Dropped(each.entry.place, str(each))
-        for each in find_proven_dead(spec, conditions=read)
+        for each in find_unreachable(spec, conditions=read)
     }
     plans = []
     for entries in read.lists:

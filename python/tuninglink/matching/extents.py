@@ -12,12 +12,12 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from tuninglink.matching.conditions import AtLeast, AtMost, Dimension, Equals, MultipleOf, extent
+from tuninglink.matching.predicates import AtLeast, AtMost, Dimension, Equals, MultipleOf, extent
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from tuninglink.matching.conditions import SizeFact
+    from tuninglink.matching.predicates import SizeFact
 
 
 @dataclass(frozen=True, slots=True)

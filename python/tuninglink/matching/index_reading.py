@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Final
 
 from iree.compiler import ir as mlir
 
+from tuninglink.iree.op_kinds import ATTENTION_OUTPUTS, OpKind
 from tuninglink.matching.conditions import Condition
+from tuninglink.matching.exact import exact_condition
 from tuninglink.matching.index_plan import IndexEntry, Structure, fixed_axes
-from tuninglink.matching.loops import ATTENTION_OUTPUTS
-from tuninglink.matching.matchers import MatcherReader
+from tuninglink.matching.reader import MatcherReader, read_matcher
 from tuninglink.mlir import names
 from tuninglink.specs.builders import yield_
 
@@ -19,8 +20,8 @@ if TYPE_CHECKING:
     from tuninglink.specs.structure import Anatomy
 
 _STRUCTURED: Final = {
-    "contraction": names.MATCH_CONTRACTION,
-    "convolution": names.MATCH_CONVOLUTION,
+    OpKind.CONTRACTION: names.MATCH_CONTRACTION,
+    OpKind.CONVOLUTION: names.MATCH_CONVOLUTION,
 }
 _STRUCTURED_TYPES: Final = ("lhs_type", "rhs_type", "output_type")
 _STRUCTURED_RESULTS: Final = {names.MATCH_CONTRACTION: 4, names.MATCH_CONVOLUTION: 8}
@@ -61,7 +62,7 @@ class IndexReader:
 
     def __init__(self, anatomy: Anatomy) -> None:
         self._anatomy = anatomy
-        self._reader = MatcherReader()
+        self._reader = MatcherReader(anatomy.table)
         self._structures: dict[Hashable, Structure] = {}
         self.checks: dict[Structure, mlir.Operation] = {}
         with anatomy.module.context, mlir.Location.unknown():
@@ -72,10 +73,7 @@ class IndexReader:
             self.entries = tuple(self._entry(*each) for each in first.items())
 
     def _entry(self, matcher: str, position: int) -> IndexEntry:
-        found = self._anatomy.table.resolve(matcher)
-        assert found is not None, "a matcher list has no dangling matchers"
-        table, sequence = found
-        condition = self._reader.read(sequence, table)
+        condition = exact_condition(self._reader.read(matcher))
         if not isinstance(condition, Condition):
             return IndexEntry(position)
         structure = self._structure(condition)
@@ -89,7 +87,7 @@ class IndexReader:
         key = name, *attributes.items()
         if key not in self._structures:
             sequence = _matcher(self._scratch, name, attributes, results)
-            implied = self._reader.read(sequence)
+            implied = exact_condition(read_matcher(sequence))
             assert isinstance(implied, Condition)
             structure = self._structures[key] = Structure(implied)
             self.checks[structure] = sequence
@@ -108,12 +106,12 @@ def _check(condition: Condition) -> _Check | None:
         # The matcher of attention refuses operations with a mask, which have a map more.
         if name in _ATTENTIONS and _maps(condition) == _UNMASKED_OPERANDS[name]:
             return _attention(name, condition)
-    if condition.kinds == {"contraction"} or (len(condition.kinds) == 1 and not is_graph):
+    if condition.kinds == {OpKind.CONTRACTION} or (len(condition.kinds) == 1 and not is_graph):
         (kind,) = condition.kinds
         match = _STRUCTURED[kind]
         attributes = _types(_STRUCTURED_TYPES, 0, condition.types)
-        if isinstance(condition.maps, mlir.ArrayAttr):
-            attributes["indexing_maps"] = condition.maps
+        if condition.maps is not None:
+            attributes["indexing_maps"] = mlir.Attribute.parse(condition.maps.text)
         return match, attributes, _STRUCTURED_RESULTS[match]
     if condition.names and all(each.startswith(_COMPUTING) for each in condition.names):
         accepted = [mlir.StringAttr.get(each) for each in sorted(condition.names)]
@@ -122,14 +120,14 @@ def _check(condition: Condition) -> _Check | None:
 
 
 def _maps(condition: Condition) -> int:
-    return len(condition.maps) if isinstance(condition.maps, mlir.ArrayAttr) else 0
+    return len(condition.maps.operands) if condition.maps is not None else 0
 
 
 def _attention(name: str, condition: Condition) -> _Check:
     match, inputs, outputs = _ATTENTIONS[name]
-    assert isinstance(condition.maps, mlir.ArrayAttr)
-    first_output = len(condition.maps) - ATTENTION_OUTPUTS[name]
-    attributes: dict[str, mlir.Attribute] = {"indexing_maps": condition.maps}
+    assert condition.maps is not None
+    first_output = len(condition.maps.operands) - ATTENTION_OUTPUTS[name]
+    attributes = {"indexing_maps": mlir.Attribute.parse(condition.maps.text)}
     attributes |= _types(inputs, 0, condition.types) | _types(
         outputs, first_output, condition.types
     )
@@ -137,15 +135,13 @@ def _attention(name: str, condition: Condition) -> _Check:
 
 
 def _types(
-    wanted: Sequence[str], first: int, types: Mapping[int, Hashable]
+    wanted: Sequence[str], first: int, types: Mapping[int, str]
 ) -> dict[str, mlir.Attribute]:
     """Returns the attributes that demand element types of operands from the number `first` on."""
-    found: dict[str, mlir.Attribute] = {}
-    for number, name in enumerate(wanted, first):
-        element = types[number]
-        assert isinstance(element, mlir.Type)
-        found[name] = mlir.TypeAttr.get(element)
-    return found
+    return {
+        name: mlir.TypeAttr.get(mlir.Type.parse(types[number]))
+        for number, name in enumerate(wanted, first)
+    }
 
 
 def _matcher(

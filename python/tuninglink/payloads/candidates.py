@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from iree.compiler import ir as mlir
 
-from tuninglink.iree.op_kinds import ATTENTION_OUTPUTS, affine_maps
-from tuninglink.matching.conditions import Equals
+from tuninglink.iree.op_kinds import ATTENTION_OUTPUTS, OpKind, affine_maps
+from tuninglink.matching.predicates import Equals
 from tuninglink.mlir import names
 from tuninglink.mlir.walk import body, collect
 from tuninglink.payloads import layouts
@@ -21,7 +21,7 @@ from tuninglink.payloads.operations import (
 from tuninglink.payloads.templates import Template, clone_into, new_block, open_tensor
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     from tuninglink.matching.conditions import Condition
 
@@ -45,7 +45,8 @@ class Candidates:
         self._condition = condition
         self._ranks = Ranks(condition.ranks, condition.least_ranks)
         maps = condition.maps
-        self._maps = affine_maps(maps) if isinstance(maps, mlir.Attribute) else ()
+        self._maps_attribute = None if maps is None else mlir.Attribute.parse(maps.text)
+        self._maps = () if self._maps_attribute is None else affine_maps(self._maps_attribute)
         self._sequences = sequences
         self._generalizes = generalizes
 
@@ -85,14 +86,14 @@ class Candidates:
         return sorted(wanted, key=order)
 
     def _types(self, count: int) -> list[mlir.Type | None]:
-        found: Mapping[int, Any] = self._condition.types
+        found = {at: mlir.Type.parse(each) for at, each in self._condition.types.items()}
         return [found.get(position) for position in range(count)]
 
     def _named(self, name: str) -> Iterator[Template]:
         """Yields named operations, with the indexing maps that are demanded if they can have them."""
-        maps = self._condition.maps
+        maps = self._maps_attribute
         for template in named(name, self._types(_MANY_OPERANDS), self._ranks.common):
-            if isinstance(maps, mlir.ArrayAttr) and name in TAKING_MAPS:
+            if maps is not None and name in TAKING_MAPS:
                 template.root.attributes["indexing_maps"] = maps
             if not self._maps or self._maps == template.op.maps:
                 yield template
@@ -117,14 +118,14 @@ class Candidates:
         condition, ranks = self._condition, self._ranks
         # There are many: who asks for dimensions of all operands asks for the last ones more often than not.
         attempts = (ranks.tightened(), ranks) if ranks.mention(3) else (ranks,)
-        if "convolution" in condition.kinds:
+        if OpKind.CONVOLUTION in condition.kinds:
             strides, dilations = self._steps("strides"), self._steps("dilations")
             for each in attempts:
                 yield from layouts.convolutions(condition.counts, each, strides, dilations)
             return
         for each in attempts:
             yield from layouts.contractions(condition.counts, each)
-        if "contraction" not in condition.kinds:
+        if OpKind.CONTRACTION not in condition.kinds:
             last = condition.operands - 1
             yield from layouts.elementwise(ranks, last)
             yield from layouts.separate(ranks, last)
@@ -153,8 +154,8 @@ class Candidates:
         values: dict[Any, Any] = dict(zip(target.operands, block.arguments, strict=True))
         with mlir.InsertionPoint(block):
             clone = clone_into(target, values, [_opened(each.type) for each in target.results])
-        maps = self._condition.maps
-        if isinstance(maps, mlir.ArrayAttr):
+        maps = self._maps_attribute
+        if maps is not None:
             clone.attributes["indexing_maps"] = maps
         return Template(owner, block, is_exact=False)
 

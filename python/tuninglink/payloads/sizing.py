@@ -9,7 +9,7 @@ import z3
 from iree.compiler import ir as mlir
 
 from tuninglink.iree.structured_op import StructuredOp
-from tuninglink.matching.conditions import extent
+from tuninglink.matching.predicates import extent
 from tuninglink.mlir.affine import value_range
 from tuninglink.payloads.facts import contradiction, holds, in_words
 from tuninglink.payloads.preferences import preferred_sizes, usual_sizes
@@ -19,7 +19,7 @@ from tuninglink.solver.answers import DEFAULT_LIMITS, Verdict
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from tuninglink.matching.conditions import Dimension, SizeFact
+    from tuninglink.matching.predicates import Dimension, SizeFact
     from tuninglink.payloads.templates import Template, Value
 
 Item = TypeVar("Item")

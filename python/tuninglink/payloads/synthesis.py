@@ -9,7 +9,8 @@ from iree.compiler import ir as mlir
 
 from tuninglink.iree.targets import Target
 from tuninglink.matching.conditions import Opaque
-from tuninglink.matching.matchers import read_matcher
+from tuninglink.matching.exact import exact_condition
+from tuninglink.matching.reader import MatcherReader
 from tuninglink.mlir import names
 from tuninglink.mlir.serialization import to_text
 from tuninglink.mlir.walk import collect
@@ -77,11 +78,8 @@ class _Synthesis:
         Raises:
             PayloadError: none does.
         """
-        found = self._entry.anatomy.table.resolve(self._entry.matcher)
-        if found is None:
-            raise self._error("there is no such matcher")
-        lookup, sequence = found
-        condition = read_matcher(sequence, lookup)
+        matcher = MatcherReader(self._entry.anatomy.table).read(self._entry.matcher)
+        condition = exact_condition(matcher)
         if isinstance(condition, Opaque):
             raise self._error(condition.reason)
         if condition.names is not None and not condition.names:

@@ -11,8 +11,11 @@ from tuninglink.errors import TuninglinkError
 from tuninglink.iree.dispatch_roots import find_root_ops
 from tuninglink.mlir.diagnostics import error
 from tuninglink.spaces.dispatch import problem_of
+from tuninglink.tuning.compute_units import COMPUTE_UNITS, compute_units
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from tuninglink.tuning.tables import RecordedTable
 
 
@@ -25,12 +28,14 @@ class RecordedProblem:
         sizes: how often each loop runs.
         roles: what each loop is to the operation, such as `m`.
         element_types: those of the operands, as MLIR writes them.
+        limits: what is known of the device.
     """
 
     kind: str
     sizes: tuple[int | None, ...]
     roles: tuple[str, ...]
     element_types: tuple[str, ...]
+    limits: Mapping[str, int]
 
     def __str__(self) -> str:
         sizes = "x".join("?" if each is None else str(each) for each in self.sizes)
@@ -58,4 +63,5 @@ def problem_of_table(table: RecordedTable) -> RecordedProblem:
         tuple(each.size for each in problem.dimensions),
         tuple(each.role.value for each in problem.dimensions),
         problem.element_types,
+        {COMPUTE_UNITS: compute_units(table.device)},
     )

@@ -11,6 +11,8 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from tuninglink.tuning.compute_units import COMPUTE_UNITS, TYPICAL
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -47,9 +49,6 @@ _LEVELS: Final = {
 _TILE: Final = re.compile(r"(.+)_(\d+)")
 _WIDTH: Final = re.compile(r"\d+")
 
-_COMPUTE_UNITS: Final = 108
-"""Those of an A100 (NVIDIA's white paper). Of others there are 60 to 304: the estimate needs the order only."""
-
 _INTRINSIC_K: Final = 16
 """The reduction of one intrinsic on 16-bit operands, as most have it; TileAndFuse counts its steps in them."""
 
@@ -62,6 +61,9 @@ _BASE_REGISTERS: Final = 40
 
 _SPILLING: Final = 130
 """More accumulators of a thread than this leave no room for operands: they are spilled, at a heavy price."""
+
+_WITHOUT_INTRINSICS: Final = 8
+"""How many times as long plain multiply-adds take; data sheets say 8 to 16 for 16-bit operands."""
 
 _BUSY_WARPS: Final = 8
 """Warps of a compute unit that hide the latency of its tensor cores and of most of its memory."""
@@ -79,6 +81,8 @@ class Shape:
         subgroups: of a workgroup.
         operand_bytes: of one element.
         intermediates: what a workgroup keeps beside its results: the scores of an attention.
+        units: the compute units of the device.
+        has_intrinsics: whether matrix intrinsics compute it.
     """
 
     size: tuple[int, int, int, int]
@@ -87,7 +91,9 @@ class Shape:
     threads: int
     subgroups: int
     operand_bytes: float
-    intermediates: int = 0
+    intermediates: int
+    units: int
+    has_intrinsics: bool
 
     @property
     def workgroups(self) -> int:
@@ -150,6 +156,8 @@ def shape_of(problem: Problem, candidate: Candidate) -> Shape | None:
         subgroups,
         int(width[0]) / 8 if width else 4,
         tile["b"] * tile["m"] * tile["k"] if problem.kind == "attention" else 0,
+        problem.limits.get(COMPUTE_UNITS, TYPICAL),
+        any(name.endswith("mma_idx") for name in knobs),
     )
 
 
@@ -176,13 +184,16 @@ def estimate(shape: Shape) -> float:
     """
     batch, m, n, k = shape.tile
     rows, columns = shape.subgroup
-    per_element = 1 + 16 * (1 / rows + 1 / columns) + 16 * (1 / m + 1 / n) + 8 / k
-    units = shape.workgroups / _COMPUTE_UNITS
-    rounds = math.ceil(units) if units < 4 else units  # noqa: PLR2004 - many waves even out
-    warps = min(shape.resident, max(1.0, units)) * shape.subgroups
-    throughput = min(1.0, warps / _BUSY_WARPS) ** 0.7
+    per_element = 1 + 24 * (1 / rows + 1 / columns) + 16 * (1 / m + 1 / n) + 8 / k
+    waves = shape.workgroups / shape.units
+    rounds = max(
+        1.0, (waves + math.ceil(waves)) / 2
+    )  # a last wave that is not full is not quite lost
+    warps = min(shape.resident, max(1.0, waves)) * shape.subgroups
+    throughput = min(1.0, warps / _BUSY_WARPS) ** 0.5
     spilled = max(1.0, shape.accumulators / _SPILLING) ** 3
     work = batch * m * n * shape.size[3] * per_element
+    work *= 1 if shape.has_intrinsics else _WITHOUT_INTRINSICS
     return math.log2(work * rounds / throughput * spilled)
 
 
@@ -208,13 +219,13 @@ def features(problem: Problem, candidate: Candidate) -> dict[str, float]:
 def _gpu(shape: Shape) -> dict[str, float]:
     _, m, n, k = shape.tile
     rows, columns = shape.subgroup
-    units = shape.workgroups / (_COMPUTE_UNITS * shape.resident)
+    waves = shape.workgroups / shape.units
     return {
         "estimate": estimate(shape),
         "threads": _log(shape.threads),
         "workgroups": _log(shape.workgroups),
-        "tail": shape.workgroups / _COMPUTE_UNITS / math.ceil(shape.workgroups / _COMPUTE_UNITS),
-        "waves": _log(math.ceil(units)),
+        "tail": waves / math.ceil(waves),
+        "waves": _log(math.ceil(waves / shape.resident)),
         "occupancy": _log(shape.resident * shape.subgroups),
         "accumulators": _log(shape.accumulators),
         "shared": _log(shape.shared_bytes),

@@ -7,9 +7,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar, Final
 
 import numpy as np
-from sklearn.ensemble import ExtraTreesClassifier, ExtraTreesRegressor
 
 from tuninglink.tuning.search.base import MOST_CANDIDATES, Search
+from tuninglink.tuning.search.ensemble import Ensemble
 from tuninglink.tuning.search.features import features
 
 if TYPE_CHECKING:
@@ -23,7 +23,6 @@ _FIRST: Final = 8
 _NEAR_DEFAULT: Final = 12
 """Neighbors of the compiler's choice that are tried before there is a model."""
 
-_TREES: Final = 60
 _TRUST: Final = 0.5
 """The part of the estimate that the model only corrects; the rest it has to learn."""
 
@@ -33,6 +32,9 @@ _OPTIMISM: Final = 1.0
 _EXPLORATION: Final = 0.03
 """The probability that a candidate is drawn at random."""
 
+_NEW: Final = 4
+"""So many new times, and a tenth of all, are worth another model, which takes a tenth of a second."""
+
 _LEAST_PROBABILITY: Final = 1 / 64
 """A candidate that is like those that failed is taken to be this many times slower at most."""
 
@@ -41,9 +43,6 @@ _FEWEST: Final = 2
 
 _CLIMBERS: Final = 3
 """The neighbors of this many of the best candidates are looked at, whether they were sampled or not."""
-
-_FEW: Final = 20
-"""With fewer trials, a leaf of a tree may hold a single one."""
 
 
 class ModelSearch(Search):
@@ -63,6 +62,8 @@ class ModelSearch(Search):
             if begun:
                 return begun
         ranked = [each for each in self._ranked() if self.is_new(each)]
+        if not ranked:
+            return [each for each in self._candidates() if self.is_new(each)]
         chosen = ranked[:count]
         for position in range(len(chosen)):
             if self._chance.random() < _EXPLORATION:
@@ -74,8 +75,8 @@ class ModelSearch(Search):
         return len(self._times) + len(self._failed)
 
     def _ranked(self) -> list[Candidate]:
-        """Returns what was not tried yet, best first; ranked again only when there is something new to learn from."""
-        if self._ranking is None or self._ranking[0] != self._tried:
+        """Returns what was not tried yet, best first; ranked again when there is enough new to learn from."""
+        if self._ranking is None or self._tried >= self._ranking[0] + max(_NEW, self._tried // 10):
             rest = [each for each in self._candidates() if self.is_new(each)]
             if len(self._times) < _FEWEST or not rest:
                 self._chance.shuffle(rest)
@@ -131,16 +132,8 @@ class ModelSearch(Search):
         table = self._table([*measured, *failed, *rest])
         known, unknown = table[: len(measured)], table[len(measured) + len(failed) :]
         times = np.log2([microseconds for _, microseconds in self._times.values()])
-        forest = ExtraTreesRegressor(
-            _TREES,
-            min_samples_leaf=1 if len(times) < _FEW else 2,
-            max_features=0.5,
-            bootstrap=True,
-            random_state=self._seed,
-        )
         trust = np.array([_TRUST * self._estimate(each) for each in measured])
-        forest.fit(known, times - trust)
-        guesses = np.array([each.predict(unknown) for each in forest.estimators_])
+        guesses = Ensemble(known, times - trust, self._seed).guesses(unknown)
         expected = guesses.mean(axis=0) + [_TRUST * self._estimate(each) for each in rest]
         scores: np.ndarray = expected - _OPTIMISM * guesses.std(axis=0)
         if failed:
@@ -149,10 +142,9 @@ class ModelSearch(Search):
 
     def _compiling(self, table: np.ndarray, succeeded: int, failed: int) -> np.ndarray:
         """Returns the probability that each of the remaining candidates can be compiled and run."""
-        outcomes = np.repeat([1, 0], [succeeded, failed])
-        judge = ExtraTreesClassifier(_TREES, random_state=self._seed)
-        judge.fit(table[: succeeded + failed], outcomes)
-        probability: np.ndarray = judge.predict_proba(table[succeeded + failed :])[:, 1]
+        outcomes = np.repeat([1.0, 0.0], [succeeded, failed])
+        judge = Ensemble(table[: succeeded + failed], outcomes, self._seed)
+        probability = judge.guesses(table[succeeded + failed :]).mean(axis=0)
         return np.maximum(probability, _LEAST_PROBABILITY)
 
     def _table(self, candidates: Sequence[Candidate]) -> np.ndarray:

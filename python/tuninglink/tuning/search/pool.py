@@ -43,6 +43,10 @@ class Problem(Protocol):
     def element_types(self) -> Sequence[str]:
         """Those of the operands, as MLIR writes them."""
 
+    @property
+    def limits(self) -> Mapping[str, int]:
+        """What the target and the device can do; `compute_units` among it, where it is known."""
+
 
 class Pool(Protocol):
     """The candidates of a problem."""

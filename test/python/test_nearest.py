@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 from iree.compiler import ir as mlir
 from matched_operations import ANY_OP, PARAM, spec_of
 
-from tuninglink.explaining.judging import Judge
-from tuninglink.explaining.nearest import NearestEntries
-from tuninglink.explaining.subject import Subject
+from tuninglink.matching.differences import compare
+from tuninglink.matching.nearest import NearestEntries
+from tuninglink.matching.op_info import OpInfo
+from tuninglink.matching.reader import Matcher, MatcherReader
 from tuninglink.mlir.contexts import thread_context
 from tuninglink.mlir.walk import collect
 from tuninglink.specs.model import Spec
@@ -39,7 +40,7 @@ def matcher(m: int, n: int, k: int, element: str, *, ranged: bool) -> str:
 
 def entries(count: int, seed: int) -> Spec:
     source = random.Random(seed)
-    matchers = [
+    bodies = [
         matcher(
             *(source.choice(SIZES) for _ in range(3)),
             source.choice(ELEMENTS),
@@ -47,10 +48,15 @@ def entries(count: int, seed: int) -> Spec:
         )
         for _ in range(count)
     ]
-    return Spec(mlir.Module.parse(spec_of(matchers), thread_context()).operation, "spec")
+    return Spec(mlir.Module.parse(spec_of(bodies), thread_context()).operation, "spec")
 
 
-def subjects(count: int, seed: int) -> Iterator[Subject]:
+def matchers(spec: Spec) -> list[Matcher]:
+    reader = MatcherReader(spec.anatomy.table)
+    return [reader.read(name) for name, _ in spec.anatomy.pairs]
+
+
+def op_infos(count: int, seed: int) -> Iterator[OpInfo]:
     source = random.Random(seed)
     functions = []
     for number in range(count):
@@ -65,17 +71,17 @@ def subjects(count: int, seed: int) -> Iterator[Subject]:
           }}""")
     module = mlir.Module.parse("\n".join(functions), thread_context())
     for each in collect(module.operation, "linalg.matmul"):
-        yield Subject(each)  # The module lives as long as somebody goes on.
+        yield OpInfo(each)  # The module lives as long as somebody goes on.
 
 
 def test_no_entry_is_nearer_than_the_nearest() -> None:
     for seed in range(4):
         spec = entries(150, seed)
-        judge = Judge(spec.anatomy.table)
-        index = NearestEntries(spec.anatomy.conditions)
-        for subject in subjects(20, seed + 100):
-            counts = [len(judge.judge(name, subject).differences) for name, _ in spec.anatomy.pairs]
-            nearest = index.nearest(subject)
+        read = matchers(spec)
+        index = NearestEntries(read)
+        for op in op_infos(20, seed + 100):
+            counts = [len(compare(each, op).differences) for each in read]
+            nearest = index.nearest(op)
             assert counts[nearest[0].position] == min(counts)
             assert [counts[each.position] for each in nearest] == [
                 each.differences for each in nearest
@@ -84,9 +90,9 @@ def test_no_entry_is_nearer_than_the_nearest() -> None:
 
 def test_an_operation_is_compared_with_few_entries() -> None:
     spec = entries(2000, seed=1)
-    index = NearestEntries(spec.anatomy.conditions)
-    for subject in subjects(10, seed=2):
-        assert len(index.nearest(subject)) < 60
+    index = NearestEntries(matchers(spec))
+    for op in op_infos(10, seed=2):
+        assert len(index.nearest(op)) < 60
 
 
 def test_entries_for_other_operations_are_not_near() -> None:
@@ -99,6 +105,6 @@ def test_entries_for_other_operations_are_not_near() -> None:
         }""",
         thread_context(),
     )
-    index = NearestEntries(spec.anatomy.conditions)
-    assert all(map(index.nearest, subjects(1, seed=4)))
-    assert not index.nearest(Subject(collect(fill.operation, "linalg.fill")[0]))
+    index = NearestEntries(matchers(spec))
+    assert all(map(index.nearest, op_infos(1, seed=4)))
+    assert not index.nearest(OpInfo(collect(fill.operation, "linalg.fill")[0]))

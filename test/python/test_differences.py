@@ -13,8 +13,9 @@ from iree.compiler.passmanager import PassManager
 from matched_operations import ANY_OP, matchable, matchers_for, seen, spec_of
 from programs import PROGRAMS, TARGETS, run
 
-from tuninglink.explaining.judging import Judge
-from tuninglink.explaining.subject import Subject
+from tuninglink.matching.differences import compare
+from tuninglink.matching.op_info import OpInfo
+from tuninglink.matching.reader import MatcherReader
 from tuninglink.mlir import names
 from tuninglink.mlir.contexts import collected_diagnostics, thread_context
 from tuninglink.mlir.serialization import to_bytecode
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
     from matched_operations import Seen
 
-    from tuninglink.explaining.judging import Judgment
+    from tuninglink.matching.differences import Comparison
 
 DEMANDS = (
     *(names.MATCH_OPERATION_NAME, names.MATCH_DIMS_EQUAL, names.MATCH_TYPE),
@@ -72,8 +73,8 @@ def parse(matcher: str) -> mlir.Operation:
     return mlir.Module.parse(spec_of([matcher]), thread_context()).operation
 
 
-def judge(spec: mlir.Operation, operation: mlir.Operation) -> Judgment:
-    return Judge(SequenceTable(spec)).judge("m0", Subject(operation))
+def compared(spec: mlir.Operation, operation: mlir.Operation) -> Comparison:
+    return compare(MatcherReader(SequenceTable(spec)).read("m0"), OpInfo(operation))
 
 
 def matches(spec: mlir.Operation, each: Seen, operation: mlir.Operation) -> bool:
@@ -82,15 +83,15 @@ def matches(spec: mlir.Operation, each: Seen, operation: mlir.Operation) -> bool
 
 
 def without_first_difference(
-    spec: mlir.Operation, operation: mlir.Operation, judgment: Judgment
+    spec: mlir.Operation, operation: mlir.Operation, comparison: Comparison
 ) -> Iterator[mlir.Operation]:
     """Yields the spec without the one demand that is claimed to be the first that fails."""
-    first = judgment.differences[0]
+    first = comparison.differences[0]
     count = len(collect(spec, *DEMANDS))
     for position in range(count):
         changed = spec.clone().operation
         collect(changed, *DEMANDS)[position].erase()
-        left = judge(changed, operation).differences
+        left = compared(changed, operation).differences
         if not left or left[0] != first:
             yield changed
             return
@@ -110,7 +111,7 @@ def without_first_difference(
 
 
 @pytest.mark.parametrize("target", ["hip", "llvm-cpu"])
-def test_every_matcher_for_an_operation_is_judged_as_the_interpreter_does(target: str) -> None:
+def test_every_matcher_for_an_operation_is_compared_as_the_interpreter_does(target: str) -> None:
     source = random.Random(1)
     found = operations(target)
     told = matched = 0
@@ -119,7 +120,7 @@ def test_every_matcher_for_an_operation_is_judged_as_the_interpreter_does(target
         if source.random() < 0.2:
             wanted = operation
         spec = parse(source.choice(list(matchers_for(wanted))))
-        verdict = judge(spec, operation).matches
+        verdict = compared(spec, operation).matches
         told += verdict is not None
         matched += verdict is True
         if verdict is not None:
@@ -136,17 +137,17 @@ def test_without_what_failed_first_a_matcher_goes_on_to_the_next_condition(targe
     for _ in range(25):
         wanted, (each, operation) = source.choice(found)[1], source.choice(found)
         spec = parse(source.choice(list(matchers_for(wanted))))
-        judgment = judge(spec, operation)
-        while judgment.differences:
+        comparison = compared(spec, operation)
+        while comparison.differences:
             assert not matches(spec, each, operation)
-            changed = next(without_first_difference(spec, operation, judgment), None)
+            changed = next(without_first_difference(spec, operation, comparison), None)
             if changed is None:
                 break  # An operation of another kind.
             repaired += 1
-            before, spec = judgment, changed
-            judgment = judge(spec, operation)
-            assert len(judgment.differences) < len(before.differences)
-        if judgment.matches:
+            before, spec = comparison, changed
+            comparison = compared(spec, operation)
+            assert len(comparison.differences) < len(before.differences)
+        if comparison.matches:
             reached += 1
             assert matches(spec, each, operation)
     assert repaired > 20
@@ -172,7 +173,7 @@ def dag_matcher(operation: mlir.Operation, *, regions_only: bool) -> str:
 
 @pytest.mark.parametrize("regions_only", [False, True])
 @pytest.mark.parametrize("target", ["hip", "llvm-cpu"])
-def test_examples_in_matchers_are_judged_as_the_interpreter_does(
+def test_examples_in_matchers_are_compared_as_the_interpreter_does(
     target: str, *, regions_only: bool
 ) -> None:
     source = random.Random(3)
@@ -184,7 +185,7 @@ def test_examples_in_matchers_are_judged_as_the_interpreter_does(
         except mlir.MLIRError:
             continue  # The operation uses values from around it, or the matcher is not allowed.
         for each, operation in found:
-            verdict = judge(spec, operation).matches
+            verdict = compared(spec, operation).matches
             if verdict or (verdict is False and source.random() < 0.2):
                 told += 1
                 matched += verdict

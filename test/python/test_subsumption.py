@@ -7,26 +7,20 @@ import random
 from typing import TYPE_CHECKING
 
 import pytest
-from known_dimensions import Known, holds
+from known_dimensions import NOTHING, Known, holds
 
 from tuninglink.matching import groups
-from tuninglink.matching.conditions import (
-    AtLeast,
-    AtMost,
-    Condition,
-    Equals,
-    MultipleOf,
-    Opaque,
-    extent,
-)
-from tuninglink.matching.overlap import Meetings, can_meet
-from tuninglink.matching.subsumption import MAX_CALLS, Coverage, covered
+from tuninglink.matching.conditions import Condition, Opaque
+from tuninglink.matching.extents import box
+from tuninglink.matching.overlap import Overlaps
+from tuninglink.matching.predicates import AtLeast, AtMost, Equals, MultipleOf, extent
+from tuninglink.matching.subsumption import Subsumption, subsumed
 from tuninglink.solver.answers import Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Iterable, Mapping
 
-    from tuninglink.matching.conditions import Dimension, SizeFact
+    from tuninglink.matching.predicates import Dimension, SizeFact
 
 SIZES = range(27)
 LOWS = (None, 0, 3, 5)
@@ -90,6 +84,15 @@ def static(witness: Mapping[Dimension, int | None], dimensions: list[Dimension])
     return {each: sizes.get(extent(each)) or 1 for each in dimensions}
 
 
+def witness_point(
+    witness: Mapping[Dimension, int | None], condition: Condition, dimensions: list[Dimension]
+) -> Point:
+    """Returns the dimensions of a witness; of dynamic ones no more is known than the condition asks for."""
+    asked = {each: fact for each, fact in box(condition.sizes).items() if fact.size is None}
+    known = {each: Known(fact.low, fact.high, fact.factor) for each, fact in asked.items()}
+    return {each: witness.get(each) or known.get(each, NOTHING) for each in dimensions}
+
+
 @pytest.mark.parametrize("name", DIMENSIONS)
 @pytest.mark.parametrize("seed", range(10))
 def test_answers_are_those_of_trying_everything(name: str, seed: int) -> None:
@@ -100,22 +103,19 @@ def test_answers_are_those_of_trying_everything(name: str, seed: int) -> None:
     is_static = [
         all(isinstance(each, int) and each for each in point.values()) for point in POINTS[name]
     ]
-    coverage = Coverage(conditions)
+    subsumption = Subsumption(conditions)
     for index, condition in enumerate(conditions):
-        answer = coverage.cover(index)
+        answer = subsumption.answer(index)
         left = [row[index] and not any(row[:index]) for row in inside]
         assert answer.verdict is (Verdict.REFUTED if any(left) else Verdict.PROVEN)
         if answer.verdict is Verdict.PROVEN:
-            assert all(any(row[each] for each in answer.covering) for row in inside if row[index])
-        elif not answer.reason:
-            point = static(answer.witness, dimensions)
+            assert all(any(row[each] for each in answer.subsuming) for row in inside if row[index])
+        else:
+            point = witness_point(answer.witness, condition, dimensions)
             assert is_in(point, condition)
             assert not any(is_in(point, each) for each in conditions[:index])
-        else:
-            assert answer.reason == "every static size is covered"
-            assert not any(map(bool.__and__, left, is_static))
         for other in range(index):
-            meeting = can_meet(condition, conditions[other])
+            meeting = Overlaps([condition, conditions[other]]).overlap(0, 1)
             common = [row[index] and row[other] for row in inside]
             if meeting.verdict is Verdict.PROVEN:
                 point = static(meeting.witness, dimensions)
@@ -132,15 +132,15 @@ def test_who_wins_is_the_first_to_hold(seed: int) -> None:
     dimensions = DIMENSIONS["different loops"]
     conditions = [random_condition(chance, dimensions) for _ in range(40)]
     labels = [chance.choice("ab") for _ in conditions]
-    meetings = Meetings(conditions, labels)
+    overlaps = Overlaps(conditions, labels)
     for index in range(len(conditions)):
         expected = [
             other
             for other in range(index)
             if labels[other] != labels[index]
-            and meetings.meet(index, other).verdict is Verdict.PROVEN
+            and overlaps.overlap(index, other).verdict is Verdict.PROVEN
         ]
-        found = meetings.met(index, 3)
+        found = overlaps.earlier(index, 3)
         assert found.at_most >= len(expected) >= len(found.winners)
         for winner in found.winners:
             assert labels[winner.position] != labels[index]
@@ -158,12 +158,20 @@ def test_other_forms_and_opaque_matchers_leave_it_open() -> None:
     wanted = of_type("f16", Equals(loop, 4))
     unrelated = Condition(regions="something", sizes=frozenset({Equals(loop, 5)}))
     related = Condition(regions="something", sizes=frozenset({Equals(loop, 4)}))
-    assert covered(wanted, [of_type("f32", Equals(loop, 4))]).verdict is Verdict.REFUTED
-    assert covered(wanted, [unrelated]).verdict is Verdict.REFUTED
-    assert covered(wanted, [related]).verdict is Verdict.NOT_DECIDED
-    assert covered(wanted, [Opaque("why")]).verdict is Verdict.NOT_DECIDED
+    assert subsumed(wanted, [of_type("f32", Equals(loop, 4))]).verdict is Verdict.REFUTED
+    assert subsumed(wanted, [unrelated]).verdict is Verdict.REFUTED
+    assert subsumed(wanted, [related]).verdict is Verdict.NOT_DECIDED
+    assert subsumed(wanted, [Opaque("why")]).verdict is Verdict.NOT_DECIDED
     # What is covered is so whatever else comes before.
-    assert covered(wanted, [Opaque("why"), related, of_type("f16")]).covering == (2,)
+    assert subsumed(wanted, [Opaque("why"), related, of_type("f16")]).subsuming == (2,)
+
+
+def test_what_always_holds_leaves_nothing_to_others() -> None:
+    """Not even to a matcher that is not understood: it is never asked."""
+    wanted = of_type("f16")
+    answer = Subsumption([wanted, Condition(), Opaque("why"), wanted]).answer(2)
+    assert (answer.verdict, answer.subsuming) == (Verdict.PROVEN, (1,))
+    assert Subsumption([wanted, Opaque("why")]).answer(1).verdict is Verdict.NOT_DECIDED
 
 
 def test_what_never_holds_is_covered_by_nothing() -> None:
@@ -174,58 +182,26 @@ def test_what_never_holds_is_covered_by_nothing() -> None:
         of_type("f16", AtLeast(first, 5), AtMost(first, 7), MultipleOf(first, 4)),
         Condition(names=frozenset()),
     ):
-        answer = covered(condition, [])
-        assert (answer.verdict, answer.covering) == (Verdict.PROVEN, ())
-
-
-def fixed(count: int) -> list[Condition]:
-    chance = random.Random(count)
-    return [
-        of_type(
-            "f16", *(Equals(("loop", each, 0), 16 * chance.randint(1, 512)) for each in range(3))
-        )
-        for _ in range(count)
-    ]
-
-
-def overlapping(count: int) -> list[Condition]:
-    chance = random.Random(count)
-    return [
-        of_type(
-            "f16",
-            *(AtLeast(("loop", each, 0), chance.randint(1, 500)) for each in range(3)),
-            *(AtMost(("loop", each, 0), chance.randint(600, 1000)) for each in range(3)),
-            MultipleOf(("loop", 0, 0), chance.choice([1, 2, 3, 4, 5])),
-        )
-        for _ in range(count)
-    ]
-
-
-@pytest.mark.parametrize("make", [fixed, overlapping])
-def test_few_questions_reach_the_solver(make: Callable[[int], list[Condition]]) -> None:
-    """Fixed sizes never do; of the others few do, and never more than there may be."""
-    coverage = Coverage(make(1000))
-    answers = [coverage.cover(index) for index in range(1000)]
-    assert all(each.verdict is not Verdict.NOT_DECIDED for each in answers)
-    assert coverage.solver_calls == 0 if make is fixed else coverage.solver_calls <= MAX_CALLS
+        answer = subsumed(condition, [])
+        assert (answer.verdict, answer.subsuming) == (Verdict.PROVEN, ())
 
 
 def test_pairs_of_groups_are_compared_only_if_they_agree(monkeypatch: pytest.MonkeyPatch) -> None:
     compared = []
     monkeypatch.setattr(groups, "_compare", lambda *pair: compared.append(pair))
-    Coverage([of_type(f"type {index}") for index in range(500)])
+    Subsumption([of_type(f"type {index}") for index in range(500)])
     assert len(compared) == 500
 
 
 def test_conditions_of_too_many_forms_are_not_compared() -> None:
     """Nothing tells names apart when each matcher takes one of two: all pairs would have to be tried."""
     several = [Condition(names=frozenset({"a", f"b{index}"})) for index in range(800)]
-    coverage = Coverage([*several, *several])
-    fresh, again = coverage.cover(799), coverage.cover(800)
+    subsumption = Subsumption([*several, *several])
+    fresh, again = subsumption.answer(799), subsumption.answer(800)
     assert (fresh.verdict, again.verdict) == (Verdict.NOT_DECIDED, Verdict.PROVEN)
     assert "too many forms" in fresh.reason
-    assert again.covering == (0,)
-    assert Meetings(several).meet(0, 1).verdict is Verdict.NOT_DECIDED
+    assert again.subsuming == (0,)
+    assert Overlaps(several).overlap(0, 1).verdict is Verdict.NOT_DECIDED
 
 
 def test_any_of_many_sizes_may_be_fixed() -> None:
@@ -235,7 +211,7 @@ def test_any_of_many_sizes_may_be_fixed() -> None:
         of_type("f16", *(Equals(each, 4) for each in dimensions if chance.random() < 0.1))
         for _ in range(400)
     ]
-    coverage = Coverage(conditions)
+    subsumption = Subsumption(conditions)
     for position, each in enumerate(conditions):
         expected = [at for at in range(position) if conditions[at].sizes <= each.sizes]
-        assert coverage.covering(position) == ((expected[0],) if expected else None)
+        assert subsumption.subsuming(position) == ((expected[0],) if expected else None)

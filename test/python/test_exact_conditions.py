@@ -25,9 +25,10 @@ from random_matchers import (
 )
 
 from tuninglink.matching.conditions import Condition, Opaque
-from tuninglink.matching.matchers import read_matcher
-from tuninglink.matching.overlap import can_meet
-from tuninglink.matching.subsumption import covered
+from tuninglink.matching.exact import exact_condition
+from tuninglink.matching.overlap import OverlapAnswer, Overlaps
+from tuninglink.matching.reader import MatcherReader
+from tuninglink.matching.subsumption import subsumed
 from tuninglink.mlir.serialization import parse_module
 from tuninglink.solver.answers import Verdict
 from tuninglink.specs.model import Spec
@@ -42,10 +43,11 @@ CONTEXT = mlir.Context()
 
 
 def condition_of(spec: Spec) -> Condition | Opaque:
-    table = spec.anatomy.table
-    sequence = table.lookup("match_0")
-    assert sequence is not None
-    return read_matcher(sequence, table)
+    return exact_condition(MatcherReader(spec.anatomy.table).read("match_0"))
+
+
+def overlap(first: Condition, second: Condition) -> OverlapAnswer:
+    return Overlaps([first, second]).overlap(0, 1)
 
 
 def understood(spec: Spec) -> Condition:
@@ -67,30 +69,30 @@ def test_proofs_hold_in_the_interpreter(seed: int) -> None:
     conditions = [understood(each) for each in specs]
     hits = [matched(each, payloads) for each in specs]
     for index, condition in enumerate(conditions):
-        answer = covered(condition, conditions[:index])
+        answer = subsumed(condition, conditions[:index])
         earlier = set().union(*hits[:index])
         if answer.verdict is Verdict.PROVEN:
             assert hits[index] <= earlier
-            assert hits[index] <= set().union(*(hits[each] for each in answer.covering))
-        elif answer.verdict is Verdict.REFUTED and not answer.reason:
-            candidates = [payload_of(maps, answer.witness) for maps in MAPS]
+            assert hits[index] <= set().union(*(hits[each] for each in answer.subsuming))
+        elif answer.verdict is Verdict.REFUTED:
+            candidates = [payload_of(maps, answer.witness, condition) for maps in MAPS]
             found = matched(specs[index], candidates)
             for each in specs[:index]:
                 found -= matched(each, candidates)
             assert found
         for other, hit in zip(conditions[:index], hits, strict=False):
-            meeting = can_meet(condition, other)
+            meeting = overlap(condition, other)
             if meeting.verdict is Verdict.REFUTED:
                 assert not hits[index] & hit
             elif meeting.verdict is Verdict.PROVEN:
-                candidates = [payload_of(maps, meeting.witness) for maps in MAPS]
+                candidates = [payload_of(maps, meeting.witness, condition) for maps in MAPS]
                 position = conditions.index(other)
                 assert matched(specs[index], candidates) & matched(specs[position], candidates)
 
 
 def verdict(later: str, *earlier: str) -> tuple[Verdict, tuple[int, ...]]:
-    answer = covered(understood(spec_of(later)), [understood(spec_of(each)) for each in earlier])
-    return answer.verdict, answer.covering
+    answer = subsumed(understood(spec_of(later)), [understood(spec_of(each)) for each in earlier])
+    return answer.verdict, answer.subsuming
 
 
 def test_a_narrower_matcher_after_a_wider_one_is_dead() -> None:
@@ -105,13 +107,12 @@ def test_several_together_cover_what_none_does_alone() -> None:
     later = contraction("f16", "nt", dims("n", 64), cast("lhs", "tensor<64x?xf16>"))
     low = contraction("f16", "nt", bounds("lhs", 1, None, 100))
     high = contraction("f16", "nt", bounds("lhs", 1, 101, None))
-    answer = covered(
+    answer = subsumed(
         *(understood(spec_of(each)) for each in (later,)),
         [understood(spec_of(each)) for each in (low, high)],
     )
     # A dynamic k is in neither.
     assert answer.verdict is Verdict.REFUTED
-    assert answer.reason == "every static size is covered"
     assert answer.witness[("loop", 2, 0)] is None
     assert matched(spec_of(later), [Matmul("nt", 64, 64, None)])
     for each in (low, high):
@@ -201,8 +202,8 @@ def test_names_and_the_lack_of_a_configuration_count() -> None:
         """transform.match.operation_name %op ["iree_linalg_ext.attention"] : !transform.any_op"""
     )
     conditions = [understood(spec_of(each)) for each in (attention, contraction("f16", None), one)]
-    assert can_meet(conditions[0], conditions[1]).verdict is Verdict.REFUTED
-    assert can_meet(conditions[0], conditions[2]).verdict is Verdict.REFUTED
+    assert overlap(conditions[0], conditions[1]).verdict is Verdict.REFUTED
+    assert overlap(conditions[0], conditions[2]).verdict is Verdict.REFUTED
 
 
 def test_the_loop_of_a_role_is_where_the_compiler_looks_for_it() -> None:
@@ -216,13 +217,13 @@ def test_the_loop_of_a_role_is_where_the_compiler_looks_for_it() -> None:
     ]
     assert matched(spec_of(by_role), payloads) == {0, 2}
     assert matched(spec_of(by_result), payloads) == {0, 1}
-    answer = covered(understood(spec_of(by_result)), [understood(spec_of(by_role))])
+    answer = subsumed(understood(spec_of(by_result)), [understood(spec_of(by_role))])
     assert answer.verdict is Verdict.REFUTED
     assert answer.witness == {("loop", 0, 0): None, ("loop", 0, 1): 64}
     one, other = (understood(spec_of(each)) for each in (by_role, by_result))
-    assert can_meet(one, other).verdict is Verdict.PROVEN
+    assert overlap(one, other).verdict is Verdict.PROVEN
     different = understood(spec_of(contraction("f16", "nt", dims("m", 32))))
-    assert can_meet(different, other).verdict is Verdict.REFUTED
+    assert overlap(different, other).verdict is Verdict.REFUTED
 
 
 def test_includes_are_followed() -> None:
@@ -238,7 +239,7 @@ def test_includes_are_followed() -> None:
     through = spec_of(contraction("f16", "nt", include), helpers)
     written_out = understood(spec_of(contraction("f16", "nt", dims("m", 64), dims("n", 32))))
     for one, other in ((understood(through), written_out), (written_out, understood(through))):
-        assert covered(one, [other]).verdict is Verdict.PROVEN
+        assert subsumed(one, [other]).verdict is Verdict.PROVEN
     payloads = [Matmul("nt", 64, 32, 16), Matmul("nt", 32, 64, 16)]
     assert matched(through, payloads) == {0}
 
@@ -274,7 +275,7 @@ def test_what_asks_only_whether_there_is_something_is_a_condition() -> None:
         assert verdict(narrow, wide) == (Verdict.PROVEN, (0,))
         assert verdict(wide, narrow)[0] is not Verdict.PROVEN
     one, other = (understood(spec_of(each)) for each in (tensor, scalar))
-    assert can_meet(one, other).verdict is Verdict.REFUTED
+    assert overlap(one, other).verdict is Verdict.REFUTED
 
 
 @pytest.mark.parametrize("maps", MAPS)

@@ -11,17 +11,13 @@ from iree.compiler import ir as mlir
 from iree.compiler.dialects import iree_codegen, linalg
 from matched_operations import ANY_OP, PARAM, spec_of
 
+from tuninglink.iree.op_kinds import OpKind
 from tuninglink.iree.structured import indexing_maps
-from tuninglink.matching.conditions import (
-    AtLeast,
-    AtMost,
-    Condition,
-    Equals,
-    MultipleOf,
-    Opaque,
-)
+from tuninglink.matching.conditions import Condition, Opaque
+from tuninglink.matching.exact import exact_condition
 from tuninglink.matching.graphs import regions_key
-from tuninglink.matching.matchers import read_matcher
+from tuninglink.matching.predicates import AtLeast, AtMost, Equals, MultipleOf
+from tuninglink.matching.reader import read_matcher
 from tuninglink.mlir import names
 from tuninglink.mlir.serialization import parse_module
 from tuninglink.mlir.walk import collect, visit
@@ -30,7 +26,7 @@ from tuninglink.specs.model import Spec
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from tuninglink.matching.conditions import SizeFact
+    from tuninglink.matching.predicates import SizeFact
 
 CONTEXT = mlir.Context()
 ANY_VALUE = "!transform.any_value"
@@ -293,17 +289,20 @@ def has_the_form(
     elements = [each.element_type if isinstance(each, mlir.ShapedType) else each for each in types]
     ranks = [each.rank if isinstance(each, mlir.ShapedType) else 0 for each in types]
     is_linalg = operation.name.startswith("linalg.")
-    tests = {"contraction": linalg.isa_contraction_op, "convolution": linalg.isa_convolution_op}
+    tests = {
+        OpKind.CONTRACTION: linalg.isa_contraction_op,
+        OpKind.CONVOLUTION: linalg.isa_convolution_op,
+    }
     kinds = {kind for kind, test in tests.items() if is_linalg and test(operation)}
     maps = indexing_maps(operation) if is_linalg else operation.attributes["indexing_maps"]
     assert condition.root is None
     return (
         (condition.names is None or operation.name in condition.names)
         and condition.kinds <= kinds
-        and (condition.maps is None or condition.maps == maps)
+        and (condition.maps is None or condition.maps.text == str(maps))
         and condition.operands <= len(types)
-        and all(elements[number] == each for number, each in condition.types.items())
-        and all(types[number] == each for number, each in condition.scalars.items())
+        and all(str(elements[number]) == each for number, each in condition.types.items())
+        and all(str(types[number]) == each for number, each in condition.scalars.items())
         and all(isinstance(types[number], mlir.ShapedType) for number in condition.tensors)
         and all(ranks[number] == each for number, each in condition.ranks.items())
         and all(ranks[number] >= each for number, each in condition.least_ranks.items())
@@ -386,7 +385,7 @@ def test_conditions_hold_where_the_interpreter_matches(kind: str, seed: int) -> 
     for _ in range(20):
         body = matcher(chance, own)
         spec = Spec(parse_module(spec_of([body]).encode(), "test.mlir", CONTEXT), "test.mlir")
-        condition = read_matcher(collect(spec.module, names.NAMED_SEQUENCE)[1])
+        condition = exact_condition(read_matcher(collect(spec.module, names.NAMED_SEQUENCE)[1]))
         expected = set(numbered_attributes(apply_spec(spec, text), "tuned"))
         if isinstance(condition, Opaque):
             assert condition.reason in CONTRADICTIONS, body
