@@ -87,4 +87,4 @@ def dispatched(source: str, target: str) -> DispatchedProgram:
 def prepared(source: str, target: str) -> PreparedTask:
     """Returns the only task of a program."""
     (task,) = dispatched(source, target).tasks
-    return prepare(task, TARGETS[target], [], ProviderRegistry(lambda _: None))
+    return prepare(task, TARGETS[target], [], ProviderRegistry(lambda _: None), {})

@@ -78,7 +78,7 @@ class SpaceProblem:
         sizes: how often each loop runs; None where that is dynamic.
         roles: what each loop is to the operation, such as `m`.
         element_types: those of the operands, as MLIR writes them.
-        limits: what the target can do, under the names that the compiler uses.
+        limits: what the target can do, under the names that the compiler uses, and what is known of the device.
     """
 
     kind: str
@@ -88,14 +88,14 @@ class SpaceProblem:
     limits: Mapping[str, int]
 
     @classmethod
-    def of(cls, problem: Problem) -> SpaceProblem:
-        """Returns a problem of the constraints as plain data."""
+    def of(cls, problem: Problem, limits: Mapping[str, int]) -> SpaceProblem:
+        """Returns a problem of the constraints as plain data, with limits of the device beside the target's."""
         return cls(
             problem.kind.value,
             tuple(each.size for each in problem.dimensions),
             tuple(each.role.value for each in problem.dimensions),
             problem.element_types,
-            dict(problem.limits),
+            {**problem.limits, **limits},
         )
 
     @property
@@ -142,6 +142,7 @@ class CandidateSpaces:
         default: the compiler's own choice.
         given: configurations from specs.
         registry: who knows spaces.
+        limits: what is known of the device.
 
     Attributes:
         problem: what the root op computes.
@@ -157,8 +158,9 @@ class CandidateSpaces:
         default: Configuration,
         given: Sequence[Configuration],
         registry: ProviderRegistry,
+        limits: Mapping[str, int],
     ) -> None:
-        self.problem = SpaceProblem.of(dispatch.problem)
+        self.problem = SpaceProblem.of(dispatch.problem, limits)
         self.reason = ""
         self.spaces: tuple[Space, ...] = tuple(self._find_spaces(dispatch, default, registry))
         self.default = self._known(default, Origin.DEFAULT)
