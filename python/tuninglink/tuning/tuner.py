@@ -24,8 +24,7 @@ if TYPE_CHECKING:
     from tuninglink.mlir.diagnostics import Diagnostic
     from tuninglink.specs.model import Spec
     from tuninglink.tuning.budget import Budget
-    from tuninglink.tuning.compute_units import COMPUTE_UNITS, compute_units
-from tuninglink.tuning.defaults import MeasuredTask
+    from tuninglink.tuning.defaults import MeasuredTask
     from tuninglink.tuning.dispatches import DispatchedProgram, TuningTask
     from tuninglink.tuning.task_tuner import TaskTuner
 
