@@ -126,7 +126,7 @@ _CHECKING: Final = Limits(seconds=0.2, solver_seconds=0.2)
 _MOST_CHANGES: Final = 2
 """In how many knobs a neighbor may differ."""
 
-_MOST_ACCUMULATORS: Final = 256
+MOST_ACCUMULATORS: Final = 256
 """Accumulators of one thread. A thread has 255 registers of 32 bits (CUDA C++ Programming Guide, table "Technical
 Specifications per Compute Capability") or 512 (CDNA3 ISA, 3.6.4), so more than this is spilled; such candidates are
 slow and take longest to compile. The fastest in the recorded tables have up to 160."""
@@ -284,7 +284,7 @@ class _Maker:
             info = self._space.compilation_info(assignment)
         except AssignmentError:
             return None
-        if accumulators_per_thread(info) > _MOST_ACCUMULATORS:
+        if accumulators_per_thread(info) > MOST_ACCUMULATORS:
             return None
         # Only spaces for attention write one.
         write_decomposition = getattr(self._space, "decomposition_config", None)
