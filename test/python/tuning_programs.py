@@ -8,7 +8,7 @@ from tempfile import TemporaryDirectory
 
 from programs import TARGETS
 
-from tuninglink.spaces.providers import ProviderRegistry
+from tuninglink.spaces.registry import ProviderRegistry
 from tuninglink.tuning.dispatches import DispatchedProgram, read_program
 from tuninglink.tuning.preparation import PreparedTask, prepare
 
