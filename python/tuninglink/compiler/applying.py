@@ -20,7 +20,7 @@ from tuninglink.mlir.diagnostics import Diagnostic, DiagnosticSink, Severity, no
 from tuninglink.mlir.walk import body
 from tuninglink.specs.dumping import collect_specs
 from tuninglink.specs.embedding import spec_attribute
-from tuninglink.specs.structure import Kind
+from tuninglink.specs.structure import SpecKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -216,7 +216,7 @@ class Application:
 
     def _would_have_told(self, position: int, spec: Spec) -> bool:
         """Whether a spec that has left no tag has configured nothing; an opaque one can do so untraced."""
-        return position in self._traceable or spec.kind is Kind.MATCHER_LIST
+        return position in self._traceable or spec.kind is SpecKind.MATCHER_LIST
 
     def _warn_about_kept(self, spec: Spec, kept: list[Applied]) -> None:
         first = kept[0]

@@ -21,7 +21,7 @@ from tuninglink.mlir.walk import visit
 from tuninglink.specs.chained import chained_modules
 from tuninglink.specs.linking import LINKED_SPEC_NAME, Form, Share, choose_form, link_shares
 from tuninglink.specs.model import Spec
-from tuninglink.specs.structure import Kind
+from tuninglink.specs.structure import SpecKind
 from tuninglink.specs.subsets import Subsets
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ class PrunableSpec:
     @cached_property
     def is_prunable(self) -> bool:
         """Whether entries can be left out at all."""
-        if self.spec.kind is Kind.OPAQUE:
+        if self.spec.kind is SpecKind.OPAQUE:
             return False
         anatomy = self.spec.anatomy
         actions = {action for _, action in anatomy.pairs}
@@ -109,7 +109,7 @@ class Pruning:
         collects = gc.isenabled()
         gc.disable()  # What is read stays, and looking for garbage in it takes a fifth of the time.
         try:
-            if spec.kind is Kind.MATCHER_LIST:
+            if spec.kind is SpecKind.MATCHER_LIST:
                 spec.anatomy.reaches_other_ops  # noqa: B018 - it remembers
                 self.prunable(spec).index  # noqa: B018
         finally:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from tuninglink.specs.sequences import Annotation
 
 
-class Kind(Enum):
+class SpecKind(Enum):
     """The two kinds of specs that linking tells apart; the value is the word for diagnostics."""
 
     MATCHER_LIST = "matcher list"
@@ -138,9 +138,9 @@ class Anatomy:
                 )
 
     @cached_property
-    def kind(self) -> Kind:
+    def kind(self) -> SpecKind:
         """Whether the spec is a matcher list or opaque."""
-        return Kind.OPAQUE if self.opaque_because else Kind.MATCHER_LIST
+        return SpecKind.OPAQUE if self.opaque_because else SpecKind.MATCHER_LIST
 
     @cached_property
     def foreach_match(self) -> mlir.Operation:

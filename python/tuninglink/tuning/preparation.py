@@ -16,7 +16,8 @@ from tuninglink.tuning.templates import apply_specs, configure
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from tuninglink.spaces.providers import Dispatch, ProviderRegistry
+    from tuninglink.spaces.providers import Workload
+    from tuninglink.spaces.registry import ProviderRegistry
     from tuninglink.specs.model import Spec
     from tuninglink.tuning.candidates import Candidate
     from tuninglink.tuning.dispatches import TuningTask
@@ -42,7 +43,7 @@ class PreparedTask:
     task: TuningTask
     template: BenchmarkTemplate
     spaces: CandidateSpaces
-    dispatch: Dispatch
+    dispatch: Workload
     form: str
     matcher: str
 
@@ -52,7 +53,11 @@ class PreparedTask:
 
 
 def prepare(
-    task: TuningTask, flags: Sequence[str], specs: Sequence[Spec], registry: ProviderRegistry
+    task: TuningTask,
+    flags: Sequence[str],
+    specs: Sequence[Spec],
+    registry: ProviderRegistry,
+    limits: Mapping[str, int],
 ) -> PreparedTask:
     """Finds the candidates of a task, and a matcher that finds its dispatches.
 
@@ -61,6 +66,7 @@ def prepare(
         flags: flags of the compiler; those of the whole process must have been set before.
         specs: specs whose configurations are candidates.
         registry: who knows spaces.
+        limits: what is known of the device, beside the target's limits.
 
     Raises:
         CompileError: the compiler fails on the dispatch.
@@ -77,7 +83,7 @@ def prepare(
         other = configure(task.source, flags, spec).configuration
         if other is not None and other.pipeline is not None:
             given.append(other)
-    spaces = CandidateSpaces(dispatch, default, given, registry)
+    spaces = CandidateSpaces(dispatch, default, given, registry, limits)
     if not spaces.spaces and not spaces.given:
         raise NotTunableError(f"there is no space: {spaces.reason}")
     form = _form(task, dispatch, spaces.default, flags)
@@ -85,7 +91,7 @@ def prepare(
     return PreparedTask(task, template, spaces, dispatch, form, matcher_key(dispatch, form))
 
 
-def _form(task: TuningTask, dispatch: Dispatch, default: Candidate, flags: Sequence[str]) -> str:
+def _form(task: TuningTask, dispatch: Workload, default: Candidate, flags: Sequence[str]) -> str:
     """Returns the first form of matchers that finds the dispatch, as the compiler's interpreter says.
 
     What a matcher sees is not always what is configured in the end: the compiler may change an operation between

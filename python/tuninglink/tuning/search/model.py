@@ -145,7 +145,8 @@ class ModelSearch(Search):
         outcomes = np.repeat([1.0, 0.0], [succeeded, failed])
         judge = Ensemble(table[: succeeded + failed], outcomes, self._seed)
         probability = judge.guesses(table[succeeded + failed :]).mean(axis=0)
-        return np.maximum(probability, _LEAST_PROBABILITY)
+        likely: np.ndarray = np.maximum(probability, _LEAST_PROBABILITY)
+        return likely
 
     def _table(self, candidates: Sequence[Candidate]) -> np.ndarray:
         described = [self._features(each) for each in candidates]
