@@ -15,7 +15,7 @@ from tuninglink.iree.compile_flags import compile_flags
 from tuninglink.mlir.diagnostics import DiagnosticSink
 from tuninglink.payloads import Payload, PayloadError, payload_for, spec_of
 from tuninglink.solver.answers import DEFAULT_LIMITS, Verdict
-from tuninglink.spaces.providers import ProviderRegistry
+from tuninglink.spaces.registry import ProviderRegistry
 from tuninglink.specs.loading import load_spec
 from tuninglink.specs.verification import verify_spec
 

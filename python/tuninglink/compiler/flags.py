@@ -50,7 +50,7 @@ class ReportFormat(Enum):
 
 
 @dataclass(frozen=True)
-class Options:
+class CompileOptions:
     """What the arguments of a compilation ask for.
 
     Attributes:
@@ -107,7 +107,7 @@ class KnownFlag:
     """A flag that is read here.
 
     Attributes:
-        target: the field of `Options`.
+        target: the field of `CompileOptions`.
         read: makes the field's value of the text after `=`.
         switch: whether the flag can stand without a value.
         repeats: whether each occurrence adds a value; any other flag may be given once.
@@ -190,12 +190,12 @@ _EXPLAIN_FLAGS: Final = {
 """Those of `tuninglink explain`."""
 
 
-def parse_explain_arguments(arguments: Iterable[str]) -> Options:
+def parse_explain_arguments(arguments: Iterable[str]) -> CompileOptions:
     """Reads the arguments of `tuninglink explain`; see `parse_arguments`."""
     return _options(FlagReader(_EXPLAIN_FLAGS, arguments))
 
 
-def parse_arguments(arguments: Iterable[str]) -> Options:
+def parse_arguments(arguments: Iterable[str]) -> CompileOptions:
     """Reads the arguments of `tuninglink compile` that come after the program's name.
 
     Raises:
@@ -205,9 +205,9 @@ def parse_arguments(arguments: Iterable[str]) -> Options:
     return _options(FlagReader(COMPILE_FLAGS, arguments))
 
 
-def _options(reader: FlagReader) -> Options:
+def _options(reader: FlagReader) -> CompileOptions:
     values: dict[str, Any] = reader.values
-    return Options(input=reader.input, flags=reader.flags, **values)
+    return CompileOptions(input=reader.input, flags=reader.flags, **values)
 
 
 class FlagReader:

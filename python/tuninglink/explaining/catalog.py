@@ -10,7 +10,7 @@ from tuninglink.explaining.model import (
     EntryReference,
     Match,
     NearMiss,
-    SpecReport,
+    SpecSummary,
     Status,
     Usage,
 )
@@ -92,7 +92,7 @@ class Catalog:
             self._add(applied.spec, applied.spec_name, None)
         return self._by_source[applied.spec]
 
-    def reports(self, dispatches: Sequence[DispatchReport]) -> tuple[SpecReport, ...]:
+    def reports(self, dispatches: Sequence[DispatchReport]) -> tuple[SpecSummary, ...]:
         """Returns what became of each spec."""
         return tuple(each.report(dispatches, self._is_default(each)) for each in self._members)
 
@@ -242,7 +242,7 @@ class _Member:
             return {}
         return {each.position: each.why_unreachable for each in find_unreachable(self._spec)}
 
-    def report(self, dispatches: Sequence[DispatchReport], is_default: bool) -> SpecReport:  # noqa: FBT001
+    def report(self, dispatches: Sequence[DispatchReport], is_default: bool) -> SpecSummary:  # noqa: FBT001
         """Returns what became of the spec.
 
         Args:
@@ -256,7 +256,7 @@ class _Member:
             and any(each.match and each.match.spec == self.position for each in dispatch.operations)
             for dispatch in dispatches
         )
-        return SpecReport(
+        return SpecSummary(
             source=self.source,
             name=self.name,
             kind=self._spec.kind.value if self._spec else "",

@@ -44,7 +44,7 @@ class EntryReference:
 
 
 @dataclass(frozen=True)
-class Configuration:
+class ConfigurationText:
     """How an operation is compiled. Each attribute is written as MLIR prints it, and empty if there is none.
 
     Attributes:
@@ -122,9 +122,9 @@ class OperationReport:
     words: str
     name: str
     place: Place | None
-    configuration: Configuration
+    configuration: ConfigurationText
     match: Match | None = None
-    compilers_choice: Configuration | None = None
+    compilers_choice: ConfigurationText | None = None
     shadowed: tuple[EntryReference, ...] = ()
     nearest: tuple[NearMiss, ...] = ()
     cannot_tell: tuple[str, ...] = ()
@@ -167,7 +167,7 @@ class Usage:
 
 
 @dataclass(frozen=True)
-class SpecReport:
+class SpecSummary:
     """What became of a spec.
 
     Attributes:
@@ -218,7 +218,7 @@ class Explanation:
     """
 
     program: str
-    specs: tuple[SpecReport, ...]
+    specs: tuple[SpecSummary, ...]
     dispatches: tuple[DispatchReport, ...]
     notes: tuple[str, ...] = ()
 

@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from tuninglink.spaces.configuration import Configuration
     from tuninglink.spaces.knobs import Knob
     from tuninglink.spaces.problem import Problem
-    from tuninglink.spaces.providers import Dispatch, ProviderRegistry, Space
+    from tuninglink.spaces.providers import Space, Workload
+    from tuninglink.spaces.registry import ProviderRegistry
 
 
 class Origin(Enum):
@@ -153,7 +154,7 @@ class CandidateSpaces:
 
     def __init__(
         self,
-        dispatch: Dispatch,
+        dispatch: Workload,
         default: Configuration,
         given: Sequence[Configuration],
         registry: ProviderRegistry,
@@ -169,7 +170,7 @@ class CandidateSpaces:
         self.given = tuple(unlike.values())[1:]
 
     def _find_spaces(
-        self, dispatch: Dispatch, default: Configuration, registry: ProviderRegistry
+        self, dispatch: Workload, default: Configuration, registry: ProviderRegistry
     ) -> Iterator[Space]:
         reasons: list[str] = []
         for pipeline in _pipelines(default, registry):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, Self, TypeVar
 
 from tuninglink.compiler.applying import SpecChoice
 from tuninglink.compiler.compilation import Compiler
-from tuninglink.compiler.flags import Options
+from tuninglink.compiler.flags import CompileOptions
 from tuninglink.compiler.phases import Phase
 from tuninglink.compiler.session import set_up_command_line
 from tuninglink.errors import CompileError, TuninglinkError
@@ -192,7 +192,7 @@ def compile_program(source: bytes, spec: str) -> Compiled | str:
         The module, or the first error.
     """
     began = time.monotonic()
-    options = Options(compile_from=Phase.EXECUTABLE_SOURCES)
+    options = CompileOptions(compile_from=Phase.EXECUTABLE_SOURCES)
     try:
         specs = [load_spec(spec.encode())] if spec else []
         compilation = Compiler(options, SpecChoice(specs)).compile_bytes(source, "<dispatches>")

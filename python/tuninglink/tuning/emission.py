@@ -19,7 +19,7 @@ from tuninglink.tuning.matchers import FORMS, create
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from tuninglink.spaces.providers import Dispatch
+    from tuninglink.spaces.providers import Workload
     from tuninglink.tuning.candidates import Candidate
 
 
@@ -40,7 +40,7 @@ class SpecEntry:
     """
 
     label: str
-    dispatch: Dispatch
+    dispatch: Workload
     form: str
     candidate: Candidate
     provenance: Mapping[str, object] = field(default_factory=dict)
@@ -82,7 +82,7 @@ def write_spec(name: str, entries: Sequence[SpecEntry]) -> str:
         return to_text(module)
 
 
-def matcher_key(dispatch: Dispatch, form: str) -> str:
+def matcher_key(dispatch: Workload, form: str) -> str:
     """Returns a text that is equal for dispatches which the same matcher finds.
 
     Raises:

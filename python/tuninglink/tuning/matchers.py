@@ -19,10 +19,10 @@ from tuninglink.specs.builders import yield_
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from tuninglink.spaces.providers import Dispatch
+    from tuninglink.spaces.providers import Workload
 
     Value = mlir.Value[Any]
-    Matcher = Callable[["Dispatch", Value], None]
+    Matcher = Callable[["Workload", Value], None]
     """Adds to a matcher of an operation what tells the root op of a dispatch from others."""
 
 _PARAMETER: Final = "!transform.param<i64>"
@@ -37,7 +37,7 @@ class NoMatcherError(Exception):
     """A form of matchers cannot find an operation; says why not."""
 
 
-def _match_contraction(dispatch: Dispatch, operation: Value) -> None:
+def _match_contraction(dispatch: Workload, operation: Value) -> None:
     root = dispatch.root
     if not (root.name.startswith("linalg.") and is_contraction(root)):
         raise NoMatcherError("it is no contraction")
@@ -45,7 +45,7 @@ def _match_contraction(dispatch: Dispatch, operation: Value) -> None:
     _match_product(names.MATCH_CONTRACTION, dispatch, operation, list(loops.values()), 0)
 
 
-def _match_convolution(dispatch: Dispatch, operation: Value) -> None:
+def _match_convolution(dispatch: Workload, operation: Value) -> None:
     root = dispatch.root
     if not (root.name.startswith("linalg.") and is_convolution(root)):
         raise NoMatcherError("it is no convolution")
@@ -54,7 +54,7 @@ def _match_convolution(dispatch: Dispatch, operation: Value) -> None:
 
 
 def _match_product(
-    form: str, dispatch: Dispatch, operation: Value, loops: Sequence[Sequence[int]], steps: int
+    form: str, dispatch: Workload, operation: Value, loops: Sequence[Sequence[int]], steps: int
 ) -> None:
     root = dispatch.root
     types = [each.type for each in root.operands]
@@ -76,7 +76,7 @@ def _match_product(
         _match_type(operation, 0, types[0])
 
 
-def _match_attention(dispatch: Dispatch, operation: Value) -> None:
+def _match_attention(dispatch: Workload, operation: Value) -> None:
     root = dispatch.root
     if root.name not in (names.ATTENTION, names.ONLINE_ATTENTION):
         raise NoMatcherError("it is no attention")
@@ -100,7 +100,7 @@ def _match_attention(dispatch: Dispatch, operation: Value) -> None:
     _match_sizes(dispatch, results, loops)
 
 
-def _match_dag(dispatch: Dispatch, operation: Value) -> None:
+def _match_dag(dispatch: Workload, operation: Value) -> None:
     """Matches an operation with the same attributes, types and body, whatever its operands come from."""
     root = dispatch.root
     create(
@@ -151,7 +151,7 @@ def _maps(root: mlir.Operation) -> list[mlir.AffineMap]:
 
 
 def _match_sizes(
-    dispatch: Dispatch, handles: Sequence[Value], loops: Sequence[Sequence[int]]
+    dispatch: Workload, handles: Sequence[Value], loops: Sequence[Sequence[int]]
 ) -> None:
     for handle, numbers in zip(handles, loops, strict=False):
         sizes = [dispatch.problem.dimensions[each].size for each in numbers]

@@ -16,7 +16,8 @@ from tuninglink.tuning.templates import apply_specs, configure
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from tuninglink.spaces.providers import Dispatch, ProviderRegistry
+    from tuninglink.spaces.providers import Workload
+    from tuninglink.spaces.registry import ProviderRegistry
     from tuninglink.specs.model import Spec
     from tuninglink.tuning.candidates import Candidate
     from tuninglink.tuning.dispatches import TuningTask
@@ -42,7 +43,7 @@ class PreparedTask:
     task: TuningTask
     template: BenchmarkTemplate
     spaces: CandidateSpaces
-    dispatch: Dispatch
+    dispatch: Workload
     form: str
     matcher: str
 
@@ -85,7 +86,7 @@ def prepare(
     return PreparedTask(task, template, spaces, dispatch, form, matcher_key(dispatch, form))
 
 
-def _form(task: TuningTask, dispatch: Dispatch, default: Candidate, flags: Sequence[str]) -> str:
+def _form(task: TuningTask, dispatch: Workload, default: Candidate, flags: Sequence[str]) -> str:
     """Returns the first form of matchers that finds the dispatch, as the compiler's interpreter says.
 
     What a matcher sees is not always what is configured in the end: the compiler may change an operation between

@@ -10,7 +10,7 @@ from iree.compiler.dialects import iree_codegen
 
 from tuninglink.compiler.applying import SpecChoice
 from tuninglink.compiler.compilation import Compiler
-from tuninglink.compiler.flags import Options
+from tuninglink.compiler.flags import CompileOptions
 from tuninglink.compiler.phases import Phase
 from tuninglink.compiler.session import session_flags
 from tuninglink.iree.dispatch_roots import find_root_ops
@@ -22,7 +22,7 @@ from tuninglink.mlir.walk import visit
 from tuninglink.passes.strip_configs import strip_configurations
 from tuninglink.spaces.configuration import read_configuration
 from tuninglink.spaces.dispatch import gpu_limits, problem_of, target_around
-from tuninglink.spaces.providers import Dispatch
+from tuninglink.spaces.providers import Workload
 from tuninglink.tuning.candidates import Origin, configuration_of
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ class ConfiguredDispatch:
         template: the benchmark with the configuration, and with a mark on the root op, as bytecode.
     """
 
-    dispatch: Dispatch | None
+    dispatch: Workload | None
     configuration: Configuration | None
     template: bytes
 
@@ -77,7 +77,7 @@ def configure(source: bytes, flags: Sequence[str], spec: Spec | None = None) -> 
     target = target_around(function)
     executable = read_executable_target(target) if target is not None else None
     limits = gpu_limits(target) if target is not None and executable and executable.gpu else {}
-    dispatch = Dispatch(root, function, target, problem_of(root, limits), module)
+    dispatch = Workload(root, function, target, problem_of(root, limits), module)
     return ConfiguredDispatch(dispatch, configuration, template)
 
 
@@ -87,7 +87,7 @@ def apply_specs(source: bytes, flags: Sequence[str], specs: Sequence[Spec]) -> C
     Raises:
         CompileError: it does not compile.
     """
-    options = Options(
+    options = CompileOptions(
         compile_from=Phase.EXECUTABLE_SOURCES,
         compile_to=Phase.EXECUTABLE_CONFIGURATIONS,
         emit_bytecode=True,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from tuninglink.errors import TuninglinkError
 from tuninglink.mlir.diagnostics import error, note
-from tuninglink.spaces.providers import ProviderRegistry
+from tuninglink.spaces.registry import ProviderRegistry
 from tuninglink.tuning.defaults import measure_defaults
 from tuninglink.tuning.devices import may_run
 from tuninglink.tuning.dispatches import Omission

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 import z3
 
+from tuninglink.solver.assertions import Grade
 from tuninglink.spaces.builder import ConstraintSetBuilder
 from tuninglink.spaces.cpu.tiles import Tiles
 
@@ -24,41 +25,47 @@ PROVIDER: Final = "tuninglink's CPU provider"
 
 BYTE: Final = 8
 
+_PROVENANCE: Final = {
+    Grade.NECESSARY: "the compiler refuses it otherwise",
+    Grade.SUFFICIENT: "the compiler may refuse it otherwise",
+    Grade.HEURISTIC: "it is not worth trying otherwise",
+}
 
-class Rules:
-    """Collects the rules of one grade.
+
+class CpuRules:
+    """Collects the knobs and the rules of a space.
 
     Args:
         nest: the loops of the root op.
         cpu: what is compiled for.
         pipeline: what is configured.
-        grade: where the rules come from: the provenance of all of them.
 
     Attributes:
-        context: where the expressions live.
+        grade: the grade of the rules that are added from now on.
         tiles: the knobs.
         parts: what the tiles leave of each loop.
         loops: the numbers of the loops.
     """
 
-    def __init__(self, nest: Nest, cpu: Cpu, pipeline: CpuPipeline, grade: str) -> None:
+    def __init__(self, nest: Nest, cpu: Cpu, pipeline: CpuPipeline) -> None:
         self.nest = nest
         self.cpu = cpu
         self.pipeline = pipeline
-        self._grade = grade
+        self.grade = Grade.NECESSARY
         self._builder = ConstraintSetBuilder()
-        self.context = self._builder.context
         self.tiles = Tiles(self._builder, nest)
         self.loops = range(len(nest.loops))
         self.parts = [self.tiles.part(loop) for loop in self.loops]
 
-    def build(self, problem: Problem, name: str) -> ConstraintSet:
+    def build(self, problem: Problem, name: str, unknown: str) -> ConstraintSet:
         """Returns the rules that were added as a set; the object is spent."""
-        return self._builder.build(problem, name, PROVIDER)
+        return self._builder.build(problem, name, PROVIDER, unknown=unknown)
 
     def add(self, condition: z3.BoolRef | bool, message: str, *values: z3.ArithRef | int) -> None:  # noqa: FBT001
         """Adds a rule; `{}` in the message stands for a value."""
-        self._builder.require(condition, message, *values, provenance=self._grade)
+        self._builder.require(
+            condition, message, *values, provenance=_PROVENANCE[self.grade], grade=self.grade
+        )
 
     def parallel(self) -> Iterator[int]:
         """Yields the numbers of the loops that reduce nothing."""

@@ -1,27 +1,25 @@
-"""What is sufficient for a configuration to compile: one that breaks these rules may compile or not."""
+"""Sufficient rules: configurations that break none of them, and no necessary one, compile."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import z3
 
 from tuninglink.iree.cpu_configurations import CpuLevel
+from tuninglink.iree.op_kinds import OpKind, Role
+from tuninglink.solver.assertions import Grade
+from tuninglink.spaces.cpu.cpu_rules import BYTE
 from tuninglink.spaces.cpu.device import Masking
-from tuninglink.spaces.cpu.rules import BYTE
 
 if TYPE_CHECKING:
-    from tuninglink.spaces.cpu.rules import Rules
-
-UNCERTAIN: Final = "the compiler may refuse it otherwise"
-"""The grade of these rules."""
+    from tuninglink.spaces.cpu.cpu_rules import CpuRules
+    from tuninglink.spaces.problem import Problem
 
 
-def add_doubts(rules: Rules) -> None:
-    """Adds what makes sure, together with what is not refused, that a configuration compiles.
-
-    It does so only if nothing is `unknown`.
-    """
+def add_sufficient_rules(rules: CpuRules) -> None:
+    """Adds the rules with which configurations compile, provided that nothing is `unknown`."""
+    rules.grade = Grade.SUFFICIENT
     if not rules.pipeline.checks_vectors:
         return
     for loop in rules.loops:
@@ -34,8 +32,17 @@ def add_doubts(rules: Rules) -> None:
         _keep_peeling_finite(rules)
 
 
-def unknown(rules: Rules) -> str:
-    """Returns what keeps anybody from being certain about any configuration; empty for nothing."""
+def unknown(rules: CpuRules, problem: Problem) -> str:
+    """Returns why no configuration is known to compile; empty if the rules tell."""
+    if problem.kind is OpKind.ATTENTION:
+        return "no configuration of an attention is known to compile in this pipeline"
+    if problem.kind is OpKind.CONVOLUTION and any(
+        each.size == 1 or each.role is Role.DEPTH for each in problem.dimensions
+    ):
+        return (
+            "the compiler rewrites depthwise convolutions and those with a loop of one iteration "
+            "after it has read the configuration"
+        )
     if not rules.pipeline.vectorizes:
         return ""
     if not rules.pipeline.checks_vectors:
@@ -46,7 +53,7 @@ def unknown(rules: Rules) -> str:
     return ""
 
 
-def _bound_vectors(rules: Rules) -> None:
+def _bound_vectors(rules: CpuRules) -> None:
     """Adds that no vector of the root op reaches the limit, however the compiler bounds its parts."""
     if not rules.parts:
         return
@@ -64,7 +71,7 @@ def _bound_vectors(rules: Rules) -> None:
     rules.limit_vector(what, masked, bits, when)
 
 
-def _masked(rules: Rules, loop: int) -> z3.ArithRef:
+def _masked(rules: CpuRules, loop: int) -> z3.ArithRef:
     """Returns the most elements that a masked vector has along a loop.
 
     Where no size is configured, the compiler finds a bound, which may be any tile or the whole loop.
@@ -74,7 +81,7 @@ def _masked(rules: Rules, loop: int) -> z3.ArithRef:
     return z3.If(tile > 0, configured, z3.If(part.is_known, part.size, part.bound))
 
 
-def _bound_neighbors(rules: Rules) -> None:
+def _bound_neighbors(rules: CpuRules) -> None:
     """Adds that no vector of what is fused with the root op reaches the limit.
 
     What is fused gets the vector tiles, too, unless a tiled reduction around them keeps it outside.
@@ -95,7 +102,7 @@ def _bound_neighbors(rules: Rules) -> None:
             rules.limit_vector(what, whole, each.bits, [z3.Or(*outside)])
 
 
-def _keep_peeling_finite(rules: Rules) -> None:
+def _keep_peeling_finite(rules: CpuRules) -> None:
     """Adds what keeps the compiler from peeling for ever, where vectors are always masked."""
     outer, inner = CpuLevel.DISTRIBUTION, CpuLevel.CACHE_PARALLEL
     for loop in rules.parallel():

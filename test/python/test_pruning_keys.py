@@ -1,4 +1,4 @@
-"""Conditions demand nothing that the matcher does not."""
+"""Pruning keys ask for nothing that the matcher does not."""
 
 from __future__ import annotations
 
@@ -7,8 +7,17 @@ import time
 import pytest
 from matched_operations import ANY_OP, PARAM, spec_of
 
-from tuninglink.matching.necessary_conditions import Condition, Extents, Kind, SizeCheck, Type
-from tuninglink.matching.necessary_reading import ConditionReader
+from tuninglink.iree.op_kinds import OpKind
+from tuninglink.iree.structured_op import ValueType
+from tuninglink.matching.extents import Extent
+from tuninglink.matching.predicates import (
+    HasMaps,
+    IsCastCompatible,
+    NameIn,
+    Predicate,
+)
+from tuninglink.matching.pruning_keys import LoopSizes, PruningKey, pruning_key
+from tuninglink.matching.reader import MatcherReader
 from tuninglink.specs import load_spec
 
 CONTRACTION = (
@@ -38,45 +47,49 @@ def typed(position: int, kind: str) -> str:
     )
 
 
-def read(matcher: str, *helpers: str) -> Condition:
+def predicates(matcher: str, *helpers: str) -> tuple[Predicate, ...]:
     text = spec_of([matcher])
     start = text.index("transform.named_sequence @m0")
     spec = load_spec((text[:start] + "\n".join(helpers) + text[start:]).encode())
-    return ConditionReader(spec.anatomy.table).condition("m0")
+    return MatcherReader(spec.anatomy.table).read("m0").predicates
+
+
+def read(matcher: str, *helpers: str) -> PruningKey:
+    return pruning_key(predicates(matcher, *helpers))
 
 
 @pytest.mark.parametrize(
-    ("matcher", "extents"),
+    ("matcher", "loops"),
     [
-        (CONTRACTION, Extents((), is_complete=False)),
+        (CONTRACTION, LoopSizes((), is_complete=False)),
         (
             CONTRACTION + equal(0) + equal(1, 64) + equal(2, 1) + equal(3, 32),
-            Extents((32, 64), is_complete=True),
+            LoopSizes((32, 64), is_complete=True),
         ),
-        (CONTRACTION + equal(1, 64) + equal(3, 32), Extents((32, 64), is_complete=False)),
-        (MAPPED + equal(1, 64) + equal(3, 32), Extents((32, 64), is_complete=False)),
-        (MAPPED + equal(1, 64) + equal(2, 4) + equal(3, 32), Extents((4, 32, 64), is_complete=True)),
-        (CONTRACTION + equal(0) + equal(1, -1) + equal(2, 4) + equal(3, 8), Extents((4, 8), is_complete=False)),
-        (CONTRACTION + typed(0, "tensor<?x64x8xf16>"), Extents((8, 64), is_complete=False)),
-        (MAPPED + typed(0, "tensor<16x64xf16>"), Extents((16, 64), is_complete=False)),
+        (CONTRACTION + equal(1, 64) + equal(3, 32), LoopSizes((32, 64), is_complete=False)),
+        (MAPPED + equal(1, 64) + equal(3, 32), LoopSizes((32, 64), is_complete=False)),
+        (MAPPED + equal(1, 64) + equal(2, 4) + equal(3, 32), LoopSizes((4, 32, 64), is_complete=True)),
+        (CONTRACTION + equal(0) + equal(1, -1) + equal(2, 4) + equal(3, 8), LoopSizes((4, 8), is_complete=False)),
+        (CONTRACTION + typed(0, "tensor<?x64x8xf16>"), LoopSizes((8, 64), is_complete=False)),
+        (MAPPED + typed(0, "tensor<16x64xf16>"), LoopSizes((16, 64), is_complete=False)),
         (
             MAPPED + typed(0, "tensor<16x64xf16>") + typed(1, "tensor<4x64xbf16>"),
-            Extents((4, 16, 64), is_complete=True),
+            LoopSizes((4, 16, 64), is_complete=True),
         ),
         # Two loops run over the image of a convolution.
         (
             "  %d:8 = transform.iree.match.convolution %op, lhs_type = f32, rhs_type = f32, output_type = f32"
             f" : {ANY_OP} -> {PARAM}\n" + typed(0, "tensor<1x34x34x8xf32>"),
-            Extents((), is_complete=False),
+            LoopSizes((), is_complete=False),
         ),
     ],
 )  # fmt: skip
-def test_extents(matcher: str, extents: Extents) -> None:
-    assert read(matcher).extents == extents
+def test_loops(matcher: str, loops: LoopSizes) -> None:
+    assert read(matcher).loops == loops
 
 
 def test_what_is_known_of_a_contraction() -> None:
-    condition = read(
+    matcher = (
         f"  transform.iree.match.has_no_lowering_config %op : {ANY_OP}\n"
         f'  transform.match.operation_name %op ["linalg.generic", "linalg.matmul"] : {ANY_OP}\n'
         + MAPPED
@@ -85,30 +98,28 @@ def test_what_is_known_of_a_contraction() -> None:
         + "  transform.iree.match.dim_is_multiple_of %v0[1], 16 : !transform.any_value\n"
         + "  transform.iree.match.dim_bounds %v0[0], umin = 8, umax = 64 : !transform.any_value\n"
     )
-    assert condition.operation_names == {"linalg.generic", "linalg.matmul"}
-    assert condition.kind is Kind.CONTRACTION
-    assert condition.element_types == ("f16", "bf16", "f32")
-    assert condition.needed_types == {"f16", "bf16", "f32"}
-    assert condition.maps
-    assert condition.maps.loops == ((0, 2), (1, 2), (0, 1))
-    assert condition.operands == ((2, Type("f32", (None, 4))),)
-    assert condition.checks == {
-        SizeCheck(0, 1, divisor=16),
-        SizeCheck(0, 0, lower=8, upper=64),
-    }
-    assert condition.loop_checks == condition.checks
+    found = predicates(matcher)
+    assert NameIn(("linalg.generic", "linalg.matmul")) in found
+    (maps,) = (each.maps for each in found if isinstance(each, HasMaps))
+    assert maps.loops == ((0, 2), (1, 2), (0, 1))
+    (type_,) = (each.type for each in found if isinstance(each, IsCastCompatible))
+    assert type_ == ValueType("tensor<?x4xf32>", "f32", (None, 4), is_tensor=True)
+    key = read(matcher)
+    assert key.kind is OpKind.CONTRACTION
+    assert key.element_types == {"f16", "bf16", "f32"}
+    assert key.extents == {Extent(factor=16), Extent(low=8, high=64)}
 
 
 @pytest.mark.parametrize(
     ("operations", "kind"),
     [
-        ('"linalg.matmul"', Kind.CONTRACTION),
+        ('"linalg.matmul"', OpKind.CONTRACTION),
         ('"linalg.matmul", "linalg.generic"', None),
-        ('"iree_linalg_ext.online_attention"', Kind.ATTENTION),
-        ('"iree_linalg_ext.online_attention", "iree_linalg_ext.attention"', Kind.ATTENTION),
+        ('"iree_linalg_ext.online_attention"', OpKind.ATTENTION),
+        ('"iree_linalg_ext.online_attention", "iree_linalg_ext.attention"', OpKind.ATTENTION),
     ],
 )
-def test_names_tell_the_kind(operations: str, kind: Kind | None) -> None:
+def test_names_tell_the_kind(operations: str, kind: OpKind | None) -> None:
     assert read(f"  transform.match.operation_name %op [{operations}] : {ANY_OP}\n").kind is kind
 
 
@@ -129,17 +140,17 @@ DAG = f"""  %ins, %outs = transform.iree.match.cast_compatible_dag_from_root %op
 
 
 def test_a_contraction_given_as_a_whole() -> None:
-    condition = read(DAG.replace("OPERATION", "mulf"))
-    assert condition.kind is Kind.CONTRACTION
-    assert condition.extents == Extents((4, 16, 64), is_complete=True)
-    assert condition.needed_types == {"f16", "f32"}
+    key = read(DAG.replace("OPERATION", "mulf"))
+    assert key.kind is OpKind.CONTRACTION
+    assert key.loops == LoopSizes((4, 16, 64), is_complete=True)
+    assert key.element_types == {"f16", "f32"}
 
 
 def test_what_only_looks_like_a_contraction() -> None:
     """What other operations become nobody knows, so nothing is demanded of their kind."""
-    condition = read(DAG.replace("OPERATION", "maximumf"))
-    assert condition.kind is None
-    assert condition.operation_names == {"linalg.generic"}
+    key = read(DAG.replace("OPERATION", "maximumf"))
+    assert key.kind is None
+    assert NameIn(("linalg.generic",)) in predicates(DAG.replace("OPERATION", "maximumf"))
 
 
 HELPER = f"""transform.named_sequence @helper(%op: {ANY_OP} {{transform.readonly}}) -> {PARAM} {{
@@ -156,9 +167,9 @@ def include(failures: str) -> str:
 
 
 def test_through_an_include() -> None:
-    condition = read(include("propagate"), HELPER)
-    assert condition.kind is Kind.CONTRACTION
-    assert condition.extents == Extents((64,), is_complete=False)
+    key = read(include("propagate"), HELPER)
+    assert key.kind is OpKind.CONTRACTION
+    assert key.loops == LoopSizes((64,), is_complete=False)
 
 
 @pytest.mark.parametrize(
@@ -178,7 +189,8 @@ def test_through_an_include() -> None:
     ],
 )  # fmt: skip
 def test_what_is_not_understood(matcher: str, helpers: list[str]) -> None:
-    assert read(matcher, *helpers) == Condition()
+    assert predicates(matcher, *helpers) == ()
+    assert read(matcher, *helpers) == PruningKey()
 
 
 def test_what_comes_before_still_counts() -> None:
@@ -186,17 +198,20 @@ def test_what_comes_before_still_counts() -> None:
     assert read(CONTRACTION + behind + equal(1, 64)) == read(CONTRACTION)
 
 
-def test_equal_conditions_are_one_key() -> None:
+def test_equal_matchers_have_one_key() -> None:
+    assert hash(predicates(MAPPED + equal(1, 64))) == hash(predicates(MAPPED + equal(1, 64)))
     assert hash(read(MAPPED + equal(1, 64))) == hash(read(MAPPED + equal(1, 64)))
     assert read(MAPPED + equal(1, 64)) == read(MAPPED + equal(1, 64))
-    assert read(MAPPED + equal(1, 64)) != read(MAPPED + equal(2, 64))
+    assert predicates(MAPPED + equal(1, 64)) != predicates(MAPPED + equal(2, 64))
+    assert read(MAPPED + equal(1, 64)) != read(MAPPED + equal(1, 32))
 
 
 def test_time_grows_as_the_spec_does() -> None:
     def seconds(count: int) -> float:
         spec = load_spec(spec_of([MAPPED + equal(1, n) for n in range(count)]).encode())
         start = time.process_time()
-        assert len(set(spec.anatomy.conditions)) == count
+        reader = MatcherReader(spec.anatomy.table)
+        assert len({reader.read(name).predicates for name, _ in spec.anatomy.pairs}) == count
         return time.process_time() - start
 
     assert min(seconds(8000) for _ in range(2)) < 16 * min(seconds(1000) for _ in range(3))

@@ -1,4 +1,4 @@
-"""What is worth trying: a finite choice among the configurations that compile."""
+"""Heuristic rules: a finite choice among the configurations that compile, for proposals and search."""
 
 from __future__ import annotations
 
@@ -7,13 +7,11 @@ from typing import TYPE_CHECKING, Final
 import z3
 
 from tuninglink.iree.cpu_configurations import CpuLevel
-from tuninglink.spaces.cpu.rules import BYTE
+from tuninglink.solver.assertions import Grade
+from tuninglink.spaces.cpu.cpu_rules import BYTE
 
 if TYPE_CHECKING:
-    from tuninglink.spaces.cpu.rules import Rules
-
-ADVISED: Final = "advice"
-"""The grade of these rules."""
+    from tuninglink.spaces.cpu.cpu_rules import CpuRules
 
 _MOST_DISTRIBUTED: Final = 1024
 """A larger tile of a workgroup is not tried."""
@@ -25,9 +23,11 @@ _LEVEL_1_CACHE_BYTES: Final = 32 * 1024
 """The size of the data cache of the first level on the smaller ones of today's CPUs."""
 
 
-def add_advice(rules: Rules) -> None:
-    """Adds what is asked of configurations that are proposed or enumerated."""
-    rules.separate_levels()
+def add_heuristic_rules(rules: CpuRules) -> None:
+    """Adds the rules for configurations that are proposed or enumerated."""
+    rules.grade = Grade.HEURISTIC
+    if not rules.pipeline.checks_vectors:
+        rules.separate_levels()
     for level in (
         CpuLevel.CACHE_PARALLEL,
         CpuLevel.CACHE_REDUCTION,
@@ -45,7 +45,7 @@ def add_advice(rules: Rules) -> None:
         _use_cache(rules)
 
 
-def _shape_vector(rules: Rules, loop: int) -> None:
+def _shape_vector(rules: CpuRules, loop: int) -> None:
     size = rules.nest.loops[loop].size
     tile = rules.tiles.vector_tile(loop)
     tried = [each for each in _VECTOR_TILES if size is None or each < size]
@@ -55,7 +55,7 @@ def _shape_vector(rules: Rules, loop: int) -> None:
     rules.add(z3.Or(*(tile == each for each in tried or [1])), message, tile)
 
 
-def _shape_distribution(rules: Rules, loop: int) -> None:
+def _shape_distribution(rules: CpuRules, loop: int) -> None:
     size = rules.nest.loops[loop].size
     most = min(size or _MOST_DISTRIBUTED, _MOST_DISTRIBUTED)
     tile, vector = rules.tiles.tile(CpuLevel.DISTRIBUTION, loop), rules.tiles.vector_tile(loop)
@@ -70,7 +70,7 @@ def _shape_distribution(rules: Rules, loop: int) -> None:
     rules.add(z3.Or(*doubled, *whole), message, tile, vector)
 
 
-def _use_registers(rules: Rules) -> None:
+def _use_registers(rules: CpuRules) -> None:
     """Adds that the results of a vector tile fit into the registers."""
     tiles = [rules.tiles.vector_tile(loop) for loop in rules.parallel()]
     room = rules.cpu.registers * rules.cpu.vector_bytes
@@ -82,7 +82,7 @@ def _use_registers(rules: Rules) -> None:
     rules.add(total <= BYTE * room, message, *tiles)
 
 
-def _use_cache(rules: Rules) -> None:
+def _use_cache(rules: CpuRules) -> None:
     """Adds that what one vector tile reads fits into the cache of the first level."""
     total = rules.tiles.number(rules.nest.widest)
     for loop in rules.loops:

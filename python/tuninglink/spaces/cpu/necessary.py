@@ -1,24 +1,23 @@
-"""What the compiler refuses: configurations that break these rules do not compile."""
+"""Necessary rules: configurations that break one do not compile, as found by compiling."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import z3
 
 from tuninglink.iree.cpu_configurations import CpuLevel
+from tuninglink.solver.assertions import Grade
 from tuninglink.spaces.cpu.decomposition import add_decomposition
 from tuninglink.spaces.cpu.device import Masking
 
 if TYPE_CHECKING:
-    from tuninglink.spaces.cpu.rules import Rules
-
-REFUSED: Final = "the compiler refuses it otherwise"
-"""The grade of these rules, each of which experiments have shown."""
+    from tuninglink.spaces.cpu.cpu_rules import CpuRules
 
 
-def add_refusals(rules: Rules) -> None:
-    """Adds what every configuration fulfils that compiles."""
+def add_necessary_rules(rules: CpuRules) -> None:
+    """Adds the rules that every configuration fulfils that compiles."""
+    rules.grade = Grade.NECESSARY
     for loop in rules.loops:
         _refuse_negative(rules, loop)
     if rules.pipeline.separates:
@@ -32,7 +31,7 @@ def add_refusals(rules: Rules) -> None:
             rules.limit_vector(f"the vector of {each.what} has", sizes, each.bits, when)
 
 
-def _refuse_negative(rules: Rules, loop: int) -> None:
+def _refuse_negative(rules: CpuRules, loop: int) -> None:
     """Adds that no tile is negative, where there is anything to tile: a loop of one iteration is left alone."""
     size = rules.nest.loops[loop].size
     if size is not None and size <= 1:
@@ -44,7 +43,7 @@ def _refuse_negative(rules: Rules, loop: int) -> None:
         rules.add(condition, f"{name} must not be negative ({{}} >= 0)", tile)
 
 
-def _vectorized(rules: Rules) -> list[z3.BoolRef]:
+def _vectorized(rules: CpuRules) -> list[z3.BoolRef]:
     """Returns when the operation is vectorized for certain: when the compiler knows a size for every loop.
 
     It is the size of its part, or the configured one if vectors are masked. A masked vector is not smaller than the
