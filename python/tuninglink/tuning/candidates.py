@@ -79,7 +79,7 @@ class SpaceProblem:
         sizes: how often each loop runs; None where that is dynamic.
         roles: what each loop is to the operation, such as `m`.
         element_types: those of the operands, as MLIR writes them.
-        limits: what the target can do, under the names that the compiler uses.
+        limits: what the target can do, under the names that the compiler uses, and what is known of the device.
     """
 
     kind: str
@@ -89,14 +89,14 @@ class SpaceProblem:
     limits: Mapping[str, int]
 
     @classmethod
-    def of(cls, problem: Problem) -> SpaceProblem:
-        """Returns a problem of the constraints as plain data."""
+    def of(cls, problem: Problem, limits: Mapping[str, int]) -> SpaceProblem:
+        """Returns a problem of the constraints as plain data, with limits of the device beside the target's."""
         return cls(
             problem.kind.value,
             tuple(each.size for each in problem.dimensions),
             tuple(each.role.value for each in problem.dimensions),
             problem.element_types,
-            dict(problem.limits),
+            {**problem.limits, **limits},
         )
 
     @property
@@ -127,7 +127,7 @@ _CHECKING: Final = Limits(seconds=0.2, solver_seconds=0.2)
 _MOST_CHANGES: Final = 2
 """In how many knobs a neighbor may differ."""
 
-_MOST_ACCUMULATORS: Final = 256
+MOST_ACCUMULATORS: Final = 256
 """Accumulators of one thread. A thread has 255 registers of 32 bits (CUDA C++ Programming Guide, table "Technical
 Specifications per Compute Capability") or 512 (CDNA3 ISA, 3.6.4), so more than this is spilled; such candidates are
 slow and take longest to compile. The fastest in the recorded tables have up to 160."""
@@ -143,6 +143,7 @@ class CandidateSpaces:
         default: the compiler's own choice.
         given: configurations from specs.
         registry: who knows spaces.
+        limits: what is known of the device.
 
     Attributes:
         problem: what the root op computes.
@@ -158,8 +159,9 @@ class CandidateSpaces:
         default: Configuration,
         given: Sequence[Configuration],
         registry: ProviderRegistry,
+        limits: Mapping[str, int],
     ) -> None:
-        self.problem = SpaceProblem.of(dispatch.problem)
+        self.problem = SpaceProblem.of(dispatch.problem, limits)
         self.reason = ""
         self.spaces: tuple[Space, ...] = tuple(self._find_spaces(dispatch, default, registry))
         self.default = self._known(default, Origin.DEFAULT)
@@ -283,7 +285,7 @@ class _Maker:
             info = self._space.compilation_info(assignment)
         except AssignmentError:
             return None
-        if accumulators_per_thread(info) > _MOST_ACCUMULATORS:
+        if accumulators_per_thread(info) > MOST_ACCUMULATORS:
             return None
         # Only spaces for attention write one.
         write_decomposition = getattr(self._space, "decomposition_config", None)

@@ -53,7 +53,11 @@ class PreparedTask:
 
 
 def prepare(
-    task: TuningTask, flags: Sequence[str], specs: Sequence[Spec], registry: ProviderRegistry
+    task: TuningTask,
+    flags: Sequence[str],
+    specs: Sequence[Spec],
+    registry: ProviderRegistry,
+    limits: Mapping[str, int],
 ) -> PreparedTask:
     """Finds the candidates of a task, and a matcher that finds its dispatches.
 
@@ -62,6 +66,7 @@ def prepare(
         flags: flags of the compiler; those of the whole process must have been set before.
         specs: specs whose configurations are candidates.
         registry: who knows spaces.
+        limits: what is known of the device, beside the target's limits.
 
     Raises:
         CompileError: the compiler fails on the dispatch.
@@ -78,7 +83,7 @@ def prepare(
         other = configure(task.source, flags, spec).configuration
         if other is not None and other.pipeline is not None:
             given.append(other)
-    spaces = CandidateSpaces(dispatch, default, given, registry)
+    spaces = CandidateSpaces(dispatch, default, given, registry, limits)
     if not spaces.spaces and not spaces.given:
         raise NotTunableError(f"there is no space: {spaces.reason}")
     form = _form(task, dispatch, spaces.default, flags)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from tuninglink.errors import TuninglinkError
 from tuninglink.mlir.diagnostics import error, note
 from tuninglink.spaces.registry import ProviderRegistry
+from tuninglink.tuning.compute_units import COMPUTE_UNITS, compute_units
 from tuninglink.tuning.defaults import measure_defaults
 from tuninglink.tuning.devices import may_run
 from tuninglink.tuning.dispatches import Omission
@@ -121,6 +122,8 @@ class Tuner:
         """Prepares tasks, and merges those that the same matcher finds into the heaviest of them."""
         settings = self.tasks.settings
         registry = ProviderRegistry(self.warn)
+        device = self.tasks.devices.first.description
+        limits = {} if device.is_local else {COMPUTE_UNITS: compute_units(device.name)}
         found: dict[str, tuple[PreparedTask, MeasuredTask]] = {}
         for each in measured:
             task = each.task
@@ -129,7 +132,7 @@ class Tuner:
             if each.share < settings.min_share:
                 break
             try:
-                prepared = prepare(task, self.flags, self.specs, registry)
+                prepared = prepare(task, self.flags, self.specs, registry, limits)
             except NotTunableError as failure:
                 self._omit(Omission(task.dispatches, str(failure)))
                 continue
@@ -149,7 +152,8 @@ class Tuner:
         """Tunes tasks, each in a part of the time that is left; returns what ended it early, if something did."""
         for position, (task, measured) in enumerate(prepared):
             if self.budget.is_over:
-                self._omit(Omission(task.task.dispatches, "the budget was over before its turn"))
+                why = "tuning was interrupted" if self.budget.is_stopped else "the budget was over"
+                self._omit(Omission(task.task.dispatches, f"{why} before its turn"))
                 continue
             weight = sum(each.share for _, each in prepared[position:])
             part = self.budget.part(measured.share / weight if weight else 1.0)
