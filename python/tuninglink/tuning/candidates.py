@@ -26,8 +26,9 @@ if TYPE_CHECKING:
     from tuninglink.spaces.configuration import Configuration
     from tuninglink.spaces.knobs import Knob
     from tuninglink.spaces.problem import Problem
-    from tuninglink.spaces.providers import Space, Workload
+    from tuninglink.spaces.providers import Space
     from tuninglink.spaces.registry import ProviderRegistry
+    from tuninglink.spaces.workload import Workload
 
 
 class Origin(Enum):
