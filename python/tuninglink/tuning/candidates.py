@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from tuninglink.spaces.workload import Workload
 
 
-class Origin(Enum):
+class CandidateOrigin(Enum):
     """Where a candidate comes from."""
 
     DEFAULT = "default"
@@ -56,7 +56,7 @@ class Candidate:
     knobs: Mapping[str, int] = field(hash=False)
     configuration: str
     decomposition: str = ""
-    origin: Origin = Origin.SPACE
+    origin: CandidateOrigin = CandidateOrigin.SPACE
     space: int = -1
 
     @cached_property
@@ -165,10 +165,10 @@ class CandidateSpaces:
         self.problem = SpaceProblem.of(dispatch.problem, limits)
         self.reason = ""
         self.spaces: tuple[Space, ...] = tuple(self._find_spaces(dispatch, default, registry))
-        self.default = self._known(default, Origin.DEFAULT)
+        self.default = self._known(default, CandidateOrigin.DEFAULT)
         unlike = {self.default.key: self.default}
         for each in given:
-            candidate = self._known(each, Origin.SPEC)
+            candidate = self._known(each, CandidateOrigin.SPEC)
             unlike.setdefault(candidate.key, candidate)
         self.given = tuple(unlike.values())[1:]
 
@@ -251,7 +251,7 @@ class CandidateSpaces:
     def _maker(self, number: int) -> _Maker:
         return _Maker(self.spaces[number], number)
 
-    def _known(self, configuration: Configuration, origin: Origin) -> Candidate:
+    def _known(self, configuration: Configuration, origin: CandidateOrigin) -> Candidate:
         """Returns a configuration as a candidate of the first space in which it is valid."""
         text = written(configuration)
         decomposition = configuration.decomposition_config
@@ -296,7 +296,7 @@ class _Maker:
             dict(assignment),
             str(info),
             str(decomposition or ""),
-            Origin.SPACE,
+            CandidateOrigin.SPACE,
             self._number,
         )
 

@@ -21,7 +21,7 @@ from tuninglink.mlir.walk import visit
 from tuninglink.passes.strip_configs import strip_configurations
 from tuninglink.spaces.configuration import read_configuration
 from tuninglink.spaces.workload import read_workload
-from tuninglink.tuning.candidates import Origin, configuration_of
+from tuninglink.tuning.candidates import CandidateOrigin, configuration_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -107,7 +107,7 @@ def apply_candidate(module: mlir.Operation, candidate: Candidate) -> None:
     visit(module, look)
     (root,) = roots
     del root.attributes[_ROOT]
-    if candidate.origin is Origin.DEFAULT:
+    if candidate.origin is CandidateOrigin.DEFAULT:
         return
     strip_configurations(module)
     attributes = configuration_of(candidate, module.context)

@@ -67,7 +67,7 @@ class VectorOf:
 
 
 @dataclass(frozen=True)
-class Nest:
+class LoopNest:
     """The loops of a root op.
 
     Attributes:
@@ -90,7 +90,7 @@ class Nest:
     is_alone: bool
 
 
-def read_nest(workload: Workload) -> Nest:
+def read_nest(workload: Workload) -> LoopNest:
     """Returns the loops of a root op.
 
     Raises:
@@ -111,7 +111,7 @@ def read_nest(workload: Workload) -> Nest:
     configured = function_ops(workload.function).configured
     is_alone = all(each == root for each in configured)
     vectors = _vectors(op, widths)
-    return Nest(root.name, loops, vectors, widest, beside, untiled, is_alone)
+    return LoopNest(root.name, loops, vectors, widest, beside, untiled, is_alone)
 
 
 def _vectors(op: StructuredOp, widths: Sequence[int | None]) -> tuple[VectorOf, ...]:
