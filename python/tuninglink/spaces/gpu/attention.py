@@ -76,12 +76,12 @@ def read_attention(workload: Workload) -> Attention:
     """
     op, problem = StructuredOp(workload.root), workload.problem
     sizes = static_sizes(workload)
-    single = [op.loops.get(role, ()) for role in (Role.M, Role.N, Role.K1, Role.K2)]
+    single = [problem.loops(role) for role in (Role.M, Role.N, Role.K1, Role.K2)]
     if any(len(each) != 1 for each in single):
         raise UndecidedError(f"{problem} has other dimensions than one each of m, n, k1 and k2")
     (m,), (n,), (k1,), (k2,) = single
     query, key, value = map(read_operand, list(op.operation.operands)[:3], op.maps)
-    return Attention(sizes, op.loops[Role.BATCH], m, n, k1, k2, (query, key, value))
+    return Attention(sizes, problem.loops(Role.BATCH), m, n, k1, k2, (query, key, value))
 
 
 def attention_space(

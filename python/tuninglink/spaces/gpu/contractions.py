@@ -82,16 +82,16 @@ def read_contraction(workload: Workload) -> Contraction:
     op, problem = StructuredOp(workload.root), workload.problem
     sizes = static_sizes(workload)
     for role in (Role.M, Role.N, Role.K):
-        count = len(op.loops.get(role, ()))
+        count = len(problem.loops(role))
         if count != 1:
             raise UndecidedError(f"{problem} has {count} dimensions of the kind '{role.value}'")
     operands = op.operation.operands
     if not len(op.maps) == len(operands) == _OPERANDS:
         raise UndecidedError(f"{problem} has other operands than two matrices and a result")
     lhs, rhs, result = map(read_operand, operands, op.maps)
-    (m,), (n,), (k,) = op.loops[Role.M], op.loops[Role.N], op.loops[Role.K]
+    (m,), (n,), (k,) = map(problem.loops, (Role.M, Role.N, Role.K))
     accumulates = op.accumulation is None or not op.accumulation.starts_from_fill
-    batch = op.loops[Role.BATCH]
+    batch = problem.loops(Role.BATCH)
     return Contraction(sizes, batch, m, n, k, lhs, rhs, result, accumulates)
 
 
