@@ -172,7 +172,7 @@ class MatcherReader:
     def __init__(self, table: SequenceTable | None = None) -> None:
         self._table = table
         self._matchers: dict[str, Matcher] = {}
-        self.structured: dict[Hashable, tuple[Sequence[Predicate], Sequence[_Meaning]]] = {}
+        self.structured: dict[Hashable, tuple[tuple[Predicate, ...], Sequence[_Meaning]]] = {}
         self._is_any_op: dict[mlir.Type, bool] = {}
         self._maps: dict[Hashable, Maps] = {}
         self._numbers: dict[Hashable, int] = {}
@@ -282,8 +282,8 @@ class _Reading:
         except NotUnderstoodError as failure:
             stop = self._stop or Stop(str(failure), place_of(sequence.location))
             return Matcher(tuple(self._predicates), stop)
-        stop = replace(self._stop, rest=tuple(self._rest)) if self._stop else None
-        return Matcher(tuple(self._predicates), stop)
+        end = replace(self._stop, rest=tuple(self._rest)) if self._stop else None
+        return Matcher(tuple(self._predicates), end)
 
     def ask(self, *predicates: Predicate) -> None:
         """Notes what the matcher asks for next."""
