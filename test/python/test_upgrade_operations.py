@@ -182,7 +182,9 @@ def test_an_old_operation_becomes_one_that_the_compiler_reads(name: str) -> None
 def test_results_of_different_types_are_refused() -> None:
     types = f"({ANY}) -> ({PARAMETER}, {PARAMETER}, {PARAMETER}, !transform.any_param)"
     matcher = f"%b, %m, %n, %k = transform.iree.match.contraction %op, {TYPES} : {types}"
-    with pytest.raises(SpecError, match=r"the results of .transform.iree.match.contraction. have different types"):
+    with pytest.raises(
+        SpecError, match=r"the results of .transform.iree.match.contraction. have different types"
+    ):
         tuninglink.upgrade(spec(matcher))
 
 

@@ -84,13 +84,17 @@ class NearMiss:
         entry: the entry.
         differences: the conditions that do not hold; the first is the first that fails.
         unsure: why it cannot be told what else the entry demands; nothing if all is known.
+        excluded: why the entry does not apply to the target, whatever it matches; nothing if it does.
     """
 
     entry: EntryReference
     differences: tuple[Difference, ...]
     unsure: str = ""
+    excluded: str = ""
 
     def __str__(self) -> str:
+        if self.excluded:
+            return f"not for this target: {self.excluded}"
         if not self.differences:
             return f"cannot tell: {self.unsure}"
         more = len(self.differences) - 1

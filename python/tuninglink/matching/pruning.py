@@ -16,7 +16,14 @@ from tuninglink.matching.dispatch_signature import ANYTHING, Preserved
 from tuninglink.mlir import names
 from tuninglink.mlir.walk import visit
 from tuninglink.specs.chained import chained_modules
-from tuninglink.specs.linking import LINKED_SPEC_NAME, Form, Share, choose_form, link_shares
+from tuninglink.specs.linking import (
+    LINKED_SPEC_NAME,
+    Form,
+    Share,
+    choose_form,
+    link_nothing,
+    link_shares,
+)
 from tuninglink.specs.model import Spec
 from tuninglink.specs.structure import Kind
 from tuninglink.specs.subsets import Subsets
@@ -25,6 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tuninglink.mlir.diagnostics import DiagnosticSink
+    from tuninglink.specs.applicability import Selection
     from tuninglink.specs.linking import LinkedSpec
 
 _READING: Final = frozenset(
@@ -54,10 +62,12 @@ class PrunableSpec:
 
     Args:
         spec: any spec. Of an opaque one nothing can be left out.
+        selection: the entries that apply at all; None for all of them.
     """
 
-    def __init__(self, spec: Spec) -> None:
+    def __init__(self, spec: Spec, selection: Selection | None = None) -> None:
         self.spec = spec
+        self._selection = selection
 
     @cached_property
     def is_prunable(self) -> bool:
@@ -78,11 +88,32 @@ class PrunableSpec:
         """Returns the positions of the entries that may match in a dispatch, in order."""
         return self.spec.anatomy.entry_index.candidates(preserved)
 
+    def applicable(self, positions: Sequence[int] | None) -> Sequence[int] | None:
+        """Returns those of the entries at `positions`, None for all, that apply at all."""
+        if self._selection is None:
+            return positions
+        applicability = self._selection.of(self.spec)
+        if self._selection.members(self.spec):
+            return () if applicability.is_bound_elsewhere else positions
+        return applicability.among(positions)
+
     def share(self, kept: Sequence[int] | None) -> Share:
         """Returns what is linked if the entries at the positions `kept` are wanted; None wants all."""
-        if kept is None or len(kept) == len(self.spec.anatomy.pairs):
+        if kept is None:
+            return Share(self.spec, self._whole)
+        if not kept:
+            return Share(self.spec, None, kept)
+        if len(kept) == len(self.spec.anatomy.pairs):
             return Share(self.spec, self.spec)
-        return Share(self.spec, self._subsets.subset(kept) if kept else None, kept)
+        return Share(self.spec, self._subsets.subset(kept), kept)
+
+    @cached_property
+    def _whole(self) -> Spec | None:
+        """The spec; of a chain the members that apply."""
+        if self._selection is None or self._selection.is_whole(self.spec):
+            return self.spec
+        linked = PruningLinker([self.spec], selection=self._selection).link(ANYTHING)
+        return linked.spec if linked else None
 
 
 def prepare_pruning(spec: Spec) -> None:
@@ -108,6 +139,7 @@ class PruningLinker:
         specs: at least one spec, in order of precedence, all in one context.
         name: the symbol of the results.
         diagnostics: told about specs that may override an earlier one, once.
+        selection: the entries that apply at all; all of them by default.
 
     Raises:
         SpecError: a spec cannot be linked.
@@ -119,17 +151,19 @@ class PruningLinker:
         *,
         name: str = LINKED_SPEC_NAME,
         diagnostics: DiagnosticSink | None = None,
+        selection: Selection | None = None,
     ) -> None:
         self._given = specs  # What is taken apart lives as long as the whole.
         form = choose_form(specs, diagnostics=diagnostics)
         if len(specs) == 1 and (modules := chained_modules(specs[0].module)):
             # What was linked into a chain before is pruned part by part.
             name = specs[0].name
-            specs = [Spec(module, specs[0].source) for module in modules]
+            is_for_others = selection is not None and selection.of(specs[0]).is_bound_elsewhere
+            specs = [] if is_for_others else [Spec(module, specs[0].source) for module in modules]
             form = Form.CHAINED
         self._name = name
         self._form = form
-        self._specs = [PrunableSpec(each) for each in specs]
+        self._specs = [PrunableSpec(each, selection) for each in specs]
         self._linked: dict[tuple[Sequence[int] | None, ...], LinkedSpec | None] = {}
 
     @cached_property
@@ -149,20 +183,25 @@ class PruningLinker:
 
         Args:
             preserved: what is known of the dispatch.
-            never_nothing: whether an entry is to be linked even if none may match.
+            never_nothing: whether there is to be a linked spec even if no entry may match.
 
         Returns:
             The linked spec, the same object for the same entries; None if no entry may match.
         """
-        if preserved == ANYTHING:
-            return self._link_kept(tuple(None for _ in self._specs))
-        kept: list[Sequence[int] | None] = [
-            each.candidates(preserved) if is_prunable else None
-            for each, is_prunable in zip(self._specs, self._prunable, strict=True)
-        ]
-        if never_nothing and not any(each is None or each for each in kept):
-            kept[0] = (0,)  # It cannot match, as much as any other.
-        return self._link_kept(tuple(kept))
+        kept: list[Sequence[int] | None] = [None for _ in self._specs]
+        if preserved != ANYTHING:
+            kept = [
+                each.candidates(preserved) if is_prunable else None
+                for each, is_prunable in zip(self._specs, self._prunable, strict=True)
+            ]
+        applicable = zip(self._specs, kept, strict=True)
+        linked = self._link_kept(tuple(each.applicable(some) for each, some in applicable))
+        return self._nothing if linked is None and never_nothing else linked
+
+    @cached_property
+    def _nothing(self) -> LinkedSpec:
+        """A spec that configures nothing, to take the place of another one."""
+        return link_nothing(self._given, name=self._name)
 
     def _link_kept(self, kept: tuple[Sequence[int] | None, ...]) -> LinkedSpec | None:
         if kept not in self._linked:
