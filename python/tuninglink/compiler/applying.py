@@ -6,6 +6,7 @@ from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import cached_property
 from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
@@ -19,10 +20,13 @@ from tuninglink.mlir import names
 from tuninglink.mlir.contexts import thread_context
 from tuninglink.mlir.diagnostics import Diagnostic, DiagnosticSink, Severity, note
 from tuninglink.mlir.walk import body
+from tuninglink.specs.applicability import Applicability
 from tuninglink.specs.bindings import binding_of, covers
 from tuninglink.specs.dumping import collect_specs
 from tuninglink.specs.embedding import spec_attribute
+from tuninglink.specs.settings import settings_of
 from tuninglink.specs.structure import Kind
+from tuninglink.specs.verification import check_configurations
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -99,8 +103,17 @@ class Application:
         for spec in self._choice.given:
             if self._choice.prune:
                 prepare_pruning(spec)
+        self._findings  # noqa: B018 - it remembers
         # The bindings would do so when they meet the first operation of the dialect; it takes 30 ms.
         import_module("iree.compiler.dialects.hal")
+
+    @cached_property
+    def _findings(self) -> list[Diagnostic]:
+        """What is wrong with the configurations of the given specs; entries that never match do no harm."""
+        found: list[Diagnostic] = []
+        for spec in self._choice.given:
+            check_configurations(spec, DiagnosticSink(found.append))
+        return [replace(each, severity=Severity.WARNING) for each in found]
 
     def embed(self, module: mlir.Operation, *, tagged: bool) -> bool:
         """Embeds specs in the dispatches of a program at `executable-sources`.
@@ -119,6 +132,8 @@ class Application:
         if not any(each.name == names.EXECUTABLE_VARIANT for each in containers(module)):
             return False
         choice = self._choice
+        while self._findings:  # Each is said once, however many parts a program has.
+            self._report(self._findings.pop(0))
         dispatches = link_dispatches(
             module,
             choice.given,
@@ -211,7 +226,7 @@ class Application:
             if kept:
                 self._warn_about_kept(spec, kept)
             elif not applied and (why or self._would_have_told(position, spec)):
-                known = why or self._why_bound_elsewhere(spec)
+                known = why or self._why_never_applied(spec)
                 reason = known or _never_matched(len(spec.anatomy.pairs))
                 remedy = (
                     ""
@@ -220,13 +235,17 @@ class Application:
                 )
                 self._warn(f"spec '{spec.source}' configured nothing: {reason}", remedy=remedy)
 
-    def _why_bound_elsewhere(self, spec: Spec) -> str:
-        """Returns that a spec is bound to targets that the program has none of; nothing if it is not."""
-        binding = binding_of(spec.module)
-        if binding is None or any(covers(binding, each) for each in self._targets):
-            return ""
+    def _why_never_applied(self, spec: Spec) -> str:
+        """Returns why a spec configures nothing, whatever it matches; nothing if that is not so."""
         found = ", ".join(sorted(str(each) for each in self._targets if each)) or "no known target"
-        return f"it is bound to {', '.join(binding) or 'no target'}, the program is for {found}"
+        binding = binding_of(spec.module)
+        if not any(covers(binding, each) for each in self._targets):
+            return f"it is bound to {', '.join(binding or ()) or 'no target'}, the program is for {found}"
+        if all(Applicability(spec, each).among(None) == () for each in self._targets):
+            return f"none of its entries is for {found}"
+        if not any(settings_of(spec, each) != {} for each in spec.entries):
+            return "its actions set no configuration"
+        return ""
 
     def remark_on_defaults(self) -> None:
         """Remarks on each default spec that configured something: which, and where."""

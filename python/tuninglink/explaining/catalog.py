@@ -20,6 +20,7 @@ from tuninglink.matching.reachability import find_unreachable
 from tuninglink.matching.reader import MatcherReader
 from tuninglink.mlir.contexts import thread_context
 from tuninglink.specs.applicability import Selection
+from tuninglink.specs.settings import settings_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -224,11 +225,13 @@ class _Member:
         return EntryReference(self.position, entry.matcher, entry.action, entry.place)
 
     def why_not(self, position: int, selection: Selection) -> str:
-        """Returns why the entry at a position does not apply to a target; nothing if it does."""
+        """Returns why the entry at a position configures nothing for a target; nothing if it may."""
         assert self._spec is not None
-        applicability = selection.of(self._spec)
-        exclusion = applicability.exclusion(position)
-        return exclusion.reason if exclusion else ""
+        exclusion = selection.of(self._spec).exclusion(position)
+        if exclusion:
+            return f"it is not for this target: {exclusion.reason}"
+        entry = self._spec.anatomy.entry(position)
+        return "its action sets no configuration" if settings_of(self._spec, entry) == {} else ""
 
     def compare(self, position: int, op: OpInfo, why_not: str) -> NearMiss:
         """Compares the matcher at a position with an op that it has not matched.
@@ -236,7 +239,7 @@ class _Member:
         Args:
             position: the position.
             op: the op.
-            why_not: why the entry does not apply to the target, if it does not.
+            why_not: why the entry configures nothing for the target, if that is known.
         """
         found = compare(self._matchers[position], op)
         if why_not:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from iree.compiler import ir as mlir
 from iree.compiler.dialects import iree_gpu
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-
-    from iree.compiler import ir as mlir
 
 _NVIDIA = "NV"
 
@@ -18,14 +18,24 @@ def intrinsic_name(attribute: mlir.Attribute) -> str | None:
     """Returns the name of the intrinsic in an `mma_layout` or a `virtual_mma_layout`, None for another attribute."""
     if not isinstance(attribute, iree_gpu.MMAAttr | iree_gpu.VirtualMMAAttr):
         return None
-    kind = type(attribute)
-    intrinsics: Iterable[iree_gpu.MMAIntrinsic | iree_gpu.VirtualMMAIntrinsic] = (
-        iree_gpu.MMAIntrinsic if kind is iree_gpu.MMAAttr else iree_gpu.VirtualMMAIntrinsic
-    )
-    for each in intrinsics:
-        if kind.get(int(each), col_major=attribute.col_major, ctx=attribute.context) == attribute:
-            return each.name
-    return None
+    return _intrinsic_name(str(attribute))
+
+
+@lru_cache(maxsize=256)
+def _intrinsic_name(text: str) -> str | None:
+    """Returns the name of the intrinsic in an attribute as MLIR writes it, which belongs to no context."""
+    with mlir.Context() as context:
+        attribute = mlir.Attribute.parse(text)
+        assert isinstance(attribute, iree_gpu.MMAAttr | iree_gpu.VirtualMMAAttr)
+        kind = type(attribute)
+        intrinsics: Iterable[iree_gpu.MMAIntrinsic | iree_gpu.VirtualMMAIntrinsic] = (
+            iree_gpu.MMAIntrinsic if kind is iree_gpu.MMAAttr else iree_gpu.VirtualMMAIntrinsic
+        )
+        named = (
+            (each.name, kind.get(int(each), col_major=attribute.col_major, ctx=context))
+            for each in intrinsics
+        )
+        return next((name for name, each in named if each == attribute), None)
 
 
 def element_types(attribute: mlir.Attribute) -> tuple[str, str, str]:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 _NAMED: Final = 3
 """How many entries a warning names."""
 
-_BOUND: Final = "is bound to other targets"
+_BOUND: Final = "it is bound to others"
 
 
 @dataclass(frozen=True)
