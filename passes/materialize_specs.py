@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from tuninglink.matching.materialization import embed_specs, link_dispatches
+from tuninglink.matching.pruning import Pruning
 from tuninglink.mlir.passes import Pass, option
 from tuninglink.specs.library import DefaultLibrary
 from tuninglink.specs.loading import SpecArgument, load_spec
@@ -92,7 +93,8 @@ class MaterializeSpecs(Pass):
         ]
         directories = (self.spec_dir,) if self.spec_dir else ()
         library = DefaultLibrary(directories, upgrade=self.upgrade) if self.default_specs else None
+        pruning = Pruning() if self.prune else None
         dispatches = link_dispatches(
-            operation, given, library=library, prune=self.prune, diagnostics=diagnostics
+            operation, given, library=library, pruning=pruning, diagnostics=diagnostics
         )
         embed_specs(dispatches, operation.context)

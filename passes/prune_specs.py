@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from tuninglink.iree.dispatches import ancestors, find_dispatches
-from tuninglink.matching.dispatch_signature import PreservedReader
+from tuninglink.matching.dispatch_signature import SignatureReader
 from tuninglink.matching.materialization import LinkedDispatch, embed_specs
 from tuninglink.matching.pruning import PruningLinker
 from tuninglink.mlir import names
@@ -59,7 +59,7 @@ class PruneSpecs(Pass):
     def apply(self, operation: mlir.Operation, diagnostics: DiagnosticSink) -> None:  # noqa: ARG002
         """Prunes the specs of all dispatches; nothing changes if an embedded spec is damaged."""
         check_can_hold_specs(operation)
-        reader = PreservedReader()
+        reader = SignatureReader()
         linkers: dict[mlir.Attribute, PruningLinker] = {}
         pruned: list[LinkedDispatch] = []
         for dispatch in find_dispatches(operation):

@@ -23,7 +23,11 @@ from tuninglink.mlir.walk import collect
 from tuninglink.solver.answers import Limits, UndecidedError, Verdict
 from tuninglink.spaces import isolated_passes
 from tuninglink.spaces.compiler_provider import CompilerProvider, _isolated
-from tuninglink.spaces.configuration import MismatchError, read_configuration
+from tuninglink.spaces.configuration import (
+    MismatchError,
+    MissingEntryError,
+    read_configuration,
+)
 from tuninglink.spaces.isolated_passes import SHARED_PASS_MANAGER, IsolatedPassManager
 from tuninglink.spaces.problem import Problem
 from tuninglink.spaces.smt import read_constraints
@@ -35,7 +39,7 @@ if TYPE_CHECKING:
     from iree.compiler import ir as mlir
 
     from tuninglink.spaces.constraint_set import ConstraintSet
-    from tuninglink.spaces.providers import Dispatch, Space
+    from tuninglink.spaces.providers import Space, Workload
 
 TARGETS = ("gfx942", "gfx1100", "gfx1201", "sm_80")
 CASES = [
@@ -268,7 +272,7 @@ def test_checks_agree_with_the_compilers_verifier(program: str, target: str) -> 
 
 
 def verdict_like_the_compilers(
-    dispatch: Dispatch, space: Space, assignment: dict[str, int]
+    dispatch: Workload, space: Space, assignment: dict[str, int]
 ) -> Verdict:
     """Returns the verdict on an assignment, having seen that the compiler's verifier agrees."""
     info = space.compilation_info(assignment)
@@ -312,7 +316,7 @@ def test_a_configuration_of_another_form_is_not_taken_for_an_assignment() -> Non
     assert implicit.assignment(configuration)
     with pytest.raises(MismatchError, match="'reduction' is") as failure:
         direct.assignment(configuration)
-    assert not failure.value.is_missing
+    assert not isinstance(failure.value, MissingEntryError)
 
 
 # --- The compiler in a worker ----------------------------------------------------------------------------

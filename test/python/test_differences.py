@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from matched_operations import Seen
 
-    from tuninglink.matching.differences import Comparison
+    from tuninglink.matching.differences import MatcherComparison
 
 DEMANDS = (
     *(names.MATCH_OPERATION_NAME, names.MATCH_DIMS_EQUAL, names.MATCH_TYPE),
@@ -73,7 +73,7 @@ def parse(matcher: str) -> mlir.Operation:
     return mlir.Module.parse(spec_of([matcher]), thread_context()).operation
 
 
-def compared(spec: mlir.Operation, operation: mlir.Operation) -> Comparison:
+def compared(spec: mlir.Operation, operation: mlir.Operation) -> MatcherComparison:
     return compare(MatcherReader(SequenceTable(spec)).read("m0"), OpInfo(operation))
 
 
@@ -83,7 +83,7 @@ def matches(spec: mlir.Operation, each: Seen, operation: mlir.Operation) -> bool
 
 
 def without_first_difference(
-    spec: mlir.Operation, operation: mlir.Operation, comparison: Comparison
+    spec: mlir.Operation, operation: mlir.Operation, comparison: MatcherComparison
 ) -> Iterator[mlir.Operation]:
     """Yields the spec without the one demand that is claimed to be the first that fails."""
     first = comparison.differences[0]

@@ -18,7 +18,7 @@ from tuninglink.compiler.compilation import Compiler
 from tuninglink.errors import CompileError
 from tuninglink.explaining.json_report import schema, to_json
 from tuninglink.explaining.model import Status
-from tuninglink.explaining.preparation import PreparedDispatches, Sources
+from tuninglink.explaining.preparation import DispatchSources, PreparedDispatches
 from tuninglink.iree.dispatches import find_dispatches
 from tuninglink.mlir import names
 from tuninglink.mlir.contexts import thread_context
@@ -132,7 +132,7 @@ def test_what_is_explained_is_what_matchers_see(target: str, name: str) -> None:
     strip_configurations(after.operation)
     dispatches = find_dispatches(after.operation)
     prepared = PreparedDispatches(
-        after.operation, Sources(before.operation), {each.name for each in dispatches}
+        after.operation, DispatchSources(before.operation), {each.name for each in dispatches}
     )
     modules = [prepared.module(each.name, each.module) for each in dispatches]
     found = {names_of(each): operations_of(each) for each in modules if each is not None}
@@ -202,7 +202,7 @@ def test_an_entry_that_can_never_be_reached_is_dead() -> None:
     (spec_report,) = explained.specs
     assert (spec_report.used, spec_report.shadowed, spec_report.dead) == (0, 0, 1)
     first, again = spec_report.usages
-    assert (first.dead, again.dead) == ("", "@first comes first and matches whatever it matches")
+    assert (first.dead, again.dead) == ("", "'@first' comes first and matches whatever it matches")
 
 
 def test_a_dispatch_that_was_configured_before_keeps_that() -> None:

@@ -401,6 +401,11 @@ UNCONFIGURED = f"  transform.iree.match.has_no_lowering_config %op : {ANY_OP}\n"
         (named("linalg.elementwise"), "64x64xf32 64x64xf32"),
         (named("linalg.transpose"), "64x64xf32 64x64xf32"),
         (named("linalg.contract"), "256x256xf32 256x256xf32 256x256xf32"),
+        (named("linalg.fill_rng_2d"), "f64 f64 i32 64x64xf32"),
+        (
+            named("linalg.pooling_nhwc_max_unsigned"),
+            "4x18x18x2xi32 3x3xi32 4x16x16x2xi32",
+        ),
         (
             named("linalg.generic") + operand(0) + cast(0, "tensor<7x9xi8>") + operand(1)
             + cast(1, "tensor<5xi8>"),

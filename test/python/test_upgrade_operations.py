@@ -351,17 +351,17 @@ def test_a_dag_of_an_attention_becomes_a_matcher_of_what_it_is_when_it_is_matche
     [
         (
             attention("\n    %n = transform.num_associations %ins : (!transform.any_value) -> " + PARAMETER),
-            "the operands of a dag of an attention, which it is not any more, are used",
+            "the results of the DAG are used later, and 'match.online_attention' has none of that kind",
         ),
         (
             attention(scores=SCORES.replace("yield %score", "yield %less").replace(
                 "iree", "%less = arith.negf %score : f32\n        iree", 1
             )),
-            "a dag of an attention that changes its scores has no counterpart",
+            "a DAG of an attention that changes its scores has no counterpart",
         ),
         (
             attention(mask=", %mask: tensor<2x8x16xf16>"),
-            "a dag of an attention with a mask has no counterpart",
+            "a DAG of an attention with a mask has no counterpart",
         ),
     ],
 )  # fmt: skip

@@ -17,7 +17,7 @@ from tuninglink.iree.targets import Target
 from tuninglink.mlir.diagnostics import DiagnosticSink
 from tuninglink.payloads import Payload, PayloadError, payload_for, spec_of
 from tuninglink.solver.answers import DEFAULT_LIMITS, Verdict
-from tuninglink.spaces.providers import ProviderRegistry
+from tuninglink.spaces.registry import ProviderRegistry
 from tuninglink.specs.applicability import scope_of
 from tuninglink.specs.bindings import covers
 from tuninglink.specs.loading import load_spec

@@ -101,9 +101,9 @@ def check(
     """Check specs, entry by entry: structure, matchers, configurations, and what is never reached.
 
     For every entry a program is made that it should match, and the compiler's interpreter must configure it.
-    The configuration must hold under the constraints of its pipeline on the target. An entry that earlier ones
-    cover is named with them, as proven by a solver, and so are entries with other configurations that match
-    some of the same operations. What cannot be told is shown as `?`, with the reason.
+    The configuration must hold under the constraints of its pipeline on the target. An entry that is
+    never reached is named with the earlier one that matches whatever it matches, and so are entries with other
+    configurations that match some of the same operations. What cannot be told is shown as `?`, with the reason.
 
     The exit code is 1 if a spec has errors.
     """

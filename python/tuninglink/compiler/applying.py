@@ -15,7 +15,7 @@ from tuninglink.compiler.tracing import take_tags
 from tuninglink.files import write_standard_output
 from tuninglink.iree.dispatches import containers, find_dispatches
 from tuninglink.matching.materialization import embed_specs, link_dispatches
-from tuninglink.matching.pruning import prepare_pruning
+from tuninglink.matching.pruning import Pruning
 from tuninglink.mlir import names
 from tuninglink.mlir.contexts import thread_context
 from tuninglink.mlir.diagnostics import Diagnostic, DiagnosticSink, Severity, note
@@ -25,7 +25,7 @@ from tuninglink.specs.bindings import binding_of, covers
 from tuninglink.specs.dumping import collect_specs
 from tuninglink.specs.embedding import spec_attribute
 from tuninglink.specs.settings import settings_of
-from tuninglink.specs.structure import Kind
+from tuninglink.specs.structure import SpecKind
 from tuninglink.specs.verification import check_configurations
 
 if TYPE_CHECKING:
@@ -83,6 +83,7 @@ class Application:
     def __init__(self, choice: SpecChoice, report: Callable[[Diagnostic], None]) -> None:
         self._choice = choice
         self._report = report
+        self._pruning = Pruning()
         self._tagged: dict[str, TaggedSpec] = {}
         self._configured: set[str] = set()
         self._traceable: set[int] = set()
@@ -102,7 +103,7 @@ class Application:
     def _prepare(self) -> None:
         for spec in self._choice.given:
             if self._choice.prune:
-                prepare_pruning(spec)
+                self._pruning.prepare(spec)
         self._findings  # noqa: B018 - it remembers
         # The bindings would do so when they meet the first operation of the dialect; it takes 30 ms.
         import_module("iree.compiler.dialects.hal")
@@ -139,7 +140,7 @@ class Application:
             choice.given,
             library=choice.library,
             # A program that is written with its specs, or specs that are, go elsewhere: they are whole.
-            prune=choice.prune and tagged and not choice.dump,
+            pruning=self._pruning if choice.prune and tagged and not choice.dump else None,
             diagnostics=DiagnosticSink(self._report),
             context=thread_context(),
         )
@@ -262,7 +263,7 @@ class Application:
 
     def _would_have_told(self, position: int, spec: Spec) -> bool:
         """Whether a spec that has left no tag has configured nothing; an opaque one can do so untraced."""
-        return position in self._traceable or spec.kind is Kind.MATCHER_LIST
+        return position in self._traceable or spec.kind is SpecKind.MATCHER_LIST
 
     def _warn_about_kept(self, spec: Spec, kept: list[Applied]) -> None:
         first = kept[0]

@@ -10,7 +10,7 @@ from tuninglink.explaining.model import (
     EntryReference,
     Match,
     NearMiss,
-    SpecReport,
+    SpecSummary,
     Status,
     Usage,
 )
@@ -20,6 +20,7 @@ from tuninglink.matching.reachability import find_unreachable
 from tuninglink.matching.reader import MatcherReader
 from tuninglink.mlir.contexts import thread_context
 from tuninglink.specs.applicability import Selection
+from tuninglink.specs.provenance import provenance_of
 from tuninglink.specs.settings import settings_of
 
 if TYPE_CHECKING:
@@ -95,7 +96,7 @@ class Catalog:
             self._add(applied.spec, applied.spec_name, None)
         return self._by_source[applied.spec]
 
-    def reports(self, dispatches: Sequence[DispatchReport]) -> tuple[SpecReport, ...]:
+    def reports(self, dispatches: Sequence[DispatchReport]) -> tuple[SpecSummary, ...]:
         """Returns what became of each spec."""
         return tuple(each.report(dispatches, self._is_default(each)) for each in self._members)
 
@@ -132,12 +133,12 @@ class TargetCatalog:
     def match(self, applied: Applied) -> Match:
         """Returns what configured an operation."""
         member = self._catalog.member(applied)
-        entry = None
-        if applied.entry:
-            entry = EntryReference(
-                member.position, applied.entry.matcher, applied.entry.action, applied.entry.place
-            )
-        return Match(member.position, entry, applied.is_own)
+        found = applied.entry
+        if found is None:
+            return Match(member.position, None, applied.is_own)
+        entry = EntryReference(member.position, found.matcher, found.action, found.place)
+        provenance = provenance_of(found.anatomy.table, found.matcher)
+        return Match(member.position, entry, applied.is_own, provenance)
 
     def shadowed(self, op: OpInfo, winner: EntryReference) -> tuple[EntryReference, ...]:
         """Returns the entries behind `winner` that match an operation as well, as far as can be told."""
@@ -272,7 +273,7 @@ class _Member:
             return {}
         return {each.position: each.why_unreachable for each in find_unreachable(self._spec)}
 
-    def report(self, dispatches: Sequence[DispatchReport], is_default: bool) -> SpecReport:  # noqa: FBT001
+    def report(self, dispatches: Sequence[DispatchReport], is_default: bool) -> SpecSummary:  # noqa: FBT001
         """Returns what became of the spec.
 
         Args:
@@ -286,7 +287,7 @@ class _Member:
             and any(each.match and each.match.spec == self.position for each in dispatch.operations)
             for dispatch in dispatches
         )
-        return SpecReport(
+        return SpecSummary(
             source=self.source,
             name=self.name,
             kind=self._spec.kind.value if self._spec else "",

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 
 from tuninglink.explaining.catalog import Catalog
 from tuninglink.explaining.model import (
-    Configuration,
+    ConfigurationText,
     DispatchReport,
     Explanation,
     OperationReport,
     Status,
 )
 from tuninglink.explaining.preparation import (
+    DispatchSources,
     PreparedDispatches,
-    Sources,
     executable_name,
     functions,
 )
@@ -50,12 +50,12 @@ class Explainer:
     def __init__(self, choice: SpecChoice, program: str) -> None:
         self._catalog = Catalog(choice)
         self._program = program
-        self._sources: Sources | None = None
+        self._sources: DispatchSources | None = None
         self._dispatches: list[DispatchReport] = []
 
     def before_specs(self, program: mlir.Operation) -> None:
         """See `Observer`."""
-        self._sources = Sources(program)
+        self._sources = DispatchSources(program)
 
     def after_specs(
         self,
@@ -115,7 +115,7 @@ class _Part:
         catalog: Catalog,
         program: mlir.Operation,
         applied: Sequence[tuple[mlir.Operation, Applied]],
-        sources: Sources,
+        sources: DispatchSources,
     ) -> None:
         self._catalog = catalog
         self._sources = sources
@@ -220,7 +220,7 @@ def _same(
     return same[0] if len(same) == 1 else None
 
 
-def _configuration(operation: mlir.Operation) -> Configuration:
+def _configuration(operation: mlir.Operation) -> ConfigurationText:
     """Returns the configuration of an operation and of the function around it."""
     function = next(
         each
@@ -232,7 +232,7 @@ def _configuration(operation: mlir.Operation) -> Configuration:
         (operation, names.LOWERING_CONFIG),
         (operation, names.DECOMPOSITION_CONFIG),
     )
-    return Configuration(*(str(holder.attributes.get(name) or "") for holder, name in parts))
+    return ConfigurationText(*(str(holder.attributes.get(name) or "") for holder, name in parts))
 
 
 class _CompilersChoices:
@@ -244,10 +244,12 @@ class _CompilersChoices:
         configure: how to ask the compiler.
     """
 
-    def __init__(self, sources: Sources, dispatches: Iterable[str], configure: Configure) -> None:
+    def __init__(
+        self, sources: DispatchSources, dispatches: Iterable[str], configure: Configure
+    ) -> None:
         self._sources = sources
         self._configure = configure
-        self._choices: dict[str, list[Configuration]] = {}
+        self._choices: dict[str, list[ConfigurationText]] = {}
         self._failures: dict[str, str] = {}
         executables = [*dict.fromkeys(map(executable_name, dispatches))]
         if executables and self._ask(executables):

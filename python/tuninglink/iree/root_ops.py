@@ -1,7 +1,7 @@
 """Which operation of a function gets the configuration: its root op.
 
 The compiler decides that in each backend anew, right before it chooses a configuration. There are three
-rules (`Rule`), which differ in what they take for an operation that only accompanies another. They are
+rules (`RootOpRule`), which differ in what they take for an operation that only accompanies another. They are
 written down here as the compiler follows them, and tested against it on random functions.
 """
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     Condition = Callable[[mlir.Operation], bool]
 
 
-class Rule(Enum):
+class RootOpRule(Enum):
     """How a family of backends finds the root op; the last operation that qualifies is the root op.
 
     - `CPU` (llvm-cpu, vmvx): an operation that reduces; else any other structured operation; else one that
@@ -90,7 +90,7 @@ def chosen_ops(ops: FunctionOps) -> tuple[mlir.Operation, ...]:
     return ops.configured if len(ops.configured) == 1 else ()
 
 
-def root_op(ops: FunctionOps, rule: Rule) -> mlir.Operation | None:
+def root_op(ops: FunctionOps, rule: RootOpRule) -> mlir.Operation | None:
     """Returns the operation that the compiler would choose a configuration for, None without one."""
     for condition in _CONDITIONS[rule](ops.computing):
         for operation in reversed(ops.computing):
@@ -173,7 +173,7 @@ def _spirv(_: Sequence[mlir.Operation]) -> Sequence[Condition]:
     return (leads, _named(names.GENERIC), _named(names.FILL))
 
 
-_CONDITIONS: Final = {Rule.CPU: _cpu, Rule.GPU: _gpu, Rule.SPIRV: _spirv}
+_CONDITIONS: Final = {RootOpRule.CPU: _cpu, RootOpRule.GPU: _gpu, RootOpRule.SPIRV: _spirv}
 """For each rule, what qualifies an operation, the strongest condition first."""
 
 _POSITIONS_OF_SCATTER: Final = 1

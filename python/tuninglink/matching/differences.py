@@ -13,6 +13,7 @@ from tuninglink.iree.op_kinds import ATTENTION_OUTPUTS, ROLES
 from tuninglink.matching.graphs import computation_of
 from tuninglink.matching.predicates import (
     OPERAND,
+    UNMASKED_INPUTS,
     AtLeast,
     AtMost,
     HasAttributes,
@@ -40,9 +41,6 @@ if TYPE_CHECKING:
     from tuninglink.matching.predicates import Predicate
     from tuninglink.matching.reader import Matcher
 
-_UNMASKED_INPUTS: Final = 4
-"""The inputs of an attention without a mask: query, key, value and scale."""
-
 _INDEXING_MAPS: Final = "indexing_maps"
 
 
@@ -69,7 +67,7 @@ class CannotTellError(Exception):
 
 
 @dataclass(frozen=True)
-class Comparison:
+class MatcherComparison:
     """A matcher compared with an op.
 
     Attributes:
@@ -88,15 +86,15 @@ class Comparison:
         return None if self.unsure else True
 
 
-def compare(matcher: Matcher, op: OpInfo) -> Comparison:
+def compare(matcher: Matcher, op: OpInfo) -> MatcherComparison:
     """Compares a matcher with an op, which may live in different contexts."""
     found: list[Difference] = []
     try:
         for each in matcher.predicates:
             found += differences(each, op)
     except CannotTellError as failure:
-        return Comparison(tuple(found), str(failure))
-    return Comparison(tuple(found), matcher.stop.reason if matcher.stop else "")
+        return MatcherComparison(tuple(found), str(failure))
+    return MatcherComparison(tuple(found), matcher.stop.reason if matcher.stop else "")
 
 
 def differences(predicate: Predicate, op: OpInfo) -> Iterator[Difference]:  # noqa: C901, PLR0912 - a table
@@ -169,7 +167,7 @@ def _maps(predicate: HasMaps, op: OpInfo) -> Iterator[Difference]:
 
 def _is_masked(op: OpInfo) -> bool:
     outputs = ATTENTION_OUTPUTS.get(op.name)
-    return outputs is not None and len(op.operands) - outputs > _UNMASKED_INPUTS
+    return outputs is not None and len(op.operands) - outputs > UNMASKED_INPUTS
 
 
 def _agree(actual: Sizes, wanted: Sizes) -> bool:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from tuninglink.iree.op_kinds import OpKind
+from tuninglink.iree.op_kinds import ATTENTION_OUTPUTS, OpKind
 from tuninglink.matching.conditions import Condition, Opaque
 from tuninglink.matching.loops import loops_of
 from tuninglink.matching.predicates import (
     OPERAND,
     RESULT,
     STRUCTURED_OPERANDS,
+    UNMASKED_INPUTS,
     AtLeast,
     AtMost,
     Equals,
@@ -26,6 +27,7 @@ from tuninglink.matching.predicates import (
     IsDag,
     IsKind,
     IsUnconfigured,
+    IsUnmasked,
     MultipleOf,
     NameIn,
     NotUnderstoodError,
@@ -110,6 +112,8 @@ class _Fold:
             case HasMaps(maps):
                 if maps != self.maps:
                     raise NotUnderstoodError("it asks for different indexing maps")
+            case IsUnmasked():
+                self._refuse_mask()
             case HasRoleSizes(kind, role, sizes):
                 self._add_role(role_name(kind, role), sizes)
             case HasValue(value):
@@ -136,6 +140,13 @@ class _Fold:
                     raise NotUnderstoodError("it matches several graphs")
                 self.dag = predicate
                 self.kinds |= {kind} & _MATCHED_KINDS
+
+    def _refuse_mask(self) -> None:
+        """Leaves out maps of an online attention with a mask, which its matcher op refuses all the same."""
+        unmasked = UNMASKED_INPUTS + ATTENTION_OUTPUTS[names.ONLINE_ATTENTION]
+        is_online = self.names is not None and names.ONLINE_ATTENTION in self.names
+        if is_online and self.maps is not None and len(self.maps.operands) > unmasked:
+            raise NotUnderstoodError("it asks for a mask, which is refused")
 
     def _need_operands(self, count: int) -> None:
         self.operands = max(self.operands, count)

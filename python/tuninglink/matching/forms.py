@@ -32,7 +32,7 @@ _ATTENTIONS: Final = frozenset({names.ATTENTION, names.ONLINE_ATTENTION})
 
 
 @dataclass(frozen=True)
-class Form:
+class MatcherForm:
     """A matcher, split into its form and its sizes.
 
     Attributes:
@@ -46,7 +46,7 @@ class Form:
     bounds: tuple[MultipleOf | AtLeast | AtMost, ...]
 
 
-def form_of(predicates: Iterable[Predicate]) -> Form:
+def form_of(predicates: Iterable[Predicate]) -> MatcherForm:
     """Splits the predicates of a matcher."""
     open_: list[Predicate] = []
     sizes: dict[Dimension, int] = {}
@@ -66,7 +66,7 @@ def form_of(predicates: Iterable[Predicate]) -> Form:
                 bounds.append(each)
             case _:
                 open_.append(each)
-    return Form(tuple(open_), sizes, tuple(bounds))
+    return MatcherForm(tuple(open_), sizes, tuple(bounds))
 
 
 def _fixed(sizes: Iterable[tuple[Dimension, int | None]]) -> dict[Dimension, int]:

@@ -6,44 +6,24 @@ from typing import TYPE_CHECKING, Final
 
 from iree.compiler import ir as mlir
 
-from tuninglink.iree.op_kinds import ATTENTION_OUTPUTS, OpKind
+from tuninglink.iree.op_kinds import OpKind
 from tuninglink.matching.conditions import Condition
 from tuninglink.matching.exact import exact_condition
 from tuninglink.matching.index_plan import IndexEntry, Structure, fixed_axes
-from tuninglink.matching.reader import MatcherReader, read_matcher
+from tuninglink.matching.predicates import STRUCTURED_OPERANDS, UNMASKED_INPUTS
+from tuninglink.matching.reader import (
+    STRUCTURED_MATCHERS,
+    MatcherReader,
+    StructuredMatcher,
+    read_matcher,
+)
 from tuninglink.mlir import names
 from tuninglink.specs.builders import yield_
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Mapping, Sequence
+    from collections.abc import Hashable
 
     from tuninglink.specs.structure import Anatomy
-
-_STRUCTURED: Final = {
-    OpKind.CONTRACTION: names.MATCH_CONTRACTION,
-    OpKind.CONVOLUTION: names.MATCH_CONVOLUTION,
-}
-_STRUCTURED_TYPES: Final = ("lhs_type", "rhs_type", "output_type")
-_STRUCTURED_RESULTS: Final = {names.MATCH_CONTRACTION: 4, names.MATCH_CONVOLUTION: 8}
-
-_ATTENTIONS: Final[Mapping[str, tuple[str, tuple[str, ...], tuple[str, ...]]]] = {
-    names.ATTENTION: (
-        names.MATCH_ATTENTION,
-        ("query_type", "key_type", "value_type"),
-        ("output_type",),
-    ),
-    names.ONLINE_ATTENTION: (
-        names.MATCH_ONLINE_ATTENTION,
-        ("query_type", "key_type", "value_type", "scale_type"),
-        ("output_type", "max_type", "sum_type"),
-    ),
-}
-"""For each kind of attention its matcher, and the types that it demands of inputs and of outputs."""
-
-_UNMASKED_OPERANDS: Final = {names.ATTENTION: 5, names.ONLINE_ATTENTION: 7}
-"""Query, key, value and scale, and the outputs."""
-
-_ATTENTION_RESULTS: Final = 5
 
 _COMPUTING: Final = ("linalg.", "iree_linalg_ext.", "tensor.")
 """How the names of operations begin that are worth a group of their own: there are few in a dispatch."""
@@ -100,48 +80,37 @@ _Check = tuple[str, dict[str, mlir.Attribute], int]
 
 def _check(condition: Condition) -> _Check | None:
     """Returns an operation that matches whatever a condition holds for, a specific one if possible."""
-    is_graph = condition.root is not None
-    if condition.names is not None and len(condition.names) == 1 and not is_graph:
-        (name,) = condition.names
-        # The matcher of attention refuses operations with a mask, which have a map more.
-        if name in _ATTENTIONS and _maps(condition) == _UNMASKED_OPERANDS[name]:
-            return _attention(name, condition)
-    if condition.kinds == {OpKind.CONTRACTION} or (len(condition.kinds) == 1 and not is_graph):
-        (kind,) = condition.kinds
-        match = _STRUCTURED[kind]
-        attributes = _types(_STRUCTURED_TYPES, 0, condition.types)
-        if condition.maps is not None:
-            attributes["indexing_maps"] = mlir.Attribute.parse(condition.maps.text)
-        return match, attributes, _STRUCTURED_RESULTS[match]
+    for name, form in STRUCTURED_MATCHERS.items():
+        if _asks_for(condition, form):
+            return name, _attributes(condition, form), len(form.roles)
     if condition.names and all(each.startswith(_COMPUTING) for each in condition.names):
         accepted = [mlir.StringAttr.get(each) for each in sorted(condition.names)]
         return names.MATCH_OPERATION_NAME, {"op_names": mlir.ArrayAttr.get(accepted)}, 0
     return None
 
 
-def _maps(condition: Condition) -> int:
-    return len(condition.maps.operands) if condition.maps is not None else 0
+def _asks_for(condition: Condition, form: StructuredMatcher) -> bool:
+    """Tells whether a condition implies that a matcher op matches, given the condition's types and maps."""
+    is_graph = condition.root is not None
+    if not form.op_name:
+        is_alike = form.kind is OpKind.CONTRACTION or not is_graph
+        return condition.kinds == {form.kind} and is_alike
+    # The matcher of attention refuses operations with a mask, which have a map more.
+    unmasked = UNMASKED_INPUTS + len(form.outputs)
+    has_maps = condition.maps is not None and len(condition.maps.operands) == unmasked
+    return condition.names == frozenset({form.op_name}) and has_maps and not is_graph
 
 
-def _attention(name: str, condition: Condition) -> _Check:
-    match, inputs, outputs = _ATTENTIONS[name]
-    assert condition.maps is not None
-    first_output = len(condition.maps.operands) - ATTENTION_OUTPUTS[name]
-    attributes = {"indexing_maps": mlir.Attribute.parse(condition.maps.text)}
-    attributes |= _types(inputs, 0, condition.types) | _types(
-        outputs, first_output, condition.types
-    )
-    return match, attributes, _ATTENTION_RESULTS
-
-
-def _types(
-    wanted: Sequence[str], first: int, types: Mapping[int, str]
-) -> dict[str, mlir.Attribute]:
-    """Returns the attributes that demand element types of operands from the number `first` on."""
-    return {
-        name: mlir.TypeAttr.get(mlir.Type.parse(types[number]))
-        for number, name in enumerate(wanted, first)
-    }
+def _attributes(condition: Condition, form: StructuredMatcher) -> dict[str, mlir.Attribute]:
+    count = STRUCTURED_OPERANDS
+    attributes: dict[str, mlir.Attribute] = {}
+    if condition.maps is not None:
+        attributes["indexing_maps"] = mlir.Attribute.parse(condition.maps.text)
+        count = len(condition.maps.operands)
+    for position, role in enumerate(form.operands):
+        element = mlir.Type.parse(condition.types[form.operand(position) % count])
+        attributes[f"{role}_type"] = mlir.TypeAttr.get(element)
+    return attributes
 
 
 def _matcher(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from iree.compiler import ir as mlir
 
 from tuninglink.iree.dispatches import find_dispatches
-from tuninglink.matching.dispatch_signature import ANYTHING, PreservedReader
+from tuninglink.matching.dispatch_signature import ANYTHING, SignatureReader
 from tuninglink.matching.pruning import PruningLinker
 from tuninglink.mlir import names
 from tuninglink.mlir.diagnostics import once
@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 
     from tuninglink.iree.dispatches import Dispatch
     from tuninglink.iree.targets import Target
-    from tuninglink.matching.dispatch_signature import Preserved
+    from tuninglink.matching.dispatch_signature import DispatchSignature
+    from tuninglink.matching.pruning import Pruning
     from tuninglink.mlir.diagnostics import DiagnosticSink
     from tuninglink.specs.library import DefaultLibrary, DefaultSpecFile
     from tuninglink.specs.linking import LinkedSpec
@@ -54,7 +55,7 @@ def link_dispatches(
     specs: Sequence[Spec],
     *,
     library: DefaultLibrary | None,
-    prune: bool = False,
+    pruning: Pruning | None = None,
     diagnostics: DiagnosticSink | None = None,
     context: mlir.Context | None = None,
 ) -> tuple[LinkedDispatch, ...]:
@@ -68,8 +69,8 @@ def link_dispatches(
         root: a module, an executable or a variant.
         specs: the user's specs in order of precedence, in any context.
         library: where default specs are looked up; None for nowhere.
-        prune: whether each dispatch gets only the entries that may match in it. That configures nothing
-            otherwise, and a dispatch in which none may match gets nothing.
+        pruning: what is known of specs for pruning; each dispatch gets only the entries that may match in it then.
+            That configures nothing otherwise, and a dispatch in which none may match gets nothing.
         diagnostics: told about entries that are foreign to a target, about specs that may override an earlier
             one, and about entries of an old default spec that cannot be upgraded.
         context: where specs are loaded and linked; by default where `root` lives. A compilation gives
@@ -85,8 +86,10 @@ def link_dispatches(
     """
     check_is_program(root, remedy="give specs to materialize in the option 'specs'")
     check_can_hold_specs(root)
-    linker = _Linker(context or root.context, specs, library, diagnostics)
-    reader = PreservedReader() if prune else None
+    linker = _Linker(
+        context or root.context, specs, library=library, diagnostics=diagnostics, pruning=pruning
+    )
+    reader = SignatureReader() if pruning else None
     linked = tuple(
         LinkedDispatch(
             each, linker.link_for(each, reader.read(each.module) if reader else ANYTHING)
@@ -121,9 +124,12 @@ class _Linker:
         self,
         context: mlir.Context,
         specs: Sequence[Spec],
+        *,
         library: DefaultLibrary | None,
         diagnostics: DiagnosticSink | None,
+        pruning: Pruning | None,
     ) -> None:
+        self._pruning = pruning
         self._context = context
         self._specs = [in_context(each, context) for each in specs]
         self._library = library
@@ -133,7 +139,7 @@ class _Linker:
         self._selections: dict[Target | None, Selection] = {}
         self._linkers: dict[_Key, PruningLinker | None] = {}
 
-    def link_for(self, dispatch: Dispatch, preserved: Preserved) -> LinkedSpec | None:
+    def link_for(self, dispatch: Dispatch, signature: DispatchSignature) -> LinkedSpec | None:
         """Returns the spec that a dispatch is to carry; None where nothing changes."""
         carried = carried_spec(dispatch.module)
         last = carried or self._default(dispatch.target)
@@ -144,7 +150,7 @@ class _Linker:
         if linker is None:
             return None
         # What is carried is replaced by something, or the compiler would apply it.
-        return linker.link(preserved, never_nothing=carried is not None)
+        return linker.link(signature, never_nothing=carried is not None)
 
     def warn_about_foreign(self) -> None:
         """Warns of the entries that were not linked as they are foreign to a target."""
@@ -178,4 +184,6 @@ class _Linker:
             )
         if not specs:
             return None
-        return PruningLinker(specs, diagnostics=self._diagnostics, selection=selection)
+        return PruningLinker(
+            specs, diagnostics=self._diagnostics, pruning=self._pruning, selection=selection
+        )

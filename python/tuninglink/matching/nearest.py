@@ -20,7 +20,7 @@ from tuninglink.matching.predicates import OPERAND, RESULT, HasValue, IsUnconfig
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator, Sequence
 
-    from tuninglink.matching.forms import Form
+    from tuninglink.matching.forms import MatcherForm
     from tuninglink.matching.op_info import OpInfo
     from tuninglink.matching.predicates import Dimension, Predicate
     from tuninglink.matching.reader import Matcher
@@ -105,16 +105,16 @@ class NearestEntries:
 class _Family:
     """Entries of one form."""
 
-    def __init__(self, form: Form) -> None:
+    def __init__(self, form: MatcherForm) -> None:
         self._predicates = form.predicates
         self._dimensions = tuple(form.sizes)
         self._kind = kind_of(form.predicates)
-        self._forms: dict[int, Form] = {}
+        self._forms: dict[int, MatcherForm] = {}
         self._by_size: dict[tuple[int, int], list[int]] = {}
         self._by_volume: list[tuple[int, int]] = []
         self._is_sorted = False
 
-    def add(self, position: int, form: Form) -> None:
+    def add(self, position: int, form: MatcherForm) -> None:
         self._forms[position] = form
         for slot, size in enumerate(form.sizes.values()):
             self._by_size.setdefault((slot, size), []).append(position)

@@ -31,6 +31,9 @@ LOOP: Final = "loop"
 STRUCTURED_OPERANDS: Final = 3
 """The number of operands of contractions, and of convolutions that are understood: two inputs and an output."""
 
+UNMASKED_INPUTS: Final = 4
+"""The number of inputs of an attention without a mask: query, key, value and scale."""
+
 STEPS: Final = ("strides", "dilations")
 """The roles of convolutions that are no loops."""
 

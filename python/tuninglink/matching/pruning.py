@@ -12,7 +12,10 @@ from typing import TYPE_CHECKING, Final
 
 from iree.compiler import ir as mlir
 
-from tuninglink.matching.dispatch_signature import ANYTHING, Preserved
+from tuninglink.matching.dispatch_signature import ANYTHING, DispatchSignature
+from tuninglink.matching.entry_index import EntryIndex
+from tuninglink.matching.pruning_keys import PruningKey, pruning_key
+from tuninglink.matching.reader import MatcherReader
 from tuninglink.mlir import names
 from tuninglink.mlir.walk import visit
 from tuninglink.specs.chained import chained_modules
@@ -25,7 +28,7 @@ from tuninglink.specs.linking import (
     link_shares,
 )
 from tuninglink.specs.model import Spec
-from tuninglink.specs.structure import Kind
+from tuninglink.specs.structure import SpecKind
 from tuninglink.specs.subsets import Subsets
 
 if TYPE_CHECKING:
@@ -62,17 +65,15 @@ class PrunableSpec:
 
     Args:
         spec: any spec. Of an opaque one nothing can be left out.
-        selection: the entries that apply at all; None for all of them.
     """
 
-    def __init__(self, spec: Spec, selection: Selection | None = None) -> None:
+    def __init__(self, spec: Spec) -> None:
         self.spec = spec
-        self._selection = selection
 
     @cached_property
     def is_prunable(self) -> bool:
         """Whether entries can be left out at all."""
-        if self.spec.kind is Kind.OPAQUE:
+        if self.spec.kind is SpecKind.OPAQUE:
             return False
         anatomy = self.spec.anatomy
         actions = {action for _, action in anatomy.pairs}
@@ -84,49 +85,46 @@ class PrunableSpec:
     def _subsets(self) -> Subsets:
         return Subsets(self.spec)
 
-    def candidates(self, preserved: Preserved) -> Sequence[int]:
-        """Returns the positions of the entries that may match in a dispatch, in order."""
-        return self.spec.anatomy.entry_index.candidates(preserved)
+    @cached_property
+    def index(self) -> EntryIndex:
+        """Finds the entries that may match in a dispatch."""
+        reader = MatcherReader(self.spec.anatomy.table)
+        keys: dict[str, PruningKey] = {}
+        for matcher, _ in self.spec.anatomy.pairs:
+            if matcher not in keys:
+                keys[matcher] = pruning_key(reader.read(matcher).predicates)
+        return EntryIndex([keys[matcher] for matcher, _ in self.spec.anatomy.pairs])
 
-    def applicable(self, positions: Sequence[int] | None) -> Sequence[int] | None:
-        """Returns those of the entries at `positions`, None for all, that apply at all."""
-        if self._selection is None:
-            return positions
-        applicability = self._selection.of(self.spec)
-        if self._selection.members(self.spec):
-            return () if applicability.is_bound_elsewhere else positions
-        return applicability.among(positions)
-
-    def share(self, kept: Sequence[int] | None) -> Share:
-        """Returns what is linked if the entries at the positions `kept` are wanted; None wants all."""
-        if kept is None:
-            return Share(self.spec, self._whole)
+    def share(self, kept: Sequence[int]) -> Share:
+        """Returns what is linked if the entries at the positions `kept` are wanted."""
         if not kept:
             return Share(self.spec, None, kept)
         if len(kept) == len(self.spec.anatomy.pairs):
             return Share(self.spec, self.spec)
         return Share(self.spec, self._subsets.subset(kept), kept)
 
-    @cached_property
-    def _whole(self) -> Spec | None:
-        """The spec; of a chain the members that apply."""
-        if self._selection is None or self._selection.is_whole(self.spec):
-            return self.spec
-        linked = PruningLinker([self.spec], selection=self._selection).link(ANYTHING)
-        return linked.spec if linked else None
 
+class Pruning:
+    """What it takes to prune specs, read once for each."""
 
-def prepare_pruning(spec: Spec) -> None:
-    """Reads all that pruning `spec` takes, which it would otherwise do when it is needed."""
-    collects = gc.isenabled()
-    gc.disable()  # What is read stays, and looking for garbage in it takes a fifth of the time.
-    try:
-        if spec.kind is Kind.MATCHER_LIST:
-            spec.anatomy.reaches_other_ops  # noqa: B018 - it remembers
-            spec.anatomy.entry_index  # noqa: B018
-    finally:
-        if collects:
-            gc.enable()
+    def __init__(self) -> None:
+        self._specs: dict[int, PrunableSpec] = {}
+
+    def prunable(self, spec: Spec) -> PrunableSpec:
+        """Returns what it takes to prune a spec, to be read when it is needed."""
+        return self._specs.setdefault(id(spec), PrunableSpec(spec))
+
+    def prepare(self, spec: Spec) -> None:
+        """Reads all that it takes to prune a spec."""
+        collects = gc.isenabled()
+        gc.disable()  # What is read stays, and looking for garbage in it takes a fifth of the time.
+        try:
+            if spec.kind is SpecKind.MATCHER_LIST:
+                spec.anatomy.reaches_other_ops  # noqa: B018 - it remembers
+                self.prunable(spec).index  # noqa: B018
+        finally:
+            if collects:
+                gc.enable()
 
 
 class PruningLinker:
@@ -140,6 +138,7 @@ class PruningLinker:
         name: the symbol of the results.
         diagnostics: told about specs that may override an earlier one, once.
         selection: the entries that apply at all; all of them by default.
+        pruning: what is known of specs already.
 
     Raises:
         SpecError: a spec cannot be linked.
@@ -152,6 +151,7 @@ class PruningLinker:
         name: str = LINKED_SPEC_NAME,
         diagnostics: DiagnosticSink | None = None,
         selection: Selection | None = None,
+        pruning: Pruning | None = None,
     ) -> None:
         self._given = specs  # What is taken apart lives as long as the whole.
         form = choose_form(specs, diagnostics=diagnostics)
@@ -163,7 +163,8 @@ class PruningLinker:
             form = Form.CHAINED
         self._name = name
         self._form = form
-        self._specs = [PrunableSpec(each, selection) for each in specs]
+        self._selection = selection
+        self._specs = list(map((pruning or Pruning()).prunable, specs))
         self._linked: dict[tuple[Sequence[int] | None, ...], LinkedSpec | None] = {}
 
     @cached_property
@@ -178,24 +179,25 @@ class PruningLinker:
             )
         return prunable
 
-    def link(self, preserved: Preserved, *, never_nothing: bool = False) -> LinkedSpec | None:
+    def link(
+        self, signature: DispatchSignature, *, never_nothing: bool = False
+    ) -> LinkedSpec | None:
         """Links what may match in a dispatch.
 
         Args:
-            preserved: what is known of the dispatch.
+            signature: what is known of the dispatch.
             never_nothing: whether there is to be a linked spec even if no entry may match.
 
         Returns:
             The linked spec, the same object for the same entries; None if no entry may match.
         """
         kept: list[Sequence[int] | None] = [None for _ in self._specs]
-        if preserved != ANYTHING:
+        if signature != ANYTHING:
             kept = [
-                each.candidates(preserved) if is_prunable else None
+                each.index.candidates(signature) if is_prunable else None
                 for each, is_prunable in zip(self._specs, self._prunable, strict=True)
             ]
-        applicable = zip(self._specs, kept, strict=True)
-        linked = self._link_kept(tuple(each.applicable(some) for each, some in applicable))
+        linked = self._link_kept(tuple(map(self._applicable, self._specs, kept)))
         return self._nothing if linked is None and never_nothing else linked
 
     @cached_property
@@ -203,11 +205,32 @@ class PruningLinker:
         """A spec that configures nothing, to take the place of another one."""
         return link_nothing(self._given, name=self._name)
 
+    def _applicable(
+        self, prunable: PrunableSpec, positions: Sequence[int] | None
+    ) -> Sequence[int] | None:
+        """Returns those of the entries at `positions`, None for all, that apply at all."""
+        if self._selection is None:
+            return positions
+        applicability = self._selection.of(prunable.spec)
+        if self._selection.members(prunable.spec):
+            return () if applicability.is_bound_elsewhere else positions
+        return applicability.among(positions)
+
     def _link_kept(self, kept: tuple[Sequence[int] | None, ...]) -> LinkedSpec | None:
         if kept not in self._linked:
-            shares = [each.share(some) for each, some in zip(self._specs, kept, strict=True)]
+            shares = [
+                Share(each.spec, self._whole(each.spec)) if some is None else each.share(some)
+                for each, some in zip(self._specs, kept, strict=True)
+            ]
             self._linked[kept] = link_shares(shares, self._form, name=self._name)
         return self._linked[kept]
+
+    def _whole(self, spec: Spec) -> Spec | None:
+        """Returns a spec of which no entry is left out by its position: of a chain the members that apply."""
+        if self._selection is None or self._selection.is_whole(spec):
+            return spec
+        linked = PruningLinker([spec], selection=self._selection).link(ANYTHING)
+        return linked.spec if linked else None
 
 
 def may_restructure(module: mlir.Operation) -> bool:

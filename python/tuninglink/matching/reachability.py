@@ -14,7 +14,7 @@ from tuninglink.matching.witnesses import witness_of
 from tuninglink.solver.answers import Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from tuninglink.matching.entry_conditions import EntryList
     from tuninglink.matching.overlap import WinningCondition
@@ -126,15 +126,7 @@ def find_reachability(
         spec: any spec.
         conditions: those of the spec, if they were read before.
     """
-    read = conditions or EntryConditions(spec)
-    found = []
-    for entries in read.lists:
-        subsumption = Subsumption(entries.conditions)
-        changing = read.changing(entries)
-        for position in range(len(entries.conditions)):
-            answer = _unless_changed(subsumption.answer(position), position, changing)
-            found.append(_reachability(read, entries, position, answer))
-    return found
+    return list(_find(conditions or EntryConditions(spec), Subsumption.answer))
 
 
 def find_unreachable(
@@ -146,18 +138,21 @@ def find_unreachable(
         spec: any spec.
         conditions: those of the spec, if they were read before.
     """
-    read = conditions or EntryConditions(spec)
-    found = []
+    found = _find(conditions or EntryConditions(spec), Subsumption.proof)
+    return [each for each in found if each.is_unreachable]
+
+
+def _find(
+    read: EntryConditions, answer: Callable[[Subsumption, int], SubsumptionAnswer | None]
+) -> Iterator[EntryReachability]:
     for entries in read.lists:
         subsumption = Subsumption(entries.conditions)
         changing = read.changing(entries)
         for position in range(len(entries.conditions)):
-            subsuming = subsumption.subsuming(position)
-            if subsuming is not None:
-                proven = SubsumptionAnswer(Verdict.PROVEN, subsuming)
-                answer = _unless_changed(proven, position, changing)
-                found.append(_reachability(read, entries, position, answer))
-    return [each for each in found if each.is_unreachable]
+            found = answer(subsumption, position)
+            if found is not None:
+                found = _unless_changed(found, position, changing)
+                yield _reachability(read, entries, position, found)
 
 
 def _unless_changed(
@@ -223,7 +218,7 @@ def find_overlaps(
 def _overlaps(read: EntryConditions, entries: EntryList, shown: int) -> Iterator[EntryOverlap]:
     all_of_them = Subsumption(entries.conditions)
     reached: list[Condition | Opaque] = [
-        each if all_of_them.subsuming(position) is None else _SUBSUMED
+        each if all_of_them.proof(position) is None else _SUBSUMED
         for position, each in enumerate(entries.conditions)
     ]
     end = entries.start + len(reached)

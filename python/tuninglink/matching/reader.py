@@ -73,10 +73,52 @@ _MAX_OPS: Final = 10_000
 
 _INDEXING_MAPS: Final = "indexing_maps"
 
-_ROLES: Final = {
-    kind: tuple(each.value.replace(" ", "_") for each in ROLES[kind]) for kind in ROLES
+
+@dataclass(frozen=True)
+class StructuredMatcher:
+    """A matcher op for structured ops of one kind.
+
+    Attributes:
+        kind: the kind.
+        inputs: what it calls the first operands, whose element types are its attributes.
+        outputs: what it calls the last ones, likewise.
+        op_name: the name that the op must have, if it is but one.
+    """
+
+    kind: OpKind
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    op_name: str = ""
+
+    @property
+    def operands(self) -> tuple[str, ...]:
+        """The names of all operands whose types are asked for."""
+        return (*self.inputs, *self.outputs)
+
+    @property
+    def roles(self) -> tuple[str, ...]:
+        """The results: the roles of loops, and what else is a list of numbers."""
+        loops = (each.value.replace(" ", "_") for each in ROLES[self.kind])
+        return (*loops, *(STEPS if self.kind is OpKind.CONVOLUTION else ()))
+
+    def operand(self, position: int) -> int:
+        """Returns the number of an operand, counted from the last one if it is an output."""
+        return position if position < len(self.inputs) else position - len(self.operands)
+
+
+STRUCTURED_MATCHERS: Final = {
+    names.MATCH_CONTRACTION: StructuredMatcher(OpKind.CONTRACTION, ("lhs", "rhs"), ("output",)),
+    names.MATCH_CONVOLUTION: StructuredMatcher(OpKind.CONVOLUTION, ("lhs", "rhs"), ("output",)),
+    names.MATCH_ATTENTION: StructuredMatcher(
+        OpKind.ATTENTION, ("query", "key", "value"), ("output",), names.ATTENTION
+    ),
+    names.MATCH_ONLINE_ATTENTION: StructuredMatcher(
+        OpKind.ATTENTION,
+        ("query", "key", "value", "scale"),
+        ("output", "max", "sum"),
+        names.ONLINE_ATTENTION,
+    ),
 }
-"""The roles of each kind, as the results of the matcher ops are called, in their order."""
 
 
 @dataclass(frozen=True)
@@ -130,7 +172,8 @@ class MatcherReader:
     def __init__(self, table: SequenceTable | None = None) -> None:
         self._table = table
         self._matchers: dict[str, Matcher] = {}
-        self.structured: dict[Hashable, tuple[Predicate, ...]] = {}
+        self.structured: dict[Hashable, tuple[tuple[Predicate, ...], Sequence[_Meaning]]] = {}
+        self._is_any_op: dict[mlir.Type, bool] = {}
         self._maps: dict[Hashable, Maps] = {}
         self._numbers: dict[Hashable, int] = {}
 
@@ -139,7 +182,7 @@ class MatcherReader:
         matcher = self._matchers.get(path)
         if matcher is None:
             found = self._table.resolve(path) if self._table else None
-            if found is None or not found[1].regions[0].blocks:
+            if found is None:
                 matcher = Matcher((), Stop("there is no such matcher"))
             else:
                 matcher = self.read_sequence(found[1], found[0])
@@ -151,6 +194,13 @@ class MatcherReader:
     ) -> Matcher:
         """Reads a sequence, given the sequences that it may include."""
         return _Reading(self, table or self._table).run(sequence)
+
+    def is_any_op(self, type_: mlir.Type) -> bool:
+        """Tells whether a handle may be to any op."""
+        known = self._is_any_op.get(type_)
+        if known is None:
+            known = self._is_any_op[type_] = is_any_op(type_)
+        return known
 
     def number(self, key: Hashable) -> int:
         """Returns a number for the key of an op that is not understood, so that keys do not nest."""
@@ -188,14 +238,14 @@ class _RoleRef:
 
 @dataclass(frozen=True)
 class _Constant:
-    """A value that says nothing about the op."""
+    """A value that says nothing about the op, but what it is."""
 
-    value: mlir.Attribute
+    value: Hashable
 
 
 @dataclass(frozen=True)
 class _Unknown:
-    """A result of an op that is not understood, which is the same for ops with the same key."""
+    """A result that is the same for ops with the same key; nothing else is known of it."""
 
     op: int
     number: int
@@ -220,39 +270,36 @@ class _Reading:
 
     def run(self, sequence: mlir.Operation) -> Matcher:
         """Reads a matcher."""
-        arguments = list(sequence.regions[0].blocks[0].arguments)
-        place = place_of(sequence.location)
-        if len(arguments) != 1:
-            return Matcher((), Stop("it is no sequence of one argument", place))
-        if not is_any_op(arguments[0].type):
-            return Matcher((), Stop("it takes a typed op, and any other is an error", place))
+        blocks = list(sequence.regions[0].blocks)
+        arguments = list(blocks[0].arguments) if blocks else []
         try:
-            self._sequence(sequence, [_ROOT])
+            if len(arguments) != 1:
+                raise NotUnderstoodError("it is no sequence of one argument")  # noqa: TRY301 - as all others
+            if not self.reader.is_any_op(arguments[0].type):
+                raise NotUnderstoodError("it takes a typed op, and any other is an error")  # noqa: TRY301
+            self._meanings[arguments[0]] = _ROOT
+            self._block(blocks[0])
         except NotUnderstoodError as failure:
-            return Matcher(tuple(self._predicates), self._stop or Stop(str(failure), place))
-        stop = replace(self._stop, rest=tuple(self._rest)) if self._stop else None
-        return Matcher(tuple(self._predicates), stop)
+            stop = self._stop or Stop(str(failure), place_of(sequence.location))
+            return Matcher(tuple(self._predicates), stop)
+        end = replace(self._stop, rest=tuple(self._rest)) if self._stop else None
+        return Matcher(tuple(self._predicates), end)
 
     def ask(self, *predicates: Predicate) -> None:
         """Notes what the matcher asks for next."""
-        if self._stop:
-            self._rest += predicates
-        else:
-            self._predicates += predicates
+        (self._rest if self._stop else self._predicates).extend(predicates)
 
-    def _sequence(self, sequence: mlir.Operation, arguments: Sequence[_Meaning]) -> list[_Meaning]:
-        """Reads a sequence with its arguments, and returns what it yields.
+    def _block(self, block: mlir.Block) -> list[_Meaning]:
+        """Reads the body of a sequence, and returns what it yields.
 
         Raises:
             NotUnderstoodError: the matcher is too long to be read.
         """
-        block = sequence.regions[0].blocks[0]
-        self._meanings.update(zip(block.arguments, arguments, strict=True))
         for view in block.operations:
             op = view.operation
             name = op.name
             if name == names.YIELD:
-                return [self._meanings[each] for each in op.operands]
+                return [self._meaning(each) for each in op.operands] if self.depth else []
             self._left -= 1
             if self._left < 0:
                 raise NotUnderstoodError(f"it is longer than {_MAX_OPS} operations")
@@ -272,12 +319,18 @@ class _Reading:
             op.name,
             id(self._table),  # References mean what they do there.
             frozenset((name, str(value)) for name, value in op.attributes.items()),
-            tuple(self._meanings[each] for each in op.operands),
-            op.get_asm(use_local_scope=True) if list(op.regions) else "",
+            tuple(map(self._meaning, op.operands)),
+            tuple(str(each.type) for each in op.results),
+            _regions_key(op),
         )
         self._rest.append(key)
-        number = self.reader.number(key)
-        self.define(op, [_Unknown(number, each) for each in range(len(op.results))])
+        self.define_unknown(op, key)
+
+    def define_unknown(self, op: mlir.Operation, key: Hashable) -> None:
+        """Notes that the results of an op are only known by a key of the op."""
+        if list(op.results):
+            number = self.reader.number(key)
+            self.define(op, [_Unknown(number, each) for each in range(len(op.results))])
 
     def include(self, op: mlir.Operation) -> None:
         """Reads an included sequence in the place of an include."""
@@ -295,9 +348,10 @@ class _Reading:
         types = [each.type for each in op.operands]
         if not blocks or [each.type for each in blocks[0].arguments] != types:
             raise NotUnderstoodError(f"it includes {target}, which cannot be included like that")
-        arguments = [self._meanings[each] for each in op.operands]
+        arguments = [self._meaning(each) for each in op.operands]
+        self._meanings.update(zip(blocks[0].arguments, arguments, strict=True))
         self._table, self.depth = inner, self.depth + 1
-        yielded = self._sequence(sequence, arguments)
+        yielded = self._block(blocks[0])
         self._table, self.depth = outer, self.depth - 1
         if len(yielded) != len(op.results):
             raise NotUnderstoodError(f"it includes {target}, which cannot be included like that")
@@ -309,7 +363,16 @@ class _Reading:
 
     def meaning(self, op: mlir.Operation) -> _Meaning:
         """Returns what the operand of a matcher op stands for."""
-        return self._meanings[op.operands[0]]
+        return self._meaning(op.operands[0])
+
+    def _meaning(self, value: Handle) -> _Meaning:
+        found = self._meanings.get(value)
+        if found is None:
+            # Most matchers only yield their constants, so that these are looked at where they are used.
+            owner = value.owner
+            assert isinstance(owner, mlir.OpView | mlir.Operation)
+            found = _Constant(owner.operation.attributes["value"])
+        return found
 
     def expect_root(self, op: mlir.Operation) -> None:
         """Expects that a matcher op looks at the op that the matcher is asked about."""
@@ -342,8 +405,8 @@ def _unknown(_: _Reading, op: mlir.Operation) -> None:
     raise NotUnderstoodError(f"'{op.name}' is not understood")
 
 
-def _constant(reading: _Reading, op: mlir.Operation) -> None:
-    reading.define(op, [_Constant(op.attributes["value"])])
+def _constant(_: _Reading, op: mlir.Operation) -> None:
+    """Asks for nothing."""
 
 
 def _operation_name(reading: _Reading, op: mlir.Operation) -> None:
@@ -362,29 +425,28 @@ def _has_no_lowering_config(reading: _Reading, op: mlir.Operation) -> None:
 def _structured(reading: _Reading, op: mlir.Operation) -> None:
     """Reads the matcher op of a kind, whose attributes are types and maps, and whose results are sizes in roles."""
     reading.expect_root(op)
-    form = _FORMS[op.name]
     known = reading.reader.structured
     key = op.name, *op.attributes.values()
     if key not in known:
-        known[key] = tuple(_structured_predicates(reading.reader, op, form))
-    reading.ask(*known[key])
-    roles = (*_ROLES[form.kind], *(STEPS if form.kind is OpKind.CONVOLUTION else ()))
-    reading.define(op, [_RoleRef(form.kind, role) for role in roles])
+        form = STRUCTURED_MATCHERS[op.name]
+        asked = tuple(_structured_predicates(reading.reader, op, form))
+        known[key] = asked, [_RoleRef(form.kind, role) for role in form.roles]
+    asked, meanings = known[key]
+    reading.ask(*asked)
+    reading.define(op, meanings)
 
 
 def _structured_predicates(
-    reader: MatcherReader, op: mlir.Operation, form: _Form
+    reader: MatcherReader, op: mlir.Operation, form: StructuredMatcher
 ) -> Iterator[Predicate]:
     yield NameIn((form.op_name,)) if form.op_name else IsKind(form.kind)
-    operands = (*form.inputs, *form.outputs)
-    for position, role in enumerate(operands):
+    for position, role in enumerate(form.operands):
         attribute = op.attributes[f"{role}_type"]
         assert isinstance(attribute, mlir.TypeAttr)
-        at = position if position < len(form.inputs) else position - len(operands)
-        yield HasElementType(form.kind, at, role, str(attribute.value))
+        yield HasElementType(form.kind, form.operand(position), role, str(attribute.value))
     if _INDEXING_MAPS in op.attributes:
         maps = op.attributes[_INDEXING_MAPS]
-        if len(affine_maps(maps)) < len(operands):
+        if len(affine_maps(maps)) < len(form.operands):
             raise NotUnderstoodError("it asks for fewer indexing maps than there are operands")
         yield HasMaps(reader.maps(maps, form.kind, len(form.outputs)), form.inputs, form.outputs)
     if form.op_name:
@@ -397,10 +459,11 @@ def _dims_equal(reading: _Reading, op: mlir.Operation) -> None:
         raise NotUnderstoodError("it compares something else than dimensions of a role")
     wanted = op.attributes["expected_values"]
     assert isinstance(wanted, mlir.DenseI64ArrayAttr)
-    if any(size < _ANY_SIZE for size in wanted):
+    sizes = list(wanted)
+    if min(sizes, default=0) < _ANY_SIZE:
         raise NotUnderstoodError("it asks for dimensions that are dynamic")
-    sizes = tuple(None if size == _ANY_SIZE else size for size in wanted)
-    reading.ask(HasRoleSizes(role.kind, role.role, sizes))
+    asked = [None if size == _ANY_SIZE else size for size in sizes]
+    reading.ask(HasRoleSizes(role.kind, role.role, tuple(asked)))
 
 
 def _get_operand(reading: _Reading, op: mlir.Operation) -> None:
@@ -475,35 +538,12 @@ def _dag(reading: _Reading, op: mlir.Operation) -> None:
     reading.ask(HasRegions(regions_key(root), computation_of(root)))
     graph = Graph()
     key = graph.key(root)
-    reading.ask(IsDag(key, graph.own_key(root), structured.kind, graph.has_free_operands))
+    dag = IsDag(key, graph.own_key(root), structured.kind, graph.has_free_operands)
+    reading.ask(dag)
+    reading.define_unknown(op, dag)
 
 
 # --- Helpers -----------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class _Form:
-    """What a matcher op takes an op for, what it calls its operands, and its name if it has but one."""
-
-    kind: OpKind
-    inputs: tuple[str, ...]
-    outputs: tuple[str, ...]
-    op_name: str = ""
-
-
-_FORMS: Final = {
-    names.MATCH_CONTRACTION: _Form(OpKind.CONTRACTION, ("lhs", "rhs"), ("output",)),
-    names.MATCH_CONVOLUTION: _Form(OpKind.CONVOLUTION, ("lhs", "rhs"), ("output",)),
-    names.MATCH_ATTENTION: _Form(
-        OpKind.ATTENTION, ("query", "key", "value"), ("output",), names.ATTENTION
-    ),
-    names.MATCH_ONLINE_ATTENTION: _Form(
-        OpKind.ATTENTION,
-        ("query", "key", "value", "scale"),
-        ("output", "max", "sum"),
-        names.ONLINE_ATTENTION,
-    ),
-}
 
 
 def _maps(attribute: mlir.Attribute, kind: OpKind, outputs: int) -> Maps:
@@ -517,10 +557,17 @@ def _maps(attribute: mlir.Attribute, kind: OpKind, outputs: int) -> Maps:
         maps[0].n_dims,
         tuple(map(indexing_loops, maps)),
         tuple(
-            (role_name(kind, name), loops)
-            for name, loops in zip(_ROLES.get(kind, ()), roles.values(), strict=False)
+            (role_name(kind, role.value.replace(" ", "_")), loops) for role, loops in roles.items()
         ),
     )
+
+
+def _regions_key(op: mlir.Operation) -> Hashable:
+    """Returns a key of the regions of an op, which is like no other if they use values from around it."""
+    try:
+        return regions_key(op)
+    except NotUnderstoodError:
+        return object()
 
 
 def _integer(attribute: mlir.Attribute) -> int:

@@ -62,8 +62,12 @@ class Subsumption:
     def __init__(self, conditions: Sequence[Condition | Opaque]) -> None:
         self._index = ConditionIndex(conditions)
 
-    def subsuming(self, position: int) -> tuple[int, ...] | None:
-        """Returns the position of what subsumes the condition at `position`, as the answer does; None if nothing."""
+    def proof(self, position: int) -> SubsumptionAnswer | None:
+        """Returns the proof that those before it subsume the condition at `position`, None if there is none."""
+        subsuming = self._subsuming(position)
+        return None if subsuming is None else SubsumptionAnswer(Verdict.PROVEN, subsuming)
+
+    def _subsuming(self, position: int) -> tuple[int, ...] | None:
         index = self._index
         universal = index.first_universal
         if universal is not None and universal < position:
@@ -81,9 +85,9 @@ class Subsumption:
 
     def answer(self, position: int) -> SubsumptionAnswer:
         """Tells whether those before it subsume the condition at `position`."""
-        subsuming = self.subsuming(position)
-        if subsuming is not None:
-            return SubsumptionAnswer(Verdict.PROVEN, subsuming)
+        proof = self.proof(position)
+        if proof is not None:
+            return proof
         condition = self._index.conditions[position]
         if isinstance(condition, Opaque):
             return SubsumptionAnswer(Verdict.NOT_DECIDED, reason=condition.reason)

@@ -16,7 +16,7 @@ from tuninglink.mlir.diagnostics import error
 from tuninglink.mlir.walk import body, collect
 from tuninglink.solver.answers import Verdict
 from tuninglink.spaces.dispatch import gpu_limits, problem_of
-from tuninglink.spaces.providers import Dispatch
+from tuninglink.spaces.providers import Workload
 
 if TYPE_CHECKING:
     from tuninglink.iree.targets import Target
@@ -97,7 +97,7 @@ class Payload:
 
     def dispatch(
         self, target: mlir.Attribute | None = None, context: mlir.Context | None = None
-    ) -> Dispatch:
+    ) -> Workload:
         """Returns the dispatch, for providers of constraints: nothing is compiled for it.
 
         Args:
@@ -113,7 +113,7 @@ class Payload:
             executable = read_executable_target(target)
             limits = gpu_limits(target) if executable and executable.gpu else {}
         root = root_of(function)
-        return Dispatch(root, function, target, problem_of(root, limits), module)
+        return Workload(root, function, target, problem_of(root, limits), module)
 
 
 def root_of(function: mlir.Operation) -> mlir.Operation:

@@ -9,7 +9,7 @@ import z3
 from iree.compiler import ir as mlir
 
 from tuninglink.iree.structured_op import StructuredOp
-from tuninglink.matching.predicates import extent
+from tuninglink.matching.predicates import STEPS, extent, role_name
 from tuninglink.mlir.affine import value_range
 from tuninglink.payloads.facts import contradiction, holds, in_words
 from tuninglink.payloads.preferences import preferred_sizes, usual_sizes
@@ -193,14 +193,17 @@ class _Sizing:
         if kind in ("operand", "result"):
             value = _at(list(root.operands if kind == "operand" else root.results), number)
             return None if value is None else _at(self._shapes.get(value, []), position)
+        return _at(self._role_sizes().get(kind, []), number)
+
+    def _role_sizes(self) -> dict[str, list[z3.ArithRef]]:
+        """Returns the sizes in each role of the root op, and the strides and dilations of a convolution."""
         op = self._template.op
-        steps = {"convolution strides": op.strides, "convolution dilations": op.dilations}
-        if kind in steps:
-            step = _at(steps[kind], number)
-            return None if step is None else self._number(step)
-        loops = {f"{op.kind.value} {role.name.lower()}": each for role, each in op.loops.items()}
-        loop = _at(loops.get(kind, ()), number)
-        return None if loop is None else self._loops[loop]
+        sizes = {
+            role.name.lower(): [self._loops[at] for at in loops] for role, loops in op.loops.items()
+        }
+        for role, steps in zip(STEPS, (op.strides, op.dilations), strict=True):
+            sizes[role] = [self._number(each) for each in steps]
+        return {role_name(op.kind, role): each for role, each in sizes.items()}
 
     # --- Solving -------------------------------------------------------------------------------------------
 

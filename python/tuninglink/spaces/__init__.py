@@ -42,7 +42,8 @@ if TYPE_CHECKING:
     from tuninglink.spaces.dispatch import problem_of, target_around
     from tuninglink.spaces.knobs import IntegerKnob, Knob, OneOfKnob
     from tuninglink.spaces.problem import Dimension, Problem
-    from tuninglink.spaces.providers import Dispatch, Provider, ProviderRegistry, Space
+    from tuninglink.spaces.providers import Provider, Space, Workload
+    from tuninglink.spaces.registry import ProviderRegistry
     from tuninglink.spaces.verification import (
         ConfigurationAnswer,
         Proposal,
@@ -59,7 +60,6 @@ __all__ = [
     "ConstraintSetBuilder",
     "CountAnswer",
     "Dimension",
-    "Dispatch",
     "IntegerKnob",
     "Knob",
     "Limits",
@@ -77,6 +77,7 @@ __all__ = [
     "UnsatAnswer",
     "Verdict",
     "Violation",
+    "Workload",
     "problem_of",
     "read_configuration",
     "target_around",
@@ -97,7 +98,8 @@ _HOMES = {
     **dict.fromkeys(("IntegerKnob", "Knob", "OneOfKnob"), "spaces.knobs"),
     **dict.fromkeys(("Dimension", "Problem"), "spaces.problem"),
     **dict.fromkeys(("OpKind", "Role"), "iree.op_kinds"),
-    **dict.fromkeys(("Dispatch", "Provider", "ProviderRegistry", "Space"), "spaces.providers"),
+    **dict.fromkeys(("Provider", "Space", "Workload"), "spaces.providers"),
+    "ProviderRegistry": "spaces.registry",
     **dict.fromkeys(
         ("ConfigurationAnswer", "Proposal", "verify_configuration"), "spaces.verification"
     ),

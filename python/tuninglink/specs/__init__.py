@@ -7,7 +7,7 @@ from tuninglink.specs.linking import Form, LinkedSpec, Part, link_nested_specs, 
 from tuninglink.specs.loading import in_context, load_spec
 from tuninglink.specs.model import Spec
 from tuninglink.specs.precedence import link
-from tuninglink.specs.structure import Anatomy, Entry, EntryPoint, Kind, has_entry_point
+from tuninglink.specs.structure import Anatomy, Entry, EntryPoint, SpecKind, has_entry_point
 
 __all__ = [
     "Anatomy",
@@ -15,10 +15,10 @@ __all__ = [
     "Entry",
     "EntryPoint",
     "Form",
-    "Kind",
     "LinkedSpec",
     "Part",
     "Spec",
+    "SpecKind",
     "Target",
     "collect_specs",
     "default_spec",

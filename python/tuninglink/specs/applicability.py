@@ -15,7 +15,7 @@ from tuninglink.specs.bindings import binding_of, covers, narrow
 from tuninglink.specs.chained import chained_modules
 from tuninglink.specs.model import Spec
 from tuninglink.specs.settings import settings_of
-from tuninglink.specs.structure import Kind
+from tuninglink.specs.structure import SpecKind
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -79,7 +79,7 @@ class Applicability:
         """Returns those of the entries at `positions`, None for all, that apply; the same if all of them do."""
         if self.is_bound_elsewhere:
             return ()
-        if self.spec.kind is Kind.OPAQUE:
+        if self.spec.kind is SpecKind.OPAQUE:
             return () if self._whole else positions
         every = range(len(self.spec.anatomy.pairs)) if positions is None else positions
         kept = tuple(each for each in every if self.exclusion(each) is None)

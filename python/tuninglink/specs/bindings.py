@@ -37,11 +37,12 @@ def binding_of(operation: mlir.Operation) -> Binding:
     attribute = operation.attributes.get(BINDING)
     if attribute is None:
         return None
-    names = list(attribute) if isinstance(attribute, mlir.ArrayAttr) else [attribute]
-    if not all(isinstance(each, mlir.StringAttr) for each in names):
+    elements = list(attribute) if isinstance(attribute, mlir.ArrayAttr) else []
+    names = [each.value.lower() for each in elements if isinstance(each, mlir.StringAttr)]
+    if not isinstance(attribute, mlir.ArrayAttr) or len(names) != len(attribute):
         message = f"'{BINDING}' must be an array of strings, the names of targets"
         raise SpecError(error(message, operation))
-    return tuple(each.value.lower() for each in names if isinstance(each, mlir.StringAttr))
+    return tuple(names)
 
 
 def bind(operation: mlir.Operation, names: Sequence[str]) -> None:

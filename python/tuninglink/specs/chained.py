@@ -13,7 +13,7 @@ from tuninglink.specs.builders import FAILURES_SUPPRESS, add_kernel_config, incl
 from tuninglink.specs.entry_points import modernize
 from tuninglink.specs.guards import guard_matchers
 from tuninglink.specs.sequences import reference
-from tuninglink.specs.structure import Kind, is_entry_point
+from tuninglink.specs.structure import SpecKind, is_entry_point
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -44,7 +44,7 @@ def chain(container: mlir.Operation, members: Sequence[Anatomy], *, follows: boo
         for entry_point in member.entry_points:
             modernize(entry_point, member.table)
             _make_public(entry_point)
-        if (position or follows) and member.kind is Kind.MATCHER_LIST:
+        if (position or follows) and member.kind is SpecKind.MATCHER_LIST:
             guard_matchers(member)
     _include_all(container, paths, consumes=members[0].entry_points[0].consumes)
 
@@ -59,9 +59,8 @@ def _make_public(entry_point: EntryPoint) -> None:
 def chained_modules(module: mlir.Operation) -> list[mlir.Operation] | None:
     """Returns the modules that `chain` put into a linked spec, in order; None if this is no such spec."""
     *modules, entry_point = body(module)
-    if symbol_name(entry_point) != names.KERNEL_CONFIG or not (
-        modules and is_entry_point(entry_point)
-    ):
+    # Linked once more, the entry point of a chain has another name.
+    if not modules or not is_entry_point(entry_point):
         return None
     *includes, terminator = body(entry_point)
     handle: Handle = entry_point.regions[0].blocks[0].arguments[0]

@@ -20,7 +20,7 @@ from tuninglink.specs.entry_points import check_can_modernize
 from tuninglink.specs.flat import flatten
 from tuninglink.specs.loading import in_context
 from tuninglink.specs.model import Spec
-from tuninglink.specs.structure import Anatomy, Kind, has_entry_point
+from tuninglink.specs.structure import Anatomy, SpecKind, has_entry_point
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -261,7 +261,7 @@ def _can_be_flat(members: Sequence[Anatomy]) -> bool:
     Not if an entry reaches an operation other than the one it is asked about: a later spec could then
     configure an operation that the walk has met before the earlier spec reaches it.
     """
-    if any(member.kind is Kind.OPAQUE for member in members):
+    if any(member.kind is SpecKind.OPAQUE for member in members):
         return False
     return len(members) == 1 or not any(member.reaches_other_ops for member in members)
 

@@ -25,8 +25,6 @@ _FUNCTIONS: Final = ("util.func", "func.func")
 _PAYLOADS: Final = ("linalg.", "iree_linalg_ext.", "tensor.")
 """The dialects of operations that a DAG can have as its root."""
 
-_TYPE: Final = re.compile(r"![A-Za-z_$][\w$.\-]*")
-
 _REFERENCE: Final = re.compile(
     r'//[^\n]*|(?P<symbol>@(?:[A-Za-z_$][\w$.\-]*|"(?:[^"\\\n]|\\.)*"))|"(?:[^"\\\n]|\\.)*"'
 )
@@ -162,37 +160,6 @@ class Outline:
         is_part = behind is not None and behind.kind == "group" and behind.start == first.end
         end = behind.end if behind is not None and is_part else first.end
         return Alias(mark.text, mark.start, first.start, end)
-
-    @cached_property
-    def _types(self) -> dict[str, str]:
-        """The definitions of type aliases, by name, `!` included."""
-        found: dict[str, str] = {}
-        name, start, end = "", -1, -1
-        previous = None
-        for token in self.source.tokens(0, len(self.source.text)):
-            begins = token.kind == "name" and token.text[0] in "!#" and token.start > end
-            if (begins or token.text == "module") and start >= 0:
-                found[name] = self.source.text[start:end]
-                start = -1
-            if token.text == "module":
-                break
-            if token.text == "=" and previous is not None and previous.text[0] == "!":
-                name, start = previous.text, previous.start
-            previous, end = token, token.end
-        return found
-
-    def types_of(self, start: int, end: int) -> str:
-        """Returns the definitions of the type aliases that a part of the text uses."""
-        if not self._types:
-            return ""
-        pending = _TYPE.findall(self.source.text, start, end)
-        needed: set[str] = set()
-        while pending:
-            name = pending.pop()
-            if name in self._types and name not in needed:
-                needed.add(name)
-                pending += _TYPE.findall(self._types[name])
-        return "".join(f"{text}\n" for name, text in self._types.items() if name in needed)
 
     @cached_property
     def sequences(self) -> tuple[NamedSequence, ...]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from inspect import cleandoc
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from tuninglink.upgrading.configuration import levels_of
 
@@ -31,6 +31,9 @@ _REPOSITORIES: Final = {
     "llvm": "llvm/llvm-project",
     "amd-shark-ai": "nod-ai/amd-shark-ai",
 }
+
+
+_Rewrite = TypeVar("_Rewrite", bound="Callable[..., None]")
 
 
 class Refusal(Exception):  # noqa: N818 - it is an answer, not an error
@@ -91,15 +94,8 @@ def attribute_rule(
     *targets: str, since: tuple[int, int], before: str, after: str, evidence: tuple[str, ...]
 ) -> Callable[[Callable[[AttributeSite], None]], Callable[[AttributeSite], None]]:
     """Registers a function as a rule for attributes; the arguments are those of `UpgradeRule`."""
-
-    def register(rewrite: Callable[[AttributeSite], None]) -> Callable[[AttributeSite], None]:
-        name, summary = _documented(rewrite)
-        REGISTRY[name] = AttributeRule(
-            name, since, summary, before, after, evidence, frozenset(targets), True, rewrite  # noqa: FBT003
-        )  # fmt: skip
-        return rewrite
-
-    return register
+    facts = (before, after, evidence, frozenset(targets), True)
+    return lambda function: _register(function, AttributeRule, since, *facts)
 
 
 def operation_rule(
@@ -111,20 +107,16 @@ def operation_rule(
     is_decisive: bool = True,
 ) -> Callable[[Callable[[OperationSite], None]], Callable[[OperationSite], None]]:
     """Registers a function as a rule for operations; the arguments are those of `UpgradeRule`."""
-
-    def register(rewrite: Callable[[OperationSite], None]) -> Callable[[OperationSite], None]:
-        name, summary = _documented(rewrite)
-        REGISTRY[name] = OperationRule(
-            name, since, summary, before, after, evidence, frozenset(targets), is_decisive, rewrite
-        )
-        return rewrite
-
-    return register
+    facts = (before, after, evidence, frozenset(targets), is_decisive)
+    return lambda function: _register(function, OperationRule, since, *facts)
 
 
-def _documented(function: Callable[..., None]) -> tuple[str, str]:
-    """Returns the name and the summary of the rule that a function is."""
-    return function.__name__.replace("_", "-"), " ".join(cleandoc(function.__doc__ or "").split())
+def _register(
+    function: _Rewrite, rule: Callable[..., UpgradeRule], since: tuple[int, int], *facts: object
+) -> _Rewrite:
+    name, summary = function.__name__.replace("_", "-"), cleandoc(function.__doc__ or "")
+    REGISTRY[name] = rule(name, since, " ".join(summary.split()), *facts, function)
+    return function
 
 
 @dataclass

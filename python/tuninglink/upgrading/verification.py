@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from typing import TYPE_CHECKING
+from itertools import pairwise, takewhile
+from typing import TYPE_CHECKING, Final
 
 from tuninglink.errors import SpecError
 from tuninglink.mlir import names
@@ -15,6 +17,9 @@ if TYPE_CHECKING:
     from tuninglink.mlir.diagnostics import Place
     from tuninglink.upgrading.exclusion import Exclusion
     from tuninglink.upgrading.outline import NamedSequence, Outline
+    from tuninglink.upgrading.source import Source
+
+_TYPE: Final = re.compile(r"![A-Za-z_$][\w$.\-]*")
 
 
 def parse_failure(text: str, name: str, context: mlir.Context) -> tuple[str, int | None] | None:
@@ -41,10 +46,10 @@ def find_rejected(
     Returns:
         By the index of a named sequence, why it is rejected and where; and by the name of an alias, why.
     """
-    sequences = {}
+    sequences, types = {}, _type_aliases(outline.source)
     for index, sequence in enumerate(outline.sequences):
         if index not in exclusion.excluded:
-            found = _check_sequence(outline, sequence, context)
+            found = _check_sequence(outline, sequence, types, context)
             if found is not None:
                 sequences[index] = found
     uses = Counter(mark.text for mark in outline.source.marks)
@@ -62,13 +67,13 @@ def find_rejected(
 
 
 def _check_sequence(
-    outline: Outline, sequence: NamedSequence, context: mlir.Context
+    outline: Outline, sequence: NamedSequence, types: dict[str, str], context: mlir.Context
 ) -> tuple[str, int] | None:
     """Parses one sequence, with declarations of those that it refers to and the aliases that it uses."""
     text = outline.source.text
     if next(outline.foreach_matches(sequence), None) is not None:
         return None  # its matchers and actions are checked; it fails when one of them does
-    lead = outline.types_of(sequence.start, sequence.end)
+    lead = _types_of(text[sequence.start : sequence.end], types)
     lead += _aliases_of(outline, sequence.start, sequence.end)
     lead += f"\nmodule attributes {{{names.WITH_NAMED_SEQUENCE}}} {{\n"
     for name in sorted(outline.references(sequence.start, sequence.end) - {sequence.name}):
@@ -83,6 +88,30 @@ def _check_sequence(
     offset = sequence.start + (found or 0) - len(lead)
     is_inside = sequence.start <= offset < sequence.end
     return _said(message), offset if is_inside else sequence.start
+
+
+def _type_aliases(source: Source) -> dict[str, str]:
+    """Returns the definitions of type aliases, by name, `!` included."""
+    before = takewhile(lambda token: token.text != "module", source.tokens(0, len(source.text)))
+    tokens = list(before)
+    starts = [index for index, (_, equals) in enumerate(pairwise(tokens)) if equals.text == "="]
+    return {
+        tokens[start].text: source.text[tokens[start].start : tokens[end - 1].end]
+        for start, end in pairwise((*starts, len(tokens)))
+        if tokens[start].text[0] == "!"
+    }
+
+
+def _types_of(text: str, types: dict[str, str]) -> str:
+    """Returns the definitions of the type aliases that a part of the text uses."""
+    needed: set[str] = set()
+    pending = _TYPE.findall(text) if types else []
+    while pending:
+        name = pending.pop()
+        if name in types and name not in needed:
+            needed.add(name)
+            pending += _TYPE.findall(types[name])
+    return "".join(f"{each}\n" for name, each in types.items() if name in needed)
 
 
 def _aliases_of(outline: Outline, start: int, end: int) -> str:

@@ -32,10 +32,10 @@ def attention_basis(site: AttributeSite) -> None:
         rank, rows, columns, loops = _loops(site, is_first=is_first)
         m_count, n_count = counts
         if not m_count or not n_count:
-            raise Refusal("subgroup counts of an attention that are no numbers")
+            raise Refusal("subgroup counts of an attention are not numbers")
         if is_first and n_count != 1:
             raise Refusal(
-                "subgroups over the keys of an attention: the compiler never distributed them so"
+                "subgroups along the keys of an attention: the compiler never distributed them there"
             )
         basis = [1] * rank
         basis[rows] = m_count

@@ -50,7 +50,7 @@ _VALUE: Final = "!transform.any_value"
     is_decisive=False,
 )
 def attention_dags(site: OperationSite) -> None:
-    """A dag of `iree_linalg_ext.attention` became `match.online_attention`, which backends configure.
+    """A DAG of `iree_linalg_ext.attention` became `match.online_attention`.
 
     The types of query, key and value are checked beside it.
     """
@@ -62,12 +62,12 @@ def attention_dags(site: OperationSite) -> None:
     operand = next(source.tokens(site.mark.end, dag.region.start), None)
     signature = list(source.tokens(dag.region.end, source.closers[site.mark.inside]))[:4]
     if results is None or operand is None or sequence is None or len(signature) < 4:  # noqa: PLR2004 - `: () -> ()`
-        raise Refusal("the dag of an attention cannot be read")
+        raise Refusal("the DAG of the attention cannot be read")
     end = signature[-1].end
     for name in re.findall(r"%[\w$.\-]+", results["names"]):
         if re.search(re.escape(name) + r"(?![\w$.\-])", source.text[end : sequence.end]):
             raise Refusal(
-                "the operands of a dag of an attention, which it is not any more, are used"
+                "the results of the DAG are used later, and 'match.online_attention' has none of that kind"
             )
     types = _types(site, dag)
     maps = _maps(source, dag)
@@ -87,8 +87,8 @@ def attention_dags(site: OperationSite) -> None:
     separator = "\n" + source.indent(results.start())
     site.edits.replace(results.start(), end, separator.join(lines))
     site.changed(
-        "the dag of an attention is a matcher of the online attention that it is when it is matched, with the "
-        "same maps and the same types of query, key and value"
+        "the DAG of an attention is 'match.online_attention' with the same maps and the same types of query, key "
+        "and value"
     )
 
 
@@ -108,11 +108,11 @@ def _types(site: OperationSite, dag: Dag) -> list[str]:
     ]
     used = _operands(source, dag)
     if len(operations) != 1 or not set(used) <= set(arguments):
-        raise Refusal("a dag of an attention and other operations has no counterpart")
+        raise Refusal("a DAG of an attention and other operations has no counterpart")
     if len(used) != len(_OPERANDS):
-        raise Refusal("a dag of an attention with a mask has no counterpart")
+        raise Refusal("a DAG of an attention with a mask has no counterpart")
     if not _is_plain(source, dag):
-        raise Refusal("a dag of an attention that changes its scores has no counterpart")
+        raise Refusal("a DAG of an attention that changes its scores has no counterpart")
     return [arguments[each] for each in used]
 
 
@@ -160,7 +160,7 @@ def _maps(source: Source, dag: Dag) -> Token:
             if equals.text == "=" and value.text == "[":
                 return value
         group = next((each for each in inside if each.text == "{"), None)
-    raise Refusal("an attention without indexing maps")
+    raise Refusal("the attention has no indexing maps")
 
 
 def _element(type_: str) -> str:

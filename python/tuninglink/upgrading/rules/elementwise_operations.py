@@ -33,10 +33,7 @@ _ELEMENTWISE: Final = "linalg.elementwise"
     evidence=("llvm#147082", "llvm#220916", "llvm#222569"),
 )
 def elementwise_operations(site: OperationSite) -> None:
-    """`linalg.exp` and the other operations on single elements became `linalg.elementwise`.
-
-    It has its kind in brackets.
-    """
+    """`linalg.exp` and the other elementwise operations became `linalg.elementwise <exp>`."""
     mark, following = site.mark, list(islice(site.tokens(), 4))
     if mark.text == _ELEMENTWISE:
         if [each.text for each in following] == ["kind", "=", "#linalg.elementwise_kind", "<"]:
@@ -56,7 +53,7 @@ def _function(attributes: object, default: str) -> str:
     assert isinstance(attributes, Node)
     cast = attributes.value("cast")
     if isinstance(cast, Leaf) or (cast is not None and "cast_unsigned" in cast.render()):
-        raise Refusal("an element by element operation that casts without sign has no counterpart")
+        raise Refusal("an elementwise operation with an unsigned cast has no counterpart")
     function = as_node(attributes.value("fun"))
     field = function.positional() if function is not None else None
     return field.name or default if field is not None else default

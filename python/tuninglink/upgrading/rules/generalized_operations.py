@@ -36,7 +36,7 @@ from tuninglink.upgrading.rule import OperationSite, operation_rule
     is_decisive=False,
 )
 def generalized_operations(site: OperationSite) -> None:
-    """On a GPU, named contractions and convolutions are `linalg.generic` when matchers see them.
+    """On a GPU, named contractions and convolutions are `linalg.generic` when they are matched.
 
     A matcher for the named form matches nothing. The compiler's own generalization writes the new form.
     """

@@ -29,7 +29,7 @@ _GONE: Final = {
     evidence=("iree#24500",),
 )
 def gone_operations(site: OperationSite) -> None:
-    """`transform.iree.emit_remark` and `register_match_callbacks` are gone, and do nothing for a match.
+    """`transform.iree.emit_remark` and `register_match_callbacks` are gone; they change no match.
 
     What needs `match_callback` or `take_first` is kept out.
     """

@@ -33,10 +33,10 @@ _GENERIC: Final = '"linalg.generic"'
     is_decisive=False,
 )
 def matched_names(site: OperationSite) -> None:
-    """Operations are asked for by a name that they no longer have when they are matched.
+    """Named operations are gone, or `linalg.generic` on a GPU when they are matched.
 
-    Beside a dag or a matcher of its form the name is `linalg.generic`; without one the entry is kept out, as
-    it would match nothing.
+    Beside a DAG or a matcher of its form the name becomes `linalg.generic`; without one the entry would match
+    nothing, and is kept out.
     """
     listed, sequence = site.name_list(), site.sequence
     if listed is None or sequence is None:
@@ -51,18 +51,18 @@ def matched_names(site: OperationSite) -> None:
     beside = {each.text for each in site.outline.marks(sequence.start, sequence.end)}
     if is_for_gpu and names.MATCH_DAG in beside:
         site.edits.replace(listed.start, listed.end, f"[{_GENERIC}]")
-        site.changed(f"'{old}' is {_GENERIC} on a GPU when it is matched; the dag says which")
+        site.changed(f"'{old}' is {_GENERIC} on a GPU when it is matched; the DAG says which")
         return
     if is_for_gpu and not beside.isdisjoint(_FORMS):
         site.edits.replace(listed.start, listed.end, f"[{_GENERIC}]")
         site.decided(
-            f"'{old}' is {_GENERIC} on a GPU when it is matched; which one the matcher beside it says, but for "
-            "the body"
+            f"'{old}' is {_GENERIC} on a GPU when it is matched; the matcher beside it says which, except for the "
+            "body"
         )
         return
     what = "is gone" if gone else f"is {_GENERIC} on a GPU when it is matched"
     raise Refusal(
         f"it asks for '{old}' by name, which {what} (https://github.com/iree-org/iree/pull/21778), and does not "
-        "show what it computes; a matcher with a dag, or 'transform.iree.match.contraction' or '.convolution', "
+        "show what it computes; a matcher with a DAG, or 'transform.iree.match.contraction' or '.convolution', "
         "would"
     )

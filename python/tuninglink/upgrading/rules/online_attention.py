@@ -26,9 +26,9 @@ _NEW: Final = f'"{names.ONLINE_ATTENTION}"'
     is_decisive=False,
 )
 def online_attention(site: OperationSite) -> None:
-    """Backends configure `iree_linalg_ext.online_attention`.
+    """Attention is `iree_linalg_ext.online_attention` when it is matched.
 
-    A matcher for the attention that it was made from matches nothing.
+    A matcher for `iree_linalg_ext.attention` matches nothing.
     """
     if site.mark.text == names.MATCH_ATTENTION:
         _restructure(site)

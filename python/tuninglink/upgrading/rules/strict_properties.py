@@ -61,7 +61,7 @@ _NAMES: Final = {**_KEYWORDS, **_FIRST, **_LISTED, **_BRACKETS}
     evidence=("llvm#217290",),
 )
 def strict_properties(site: OperationSite) -> None:
-    """What belongs to a transform operation is refused among its other attributes."""
+    """Properties of transform operations left the attribute dictionary."""
     operation, previous, group = site.mark.text, site.mark.end, None
     for group in site.head():
         if group.text == "{":

@@ -97,9 +97,7 @@ def _loops(
     reduced = integers(levels.value("reduction")) or []
     tiled = [loop for loop, size in enumerate(sizes) if size and not any(reduced[loop : loop + 1])]
     if len(tiled) < 2:  # noqa: PLR2004 - rows and columns
-        raise Refusal(
-            "subgroup counts for an operation that is no product: there are no rows and columns"
-        )
+        raise Refusal("subgroup counts for an operation without rows and columns")
     rows, columns = tiled[-2:]
     site.decided(
         f"the matcher does not show the operation; loop {rows} is taken for its rows, {columns} for its columns"

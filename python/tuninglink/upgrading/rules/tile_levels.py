@@ -41,8 +41,8 @@ def tile_levels(site: AttributeSite) -> None:
     levels = info.tile_sizes
     if len(levels) != 1:
         raise Refusal(
-            f"tile sizes on {len(levels)} levels: VectorDistribute had one, so there is no telling "
-            "what they meant"
+            f"tile sizes on {len(levels)} levels: VectorDistribute had one, so their meaning is "
+            "unknown"
         )
     sizes = levels[0]
     if sizes is None:
@@ -72,7 +72,7 @@ def _reductions(loops: int, site: AttributeSite) -> tuple[int, ...]:
     if space is not None:
         if space.loops < loops:
             raise Refusal(
-                f"{loops} tile sizes for an operation with {space.loops} loops: it did not fit before"
+                f"{loops} tile sizes for an operation with {space.loops} loops: they never fit"
             )
         return space.reductions
     if loops not in _RANKS:

@@ -1,4 +1,4 @@
-"""How many waves share an execution unit."""
+"""The waves of an execution unit."""
 
 from __future__ import annotations
 

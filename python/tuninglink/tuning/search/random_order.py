@@ -1,0 +1,23 @@
+"""Random search: the candidates in random order."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from tuninglink.tuning.search.base import FIRST_CANDIDATES, MOST_CANDIDATES, Search
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tuninglink.tuning.search.pool import Candidate
+
+
+class RandomSearch(Search):
+    """Tries candidates in random order: what every other search has to beat."""
+
+    name: ClassVar[str] = "random"
+
+    def propose(self, count: int) -> Sequence[Candidate]:  # noqa: ARG002 - all at once
+        """Returns all that were drawn, and draws more when they were tried."""
+        new = [each for each in self.drawn(FIRST_CANDIDATES) if self.is_new(each)]
+        return new or self.drawn(MOST_CANDIDATES)
