@@ -18,7 +18,7 @@ from tuninglink.matching.materialization import embed_specs, link_dispatches
 from tuninglink.matching.pruning import Pruning
 from tuninglink.mlir import names
 from tuninglink.mlir.contexts import thread_context
-from tuninglink.mlir.diagnostics import Diagnostic, DiagnosticSink, Severity, note
+from tuninglink.mlir.diagnostics import Diagnostic, DiagnosticSink, Severity, note, once
 from tuninglink.mlir.walk import body
 from tuninglink.specs.applicability import Applicability
 from tuninglink.specs.bindings import binding_of, covers
@@ -44,6 +44,10 @@ if TYPE_CHECKING:
 
 _TRACED: Final = 32
 """Up to how many entries each is traced in any case: that costs nothing then, and errors can name it."""
+
+
+_CHECKED: Final = 1_000
+"""Up to how many entries of a spec have their configurations checked where all of them are embedded."""
 
 
 @dataclass(frozen=True)
@@ -104,17 +108,8 @@ class Application:
         for spec in self._choice.given:
             if self._choice.prune:
                 self._pruning.prepare(spec)
-        self._findings  # noqa: B018 - it remembers
         # The bindings would do so when they meet the first operation of the dialect; it takes 30 ms.
         import_module("iree.compiler.dialects.hal")
-
-    @cached_property
-    def _findings(self) -> list[Diagnostic]:
-        """What is wrong with the configurations of the given specs; entries that never match do no harm."""
-        found: list[Diagnostic] = []
-        for spec in self._choice.given:
-            check_configurations(spec, DiagnosticSink(found.append))
-        return [replace(each, severity=Severity.WARNING) for each in found]
 
     def embed(self, module: mlir.Operation, *, tagged: bool) -> bool:
         """Embeds specs in the dispatches of a program at `executable-sources`.
@@ -133,8 +128,6 @@ class Application:
         if not any(each.name == names.EXECUTABLE_VARIANT for each in containers(module)):
             return False
         choice = self._choice
-        while self._findings:  # Each is said once, however many parts a program has.
-            self._report(self._findings.pop(0))
         dispatches = link_dispatches(
             module,
             choice.given,
@@ -144,6 +137,7 @@ class Application:
             diagnostics=DiagnosticSink(self._report),
             context=thread_context(),
         )
+        self._check_configurations(dispatches)
         if choice.dump or not tagged:
             embed_specs(dispatches, module.context)
         if choice.dump:
@@ -152,6 +146,28 @@ class Application:
             self._embed_tagged(dispatches, module.context)
         self._targets.update(each.dispatch.target for each in dispatches)
         return any(each.linked for each in dispatches)
+
+    def _check_configurations(self, dispatches: Iterable[LinkedDispatch]) -> None:
+        """Warns of what is wrong with configurations that may be applied; others do no harm."""
+        given = {each.source for each in self._choice.given}
+        linked: dict[int, tuple[Spec, dict[int, None]]] = {
+            id(each): (each, {}) for each in self._choice.given
+        }
+        for part in (part for each in dispatches if each.linked for part in each.linked.parts):
+            count = len(part.spec.anatomy.pairs)
+            kept = range(count if count <= _CHECKED else 0) if part.kept is None else part.kept
+            if part.spec.source in given:
+                _, positions = linked.setdefault(id(part.spec), (part.spec, {}))
+                positions.update(dict.fromkeys(kept))
+        for spec, positions in linked.values():
+            check_configurations(spec, self._warnings, positions=sorted(positions))
+
+    @cached_property
+    def _warnings(self) -> DiagnosticSink:
+        """Says each finding once, however many parts a program has, as a warning."""
+        return once(
+            DiagnosticSink(lambda each: self._report(replace(each, severity=Severity.WARNING)))
+        )
 
     def _embed_tagged(self, dispatches: Iterable[LinkedDispatch], context: mlir.Context) -> None:
         copies: dict[int, tuple[TaggedSpec, mlir.Attribute]] = {}

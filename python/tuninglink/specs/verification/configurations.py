@@ -53,7 +53,10 @@ _LIKE: Final = 0.8
 
 
 def check_configurations(
-    spec: Spec, diagnostics: DiagnosticSink, target: Target | None = None
+    spec: Spec,
+    diagnostics: DiagnosticSink,
+    target: Target | None = None,
+    positions: Iterable[int] | None = None,
 ) -> None:
     """Reports what is wrong with the configurations of a spec's entries.
 
@@ -61,10 +64,11 @@ def check_configurations(
         spec: a spec that the compiler's verifier takes.
         diagnostics: where the findings go.
         target: what the configurations are for, if that is known.
+        positions: the positions of the entries to check; None for all.
     """
     _check_annotations(spec, diagnostics)
     reported: set[tuple[mlir.Attribute, str]] = set()
-    for position in range(len(spec.anatomy.pairs)):
+    for position in range(len(spec.anatomy.pairs)) if positions is None else positions:
         entry = spec.anatomy.entry(position)
         matcher = spec.anatomy.table.lookup(entry.matcher)
         for value in (settings_of(spec, entry) or {}).values():
@@ -73,11 +77,9 @@ def check_configurations(
                     continue
                 reported.add((value, finding.message))
                 emit = diagnostics.error if finding.is_error else diagnostics.warning
-                emit(
-                    f"entry '{entry.matcher}': {finding.message}",
-                    _constant(matcher, value) or matcher,
-                    [note(finding.remedy)] if finding.remedy else [],
-                )
+                at = _constant(matcher, value) or matcher
+                notes = [note(finding.remedy, at)] if finding.remedy else []
+                emit(f"entry '{entry.matcher}': {finding.message}", at, notes)
 
 
 def _check_annotations(spec: Spec, diagnostics: DiagnosticSink) -> None:
