@@ -26,15 +26,14 @@ from tuninglink.spaces.configuration import (
     MismatchError,
     read_configuration,
 )
-from tuninglink.spaces.dispatch import gpu_limits, problem_of, target_around
 from tuninglink.spaces.gpu.provider import TILE_AND_FUSE, VECTOR_DISTRIBUTE, GpuProvider
 from tuninglink.spaces.gpu.space import GpuSpace
 from tuninglink.spaces.gpu.thread_layouts import is_derivable
 from tuninglink.spaces.isolated_passes import IsolatedPassManager
 from tuninglink.spaces.problem import Dimension
-from tuninglink.spaces.providers import Workload
 from tuninglink.spaces.registry import ProviderRegistry
 from tuninglink.spaces.verification import verify_configuration
+from tuninglink.spaces.workload import Workload, read_workload
 from tuninglink.workers import Pool
 
 if TYPE_CHECKING:
@@ -120,11 +119,8 @@ def test_no_choice_on_the_test_programs_is_refused(program: str) -> None:
     for each in find_root_ops(module.operation):
         for root in each.roots:
             chosen = read_configuration(root, each.function)
-            target = target_around(each.function)
             assert chosen is not None
-            assert target is not None
-            problem = problem_of(root, gpu_limits(target))
-            dispatch = Workload(root, each.function, target, problem)
+            dispatch = read_workload(root, each.function)
             verdicts[verify_configuration(dispatch, chosen, registry).verdict] += 1
     assert not verdicts[Verdict.REFUTED]
     assert verdicts[Verdict.PROVEN] >= 3

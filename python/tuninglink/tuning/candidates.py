@@ -26,11 +26,12 @@ if TYPE_CHECKING:
     from tuninglink.spaces.configuration import Configuration
     from tuninglink.spaces.knobs import Knob
     from tuninglink.spaces.problem import Problem
-    from tuninglink.spaces.providers import Space, Workload
+    from tuninglink.spaces.providers import Space
     from tuninglink.spaces.registry import ProviderRegistry
+    from tuninglink.spaces.workload import Workload
 
 
-class Origin(Enum):
+class CandidateOrigin(Enum):
     """Where a candidate comes from."""
 
     DEFAULT = "default"
@@ -55,7 +56,7 @@ class Candidate:
     knobs: Mapping[str, int] = field(hash=False)
     configuration: str
     decomposition: str = ""
-    origin: Origin = Origin.SPACE
+    origin: CandidateOrigin = CandidateOrigin.SPACE
     space: int = -1
 
     @cached_property
@@ -167,10 +168,10 @@ class CandidateSpaces:
         self.reason = ""
         self._too_large: set[int] = set()
         self.spaces: tuple[Space, ...] = tuple(self._find_spaces(dispatch, default, registry))
-        self.default = self._known(default, Origin.DEFAULT)
+        self.default = self._known(default, CandidateOrigin.DEFAULT)
         unlike = {self.default.key: self.default}
         for each in given:
-            candidate = self._known(each, Origin.SPEC)
+            candidate = self._known(each, CandidateOrigin.SPEC)
             unlike.setdefault(candidate.key, candidate)
         self.given = tuple(unlike.values())[1:]
 
@@ -258,7 +259,7 @@ class CandidateSpaces:
     def _maker(self, number: int) -> _Maker:
         return _Maker(self.spaces[number], number)
 
-    def _known(self, configuration: Configuration, origin: Origin) -> Candidate:
+    def _known(self, configuration: Configuration, origin: CandidateOrigin) -> Candidate:
         """Returns a configuration as a candidate of the first space in which it is valid."""
         text = written(configuration)
         decomposition = configuration.decomposition_config
@@ -303,7 +304,7 @@ class _Maker:
             dict(assignment),
             str(info),
             str(decomposition or ""),
-            Origin.SPACE,
+            CandidateOrigin.SPACE,
             self._number,
         )
 
