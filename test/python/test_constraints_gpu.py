@@ -12,7 +12,7 @@ import pytest
 from configured_programs import configured, only_dispatch
 from gpu_programs import attention, configured_source, matmul
 from gpu_validity_campaign import Compiler, breaking
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from iree.compiler import ir as mlir
 from programs import PROGRAMS, configure
@@ -150,6 +150,7 @@ def test_what_is_valid_compiles_and_what_breaks_a_hard_rule_does_not(
     st.sampled_from([32, 64, 96, 128, 160, 256, 320]),
     st.sampled_from([8, 16, 32]),
 )
+@settings(deadline=None)
 def test_layouts_are_derived_as_the_compiler_does(tile: list[int], threads: int, bits: int) -> None:
     import z3  # noqa: PLC0415 - only here
 

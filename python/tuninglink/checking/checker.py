@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tuninglink.checking.answers import Answer
@@ -12,19 +13,21 @@ from tuninglink.checking.report import EntryReport, SpecReport
 from tuninglink.compiler.executable_targets import executable_target
 from tuninglink.errors import SpecError
 from tuninglink.iree.compile_flags import compile_flags
+from tuninglink.iree.targets import Target
 from tuninglink.mlir.diagnostics import DiagnosticSink
 from tuninglink.payloads import Payload, PayloadError, payload_for, spec_of
 from tuninglink.solver.answers import DEFAULT_LIMITS, Verdict
 from tuninglink.spaces.registry import ProviderRegistry
+from tuninglink.specs.applicability import scope_of
+from tuninglink.specs.bindings import covers
 from tuninglink.specs.loading import load_spec
-from tuninglink.specs.verification import verify_spec
+from tuninglink.specs.verification import check_configurations, verify_spec
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Sequence
 
     from tuninglink.checking.compiling import CompileLimits
-    from tuninglink.iree.targets import Target
     from tuninglink.mlir.diagnostics import Diagnostic
     from tuninglink.solver.answers import Limits
     from tuninglink.specs.model import Spec
@@ -72,13 +75,22 @@ class Checker:
         verify_spec(spec.module, sink)
         if sink.error_count:
             return SpecReport(spec.source, spec.kind.value, tuple(said))
+        check_configurations(spec, sink, self._described_target(spec))
         entries = self._entries(spec, sink)
         return SpecReport(spec.source, spec.kind.value, tuple(said), tuple(entries))
 
+    def _described_target(self, spec: Spec) -> Target | None:
+        """Returns the target with what the compiler says of it."""
+        if self._target is None:
+            return None
+        attribute = executable_target(compile_flags(self._target), spec.module.context)
+        return replace(self._target, intrinsics=Target.from_attribute(attribute).intrinsics)
+
     def _entries(self, spec: Spec, diagnostics: DiagnosticSink) -> list[EntryReport]:
         payloads = [self._payload(each) for each in spec.entries]
-        valid = self._check_configurations(spec, payloads, diagnostics)
-        compiled = self._compile(payloads)
+        asked = self._asked(spec, payloads)
+        valid = self._check_configurations(spec, asked, diagnostics)
+        compiled = self._compile(asked)
         reachability = Reachability(spec)
         return [
             EntryReport(
@@ -94,6 +106,18 @@ class Checker:
             for position, (entry, payload) in enumerate(zip(spec.entries, payloads, strict=True))
         ]
 
+    def _asked(
+        self, spec: Spec, payloads: Sequence[Payload | PayloadError]
+    ) -> list[Payload | PayloadError | None]:
+        """Returns the programs of the entries that are for the target, None for one that is bound to others."""
+        if self._target is None:
+            return [*payloads]
+        bindings = [scope_of(spec, position)[0] for position in range(len(payloads))]
+        return [
+            payload if covers(binding, self._target) else None
+            for binding, payload in zip(bindings, payloads, strict=True)
+        ]
+
     def _payload(self, entry: Entry) -> Payload | PayloadError:
         try:
             return payload_for(entry, self._target)
@@ -103,7 +127,7 @@ class Checker:
     def _check_configurations(
         self,
         spec: Spec,
-        payloads: Sequence[Payload | PayloadError],
+        payloads: Sequence[Payload | PayloadError | None],
         diagnostics: DiagnosticSink,
     ) -> Sequence[Answer | None]:
         if self._target is None:
@@ -111,11 +135,13 @@ class Checker:
         target = executable_target(compile_flags(self._target), spec.module.context)
         checks = ConfigurationChecks(target, ProviderRegistry(diagnostics.emit), self._limits)
         return [
-            checks.check(each) if isinstance(each, Payload) else _without_payload()
+            checks.check(each) if isinstance(each, Payload) else _without_payload(each)
             for each in payloads
         ]
 
-    def _compile(self, payloads: Sequence[Payload | PayloadError]) -> Sequence[Answer | None]:
+    def _compile(
+        self, payloads: Sequence[Payload | PayloadError | None]
+    ) -> Sequence[Answer | None]:
         if self._compile_limits is None or self._target is None:
             return [None] * len(payloads)
         flags = tuple(compile_flags(self._target))
@@ -123,7 +149,8 @@ class Checker:
         jobs = [Job(each.text, spec_of(each.entry), flags) for each in made]
         answers = iter(compile_all(jobs, self._compile_limits))
         return [
-            next(answers) if isinstance(each, Payload) else _without_payload() for each in payloads
+            next(answers) if isinstance(each, Payload) else _without_payload(each)
+            for each in payloads
         ]
 
 
@@ -134,5 +161,8 @@ def _matches(payload: Payload | PayloadError) -> Answer:
     return Answer(payload.verdict, payload.reason)
 
 
-def _without_payload() -> Answer:
+def _without_payload(payload: PayloadError | None) -> Answer | None:
+    """Returns the answer for an entry without a program; none for one that is bound to other targets."""
+    if payload is None:
+        return None
     return Answer(Verdict.NOT_DECIDED, "no program could be made for it")

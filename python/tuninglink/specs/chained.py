@@ -59,9 +59,8 @@ def _make_public(entry_point: EntryPoint) -> None:
 def chained_modules(module: mlir.Operation) -> list[mlir.Operation] | None:
     """Returns the modules that `chain` put into a linked spec, in order; None if this is no such spec."""
     *modules, entry_point = body(module)
-    if symbol_name(entry_point) != names.KERNEL_CONFIG or not (
-        modules and is_entry_point(entry_point)
-    ):
+    # Linked once more, the entry point of a chain has another name.
+    if not modules or not is_entry_point(entry_point):
         return None
     *includes, terminator = body(entry_point)
     handle: Handle = entry_point.regions[0].blocks[0].arguments[0]

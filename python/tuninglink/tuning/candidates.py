@@ -116,9 +116,11 @@ _REDUCTIONS: Final = frozenset(
     for each in (Role.K, Role.K1, Role.K2, Role.FILTER, Role.INPUT_CHANNEL, Role.REDUCTION)
 )
 
-_SAMPLING: Final = Limits(seconds=30.0)
-"""What sampling one space may take. Of spaces too large to be counted in half of it, the sample is the first
-solutions of searches in random orders."""
+_SAMPLING: Final = Limits(seconds=4.0)
+"""How long sampling one space may take. A space that it is too large for is probed from then on."""
+
+_PROBING: Final = Limits(seconds=2.0)
+"""How long probing one space may take."""
 
 _SEARCHING: Final = Limits(seconds=10.0)
 """What finding the neighbors of one candidate may take."""
@@ -164,6 +166,7 @@ class CandidateSpaces:
     ) -> None:
         self.problem = SpaceProblem.of(dispatch.problem, limits)
         self.reason = ""
+        self._too_large: set[int] = set()
         self.spaces: tuple[Space, ...] = tuple(self._find_spaces(dispatch, default, registry))
         self.default = self._known(default, CandidateOrigin.DEFAULT)
         unlike = {self.default.key: self.default}
@@ -199,10 +202,15 @@ class CandidateSpaces:
         return list(islice(unlike.values(), n))
 
     def _draw(self, number: int, n: int, seed: int) -> list[Candidate]:
+        constraints = self.spaces[number].constraints
         try:
-            assignments = self.spaces[number].constraints.sample(n, seed, _SAMPLING)
+            if number in self._too_large:
+                assignments = constraints.probe(n, seed, _PROBING)
+            else:
+                assignments = constraints.sample(n, seed, _SAMPLING)
         except UndecidedError:
-            return []
+            self._too_large.add(number)
+            assignments = constraints.probe(n, seed, _PROBING)
         random.Random(seed).shuffle(assignments)  # noqa: S311 - no secret
         return [each for each in map(self._maker(number), assignments) if each is not None]
 
