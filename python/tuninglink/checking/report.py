@@ -6,6 +6,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from tuninglink.checking.findings import Finding, Rule
 from tuninglink.mlir.diagnostics import Diagnostic, Severity, note
 from tuninglink.solver.answers import Verdict
 
@@ -89,12 +90,20 @@ class SpecReport:
     structure: tuple[Diagnostic, ...] = ()
     entries: tuple[EntryReport, ...] = ()
 
-    def diagnostics(self) -> Iterator[Diagnostic]:
-        """Yields the errors and warnings."""
-        yield from self.structure
+    def findings(self) -> Iterator[Finding]:
+        """Yields all that is wrong or was not decided, entry by entry."""
+        for each in self.structure:
+            yield Finding(Rule.STRUCTURE, each)
         for each in self.entries:
             yield from _refuted(each)
             yield from _discouraged(each)
+            yield from _open(each)
+
+    def diagnostics(self) -> Iterator[Diagnostic]:
+        """Yields the errors and warnings."""
+        for each in self.findings():
+            if each.rule is not Rule.UNDECIDED:
+                yield each.diagnostic
 
     def undecided(self) -> list[Undecided]:
         """Returns what was not decided, each reason once."""
@@ -111,40 +120,53 @@ class SpecReport:
 
 
 _REFUTED: Final = {
-    "matches_itself": (Severity.ERROR, "matches nothing"),
-    "valid": (Severity.ERROR, "has an invalid configuration"),
-    "compiles": (Severity.ERROR, "configures what does not compile"),
-    "reachable": (Severity.WARNING, "is never reached"),
+    "matches_itself": (Rule.MATCHES_NOTHING, "matches nothing"),
+    "valid": (Rule.INVALID, "has an invalid configuration"),
+    "compiles": (Rule.DOES_NOT_COMPILE, "configures what does not compile"),
+    "reachable": (Rule.UNREACHABLE, "is never reached"),
 }
-"""How grave it is that a question is refuted, and what to say of the entry."""
+"""Which rule an entry breaks for which a question is refuted, and what to say of it."""
 
-_NARROW: Final = (
-    Severity.WARNING,
-    "has a configuration that compiles, although it is outside of the constraints",
-)
-"""The same for an invalid configuration that compiles: constraints may leave out what nobody had in mind."""
+_NARROW: Final = "has a configuration that compiles, although it is outside of the constraints"
+"""Said of an invalid configuration that compiles: constraints may leave out what nobody had in mind."""
 
 
-def _discouraged(report: EntryReport) -> Iterator[Diagnostic]:
-    for answer in report.answers.values():
-        if answer is not None and answer.warning:
-            what = "has a configuration that the compiler's own constraints reject"
-            message = f"entry '{report.entry.matcher}' {what}: {answer.warning}"
-            notes = tuple(map(note, answer.details))
-            yield Diagnostic(Severity.WARNING, message, report.entry.place, notes)
-
-
-def _refuted(report: EntryReport) -> Iterator[Diagnostic]:
+def _refuted(report: EntryReport) -> Iterator[Finding]:
     for question, answer in report.answers.items():
         if answer is not None and answer.verdict is Verdict.REFUTED:
             if question == "reachable" and report.matches.verdict is Verdict.REFUTED:
                 continue  # What matches nothing is never reached, which goes without saying.
-            severity, what = _REFUTED[question]
+            rule, what = _REFUTED[question]
+            severity = rule.severity
             if question == "valid" and _compiles(report):
-                severity, what = _NARROW
-            message = f"entry '{report.entry.matcher}' {what}: {answer.reason}"
-            notes = tuple(map(note, answer.details))
-            yield Diagnostic(severity, message, report.entry.place, notes)
+                severity, what = Severity.WARNING, _NARROW
+            yield _finding(rule, severity, report, f"{what}: {answer.reason}", answer.details)
+
+
+def _discouraged(report: EntryReport) -> Iterator[Finding]:
+    what = "has a configuration that the compiler's own constraints reject"
+    rule = Rule.DISCOURAGED
+    for answer in report.answers.values():
+        if answer is not None and answer.warning:
+            said = f"{what}: {answer.warning}"
+            yield _finding(rule, rule.severity, report, said, answer.details)
+
+
+def _open(report: EntryReport) -> Iterator[Finding]:
+    """Yields the questions that were not decided."""
+    rule = Rule.UNDECIDED
+    for question, answer in report.answers.items():
+        if answer is not None and answer.verdict is Verdict.NOT_DECIDED:
+            said = f"was not decided ({question.replace('_', ' ')}): {answer.reason}"
+            yield _finding(rule, rule.severity, report, said)
+
+
+def _finding(
+    rule: Rule, severity: Severity, report: EntryReport, said: str, details: Iterable[str] = ()
+) -> Finding:
+    message = f"entry '{report.entry.matcher}' {said}"
+    notes = tuple(map(note, details))
+    return Finding(rule, Diagnostic(severity, message, report.entry.place, notes))
 
 
 def _compiles(report: EntryReport) -> bool:

@@ -7,12 +7,16 @@ import json
 import os
 import sys
 from enum import Enum
+from importlib import metadata
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
 from tuninglink.checking.compiling import CompileLimits
+from tuninglink.checking.findings import Rule
+from tuninglink.checking.github import to_github
 from tuninglink.checking.report import to_json
+from tuninglink.checking.sarif import to_sarif
 from tuninglink.cli import process
 from tuninglink.cli.completion import known_targets
 from tuninglink.cli.progress import progress
@@ -20,13 +24,14 @@ from tuninglink.cli.terminal import render_table
 from tuninglink.errors import TuninglinkError
 from tuninglink.files import STANDARD_STREAM, write_output
 from tuninglink.iree.targets import Target
-from tuninglink.mlir.diagnostics import error
+from tuninglink.mlir.diagnostics import Severity, error
 from tuninglink.solver.answers import Limits, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from tuninglink.checking.answers import Answer
+    from tuninglink.checking.findings import Finding
     from tuninglink.checking.report import EntryReport, SpecReport
     from tuninglink.matching.reachability import EntryOverlap
     from tuninglink.specs.structure import Entry
@@ -37,6 +42,8 @@ class Format(Enum):
 
     TABLE = "table"
     JSON = "json"
+    SARIF = "sarif"
+    GITHUB = "github"
 
 
 _COLUMNS: Final = (
@@ -93,6 +100,9 @@ def check(
             min=0.1, metavar="SECONDS", help="How long a question to the solver may take."
         ),
     ] = Limits.seconds,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Fail if a question was not decided.")
+    ] = False,
     no_upgrade: Annotated[
         bool,
         typer.Option("--no-upgrade", help="Refuse specs that were written for an older compiler."),
@@ -105,7 +115,7 @@ def check(
     never reached is named with the earlier one that matches whatever it matches, and so are entries with other
     configurations that match some of the same operations. What cannot be told is shown as `?`, with the reason.
 
-    The exit code is 1 if a spec has errors.
+    The exit code is 1 if a spec has errors, and with --strict if anything was not decided, too.
     """
     from tuninglink.checking.checker import Checker  # noqa: PLC0415 - loads the solver
 
@@ -120,15 +130,33 @@ def check(
     )
     with progress("checking"):
         reports = [checker.check(*_read(each)) for each in specs]
-    if form is Format.JSON:
-        content = json.dumps(to_json(reports, target), indent=2, ensure_ascii=False) + "\n"
-    else:
-        content = _tables(reports, output)
-        for each in reports:
-            process.show(*each.diagnostics())
-    write_output(output, content.encode())
-    if any(each.has_errors() for each in reports):
+    findings = [found for each in reports for found in each.findings()]
+    if strict:
+        findings = [each.strictly() for each in findings]
+    if form is Format.TABLE:
+        said = (each for each in findings if strict or each.rule is not Rule.UNDECIDED)
+        process.show(*(each.diagnostic for each in said))
+    write_output(output, _render(reports, findings, form, target, output).encode())
+    if any(each.diagnostic.severity is Severity.ERROR for each in findings):
         raise typer.Exit(process.FAILURE)
+
+
+def _render(
+    reports: Sequence[SpecReport],
+    findings: Sequence[Finding],
+    form: Format,
+    target: str | None,
+    output: str,
+) -> str:
+    if form is Format.TABLE:
+        return _tables(reports, output)
+    if form is Format.GITHUB:
+        return "".join(f"{to_github(each)}\n" for each in findings)
+    is_json = form is Format.JSON
+    data = (
+        to_json(reports, target) if is_json else to_sarif(findings, metadata.version("tuninglink"))
+    )
+    return json.dumps(data, indent=2, ensure_ascii=False) + "\n"
 
 
 def _read(path: str) -> tuple[str | bytes, str]:
