@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from tuninglink.checking.answers import Answer
+    from tuninglink.checking.models import ModelMatch
     from tuninglink.matching.reachability import EntryOverlap
     from tuninglink.mlir.diagnostics import Place
     from tuninglink.specs.structure import Entry
@@ -37,6 +38,8 @@ class EntryReport:
         is_reachable: whether there are operations that no earlier entry takes.
         overlap: the earlier entries with other configurations that match some of the same operations, None if
             there are none.
+        in_model: the ops of the model that it configures, each with whether the configuration is valid there;
+            None if no model was given.
     """
 
     position: int
@@ -47,6 +50,7 @@ class EntryReport:
     compiles: Answer | None
     is_reachable: Answer
     overlap: EntryOverlap | None
+    in_model: tuple[ModelMatch, ...] | None = None
 
     @property
     def answers(self) -> dict[str, Answer | None]:
@@ -98,6 +102,8 @@ class SpecReport:
             yield from _refuted(each)
             yield from _discouraged(each)
             yield from _open(each)
+            for match in each.in_model or ():
+                yield from _in_model(each, match)
 
     def diagnostics(self) -> Iterator[Diagnostic]:
         """Yields the errors and warnings."""
@@ -161,6 +167,23 @@ def _open(report: EntryReport) -> Iterator[Finding]:
             yield _finding(rule, rule.severity, report, said)
 
 
+def _in_model(report: EntryReport, match: ModelMatch) -> Iterator[Finding]:
+    """Yields what is wrong with the configuration of an entry for an op of the model."""
+    answer = match.answer
+    where = f"for {match.problem} in {match.dispatch} of the model"
+    notes = (*answer.details, *([f"the op stands at {match.place}"] if match.place else ()))
+    if answer.verdict is Verdict.REFUTED:
+        rule, said = Rule.INVALID, f"has an invalid configuration {where}: {answer.reason}"
+        yield _finding(rule, rule.severity, report, said, notes)
+    elif answer.verdict is Verdict.NOT_DECIDED:
+        rule, said = Rule.UNDECIDED, f"was not decided (valid) {where}: {answer.reason}"
+        yield _finding(rule, rule.severity, report, said, notes)
+    if answer.warning:
+        rule, what = Rule.DISCOURAGED, "has a configuration that the compiler's own constraints"
+        said = f"{what} reject {where}: {answer.warning}"
+        yield _finding(rule, rule.severity, report, said, notes)
+
+
 def _finding(
     rule: Rule, severity: Severity, report: EntryReport, said: str, details: Iterable[str] = ()
 ) -> Finding:
@@ -206,6 +229,16 @@ def _entry_to_json(report: EntryReport) -> dict[str, Any]:
             for question, answer in report.answers.items()
         },
         "overlaps": None if report.overlap is None else _overlap_to_json(report.overlap),
+        "in_model": None if report.in_model is None else list(map(_match_to_json, report.in_model)),
+    }
+
+
+def _match_to_json(match: ModelMatch) -> dict[str, Any]:
+    return {
+        "dispatch": match.dispatch,
+        "problem": match.problem,
+        "place": _place_to_json(match.place),
+        "answer": _answer_to_json(match.answer),
     }
 
 
