@@ -96,8 +96,8 @@ class SpecReport:
 
     def findings(self) -> Iterator[Finding]:
         """Yields all that is wrong or was not decided, entry by entry."""
-        for each in self.structure:
-            yield Finding(Rule.STRUCTURE, each)
+        for said in self.structure:
+            yield Finding(Rule.STRUCTURE, said)
         for each in self.entries:
             yield from _refuted(each)
             yield from _discouraged(each)
