@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING
 from tuninglink.checking.answers import Answer
 from tuninglink.checking.compiling import Job, compile_all
 from tuninglink.checking.configurations import ConfigurationChecks
+from tuninglink.checking.models import matches_in
+from tuninglink.checking.progress import Progress
 from tuninglink.checking.reachability import Reachability
 from tuninglink.checking.report import EntryReport, SpecReport
 from tuninglink.compiler.executable_targets import executable_target
-from tuninglink.errors import SpecError
+from tuninglink.errors import CompileError, SpecError
 from tuninglink.iree.compile_flags import compile_flags
 from tuninglink.iree.targets import Target
 from tuninglink.mlir.diagnostics import DiagnosticSink
@@ -25,9 +27,10 @@ from tuninglink.specs.verification import check_configurations, verify_spec
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
-    from tuninglink.checking.compiling import CompileLimits
+    from tuninglink.checking.compiling import CompileLimits, Model
+    from tuninglink.checking.models import ModelMatch
     from tuninglink.mlir.diagnostics import Diagnostic
     from tuninglink.solver.answers import Limits
     from tuninglink.specs.model import Spec
@@ -42,6 +45,10 @@ class Checker:
         compile_limits: how programs are compiled for the target; None leaves that out.
         limits: how long a question to the solver may take.
         upgrade: whether specs for older compilers are upgraded first; else they are refused.
+        model: a model on whose ops configurations are checked as well.
+
+    Attributes:
+        progress: what is known of the spec that is being checked.
     """
 
     def __init__(
@@ -51,12 +58,15 @@ class Checker:
         compile_limits: CompileLimits | None = None,
         limits: Limits = DEFAULT_LIMITS,
         upgrade: bool = True,
+        model: Model | None = None,
     ) -> None:
         assert target is not None or compile_limits is None
         self._target = target
         self._compile_limits = compile_limits
         self._limits = limits
         self._upgrade = upgrade
+        self._model = model
+        self.progress = Progress()
 
     def check(self, source: str | os.PathLike[str] | bytes, name: str | None = None) -> SpecReport:
         """Checks a spec.
@@ -77,7 +87,9 @@ class Checker:
             return SpecReport(spec.source, spec.kind.value, tuple(said))
         check_configurations(spec, sink, self._described_target(spec))
         entries = self._entries(spec, sink)
-        return SpecReport(spec.source, spec.kind.value, tuple(said), tuple(entries))
+        report = SpecReport(spec.source, spec.kind.value, tuple(said), tuple(entries))
+        self.progress.end()
+        return report
 
     def _described_target(self, spec: Spec) -> Target | None:
         """Returns the target with what the compiler says of it."""
@@ -87,36 +99,31 @@ class Checker:
         return replace(self._target, intrinsics=Target.from_attribute(attribute).intrinsics)
 
     def _entries(self, spec: Spec, diagnostics: DiagnosticSink) -> list[EntryReport]:
-        payloads = [self._payload(each) for each in spec.entries]
-        asked = self._asked(spec, payloads)
-        valid = self._check_configurations(spec, asked, diagnostics)
+        in_model = self._check_model(spec, diagnostics)
+        self.progress.begin(spec.source, spec.kind.value, len(spec.entries))
+        judge = self._judge(spec, diagnostics)
+        asked: list[Payload | PayloadError | None] = []
+        for position, entry in enumerate(spec.entries):
+            payload = self._payload(entry)
+            asked.append(payload if self._is_for_target(spec, position) else None)
+            self.progress.add(_unfinished(position, entry, payload, judge(asked[-1])))
         compiled = self._compile(asked)
         reachability = Reachability(spec)
         return [
-            EntryReport(
-                position=position,
-                entry=entry,
-                payload=payload.shapes if isinstance(payload, Payload) else "",
-                matches=_matches(payload),
-                is_valid=valid[position],
+            replace(
+                known,
                 compiles=compiled[position],
                 is_reachable=reachability.answer(position),
                 overlap=reachability.overlap(position),
+                in_model=None
+                if in_model is None
+                else tuple(in_model.get((known.entry.matcher, known.entry.action), ())),
             )
-            for position, (entry, payload) in enumerate(zip(spec.entries, payloads, strict=True))
+            for position, known in enumerate(self.progress.entries)
         ]
 
-    def _asked(
-        self, spec: Spec, payloads: Sequence[Payload | PayloadError]
-    ) -> list[Payload | PayloadError | None]:
-        """Returns the programs of the entries that are for the target, None for one that is bound to others."""
-        if self._target is None:
-            return [*payloads]
-        bindings = [scope_of(spec, position)[0] for position in range(len(payloads))]
-        return [
-            payload if covers(binding, self._target) else None
-            for binding, payload in zip(bindings, payloads, strict=True)
-        ]
+    def _is_for_target(self, spec: Spec, position: int) -> bool:
+        return self._target is None or covers(scope_of(spec, position)[0], self._target)
 
     def _payload(self, entry: Entry) -> Payload | PayloadError:
         try:
@@ -124,20 +131,33 @@ class Checker:
         except PayloadError as failure:
             return failure
 
-    def _check_configurations(
-        self,
-        spec: Spec,
-        payloads: Sequence[Payload | PayloadError | None],
-        diagnostics: DiagnosticSink,
-    ) -> Sequence[Answer | None]:
+    def _judge(
+        self, spec: Spec, diagnostics: DiagnosticSink
+    ) -> Callable[[Payload | PayloadError | None], Answer | None]:
+        """Returns what tells whether the configuration of an entry is valid, for its payload."""
         if self._target is None:
-            return [None] * len(payloads)
+            return lambda _: None
         target = executable_target(compile_flags(self._target), spec.module.context)
-        checks = ConfigurationChecks(target, ProviderRegistry(diagnostics.emit), self._limits)
-        return [
-            checks.check(each) if isinstance(each, Payload) else _without_payload(each)
-            for each in payloads
-        ]
+        checks = ConfigurationChecks(ProviderRegistry(diagnostics.emit), self._limits)
+        return lambda payload: (
+            checks.check(payload, target)
+            if isinstance(payload, Payload)
+            else _without_payload(payload)
+        )
+
+    def _check_model(
+        self, spec: Spec, diagnostics: DiagnosticSink
+    ) -> Mapping[tuple[str, str], Sequence[ModelMatch]] | None:
+        """Returns what each entry configures in the model, None without a model that compiles."""
+        if self._model is None:
+            return None
+        checks = ConfigurationChecks(ProviderRegistry(diagnostics.emit), self._limits)
+        try:
+            return matches_in(self._model, spec, checks, diagnostics.emit)
+        except CompileError as failure:
+            for each in failure.diagnostics:
+                diagnostics.emit(each)
+            return None
 
     def _compile(
         self, payloads: Sequence[Payload | PayloadError | None]
@@ -152,6 +172,22 @@ class Checker:
             next(answers) if isinstance(each, Payload) else _without_payload(each)
             for each in payloads
         ]
+
+
+def _unfinished(
+    position: int, entry: Entry, payload: Payload | PayloadError, valid: Answer | None
+) -> EntryReport:
+    """Returns what is known of an entry before the spec is looked at as a whole."""
+    return EntryReport(
+        position=position,
+        entry=entry,
+        payload=payload.shapes if isinstance(payload, Payload) else "",
+        matches=_matches(payload),
+        is_valid=valid,
+        compiles=None,
+        is_reachable=Answer(Verdict.NOT_DECIDED, "the check was interrupted before"),
+        overlap=None,
+    )
 
 
 def _matches(payload: Payload | PayloadError) -> Answer:

@@ -45,14 +45,14 @@ def read_workload(
         function: the function that it is in.
         module: a module for the workload to keep alive.
     """
-    target = _target_around(function)
+    target = target_around(function)
     op = StructuredOp(root)
     dimensions = tuple(map(Dimension, op.roles, op.sizes))
     problem = Problem(op.kind, dimensions, op.element_types, _limits(target))
     return Workload(root, function, target, problem, module)
 
 
-def _target_around(function: mlir.Operation) -> mlir.Attribute | None:
+def target_around(function: mlir.Operation) -> mlir.Attribute | None:
     """Returns the nearest `#hal.executable.target`."""
     operation: mlir.Operation | None = function
     while operation is not None:
