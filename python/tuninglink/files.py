@@ -6,7 +6,7 @@ import os
 import sys
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from tuninglink.errors import TuninglinkError
 from tuninglink.interrupt_hooks import pending
@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tuninglink.mlir.diagnostics import Diagnostic
+
+STANDARD_STREAM: Final = "-"
+"""Stands for standard input or output where a path is expected."""
 
 
 def write_file(path: str | os.PathLike[str], content: bytes) -> None:
@@ -71,6 +74,18 @@ def make_directory(path: str | os.PathLike[str]) -> Path:
     except OSError as failure:
         raise TuninglinkError(cannot("make", path, failure)) from None
     return place
+
+
+def write_output(path: str, content: bytes) -> None:
+    """Writes a result to a file, or to standard output for `-`.
+
+    Raises:
+        TuninglinkError: it cannot be written.
+    """
+    if path == STANDARD_STREAM:
+        write_standard_output(content)
+    else:
+        write_file(path, content)
 
 
 def write_standard_output(content: bytes) -> None:

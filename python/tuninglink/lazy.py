@@ -14,14 +14,14 @@ def lazy_face(package: str, homes: Mapping[str, str]) -> Callable[[str], object]
 
     Args:
         package: the name of the package.
-        homes: for each public name the module that defines it, relative to the package.
+        homes: for each public name the module that defines it, relative to `tuninglink`.
     """
 
     def get_attribute(name: str) -> object:
         home = homes.get(name)
         if home is None:
             raise AttributeError(f"module '{package}' has no attribute '{name}'")
-        value: object = getattr(import_module(f"{package}.{home}"), name)
+        value: object = getattr(import_module(f"tuninglink.{home}"), name)
         setattr(import_module(package), name, value)  # It is asked for only once.
         return value
 

@@ -13,10 +13,10 @@ if TYPE_CHECKING:
 __all__ = ["Answer", "Checker", "CompileLimits", "EntryReport", "SpecReport", "to_json"]
 
 _HOMES = {
-    "Answer": "answers",
-    "Checker": "checker",
-    "CompileLimits": "compiling",
-    **dict.fromkeys(("EntryReport", "SpecReport", "to_json"), "report"),
+    "Answer": "checking.answers",
+    "Checker": "checking.checker",
+    "CompileLimits": "checking.compiling",
+    **dict.fromkeys(("EntryReport", "SpecReport", "to_json"), "checking.report"),
 }
 
 __getattr__ = lazy_face(__name__, _HOMES)  # the limits of a command need no solver

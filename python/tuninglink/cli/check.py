@@ -18,6 +18,7 @@ from tuninglink.cli.completion import known_targets
 from tuninglink.cli.progress import progress
 from tuninglink.cli.terminal import render_table
 from tuninglink.errors import TuninglinkError
+from tuninglink.files import STANDARD_STREAM, write_output
 from tuninglink.iree.targets import Target
 from tuninglink.mlir.diagnostics import error
 from tuninglink.solver.answers import Limits, Verdict
@@ -79,7 +80,7 @@ def check(
     ] = Format.TABLE,
     output: Annotated[
         str, typer.Option("--output", "-o", metavar="OUT", help="Where the report goes.")
-    ] = process.STANDARD_STREAM,
+    ] = STANDARD_STREAM,
     jobs: Annotated[
         int, typer.Option("--jobs", "-j", min=1, help="How many programs compile at once.")
     ] = os.cpu_count() or 1,
@@ -125,21 +126,21 @@ def check(
         content = _tables(reports, output)
         for each in reports:
             process.show(*each.diagnostics())
-    process.write_output(output, content.encode())
+    write_output(output, content.encode())
     if any(each.has_errors() for each in reports):
         raise typer.Exit(process.FAILURE)
 
 
 def _read(path: str) -> tuple[str | bytes, str]:
     """Returns what is to be checked, and what to call it."""
-    if path == process.STANDARD_STREAM:
+    if path == STANDARD_STREAM:
         return process.read_standard_input(), "<stdin>"
     return path, path
 
 
 def _tables(reports: Sequence[SpecReport], output: str) -> str:
     """Returns the tables of all specs, for where they go."""
-    stream = sys.stdout if output == process.STANDARD_STREAM else io.StringIO()
+    stream = sys.stdout if output == STANDARD_STREAM else io.StringIO()
     return "\n".join(
         render_table(_COLUMNS, list(map(_row, each.entries)), _title(each), stream)
         + "".join(f"{line}\n" for line in (*_undecided(each), *_overlaps(each)))

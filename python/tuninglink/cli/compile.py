@@ -14,6 +14,7 @@ from tuninglink.compiler.flags import ReportFormat, parse_arguments
 from tuninglink.compiler.probing import check_targets, iree_compile
 from tuninglink.compiler.session import set_up_command_line
 from tuninglink.errors import CompileError
+from tuninglink.files import write_output
 from tuninglink.mlir.diagnostics import error
 from tuninglink.specs.library import DefaultLibrary
 from tuninglink.specs.loading import SpecFiles
@@ -90,7 +91,7 @@ def compile_command(arguments: Sequence[str]) -> int:
     with progress("compiling"):
         compiler = Compiler(options, specs_of(options), report=process.show)
         result = compiler.compile_file(options.input)
-    process.write_output(options.output, result.output)
+    write_output(options.output, result.output)
     return process.SUCCESS
 
 
@@ -101,11 +102,11 @@ def _compile_and_explain(options: Options, path: str) -> int:
 
     with progress("compiling"):
         result, explanation = explain_file(path, options, specs_of(options), report=process.show)
-    process.write_output(options.output, result.output)
+    write_output(options.output, result.output)
     if options.explanation:
         report_format = format_for(options.explanation, None)
         content = render(explanation, report_format, None)
-        process.write_output(options.explanation, content.encode())
+        write_output(options.explanation, content.encode())
     else:
         sys.stderr.write(render(explanation, ReportFormat.TABLE, sys.stderr))
     return process.SUCCESS

@@ -10,7 +10,7 @@ import typer
 from tuninglink.cli import process
 from tuninglink.cli.progress import progress
 from tuninglink.errors import TuninglinkError
-from tuninglink.files import cannot
+from tuninglink.files import STANDARD_STREAM, cannot, write_output
 from tuninglink.mlir.contexts import thread_context
 from tuninglink.mlir.diagnostics import Diagnostic, Severity, note
 from tuninglink.mlir.serialization import parse_module
@@ -35,7 +35,7 @@ def dump(
             metavar="DIR",
             help="The directory to write to; `-` is standard output.",
         ),
-    ] = process.STANDARD_STREAM,
+    ] = STANDARD_STREAM,
     emit_bytecode: Annotated[
         bool, typer.Option("--emit-bytecode", help="Write bytecode instead of text.")
     ] = False,
@@ -44,20 +44,20 @@ def dump(
 
     A directory also gets an `index.json`, which says which dispatch uses which file.
     """
-    if emit_bytecode and output == process.STANDARD_STREAM:
+    if emit_bytecode and output == STANDARD_STREAM:
         process.refuse_binary_on_terminal()
     with progress("reading"):
         found = _collect(program, "mlirbc" if emit_bytecode else "mlir")
     if not found.uses:
         _warn_about_nothing(program)
-    if output == process.STANDARD_STREAM:
-        process.write_output(output, found.as_stream())
+    if output == STANDARD_STREAM:
+        write_output(output, found.as_stream())
     else:
         found.write(output)
 
 
 def _collect(program: str, file_format: Format) -> Dump:
-    if program == process.STANDARD_STREAM:
+    if program == STANDARD_STREAM:
         program, content = "<stdin>", process.read_standard_input()
     else:
         content = _read(program)

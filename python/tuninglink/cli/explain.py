@@ -14,6 +14,7 @@ from tuninglink.compiler.probing import check_targets
 from tuninglink.compiler.session import set_up_command_line
 from tuninglink.errors import CompileError
 from tuninglink.explaining import explain_file, until_configured
+from tuninglink.files import STANDARD_STREAM, write_output
 from tuninglink.mlir.diagnostics import error
 
 if TYPE_CHECKING:
@@ -65,6 +66,6 @@ def explain_command(arguments: Sequence[str]) -> int:
         shortened = until_configured(options)
         _, explanation = explain_file(path, shortened, specs_of(options), report=process.show)
     report_format = format_for(options.output, options.report_format)
-    stream = sys.stdout if options.output == process.STANDARD_STREAM else None
-    process.write_output(options.output, render(explanation, report_format, stream).encode())
+    stream = sys.stdout if options.output == STANDARD_STREAM else None
+    write_output(options.output, render(explanation, report_format, stream).encode())
     return process.SUCCESS

@@ -11,6 +11,7 @@ from tuninglink.cli import process
 from tuninglink.cli.completion import known_targets
 from tuninglink.cli.progress import progress
 from tuninglink.errors import TuninglinkError
+from tuninglink.files import STANDARD_STREAM, write_output
 from tuninglink.iree.targets import Target
 from tuninglink.matching.index import index_matchers
 from tuninglink.mlir.diagnostics import Diagnostic, Severity, error
@@ -52,7 +53,7 @@ def link(
     ] = False,
     output: Annotated[
         str, typer.Option("--output", "-o", metavar="OUT", help="Where the linked spec goes.")
-    ] = process.STANDARD_STREAM,
+    ] = STANDARD_STREAM,
     emit_bytecode: Annotated[
         bool,
         typer.Option("--emit-bytecode", help="Write bytecode, as for an OUT named *.mlirbc."),
@@ -83,7 +84,7 @@ def link(
         )
         raise TuninglinkError(error(message))
     as_bytecode = emit_bytecode or output.endswith(".mlirbc")
-    if as_bytecode and output == process.STANDARD_STREAM:
+    if as_bytecode and output == STANDARD_STREAM:
         process.refuse_binary_on_terminal()
     with progress("linking"):
         inputs = [_load(spec, upgrade=not no_upgrade) for spec in specs]
@@ -93,12 +94,12 @@ def link(
         if index:
             linked = _indexed(linked)
         content = linked.bytecode() if as_bytecode else linked.text().encode()
-    process.write_output(output, content)
+    write_output(output, content)
 
 
 def _load(path: str, *, upgrade: bool) -> Spec:
     diagnostics = process.shown_diagnostics()
-    if path == process.STANDARD_STREAM:
+    if path == STANDARD_STREAM:
         data = process.read_standard_input()
         return load_spec(data, name="<stdin>", upgrade=upgrade, diagnostics=diagnostics)
     return load_spec(path, upgrade=upgrade, diagnostics=diagnostics)

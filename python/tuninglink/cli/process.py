@@ -7,7 +7,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from tuninglink.errors import TuninglinkError
-from tuninglink.files import cannot, write_file, write_standard_output
+from tuninglink.files import cannot
 from tuninglink.mlir.diagnostics import DiagnosticSink, error
 from tuninglink.mlir.rendering import Sources, print_diagnostic
 
@@ -18,9 +18,6 @@ if TYPE_CHECKING:
 
 SUCCESS = 0
 FAILURE = 1
-
-STANDARD_STREAM = "-"
-"""What stands for standard input or output where a path is expected."""
 
 _sources = Sources()
 
@@ -59,18 +56,6 @@ def read_standard_input(name: str = "<stdin>") -> bytes:
     content = sys.stdin.buffer.read()
     _sources.add(name, content)
     return content
-
-
-def write_output(path: str, content: bytes) -> None:
-    """Writes a result to a file, or to standard output for `-`.
-
-    Raises:
-        TuninglinkError: it cannot be written.
-    """
-    if path == STANDARD_STREAM:
-        write_standard_output(content)
-    else:
-        write_file(path, content)
 
 
 def flush_output() -> None:

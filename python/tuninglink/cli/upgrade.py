@@ -14,7 +14,7 @@ from tuninglink.cli import process
 from tuninglink.cli.completion import known_targets
 from tuninglink.cli.progress import progress
 from tuninglink.errors import SpecError, TuninglinkError
-from tuninglink.files import cannot
+from tuninglink.files import STANDARD_STREAM, cannot, write_output
 from tuninglink.mlir.diagnostics import Diagnostic, Place, Severity, error
 from tuninglink.mlir.serialization import is_bytecode, parse_module
 from tuninglink.upgrading import upgrade_bytes
@@ -34,7 +34,7 @@ def upgrade(
     *,
     output: Annotated[
         str, typer.Option("--output", "-o", metavar="OUT", help="Where the upgraded spec goes.")
-    ] = process.STANDARD_STREAM,
+    ] = STANDARD_STREAM,
     written_for: Annotated[
         str | None,
         typer.Option(
@@ -93,9 +93,9 @@ def upgrade(
         parts.append(part)
     if target is not None:
         parts.append(_configurations(data, name, target))
-    process.write_output(output, data)
+    write_output(output, data)
     if report:
-        stream = sys.stderr if output == process.STANDARD_STREAM else sys.stdout
+        stream = sys.stderr if output == STANDARD_STREAM else sys.stdout
         stream.write("\n".join(parts))
     elif upgraded is not None:
         _show(upgraded)
@@ -134,7 +134,7 @@ def _version(text: str) -> tuple[int, int]:
 
 
 def _read(spec: str) -> tuple[str, bytes]:
-    if spec == process.STANDARD_STREAM:
+    if spec == STANDARD_STREAM:
         return _STANDARD_INPUT, process.read_standard_input()
     try:
         return spec, Path(spec).read_bytes()

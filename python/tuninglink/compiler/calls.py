@@ -7,11 +7,12 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from tuninglink.compiler.applying import SpecChoice
-from tuninglink.compiler.compilation import STANDARD_STREAM, Compilation, Compiler
+from tuninglink.compiler.compilation import Compilation, Compiler
 from tuninglink.compiler.flags import parse_arguments
 from tuninglink.compiler.probing import check_targets
 from tuninglink.compiler.session import session_flags
 from tuninglink.errors import CompileError
+from tuninglink.files import STANDARD_STREAM
 from tuninglink.mlir.diagnostics import DiagnosticSink, error
 from tuninglink.specs.library import DefaultLibrary
 from tuninglink.specs.loading import load_spec

@@ -20,6 +20,7 @@ from tuninglink.compiler.session import (
     split,
 )
 from tuninglink.errors import CompileError
+from tuninglink.files import STANDARD_STREAM
 from tuninglink.mlir.diagnostics import Diagnostic, Severity, error
 from tuninglink.mlir.serialization import is_bytecode
 
@@ -32,8 +33,6 @@ if TYPE_CHECKING:
     from tuninglink.compiler.observing import Observer
     from tuninglink.compiler.session import Handle
     from tuninglink.compiler.tracing import Applied
-
-STANDARD_STREAM: Final = "-"
 
 _PIPELINES: Final = {
     Mode.STANDARD: Pipeline.STANDARD,

@@ -1,4 +1,4 @@
-"""Small helpers over IREE's bindings: walking, names, symbols and their uses, attributes, diagnostics."""
+"""Helpers over the bindings: walking, symbols and their uses, attributes, diagnostics, serialization."""
 
 from tuninglink.mlir.contexts import collected_diagnostics, thread_context
 from tuninglink.mlir.diagnostics import Diagnostic, DiagnosticSink, Place, Severity

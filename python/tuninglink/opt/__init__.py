@@ -1,1 +1,1 @@
-"""Running passes: the pass registry, textual pipelines, diagnostics and split inputs."""
+"""`tuninglink-opt`: pass registry, textual pipelines, drop-in flags."""

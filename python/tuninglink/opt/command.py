@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from iree.compiler import ir as mlir
 
-from tuninglink.cli.process import STANDARD_STREAM, write_output
 from tuninglink.errors import TuninglinkError
+from tuninglink.files import STANDARD_STREAM, write_output
 from tuninglink.mlir.diagnostics import Diagnostic, DiagnosticSink, Place, Severity, error
 from tuninglink.mlir.rendering import Sources, render, wants_color
 from tuninglink.opt.arguments import dump, resolve

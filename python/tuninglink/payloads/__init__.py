@@ -28,11 +28,11 @@ __all__ = [
 ]
 
 _HOMES = {
-    **dict.fromkeys(("Payload", "PayloadError", "Size"), "payload"),
+    **dict.fromkeys(("Payload", "PayloadError", "Size"), "payloads.payload"),
     **dict.fromkeys(
-        ("configured", "configures", "matches", "spec_of", "winners"), "interpretation"
+        ("configured", "configures", "matches", "spec_of", "winners"), "payloads.interpretation"
     ),
-    "payload_for": "synthesis",
+    "payload_for": "payloads.synthesis",
 }
 
 __getattr__ = lazy_face(__name__, _HOMES)  # running payloads needs no solver

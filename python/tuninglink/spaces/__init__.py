@@ -83,18 +83,22 @@ __all__ = [
 ]
 
 _HOMES = {
-    **dict.fromkeys(("AssignmentError", "Limits", "UndecidedError", "Verdict"), "answers"),
-    **dict.fromkeys(("CheckAnswer", "CountAnswer", "NearestAnswer"), "answers"),
-    **dict.fromkeys(("UnsatAnswer", "Violation"), "answers"),
-    "Assertion": "assertions",
-    "ConstraintSetBuilder": "builder",
-    **dict.fromkeys(("Configuration", "MismatchError", "read_configuration"), "configuration"),
-    "ConstraintSet": "constraint_set",
-    **dict.fromkeys(("problem_of", "target_around"), "dispatch"),
-    **dict.fromkeys(("IntegerKnob", "Knob", "OneOfKnob"), "knobs"),
-    **dict.fromkeys(("Dimension", "OpKind", "Problem", "Role"), "problem"),
-    **dict.fromkeys(("Dispatch", "Provider", "ProviderRegistry", "Space"), "providers"),
-    **dict.fromkeys(("ConfigurationAnswer", "Proposal", "verify_configuration"), "verification"),
+    **dict.fromkeys(("AssignmentError", "Limits", "UndecidedError", "Verdict"), "solver.answers"),
+    **dict.fromkeys(("CheckAnswer", "CountAnswer", "NearestAnswer"), "solver.answers"),
+    **dict.fromkeys(("UnsatAnswer", "Violation"), "solver.answers"),
+    "Assertion": "solver.assertions",
+    "ConstraintSetBuilder": "spaces.builder",
+    **dict.fromkeys(
+        ("Configuration", "MismatchError", "read_configuration"), "spaces.configuration"
+    ),
+    "ConstraintSet": "spaces.constraint_set",
+    **dict.fromkeys(("problem_of", "target_around"), "spaces.dispatch"),
+    **dict.fromkeys(("IntegerKnob", "Knob", "OneOfKnob"), "spaces.knobs"),
+    **dict.fromkeys(("Dimension", "OpKind", "Problem", "Role"), "spaces.problem"),
+    **dict.fromkeys(("Dispatch", "Provider", "ProviderRegistry", "Space"), "spaces.providers"),
+    **dict.fromkeys(
+        ("ConfigurationAnswer", "Proposal", "verify_configuration"), "spaces.verification"
+    ),
 }
 
 __getattr__ = lazy_face(__name__, _HOMES)

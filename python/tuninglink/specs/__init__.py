@@ -1,4 +1,4 @@
-"""The model of a spec: read from IR, written to IR, loaded, linked and saved; targets and the default library."""
+"""The model of a spec: load, save, link, embed, dump, verify; the default library."""
 
 from tuninglink.iree.targets import Target, known_target_names
 from tuninglink.specs.dumping import collect_specs

@@ -11,8 +11,8 @@ if TYPE_CHECKING:
 __all__ = ["Change", "EntryReport", "KeptOut", "Upgraded", "upgrade", "upgrade_bytes"]
 
 _HOMES = {
-    **dict.fromkeys(("Change", "EntryReport", "KeptOut", "Upgraded"), "report"),
-    **dict.fromkeys(("upgrade", "upgrade_bytes"), "upgrader"),
+    **dict.fromkeys(("Change", "EntryReport", "KeptOut", "Upgraded"), "upgrading.report"),
+    **dict.fromkeys(("upgrade", "upgrade_bytes"), "upgrading.upgrader"),
 }
 
 __getattr__ = lazy_face(__name__, _HOMES)  # whoever loads specs of today needs no rules
