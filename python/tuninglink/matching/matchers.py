@@ -327,10 +327,10 @@ class _Reading:
         *_, root, _ = body(operation)
         if NAME_ONLY in root.attributes:
             raise NotUnderstoodError("of its graph's last operation only the name counts")
-        graph = Graph()
+        graph = Graph(root)
         facts = self._facts
-        facts.dag = graph.key(root)
-        facts.root = graph.own_key(root)
+        facts.dag = graph.key
+        facts.root = graph.own_key
         facts.has_free_operands = graph.has_free_operands
         facts.require_operands(len(root.operands))
         facts.is_unconfigured |= not _is_configured(root)
