@@ -1,0 +1,204 @@
+"""The pool: hands jobs to worker processes."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import threading
+import weakref
+from concurrent.futures import Future
+from contextlib import suppress
+from dataclasses import dataclass, field
+from queue import Empty, SimpleQueue
+from typing import TYPE_CHECKING, Any, Self, TypeVar, TypeVarTuple
+
+from tuninglink.workers.process import WorkerProcess
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import TracebackType
+
+T = TypeVar("T")
+Ts = TypeVarTuple("Ts")
+
+
+class Pool:
+    """Runs functions in worker processes, each job under a time limit.
+
+    Processes start when a job needs them, are kept for further jobs, and are replaced when they crash or a job
+    runs into its limit. They import what they are asked to run, never the program's `__main__`. They have no
+    standard input, and what they print does not reach the terminal. When the program ends, however it does, they
+    end with it, and so do the processes that they started.
+
+    Threads may share a pool. After a fork, the new process starts workers of its own.
+
+    Leaving a `with` block waits for all jobs; leaving it with an exception closes the pool.
+
+    Args:
+        workers: how many processes may run at once.
+        initializer: what each new process runs before its first job; has a minute to do so. A job for which it
+            fails gets its exception.
+        arguments: the arguments of the initializer.
+    """
+
+    def __init__(
+        self,
+        workers: int,
+        initializer: Callable[[*Ts], object] | None = None,
+        arguments: tuple[*Ts] = (),  # type: ignore[assignment]  # of an initializer without any
+    ) -> None:
+        self._workers = workers
+        self._initial = _pickled(initializer or _do_nothing, arguments)
+        self._is_closed = False
+        self._reset()
+        _pools.add(self)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if kind is not None:
+            self.close()
+            return
+        try:
+            self._finish()
+        except BaseException:
+            self.close()
+            raise
+
+    def submit(
+        self, function: Callable[[*Ts], T], *arguments: *Ts, seconds: float = 60.0
+    ) -> Future[T]:
+        """Has a worker process call a function.
+
+        Args:
+            function: a function that can be imported by its name, from a module other than `__main__`.
+            arguments: its arguments, which are pickled.
+            seconds: how long the call may take once a process has begun with it.
+
+        Returns:
+            A future. A job that waits for a process can be cancelled. The result is what the function returned, or
+            the exception that it raised, with the worker's traceback as a note; `JobError` in place of one that
+            cannot be pickled; `JobTimeoutError`; or `WorkerCrashedError`.
+
+        Raises:
+            RuntimeError: the pool is closed.
+            ValueError: the function is defined in `__main__`.
+            pickle.PicklingError, AttributeError, TypeError: the function or its arguments cannot be pickled.
+        """
+        job = _Job(_pickled(function, arguments), seconds)
+        with self._lock:
+            if self._is_closed:
+                raise RuntimeError("the pool is closed")
+            self._jobs.put(job)
+            self._unfinished += 1
+            if len(self._threads) < min(self._unfinished, self._workers):
+                self._start()
+        return job.future
+
+    def close(self) -> None:
+        """Cancels the jobs that wait, kills those that run, and ends the processes.
+
+        A job that was running fails with `CancelledError`.
+        """
+        with self._lock:
+            self._is_closed = True
+        with suppress(Empty):
+            while True:
+                job = self._jobs.get_nowait()
+                if job is not None and job.future.cancel():
+                    job.future.set_running_or_notify_cancel()
+        for each in self._processes:
+            each.close()
+        self._finish()
+
+    def _finish(self) -> None:
+        """Waits until all jobs are done and ends the processes."""
+        with self._lock:
+            self._is_closed = True
+        for _ in self._threads:
+            self._jobs.put(None)
+        for each in self._threads:
+            each.join()
+
+    def _start(self) -> None:
+        """Starts a thread that runs jobs in a process of its own."""
+        process = WorkerProcess(self._initial)
+        # A daemon, as a program that ends need not wait for jobs.
+        thread = threading.Thread(target=self._serve, args=(process,), daemon=True)
+        self._processes.append(process)
+        self._threads.append(thread)
+        thread.start()
+
+    def _serve(self, process: WorkerProcess) -> None:
+        """Runs jobs in a process until there are no more."""
+        while (job := self._jobs.get()) is not None:
+            if job.future.set_running_or_notify_cancel():
+                self._run(job, process)
+            else:
+                self._count_finished()
+            del job  # with its result, which may be large
+        process.end()
+
+    def _run(self, job: _Job, process: WorkerProcess) -> None:
+        try:
+            result = process.run(job.call, job.seconds)
+        except BaseException as failure:  # noqa: BLE001 - whoever waits for the job gets it
+            self._count_finished()
+            job.future.set_exception(failure)
+        else:
+            self._count_finished()  # first: who waits may submit at once, and this process is free
+            job.future.set_result(result)
+
+    def _count_finished(self) -> None:
+        with self._lock:
+            self._unfinished -= 1
+
+    def _reset(self) -> None:
+        self._lock = threading.Lock()
+        self._jobs: SimpleQueue[_Job | None] = SimpleQueue()
+        self._processes: list[WorkerProcess] = []
+        self._threads: list[threading.Thread] = []
+        self._unfinished = 0
+
+    def _forget(self) -> None:
+        """Lets go of the processes, which belong to the process that this one was forked from."""
+        for each in self._processes:
+            each.forget()
+        self._reset()
+
+
+@dataclass(frozen=True)
+class _Job:
+    """A pickled call, its time limit and its future."""
+
+    call: bytes
+    seconds: float
+    future: Future[Any] = field(default_factory=Future)
+
+
+def _pickled(function: Callable[..., object], arguments: tuple[object, ...]) -> bytes:
+    if getattr(function, "__module__", None) == "__main__":
+        name = getattr(function, "__qualname__", function)
+        raise ValueError(f"'{name}' is defined in __main__, which no worker imports")
+    return pickle.dumps((function, arguments), pickle.HIGHEST_PROTOCOL)
+
+
+def _do_nothing() -> None:
+    pass
+
+
+_pools: weakref.WeakSet[Pool] = weakref.WeakSet()
+
+
+def _forget_all() -> None:
+    for each in list(_pools):
+        each._forget()  # noqa: SLF001 - of this module
+
+
+os.register_at_fork(after_in_child=_forget_all)
