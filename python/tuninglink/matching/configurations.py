@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 from iree.compiler import ir as mlir
 
 from tuninglink.mlir import names
+from tuninglink.mlir.symbols import split_path
 from tuninglink.specs.deduplication import structure
 from tuninglink.specs.sequences import reference
 
@@ -67,7 +68,7 @@ class ConfigurationReader:
             sequence = self._table.lookup(path)
             found = structure(sequence) if sequence is not None else path
             # What it refers to is told by name, which may mean something else in another module.
-            self._structures[path] = (path.rpartition("::")[0], found)
+            self._structures[path] = (tuple(split_path(path)[:-1]), found)
         return self._structures[path]
 
 

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 from tuninglink.matching.conditions import Opaque
 from tuninglink.matching.configurations import ConfigurationReader
 from tuninglink.matching.matchers import MatcherReader
-from tuninglink.matching.side_effects import SideEffects
 from tuninglink.mlir import names
 from tuninglink.mlir.walk import collect
+from tuninglink.specs.side_effects import SideEffects
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence

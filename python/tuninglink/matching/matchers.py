@@ -27,6 +27,7 @@ from tuninglink.matching.graphs import NAME_ONLY, Graph, regions_key
 from tuninglink.matching.loops import Loops, read_loops
 from tuninglink.matching.matcher_facts import RESULT, STRUCTURED_OPERANDS, MatcherFacts
 from tuninglink.mlir import names
+from tuninglink.mlir.symbols import join_path
 from tuninglink.mlir.walk import body
 
 if TYPE_CHECKING:
@@ -184,7 +185,7 @@ class _Reading:
         if not isinstance(mode, mlir.IntegerAttr) or mode.value != _PROPAGATE:
             raise NotUnderstoodError(f"it includes {target} and goes on where that fails")
         outer = self._lookup
-        found = outer.resolve("::".join(_path(target))) if outer else None
+        found = outer.resolve(join_path(_path(target))) if outer else None
         if found is None:
             raise NotUnderstoodError(f"it includes {target}, which is not known")
         if self._depth == _MAX_DEPTH:

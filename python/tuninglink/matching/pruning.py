@@ -15,7 +15,7 @@ from iree.compiler import ir as mlir
 from tuninglink.matching.dispatch_signature import ANYTHING, Preserved
 from tuninglink.mlir import names
 from tuninglink.mlir.walk import visit
-from tuninglink.specs.chained import chained_modules
+from tuninglink.specs.chains import chained_modules
 from tuninglink.specs.linking import LINKED_SPEC_NAME, Form, Share, choose_form, link_shares
 from tuninglink.specs.model import Spec
 from tuninglink.specs.structure import Kind
@@ -34,9 +34,12 @@ _READING: Final = frozenset(
         names.FOREACH,
         names.FOREACH_MATCH,
         names.INCLUDE,
+        names.MERGE_HANDLES,
         names.NAMED_SEQUENCE,
+        names.NUM_ASSOCIATIONS,
         names.PARAM_CONSTANT,
         names.PRINT,
+        names.SELECT,
         names.YIELD,
     }
 )
