@@ -17,7 +17,7 @@ from tuninglink.specs.builders import (
 )
 from tuninglink.specs.chains import takes_decided
 from tuninglink.specs.entry_points import free_kernel_config, modernize
-from tuninglink.specs.guards import guard, run_guarded
+from tuninglink.specs.guards import guard, needs_guard, run_guarded
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,7 +32,8 @@ UNNAMED = "unnamed_spec"
 def chain(container: mlir.Operation, members: Sequence[Anatomy]) -> None:
     """Adds an entry point to `container` that runs those of `members` in order, failures suppressed.
 
-    Each hands on what is decided to the next, and is guarded against what it is handed, as far as that can be.
+    Each hands on what is decided to the next, and is guarded against what it is handed, as far as that can be. Where
+    no later one both configures anything and can be guarded, all are run as they are.
 
     Args:
         container: the module that becomes the linked spec.
@@ -40,6 +41,7 @@ def chain(container: mlir.Operation, members: Sequence[Anatomy]) -> None:
     """
     _name_modules(container, members)
     paths = _name_entry_points(members)
+    are_guarded = any(map(needs_guard, members[1:]))
     for member in members:
         with member.module.context:
             if names.DEFAULT_ENTRY_POINT in member.module.attributes:
@@ -47,7 +49,7 @@ def chain(container: mlir.Operation, members: Sequence[Anatomy]) -> None:
         for entry_point in member.entry_points:
             modernize(entry_point, member.table)
             _make_public(entry_point)
-        if len(members) > 1:
+        if are_guarded:
             guard(member)
     _include_all(container, paths, members[0].entry_points[0])
 

@@ -65,6 +65,13 @@ def unguarded_because(spec: Anatomy) -> Diagnostic | None:
     return _has_other_form(spec) or next(_changes_otherwise(spec), None)
 
 
+def needs_guard(spec: Anatomy) -> bool:
+    """Tells whether a spec can be guarded, and may configure anything."""
+    if spec.kind is Kind.MATCHER_LIST:
+        return any(map(spec.annotations, dict.fromkeys(action for _, action in spec.pairs)))
+    return unguarded_because(spec) is None
+
+
 def _has_other_form(spec: Anatomy) -> Diagnostic | None:
     """Returns why a spec has not just one list of matchers whose signatures can be changed."""
     sequence = spec.entry_points[0].sequence
