@@ -23,9 +23,10 @@ from iree.compiler import ir as mlir
 from iree.compiler.dialects import iree_codegen
 from measure import describe_machine, parse_runs, tool
 
+from tuninglink.iree.op_kinds import OpKind
 from tuninglink.mlir import names
 from tuninglink.mlir.walk import collect
-from tuninglink.spaces.problem import OpKind, Problem
+from tuninglink.spaces.problem import Problem
 from tuninglink.spaces.smt import read_constraints
 
 if TYPE_CHECKING:

@@ -5,13 +5,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
+from iree.compiler import ir as mlir
+
+from tuninglink.mlir import names
 from tuninglink.mlir.passes import Pass
-from tuninglink.specs.deduplication import deduplicate_sequences
+from tuninglink.mlir.structural_keys import structural_key
+from tuninglink.mlir.symbols import redirect_references, references_in
+from tuninglink.mlir.walk import collect
+from tuninglink.specs.unused_sequences import scopes
 
 if TYPE_CHECKING:
-    from iree.compiler import ir as mlir
+    from collections.abc import Iterable
 
     from tuninglink.mlir.diagnostics import DiagnosticSink
+    from tuninglink.specs.unused_sequences import SequenceScope
 
 
 @dataclass(frozen=True)
@@ -64,3 +71,117 @@ class DedupeSequences(Pass):
     def apply(self, operation: mlir.Operation, diagnostics: DiagnosticSink) -> None:  # noqa: ARG002
         """Removes what is there twice, and what is not used."""
         deduplicate_sequences(operation)
+
+
+@dataclass(frozen=True)
+class Deduplication:
+    """How many sequences of a module and of those nested in it were removed.
+
+    Attributes:
+        merged: those that were identical to another one.
+        unused: those that nothing referred to.
+    """
+
+    merged: int = 0
+    unused: int = 0
+
+    def __add__(self, other: Deduplication) -> Deduplication:
+        return Deduplication(self.merged + other.merged, self.unused + other.unused)
+
+
+def deduplicate_sequences(module: mlir.Operation) -> Deduplication:
+    """Makes identical named sequences one, and removes those that no entry point reaches.
+
+    Sequences are identical if they do the same to the same arguments; names and locations do not count, and
+    what they include may be identical instead of the same. The first of them stays, also in a `foreach_match`,
+    which never reaches a second pair with the same matcher. Symbols that are no sequences stay, with all that
+    they refer to; nested modules are treated likewise, one by one. A module without an entry point keeps
+    everything: nobody knows what it is used for.
+
+    Args:
+        module: a `builtin.module`.
+    """
+    result = Deduplication()
+    for scope in scopes(module):
+        result += _deduplicate(scope)
+    return result
+
+
+def _deduplicate(scope: SequenceScope) -> Deduplication:
+    if not scope.is_used:
+        return Deduplication()
+    identical = _identical(scope)
+    merged = {old: new for old, new in identical.items() if old not in scope.pinned}
+    for name in merged:
+        scope.sequences.pop(name).erase()
+    redirect_references(scope.module, merged)
+    for sequence in scope.sequences.values():
+        for foreach_match in collect(sequence, names.FOREACH_MATCH):
+            _drop_repeated_matchers(foreach_match)
+    unused = scope.unused()
+    for sequence in unused:
+        sequence.erase()
+    return Deduplication(len(merged), len(unused))
+
+
+def _identical(scope: SequenceScope) -> dict[str, str]:
+    """Returns, for each sequence that is identical to another one, the one that stays."""
+    first: dict[object, str] = {}
+    replaced: dict[str, str] = {}
+    for name in _callees_first(scope):
+        key = structural_key(scope.sequences[name], replaced)
+        kept = first.setdefault(key, name)
+        if kept != name:
+            replaced[name] = kept
+    return _in_order(scope, replaced)
+
+
+def _in_order(scope: SequenceScope, replaced: dict[str, str]) -> dict[str, str]:
+    """Lets the first of each group stay, or one that must; callees come first in `replaced`."""
+    groups: dict[str, list[str]] = {}
+    kept_names = set(replaced.values())
+    for name in scope.sequences:
+        if name in replaced or name in kept_names:
+            groups.setdefault(replaced.get(name, name), []).append(name)
+    result: dict[str, str] = {}
+    for group in groups.values():
+        kept = next((name for name in group if name in scope.pinned), group[0])
+        result.update({name: kept for name in group if name != kept})
+    return result
+
+
+def _callees_first(scope: SequenceScope) -> Iterable[str]:
+    """Returns the sequences in an order in which each comes behind what it refers to, cycles aside."""
+    uses = {
+        name: dict.fromkeys(path[0] for path in references_in(op))
+        for name, op in scope.sequences.items()
+    }
+    done: dict[str, None] = {}
+    entered: set[str] = set()
+    for start in scope.sequences:
+        waiting = [start]
+        while waiting:
+            name = waiting[-1]
+            if name in entered:
+                done[waiting.pop()] = None
+                continue
+            entered.add(name)
+            waiting += [use for use in uses[name] if use in uses and use not in entered]
+    return done
+
+
+def _drop_repeated_matchers(foreach_match: mlir.Operation) -> None:
+    """Removes the pairs that are never reached, as an earlier one has the same matcher.
+
+    The compiler warns of them, and does not survive its own warning.
+    """
+    matchers, actions = (foreach_match.attributes[key] for key in ("matchers", "actions"))
+    assert isinstance(matchers, mlir.ArrayAttr)
+    assert isinstance(actions, mlir.ArrayAttr)
+    pairs: dict[mlir.Attribute, mlir.Attribute] = {}
+    for matcher, action in zip(matchers, actions, strict=True):
+        pairs.setdefault(matcher, action)
+    if len(pairs) < len(matchers):
+        with foreach_match.context:
+            foreach_match.attributes["matchers"] = mlir.ArrayAttr.get(list(pairs))
+            foreach_match.attributes["actions"] = mlir.ArrayAttr.get(list(pairs.values()))

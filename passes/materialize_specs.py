@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
+from tuninglink.matching.materialization import embed_specs, link_dispatches
+from tuninglink.matching.pruning import Pruning
 from tuninglink.mlir.passes import Pass, option
-from tuninglink.specs.embedding import materialize_specs
 from tuninglink.specs.library import DefaultLibrary
 from tuninglink.specs.loading import load_spec
 
@@ -84,6 +85,8 @@ class MaterializeSpecs(Pass):
         ]
         directories = (self.spec_dir,) if self.spec_dir else ()
         library = DefaultLibrary(directories, upgrade=self.upgrade) if self.default_specs else None
-        materialize_specs(
-            operation, given, library=library, prune=self.prune, diagnostics=diagnostics
+        pruning = Pruning() if self.prune else None
+        dispatches = link_dispatches(
+            operation, given, library=library, pruning=pruning, diagnostics=diagnostics
         )
+        embed_specs(dispatches, operation.context)

@@ -5,8 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
+from tuninglink.iree.dispatches import ancestors, find_dispatches
+from tuninglink.matching.dispatch_signature import SignatureReader
+from tuninglink.matching.materialization import LinkedDispatch, embed_specs
+from tuninglink.matching.pruning import PruningLinker
+from tuninglink.mlir import names
 from tuninglink.mlir.passes import Pass
-from tuninglink.specs.embedding import prune_embedded_specs
+from tuninglink.specs.embedding import carried_spec, check_can_hold_specs, load_embedded_spec
 
 if TYPE_CHECKING:
     from iree.compiler import ir as mlir
@@ -52,5 +57,23 @@ class PruneSpecs(Pass):
     anchor: ClassVar[str | None] = None
 
     def apply(self, operation: mlir.Operation, diagnostics: DiagnosticSink) -> None:  # noqa: ARG002
-        """Prunes the specs of all dispatches."""
-        prune_embedded_specs(operation)
+        """Prunes the specs of all dispatches; nothing changes if an embedded spec is damaged."""
+        check_can_hold_specs(operation)
+        reader = SignatureReader()
+        linkers: dict[mlir.Attribute, PruningLinker] = {}
+        pruned: list[LinkedDispatch] = []
+        for dispatch in find_dispatches(operation):
+            module = dispatch.module
+            carried = carried_spec(module)
+            if carried is None:
+                continue
+            if carried not in linkers:
+                spec = load_embedded_spec(carried, dispatch.name, module)
+                linkers[carried] = PruningLinker([spec])
+            around = any(names.EMBEDDED_SPEC in op.attributes for op in ancestors(module))
+            linked = linkers[carried].link(reader.read(module), never_nothing=around)
+            pruned.append(LinkedDispatch(dispatch, linked))
+        for each in pruned:
+            if each.linked is None:
+                del each.dispatch.module.attributes[names.EMBEDDED_SPEC]
+        embed_specs(pruned, operation.context)

@@ -4,19 +4,37 @@ from __future__ import annotations
 
 import difflib
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from enum import Enum
+from typing import TYPE_CHECKING, ClassVar, Final
+
+from iree.compiler import ir as mlir
 
 from tuninglink.errors import PipelineError
-from tuninglink.iree.configurations import ConfigurationKind, strip_configurations
 from tuninglink.mlir import names
 from tuninglink.mlir.diagnostics import error
 from tuninglink.mlir.passes import Pass, option
+from tuninglink.mlir.symbols import symbol_name
+from tuninglink.mlir.walk import visit
 from tuninglink.specs.programs import check_is_program
 
 if TYPE_CHECKING:
-    from iree.compiler import ir as mlir
+    from collections.abc import Collection
 
     from tuninglink.mlir.diagnostics import DiagnosticSink
+
+
+class ConfigurationKind(Enum):
+    """The kinds of configuration; the value is what users call them."""
+
+    TRANSLATION_INFO = "translation-info"
+    LOWERING_CONFIG = "lowering-config"
+    COMPILATION_INFO = "compilation-info"
+    DECOMPOSITION_CONFIG = "decomposition-config"
+    UKERNEL = "ukernel"
+    CONSTRAINTS = "constraints"
+    ROOT_OP = "root-op"
+    EMBEDDED_SPEC = "embedded-spec"
+    MARKER = "marker"
 
 
 @dataclass(frozen=True)
@@ -93,3 +111,154 @@ def _kind(name: str) -> ConfigurationKind:
         hint = f"did you mean '{nearest[0]}'?" if nearest else f"there are {', '.join(known)}"
         message = f"tuninglink-strip-configs: the option 'keep' does not know '{name}'; {hint}"
         raise PipelineError(error(message)) from None
+
+
+def strip_configurations(
+    root: mlir.Operation,
+    keep: Collection[ConfigurationKind] = (),
+    markers: Collection[str] = (names.SPEC_APPLIED,),
+) -> int:
+    """Removes the configurations from `root` and all that is inside, in one walk.
+
+    They are found by the names of attributes, wherever these stand: on any operation, inherent or not, or
+    in a dictionary inside another attribute. A dictionary that this empties goes as well. Transform
+    sequences are left alone: what a spec says is no configuration before it is applied.
+
+    Args:
+        root: the operation to strip.
+        keep: what stays.
+        markers: the attributes that mark an operation as configured.
+
+    Returns:
+        How many attributes were removed or changed, and operations erased.
+    """
+    stripping = _Stripping(frozenset(keep), frozenset(markers))
+    visit(root, stripping.inspect)
+    return stripping.carry_out()
+
+
+_KINDS: Final = {
+    names.TRANSLATION_INFO: ConfigurationKind.TRANSLATION_INFO,
+    names.LOWERING_CONFIG: ConfigurationKind.LOWERING_CONFIG,
+    names.COMPILATION_INFO: ConfigurationKind.COMPILATION_INFO,
+    names.UKERNEL: ConfigurationKind.UKERNEL,
+    names.ROOT_OP: ConfigurationKind.ROOT_OP,
+    names.EMBEDDED_SPEC: ConfigurationKind.EMBEDDED_SPEC,
+}
+"""The attributes that are a configuration, whatever carries them."""
+
+_DECOMPOSED: Final = frozenset({"qk_attrs", "pv_attrs"})
+"""What configures the two matmuls of an attention, in its `decomposition_config`."""
+
+_UKERNEL_OBJECTS: Final = "hal.executable.objects"
+"""The code of a ukernel, which the compiler leaves beside the name of the one it chose."""
+
+
+class _Stripping:
+    """What is to be removed: noted in a walk, carried out afterwards."""
+
+    def __init__(self, keep: frozenset[ConfigurationKind], markers: frozenset[str]) -> None:
+        kinds = _KINDS | dict.fromkeys(markers, ConfigurationKind.MARKER)
+        self._removed = frozenset(name for name, kind in kinds.items() if kind not in keep)
+        self._kept = frozenset(name for name, kind in kinds.items() if kind in keep)
+        if ConfigurationKind.DECOMPOSITION_CONFIG in keep:
+            self._kept |= {names.DECOMPOSITION_CONFIG}
+        self._removes_constraints = ConfigurationKind.CONSTRAINTS not in keep
+        self._changes: list[tuple[mlir.Operation, str, mlir.Attribute | None]] = []
+        self._erased: list[mlir.Operation] = []
+        self._ukernels: set[mlir.Attribute] = set()
+        self._functions: list[mlir.Operation] = []
+        self._called: set[str] = set()
+
+    def inspect(self, operation: mlir.Operation) -> mlir.WalkResult | None:
+        """Notes what is to be removed from an operation."""
+        if operation.name == names.NAMED_SEQUENCE:
+            return mlir.WalkResult.SKIP
+        if operation.name == names.CONSTRAINTS:
+            if self._removes_constraints:
+                self._erased.append(operation)
+            return mlir.WalkResult.SKIP  # Those that stay need all their attributes.
+        attributes = operation.attributes
+        for name, attribute in attributes.items():
+            cleaned = self._clean(name, attribute)
+            if cleaned is not attribute:
+                self._changes.append((operation, name, cleaned))
+        if names.UKERNEL in self._removed:
+            self._inspect_ukernel(operation)
+        return None
+
+    def _inspect_ukernel(self, operation: mlir.Operation) -> None:
+        """Notes what comes with a ukernel: its code, as a binary beside its name or as a function."""
+        ukernel = operation.attributes.get(names.UKERNEL)
+        if ukernel is not None:
+            self._ukernels.add(ukernel)
+            if _UKERNEL_OBJECTS in operation.attributes:
+                self._changes.append((operation, _UKERNEL_OBJECTS, None))
+        if operation.name == names.UTIL_FUNCTION:
+            self._functions.append(operation)
+        elif operation.name == names.UTIL_CALL:
+            callee = operation.attributes["callee"]
+            if isinstance(callee, mlir.FlatSymbolRefAttr):
+                self._called.add(callee.value)
+
+    def _is_ukernel(self, function: mlir.Operation) -> bool:
+        """Tells whether a function is there as the code of a ukernel that is not chosen any more."""
+        name = symbol_name(function)
+        if not self._ukernels or name is None or name in self._called:
+            return False
+        quoted = mlir.StringAttr.get(name, function.context)
+        descriptor = f"#iree_codegen.ukernel_descriptor<{quoted}, tensor>"
+        return mlir.Attribute.parse(descriptor, function.context) in self._ukernels
+
+    def carry_out(self) -> int:
+        """Removes what was noted, and returns how much that was."""
+        self._erased += filter(self._is_ukernel, self._functions)
+        self._functions.clear()
+        count = len(self._changes) + len(self._erased)
+        for operation, name, attribute in self._changes:
+            if attribute is None:
+                del operation.attributes[name]
+            else:
+                operation.attributes[name] = attribute
+        self._changes.clear()
+        while self._erased:
+            self._erased.pop().erase()
+        return count
+
+    def _clean(self, name: str, attribute: mlir.Attribute) -> mlir.Attribute | None:
+        """Returns what stays of an attribute: itself, another one, or None for nothing."""
+        if name in self._removed:
+            return None
+        if name in self._kept:
+            return attribute
+        if isinstance(attribute, mlir.DictAttr):
+            dropped = _DECOMPOSED if name == names.DECOMPOSITION_CONFIG else frozenset[str]()
+            return self._clean_dictionary(attribute, dropped)
+        if isinstance(attribute, mlir.ArrayAttr):
+            return self._clean_array(attribute)
+        return attribute
+
+    def _clean_dictionary(
+        self, dictionary: mlir.DictAttr, dropped: frozenset[str]
+    ) -> mlir.Attribute | None:
+        context = dictionary.context
+        entries = [dictionary[position] for position in range(len(dictionary))]
+        left: dict[str, mlir.Attribute] = {}
+        for entry in entries:
+            cleaned = None if entry.name in dropped else self._clean(entry.name, entry.attr)
+            if cleaned is not None:
+                left[entry.name] = cleaned
+        if len(left) == len(entries) and all(left[each.name] == each.attr for each in entries):
+            return dictionary
+        return mlir.DictAttr.get(left, context=context) if left else None
+
+    def _clean_array(self, array: mlir.ArrayAttr) -> mlir.Attribute:
+        """Cleans the elements of an array; what is emptied stays, since the others have their places."""
+        elements: list[mlir.Attribute] = []
+        for element in array:
+            cleaned = self._clean("", element)
+            emptied = mlir.DictAttr.get({}, context=array.context)
+            elements.append(emptied if cleaned is None else cleaned)
+        if elements == list(array):
+            return array
+        return mlir.ArrayAttr.get(elements, context=array.context)

@@ -7,16 +7,15 @@ from typing import TYPE_CHECKING, ClassVar
 
 from tuninglink.iree.dispatch_roots import find_root_ops
 from tuninglink.iree.target_attributes import read_executable_target
-from tuninglink.mlir.diagnostics import note
+from tuninglink.mlir.diagnostics import Diagnostic, Severity, note, place_of
 from tuninglink.mlir.passes import Pass, option
 from tuninglink.specs.programs import check_is_program
 
 if TYPE_CHECKING:
     from iree.compiler import ir as mlir
 
-    from tuninglink.mlir.diagnostics import Diagnostic, DiagnosticSink
-    from tuninglink.spaces.providers import ProviderRegistry
-    from tuninglink.spaces.verification import ConfigurationAnswer
+    from tuninglink.mlir.diagnostics import DiagnosticSink
+    from tuninglink.spaces.registry import ProviderRegistry
 
 
 @dataclass(frozen=True)
@@ -24,13 +23,16 @@ class VerifyConfigs(Pass):
     """Check the configuration of every root op against the constraints of its pipeline.
 
     The pass is for configured programs, at `executable-configurations` or with a `compilation_info` on their
-    operations. An invalid configuration is an error at the operation, with the assertion that it violates in
-    words and the nearest valid configuration as a note.
+    operations. There are three severities:
+
+    - error: code generation fails, as the configuration breaks a rule that is necessary. The rule is given in
+      words, and the nearest valid configuration in a note.
+    - warning: the compiler's own constraints reject the configuration, although it may compile.
+    - remark: the configuration was not decided, with the reason.
 
     The constraints are those of all providers that know the pipeline and the kind of operation, the compiler
-    among them: it is asked for its own in a process of its own, so that a crash there is an answer. Where
-    nobody knows, or cannot tell within the limit, a remark says that the configuration was not decided and
-    why; operations without a configuration are left out.
+    among them. With `follow-compiler=true` they are those of the compiler alone, and what they reject is an error,
+    as it is to the compiler's own verifier. Operations without a configuration are left out.
 
     Nothing is changed.
 
@@ -59,11 +61,14 @@ class VerifyConfigs(Pass):
         default=True, help="remark on configurations that could not be decided"
     )
     report_valid: bool = option(default=False, help="remark on configurations that are valid, too")
+    follow_compiler: bool = option(
+        default=False, help="accept and reject what the compiler's own verifier does"
+    )
 
     def apply(self, operation: mlir.Operation, diagnostics: DiagnosticSink) -> None:
         """Checks the configurations inside `operation`."""
         # Z3 takes longer to import than most passes take to run.
-        from tuninglink.spaces.providers import ProviderRegistry  # noqa: PLC0415
+        from tuninglink.spaces.registry import ProviderRegistry  # noqa: PLC0415
 
         check_is_program(operation)
         registry = ProviderRegistry(diagnostics.emit)
@@ -78,11 +83,14 @@ class VerifyConfigs(Pass):
         registry: ProviderRegistry,
         diagnostics: DiagnosticSink,
     ) -> None:
-        from tuninglink.solver.answers import Limits, Verdict  # noqa: PLC0415
+        from tuninglink.solver.answers import Limits  # noqa: PLC0415
         from tuninglink.spaces.configuration import read_configuration  # noqa: PLC0415
         from tuninglink.spaces.dispatch import gpu_limits, problem_of, target_around  # noqa: PLC0415
-        from tuninglink.spaces.providers import Dispatch  # noqa: PLC0415
-        from tuninglink.spaces.verification import verify_configuration  # noqa: PLC0415
+        from tuninglink.spaces.providers import Workload  # noqa: PLC0415
+        from tuninglink.spaces.verification import (  # noqa: PLC0415
+            verify_configuration,
+            verify_like_compiler,
+        )
 
         configuration = read_configuration(root, function)
         if configuration is None:
@@ -90,24 +98,16 @@ class VerifyConfigs(Pass):
         target = target_around(function)
         executable = read_executable_target(target) if target is not None else None
         limits = gpu_limits(target) if target is not None and executable and executable.gpu else {}
-        dispatch = Dispatch(root, function, target, problem_of(root, limits))
-        answer = verify_configuration(dispatch, configuration, registry, Limits(self.limit))
-        if answer.verdict is Verdict.REFUTED:
-            diagnostics.error(_message(answer), root, _notes(answer, root))
-        elif answer.verdict is Verdict.PROVEN and self.report_valid:
-            diagnostics.remark(f"the configuration is valid in pipeline {answer.pipeline}", root)
-        elif answer.verdict is Verdict.NOT_DECIDED and self.report_undecided:
-            diagnostics.remark(f"the configuration was not decided: {answer.reason}", root)
-
-
-def _message(answer: ConfigurationAnswer) -> str:
-    first = answer.violations[0]
-    return f"the configuration is invalid in pipeline {answer.pipeline}: {first}"
-
-
-def _notes(answer: ConfigurationAnswer, root: mlir.Operation) -> list[Diagnostic]:
-    notes = [note(f"violated as well: {each}", root) for each in answer.violations[1:]]
-    proposal = answer.proposal
-    if proposal is None:
-        return [*notes, note(answer.reason, root)] if answer.reason else notes
-    return [*notes, note(str(proposal), root)]
+        workload = Workload(root, function, target, problem_of(root, limits))
+        answer = (
+            verify_like_compiler(workload, configuration, Limits(self.limit))
+            if self.follow_compiler
+            else verify_configuration(workload, configuration, registry, Limits(self.limit))
+        )
+        if answer.severity is None and not self.report_valid:
+            return
+        if answer.severity is Severity.REMARK and not self.report_undecided:
+            return
+        notes = tuple(note(each, root) for each in answer.notes)
+        severity = answer.severity or Severity.REMARK
+        diagnostics.emit(Diagnostic(severity, str(answer), place_of(root.location), notes))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
+from tuninglink.matching.unreachable import report_unreachable
 from tuninglink.mlir.diagnostics import DiagnosticSink, Severity
 from tuninglink.mlir.passes import Pass, option
 from tuninglink.specs.verification import verify_spec
@@ -35,7 +36,7 @@ class VerifySpecs(Pass):
 
     - an entry point is not marked, or does nothing, or a mark stands where it means nothing;
     - an action configures nothing, or sets a configuration to something that is none;
-    - an entry is unreachable, as an earlier matcher matches the same operations, or all;
+    - an entry is unreachable, as an earlier one matches whatever it matches (asked only of sound specs);
     - a matcher ignores whether a helper matches;
     - a nested module has no entry point, so that linking leaves it out.
 
@@ -72,4 +73,7 @@ class VerifySpecs(Pass):
                 diagnostic = replace(diagnostic, severity=Severity.ERROR)
             diagnostics.emit(diagnostic)
 
-        verify_spec(operation, DiagnosticSink(emit))
+        sink = DiagnosticSink(emit)
+        verify_spec(operation, sink)
+        if not sink.error_count:
+            report_unreachable(operation, sink)

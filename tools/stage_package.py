@@ -32,7 +32,7 @@ def layout() -> Iterator[tuple[str, Path]]:
     yield "passes", SOURCE / "passes"
     yield "examples", SOURCE / "examples"
     for path in sorted((SOURCE / "specs" / "default").glob("*.mlir")):
-        yield f"specs/default/{path.name}", path
+        yield f"shipped/default/{path.name}", path
 
 
 def link(place: Path, target: Path) -> None:

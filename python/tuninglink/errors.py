@@ -6,6 +6,7 @@ remedy. Any other exception is a bug of ours.
 
 from __future__ import annotations
 
+import copyreg
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -22,6 +23,10 @@ class TuninglinkError(Exception):
     def __init__(self, *diagnostics: Diagnostic) -> None:
         super().__init__("\n".join(str(diagnostic) for diagnostic in diagnostics))
         self.diagnostics = diagnostics
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Returns how to pickle it, also where a subclass takes other arguments than its base."""
+        return copyreg.__newobj__, (type(self), *self.args), self.__dict__  # type: ignore[attr-defined]
 
 
 class SpecError(TuninglinkError):

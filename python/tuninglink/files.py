@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.errors import TuninglinkError
-from tuninglink.interrupt_hooks import pending
+from tuninglink.interrupt_hooks import interrupt_hook
 from tuninglink.mlir.diagnostics import error
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
             yield _checked(place)
             return
         fresh = place.with_name(f".tuninglink-{os.urandom(8).hex()}")
-        with pending(fresh.unlink):
+        with interrupt_hook(fresh.unlink):
             try:
                 fresh.touch(exist_ok=False)
                 if place.exists():

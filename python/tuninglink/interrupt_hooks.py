@@ -1,4 +1,4 @@
-"""What is to be put in order when the process ends at once, on an interrupt.
+"""Cleanup hooks: they run when an interrupt ends the process at once.
 
 Nothing is imported here, as an interrupt may come before anything is.
 """
@@ -11,22 +11,22 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-_pending: dict[object, Callable[[], object]] = {}
+_hooks: dict[object, Callable[[], object]] = {}
 
 
 @contextmanager
-def pending(cleanup: Callable[[], object]) -> Iterator[None]:
-    """Has `cleanup` called if the process ends at once while the block runs, and only then."""
+def interrupt_hook(hook: Callable[[], object]) -> Iterator[None]:
+    """Has `hook` called if an interrupt ends the process while the block runs, and only then."""
     key = object()
-    _pending[key] = cleanup
+    _hooks[key] = hook
     try:
         yield
     finally:
-        del _pending[key]
+        del _hooks[key]
 
 
-def clean_up() -> None:
-    """Does all that is pending; called from whatever thread is about to end the process."""
-    for cleanup in reversed(list(_pending.values())):
+def run_interrupt_hooks() -> None:
+    """Calls all hooks, the latest first; for the thread that is about to end the process."""
+    for hook in reversed(list(_hooks.values())):
         with suppress(Exception):
-            cleanup()
+            hook()

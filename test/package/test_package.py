@@ -22,7 +22,7 @@ NOT_SOURCE = shutil.ignore_patterns(".*", "build", "dist", "__pycache__")
 
 DESCRIBE = """
 import importlib.resources, json, tuninglink, tuninglink.passes
-folder = importlib.resources.files("tuninglink") / "specs" / "default"
+folder = importlib.resources.files("tuninglink") / "shipped" / "default"
 print(json.dumps({
     "specs": sorted(each.name for each in folder.iterdir()),
     "magic": sorted({(folder / each.name).read_bytes()[:4].hex() for each in folder.iterdir()
@@ -91,8 +91,8 @@ def test_wheel_holds_the_package(distributions: tuple[Path, Path]) -> None:
     _, wheel = distributions
     assert wheel.name.endswith("-py3-none-any.whl")
     names = set(zipfile.ZipFile(wheel).namelist())
-    assert {f"tuninglink/specs/default/{name}.mlir" for name in SPECS} <= names
-    assert {f"tuninglink/specs/default/{name}.mlirbc" for name in SPECS} <= names
+    assert {f"tuninglink/shipped/default/{name}.mlir" for name in SPECS} <= names
+    assert {f"tuninglink/shipped/default/{name}.mlirbc" for name in SPECS} <= names
     assert {"tuninglink/py.typed", "tuninglink/passes/link_specs.py"} <= names
     assert "tuninglink/examples/mmt_2048x1280x5120.mlir" in names
     assert "tuninglink/explaining/report.html" in names
@@ -104,7 +104,7 @@ def test_bytecode_names_no_folder_of_the_build(distributions: tuple[Path, Path])
     archive, wheel = distributions
     with zipfile.ZipFile(wheel) as files:
         for name in SPECS:
-            text = files.read(f"tuninglink/specs/default/{name}.mlirbc")
+            text = files.read(f"tuninglink/shipped/default/{name}.mlirbc")
             assert f"{name}.mlir".encode() in text
             assert str(archive.parent).encode() not in text
             assert b"/tmp" not in text
@@ -156,7 +156,7 @@ def test_cmake_runs_the_lit_tests_without_an_installation(tmp_path: Path) -> Non
     )
     assert "Passed" in shown
     assert (
-        source / "build" / "python" / "tuninglink" / "specs" / "default" / f"{SPECS[0]}.mlirbc"
+        source / "build" / "python" / "tuninglink" / "shipped" / "default" / f"{SPECS[0]}.mlirbc"
     ).exists()
 
 
@@ -189,5 +189,5 @@ def test_a_spec_that_does_not_verify_fails_the_build(
     assert done.returncode != 0
     assert diagnostic in done.stdout + done.stderr
     assert not (
-        source / "build" / "python" / "tuninglink" / "specs" / "default" / "gfx0.mlirbc"
+        source / "build" / "python" / "tuninglink" / "shipped" / "default" / "gfx0.mlirbc"
     ).exists()

@@ -13,7 +13,8 @@
 // The choice of the compiler.
 func.func @tile_and_fuse(%lhs: !lhs, %rhs: !rhs, %init: !out) -> !out
     attributes {hal.executable.target = #target, translation_info = #tile_and_fuse} {
-  // expected-remark@+1 {{the configuration is valid in pipeline #iree_gpu.pipeline<TileAndFuse>}}
+  // expected-error@+2 {{the configuration is invalid in pipeline #iree_gpu.pipeline<TileAndFuse>: shared memory must suffice (81920 <= 65536 bytes) [wg_0 = 128, wg_1 = 128, red_2 = 2, promoted = 0 ([0, 1])]}}
+  // expected-note@+1 {{the nearest valid configuration changes wg_1 from 128 to 64, sg_1 from 4 to 2}}
   %result = linalg.matmul {lowering_config = #iree_gpu.lowering_config<{mma_kind = #iree_gpu.mma_layout<WMMAR3_F32_16x16x16_F16>, promote_operands = [0, 1], reduction = [0, 0, 2], subgroup = [4, 4, 0], workgroup = [128, 128, 0]}>}
       ins(%lhs, %rhs : !lhs, !rhs) outs(%init : !out) -> !out
   return %result : !out
@@ -31,7 +32,8 @@ func.func @vector_distribute(%lhs: !lhs, %rhs: !rhs, %init: !out) -> !out
 // A spec's annotation is checked before the compiler puts it in place, and decides.
 func.func @compilation_info(%lhs: !lhs, %rhs: !rhs, %init: !out) -> !out
     attributes {hal.executable.target = #target, translation_info = #iree_codegen.translation_info<pipeline = #iree_gpu.pipeline<VectorDistribute> workgroup_size = [64, 1, 1] subgroup_size = 32, {gpu_pipeline_options = #options}>} {
-  // expected-remark@+1 {{the configuration is valid in pipeline #iree_gpu.pipeline<TileAndFuse>}}
+  // expected-error@+2 {{the configuration is invalid in pipeline #iree_gpu.pipeline<TileAndFuse>: shared memory must suffice (81920 <= 65536 bytes) [wg_0 = 128, wg_1 = 128, red_2 = 2, promoted = 0 ([0, 1])]}}
+  // expected-note@+1 {{the nearest valid configuration changes wg_1 from 128 to 64, sg_1 from 4 to 2}}
   %result = linalg.matmul {
       compilation_info = #iree_codegen.compilation_info<lowering_config = #iree_gpu.lowering_config<{mma_kind = #iree_gpu.mma_layout<WMMAR3_F32_16x16x16_F16>, promote_operands = [0, 1], reduction = [0, 0, 2], subgroup = [4, 4, 0], workgroup = [128, 128, 0]}>, translation_info = #iree_codegen.translation_info<pipeline = #iree_gpu.pipeline<TileAndFuse> workgroup_size = [128, 1, 1] subgroup_size = 32, {gpu_pipeline_options = #options}>>,
       lowering_config = #iree_gpu.lowering_config<{mma_kind = #iree_gpu.mma_layout<WMMAR3_F32_16x16x16_F16>, promote_operands = [0, 1], promotion_types = [#iree_gpu.derived_thread_config, #iree_gpu.derived_thread_config], reduction = [0, 0, 128], subgroup_basis = [[2, 1, 1], [0, 1, 2]], workgroup = [1, 1, 0]}>}
@@ -42,11 +44,9 @@ func.func @compilation_info(%lhs: !lhs, %rhs: !rhs, %init: !out) -> !out
 // The same annotation with a tile that divides nothing.
 func.func @invalid_compilation_info(%lhs: !lhs, %rhs: !rhs, %init: !out) -> !out
     attributes {hal.executable.target = #target} {
-  // expected-error@+5 {{the configuration is invalid in pipeline #iree_gpu.pipeline<TileAndFuse>: dim_0 must be divisible by wg_0 (2048 % 96 == 0) [wg_0 = 96]}}
-  // expected-note@+4 {{violated as well: wg_0 must be divisible by sg_0 * mma_m (96 % 64 == 0) [wg_0 = 96, sg_0 = 4]}}
-  // expected-note@+3 {{violated as well: prod(wg_m) must be divisible by prod(sg_m) * mma_m (96 % 64 == 0) [wg_0 = 96, sg_0 = 4]}}
-  // expected-note@+2 {{violated as well: prod(wg_m) == prod(sg_m) * sg_m_cnt * mma_m [wg_0 = 96, sg_0 = 4]}}
-  // expected-note@+1 {{the nearest valid configuration changes wg_0 from 96 to 128}}
+  // expected-error@+3 {{the configuration is invalid in pipeline #iree_gpu.pipeline<TileAndFuse>: dimension 0 must be divisible by wg_0, or fit into it (2048 % 96 == 0) [wg_0 = 96]}}
+  // expected-note@+2 {{violated as well: the 6 intrinsics that wg_0 takes must be divisible by sg_0 (4) [wg_0 = 96, sg_0 = 4]}}
+  // expected-note@+1 {{the nearest valid configuration changes wg_0 from 96 to 64, sg_1 from 4 to 2}}
   %result = linalg.matmul {
       compilation_info = #iree_codegen.compilation_info<lowering_config = #iree_gpu.lowering_config<{mma_kind = #iree_gpu.mma_layout<WMMAR3_F32_16x16x16_F16>, promote_operands = [0, 1], reduction = [0, 0, 2], subgroup = [4, 4, 0], workgroup = [96, 128, 0]}>, translation_info = #iree_codegen.translation_info<pipeline = #iree_gpu.pipeline<TileAndFuse> workgroup_size = [128, 1, 1] subgroup_size = 32, {gpu_pipeline_options = #options}>>}
       ins(%lhs, %rhs : !lhs, !rhs) outs(%init : !out) -> !out
@@ -56,10 +56,9 @@ func.func @invalid_compilation_info(%lhs: !lhs, %rhs: !rhs, %init: !out) -> !out
 // The tile does not divide the dimension.
 func.func @indivisible(%lhs: !lhs, %rhs: !rhs, %init: !out) -> !out
     attributes {hal.executable.target = #target, translation_info = #tile_and_fuse} {
-  // expected-error@+4 {{the configuration is invalid in pipeline #iree_gpu.pipeline<TileAndFuse>: dim_1 must be divisible by wg_1 (1280 % 192 == 0) [wg_1 = 192]}}
-  // expected-note@+3 {{violated as well: prod(wg_n) == prod(sg_n) * sg_n_cnt * mma_n [wg_1 = 192, sg_1 = 4]}}
-  // expected-note@+2 {{violated as well: wg_size_x == total_threads [sg_size = 32, wg_size_x = 128]}}
-  // expected-note@+1 {{the nearest valid configuration changes wg_1 from 192 to 128}}
+  // expected-error@+3 {{the configuration is invalid in pipeline #iree_gpu.pipeline<TileAndFuse>: dimension 1 must be divisible by wg_1, or fit into it (1280 % 192 == 0) [wg_1 = 192]}}
+  // expected-note@+2 {{violated as well: shared memory must suffice (118784 <= 65536 bytes) [wg_0 = 128, wg_1 = 192, red_2 = 2, promoted = 0 ([0, 1])]}}
+  // expected-note@+1 {{the nearest valid configuration changes wg_1 from 192 to 64, sg_1 from 4 to 2}}
   %result = linalg.matmul {lowering_config = #iree_gpu.lowering_config<{mma_kind = #iree_gpu.mma_layout<WMMAR3_F32_16x16x16_F16>, promote_operands = [0, 1], reduction = [0, 0, 2], subgroup = [4, 4, 0], workgroup = [128, 192, 0]}>}
       ins(%lhs, %rhs : !lhs, !rhs) outs(%init : !out) -> !out
   return %result : !out
@@ -68,10 +67,8 @@ func.func @indivisible(%lhs: !lhs, %rhs: !rhs, %init: !out) -> !out
 // More memory than a workgroup has.
 func.func @memory(%lhs: !lhs, %rhs: !rhs, %init: !out) -> !out
     attributes {hal.executable.target = #target, translation_info = #vector_distribute} {
-  // expected-error@+4 {{the configuration is invalid in pipeline #iree_gpu.pipeline<VectorDistribute>: red_2 <= 512 (max VGPRs) [red_2 = 5120]}}
-  // expected-note@+3 {{violated as well: sg_k <= 32 [red_2 = 5120]}}
-  // expected-note@+2 {{violated as well: shared memory must fit in workgroup memory [wg_0 = 128, wg_1 = 128, red_2 = 5120]}}
-  // expected-note@+1 {{the nearest valid configuration changes red_2 from 5120 to 128}}
+  // expected-note@+2 {{the nearest valid configuration changes red_2 from 5120 to 128}}
+  // expected-error@+1 {{the configuration is invalid in pipeline #iree_gpu.pipeline<VectorDistribute>: shared memory must suffice (2621440 <= 65536 bytes) [wg_0 = 128, wg_1 = 128, red_2 = 5120, promoted = 0 ([0, 1])]}}
   %result = linalg.matmul {lowering_config = #iree_gpu.lowering_config<{mma_kind = #iree_gpu.mma_layout<WMMAR3_F32_16x16x16_F16>, promote_operands = [0, 1], promotion_types = [#iree_gpu.derived_thread_config, #iree_gpu.derived_thread_config], reduction = [0, 0, 5120], subgroup_basis = [[2, 1, 1], [0, 1, 2]], workgroup = [128, 128, 0]}>}
       ins(%lhs, %rhs : !lhs, !rhs) outs(%init : !out) -> !out
   return %result : !out
@@ -80,9 +77,8 @@ func.func @memory(%lhs: !lhs, %rhs: !rhs, %init: !out) -> !out
 // More threads than a workgroup has.
 func.func @threads(%lhs: !lhs, %rhs: !rhs, %init: !out) -> !out
     attributes {hal.executable.target = #target, translation_info = #iree_codegen.translation_info<pipeline = #iree_gpu.pipeline<TileAndFuse> workgroup_size = [2048, 1, 1] subgroup_size = 32, {gpu_pipeline_options = #options}>} {
-  // expected-error@+3 {{the configuration is invalid in pipeline #iree_gpu.pipeline<TileAndFuse>: total_threads <= max_threads [sg_size = 32]}}
-  // expected-note@+2 {{violated as well: wg_size_x == total_threads [sg_size = 32, wg_size_x = 2048]}}
-  // expected-note@+1 {{the nearest valid configuration changes sg_1 from 1 to 8, wg_size_x from 2048 to 256}}
+  // expected-error@+2 {{the configuration is invalid in pipeline #iree_gpu.pipeline<TileAndFuse>: shared memory must suffice (81920 <= 65536 bytes) [wg_0 = 128, wg_1 = 128, red_2 = 2, promoted = 0 ([0, 1])]}}
+  // expected-note@+1 {{the nearest valid configuration changes wg_1 from 128 to 16, wg_size_x from 2048 to 256}}
   %result = linalg.matmul {lowering_config = #iree_gpu.lowering_config<{mma_kind = #iree_gpu.mma_layout<WMMAR3_F32_16x16x16_F16>, promote_operands = [0, 1], reduction = [0, 0, 2], subgroup = [1, 1, 0], workgroup = [128, 128, 0]}>}
       ins(%lhs, %rhs : !lhs, !rhs) outs(%init : !out) -> !out
   return %result : !out
@@ -118,7 +114,7 @@ func.func @no_translation(%lhs: !lhs, %rhs: !rhs, %init: !out) -> !out
 // A knob is missing.
 func.func @missing_knob(%lhs: !lhs, %rhs: !rhs, %init: !out) -> !out
     attributes {hal.executable.target = #target, translation_info = #tile_and_fuse} {
-  // expected-error@+1 {{the configuration is invalid in pipeline #iree_gpu.pipeline<TileAndFuse>: 'subgroup' is missing}}
+  // expected-remark@+1 {{the configuration was not decided: the compiler's constraints cover configurations of another form: 'subgroup' is missing}}
   %result = linalg.matmul {lowering_config = #iree_gpu.lowering_config<{mma_kind = #iree_gpu.mma_layout<WMMAR3_F32_16x16x16_F16>, promote_operands = [0, 1], reduction = [0, 0, 2], workgroup = [128, 128, 0]}>}
       ins(%lhs, %rhs : !lhs, !rhs) outs(%init : !out) -> !out
   return %result : !out
@@ -127,7 +123,7 @@ func.func @missing_knob(%lhs: !lhs, %rhs: !rhs, %init: !out) -> !out
 // The workgroup size is missing.
 func.func @missing_workgroup_size(%lhs: !lhs, %rhs: !rhs, %init: !out) -> !out
     attributes {hal.executable.target = #target, translation_info = #iree_codegen.translation_info<pipeline = #iree_gpu.pipeline<TileAndFuse> subgroup_size = 32, {gpu_pipeline_options = #options}>} {
-  // expected-error@+1 {{the configuration is invalid in pipeline #iree_gpu.pipeline<TileAndFuse>: 'workgroup_size' is missing}}
+  // expected-remark@+1 {{the configuration was not decided: the compiler's constraints cover configurations of another form: 'workgroup_size' is missing}}
   %result = linalg.matmul {lowering_config = #iree_gpu.lowering_config<{mma_kind = #iree_gpu.mma_layout<WMMAR3_F32_16x16x16_F16>, promote_operands = [0, 1], reduction = [0, 0, 2], subgroup = [4, 4, 0], workgroup = [128, 128, 0]}>}
       ins(%lhs, %rhs : !lhs, !rhs) outs(%init : !out) -> !out
   return %result : !out
@@ -136,7 +132,7 @@ func.func @missing_workgroup_size(%lhs: !lhs, %rhs: !rhs, %init: !out) -> !out
 // Something that is no knob does not matter.
 func.func @extra_knob(%lhs: !lhs, %rhs: !rhs, %init: !out) -> !out
     attributes {hal.executable.target = #target, translation_info = #tile_and_fuse} {
-  // expected-remark@+1 {{the configuration is valid in pipeline #iree_gpu.pipeline<TileAndFuse>}}
+  // expected-remark@+1 {{the configuration was not decided: only the compiler's own constraints cover it, which accept what does not compile}}
   %result = linalg.matmul {lowering_config = #iree_gpu.lowering_config<{mma_kind = #iree_gpu.mma_layout<WMMAR3_F32_16x16x16_F16>, promote_operands = [0, 1], reduction = [0, 0, 2], subgroup = [4, 4, 0], workgroup = [128, 128, 0], unheard_of = 17 : i64}>}
       ins(%lhs, %rhs : !lhs, !rhs) outs(%init : !out) -> !out
   return %result : !out
@@ -145,7 +141,7 @@ func.func @extra_knob(%lhs: !lhs, %rhs: !rhs, %init: !out) -> !out
 // A knob that is text.
 func.func @text(%lhs: !lhs, %rhs: !rhs, %init: !out) -> !out
     attributes {hal.executable.target = #target, translation_info = #tile_and_fuse} {
-  // expected-remark@+1 {{the configuration was not decided: the compiler's constraints speak of configurations of another form: 'reduction[2]' is "2"}}
+  // expected-remark@+1 {{the configuration was not decided: the compiler's constraints cover configurations of another form: 'reduction[2]' is "2"}}
   %result = linalg.matmul {lowering_config = #iree_gpu.lowering_config<{mma_kind = #iree_gpu.mma_layout<WMMAR3_F32_16x16x16_F16>, promote_operands = [0, 1], reduction = [0, 0, "2"], subgroup = [4, 4, 0], workgroup = [128, 128, 0]}>}
       ins(%lhs, %rhs : !lhs, !rhs) outs(%init : !out) -> !out
   return %result : !out
@@ -154,7 +150,7 @@ func.func @text(%lhs: !lhs, %rhs: !rhs, %init: !out) -> !out
 // A knob that is a fraction.
 func.func @fraction(%lhs: !lhs, %rhs: !rhs, %init: !out) -> !out
     attributes {hal.executable.target = #target, translation_info = #tile_and_fuse} {
-  // expected-remark@+1 {{the configuration was not decided: the compiler's constraints speak of configurations of another form: 'reduction[2]' is 2.000000e+00 : f64}}
+  // expected-remark@+1 {{the configuration was not decided: the compiler's constraints cover configurations of another form: 'reduction[2]' is 2.000000e+00 : f64}}
   %result = linalg.matmul {lowering_config = #iree_gpu.lowering_config<{mma_kind = #iree_gpu.mma_layout<WMMAR3_F32_16x16x16_F16>, promote_operands = [0, 1], reduction = [0, 0, 2.0], subgroup = [4, 4, 0], workgroup = [128, 128, 0]}>}
       ins(%lhs, %rhs : !lhs, !rhs) outs(%init : !out) -> !out
   return %result : !out
@@ -163,7 +159,7 @@ func.func @fraction(%lhs: !lhs, %rhs: !rhs, %init: !out) -> !out
 // More tile sizes than dimensions.
 func.func @too_many(%lhs: !lhs, %rhs: !rhs, %init: !out) -> !out
     attributes {hal.executable.target = #target, translation_info = #tile_and_fuse} {
-  // expected-remark@+1 {{the configuration was not decided: the compiler's constraints speak of configurations of another form: 'workgroup' is [128, 128, 1, 0]}}
+  // expected-remark@+1 {{the configuration was not decided: the compiler's constraints cover configurations of another form: 'workgroup' is [128, 128, 1, 0]}}
   %result = linalg.matmul {lowering_config = #iree_gpu.lowering_config<{mma_kind = #iree_gpu.mma_layout<WMMAR3_F32_16x16x16_F16>, promote_operands = [0, 1], reduction = [0, 0, 2], subgroup = [4, 4, 0], workgroup = [128, 128, 1, 0]}>}
       ins(%lhs, %rhs : !lhs, !rhs) outs(%init : !out) -> !out
   return %result : !out
@@ -172,7 +168,7 @@ func.func @too_many(%lhs: !lhs, %rhs: !rhs, %init: !out) -> !out
 // An instruction that the target does not have.
 func.func @other_instruction(%lhs: !lhs, %rhs: !rhs, %init: !out) -> !out
     attributes {hal.executable.target = #target, translation_info = #tile_and_fuse} {
-  // expected-remark@+1 {{the configuration was not decided: the compiler's constraints speak of configurations of another form: 'mma_kind' is #iree_gpu.mma_layout<MFMA_F32_16x16x16_F16>}}
+  // expected-remark@+1 {{the configuration was not decided: the compiler's constraints cover configurations of another form: 'mma_kind' is #iree_gpu.mma_layout<MFMA_F32_16x16x16_F16>}}
   %result = linalg.matmul {lowering_config = #iree_gpu.lowering_config<{mma_kind = #iree_gpu.mma_layout<MFMA_F32_16x16x16_F16>, promote_operands = [0, 1], reduction = [0, 0, 2], subgroup = [4, 4, 0], workgroup = [128, 128, 0]}>}
       ins(%lhs, %rhs : !lhs, !rhs) outs(%init : !out) -> !out
   return %result : !out
@@ -181,11 +177,8 @@ func.func @other_instruction(%lhs: !lhs, %rhs: !rhs, %init: !out) -> !out
 // A tile of nothing.
 func.func @zero(%lhs: !lhs, %rhs: !rhs, %init: !out) -> !out
     attributes {hal.executable.target = #target, translation_info = #tile_and_fuse} {
-  // expected-error@+5 {{the configuration is invalid in pipeline #iree_gpu.pipeline<TileAndFuse>: wg_0 >= 1 [wg_0 = 0]}}
-  // expected-note@+4 {{violated as well: wg_0 >= mma_m [wg_0 = 0]}}
-  // expected-note@+3 {{violated as well: prod(wg_m) == prod(sg_m) * sg_m_cnt * mma_m [wg_0 = 0, sg_0 = 4]}}
-  // expected-note@+2 {{violated as well: sg_m_cnt >= 1}}
-  // expected-note@+1 {{the nearest valid configuration changes wg_0 from 0 to 128}}
+  // expected-error@+2 {{the configuration is invalid in pipeline #iree_gpu.pipeline<TileAndFuse>: shared memory must suffice (1187840 <= 65536 bytes) [wg_0 = 2048, wg_1 = 128, red_2 = 2, promoted = 0 ([0, 1])]}}
+  // expected-note@+1 {{the nearest valid configuration changes wg_0 from 2048 to 64, sg_1 from 4 to 2}}
   %result = linalg.matmul {lowering_config = #iree_gpu.lowering_config<{mma_kind = #iree_gpu.mma_layout<WMMAR3_F32_16x16x16_F16>, promote_operands = [0, 1], reduction = [0, 0, 2], subgroup = [4, 4, 0], workgroup = [0, 128, 0]}>}
       ins(%lhs, %rhs : !lhs, !rhs) outs(%init : !out) -> !out
   return %result : !out
@@ -194,9 +187,9 @@ func.func @zero(%lhs: !lhs, %rhs: !rhs, %init: !out) -> !out
 // A tile of less than nothing.
 func.func @negative(%lhs: !lhs, %rhs: !rhs, %init: !out) -> !out
     attributes {hal.executable.target = #target, translation_info = #vector_distribute} {
-  // expected-error@+3 {{the configuration is invalid in pipeline #iree_gpu.pipeline<VectorDistribute>: wg_0 >= mma_m [wg_0 = -64]}}
-  // expected-note@+2 {{violated as well: sg_m >= 1 [wg_0 = -64, sg_m_cnt = 2]}}
-  // expected-note@+1 {{the nearest valid configuration changes wg_0 from -64 to 32}}
+  // expected-note@+3 {{violated as well: sg_m >= 1 [wg_0 = -64, sg_m_cnt = 2]}}
+  // expected-note@+2 {{the nearest valid configuration changes wg_0 from -64 to 32}}
+  // expected-warning@+1 {{the compiler's own constraints would not choose the configuration in pipeline #iree_gpu.pipeline<VectorDistribute>: wg_0 >= mma_m [wg_0 = -64]}}
   %result = linalg.matmul {lowering_config = #iree_gpu.lowering_config<{mma_kind = #iree_gpu.mma_layout<WMMAR3_F32_16x16x16_F16>, promote_operands = [0, 1], promotion_types = [#iree_gpu.derived_thread_config, #iree_gpu.derived_thread_config], reduction = [0, 0, 128], subgroup_basis = [[2, 1, 1], [0, 1, 2]], workgroup = [-64, 128, 0]}>}
       ins(%lhs, %rhs : !lhs, !rhs) outs(%init : !out) -> !out
   return %result : !out
@@ -205,14 +198,8 @@ func.func @negative(%lhs: !lhs, %rhs: !rhs, %init: !out) -> !out
 // A tile that is larger than anything.
 func.func @huge(%lhs: !lhs, %rhs: !rhs, %init: !out) -> !out
     attributes {hal.executable.target = #target, translation_info = #tile_and_fuse} {
-  // expected-error@+8 {{the configuration is invalid in pipeline #iree_gpu.pipeline<TileAndFuse>: dim_0 must be divisible by wg_0 (2048 % 4611686018427387904 == 0) [wg_0 = 4611686018427387904]}}
-  // expected-note@+7 {{violated as well: wg_0 <= dim_0 [wg_0 = 4611686018427387904]}}
-  // expected-note@+6 {{violated as well: prod(wg_m) <= 512 (max_vgprs) [wg_0 = 4611686018427387904]}}
-  // expected-note@+5 {{violated as well: prod(wg_m) == prod(sg_m) * sg_m_cnt * mma_m [wg_0 = 4611686018427387904, sg_0 = 4]}}
-  // expected-note@+4 {{violated as well: sg_n_cnt >= 1}}
-  // expected-note@+3 {{violated as well: sg_num <= 10}}
-  // expected-note@+2 {{violated as well: shared memory must fit in workgroup memory [wg_0 = 4611686018427387904, wg_1 = 128, red_2 = 2]}}
-  // expected-note@+1 {{the nearest valid configuration changes wg_0 from 4611686018427387904 to 128}}
+  // expected-error@+2 {{the configuration is invalid in pipeline #iree_gpu.pipeline<TileAndFuse>: shared memory must suffice (2361183241434822746112 <= 65536 bytes) [wg_0 = 4611686018427387904, wg_1 = 128, red_2 = 2, promoted = 0 ([0, 1])]}}
+  // expected-note@+1 {{the nearest valid configuration changes wg_0 from 4611686018427387904 to 64, sg_1 from 4 to 2}}
   %result = linalg.matmul {lowering_config = #iree_gpu.lowering_config<{mma_kind = #iree_gpu.mma_layout<WMMAR3_F32_16x16x16_F16>, promote_operands = [0, 1], reduction = [0, 0, 2], subgroup = [4, 4, 0], workgroup = [4611686018427387904, 128, 0]}>}
       ins(%lhs, %rhs : !lhs, !rhs) outs(%init : !out) -> !out
   return %result : !out
@@ -239,7 +226,7 @@ func.func @empty(%lhs: tensor<0x5120xf16>, %rhs: tensor<5120x1280xf16>, %init: t
 // One that is larger than any memory.
 func.func @immense(%lhs: tensor<4611686018427387904x64xf16>, %rhs: tensor<64x1280xf16>, %init: tensor<4611686018427387904x1280xf32>) -> tensor<4611686018427387904x1280xf32>
     attributes {hal.executable.target = #target, translation_info = #tile_and_fuse} {
-  // expected-remark@+1 {{the configuration is valid in pipeline #iree_gpu.pipeline<TileAndFuse>}}
+  // expected-remark@+1 {{the configuration was not decided: only the compiler's own constraints cover it, which accept what does not compile}}
   %result = linalg.matmul {lowering_config = #iree_gpu.lowering_config<{mma_kind = #iree_gpu.mma_layout<WMMAR3_F32_16x16x16_F16>, promote_operands = [0, 1], reduction = [0, 0, 2], subgroup = [4, 4, 0], workgroup = [128, 128, 0]}>}
       ins(%lhs, %rhs : tensor<4611686018427387904x64xf16>, tensor<64x1280xf16>) outs(%init : tensor<4611686018427387904x1280xf32>) -> tensor<4611686018427387904x1280xf32>
   return %result : tensor<4611686018427387904x1280xf32>
@@ -250,7 +237,8 @@ func.func @two(%lhs: !lhs, %rhs: !rhs, %init: !out) -> !out
     attributes {hal.executable.target = #target, translation_info = #tile_and_fuse} {
   %first = linalg.matmul {lowering_config = #iree_gpu.lowering_config<{mma_kind = #iree_gpu.mma_layout<WMMAR3_F32_16x16x16_F16>, promote_operands = [0, 1], reduction = [0, 0, 2], subgroup = [4, 4, 0], workgroup = [96, 128, 0]}>}
       ins(%lhs, %rhs : !lhs, !rhs) outs(%init : !out) -> !out
-  // expected-remark@+1 {{the configuration is valid in pipeline #iree_gpu.pipeline<TileAndFuse>}}
+  // expected-error@+2 {{the configuration is invalid in pipeline #iree_gpu.pipeline<TileAndFuse>: shared memory must suffice (81920 <= 65536 bytes) [wg_0 = 128, wg_1 = 128, red_2 = 2, promoted = 0 ([0, 1])]}}
+  // expected-note@+1 {{the nearest valid configuration changes wg_1 from 128 to 64, sg_1 from 4 to 2}}
   %result = linalg.matmul {lowering_config = #iree_gpu.lowering_config<{mma_kind = #iree_gpu.mma_layout<WMMAR3_F32_16x16x16_F16>, promote_operands = [0, 1], reduction = [0, 0, 2], subgroup = [4, 4, 0], workgroup = [128, 128, 0]}>}
       ins(%lhs, %rhs : !lhs, !rhs) outs(%first : !out) -> !out
   return %result : !out
@@ -259,14 +247,13 @@ func.func @two(%lhs: !lhs, %rhs: !rhs, %init: !out) -> !out
 // Where a spec annotated two, both are checked.
 func.func @two_annotated(%lhs: !lhs, %rhs: !rhs, %init: !out) -> !out
     attributes {hal.executable.target = #target} {
-  // expected-error@+5 {{the configuration is invalid in pipeline #iree_gpu.pipeline<TileAndFuse>: dim_0 must be divisible by wg_0 (2048 % 96 == 0) [wg_0 = 96]}}
-  // expected-note@+4 {{violated as well: wg_0 must be divisible by sg_0 * mma_m (96 % 64 == 0) [wg_0 = 96, sg_0 = 4]}}
-  // expected-note@+3 {{violated as well: prod(wg_m) must be divisible by prod(sg_m) * mma_m (96 % 64 == 0) [wg_0 = 96, sg_0 = 4]}}
-  // expected-note@+2 {{violated as well: prod(wg_m) == prod(sg_m) * sg_m_cnt * mma_m [wg_0 = 96, sg_0 = 4]}}
-  // expected-note@+1 {{the nearest valid configuration changes wg_0 from 96 to 128}}
+  // expected-error@+3 {{the configuration is invalid in pipeline #iree_gpu.pipeline<TileAndFuse>: dimension 0 must be divisible by wg_0, or fit into it (2048 % 96 == 0) [wg_0 = 96]}}
+  // expected-note@+2 {{violated as well: the 6 intrinsics that wg_0 takes must be divisible by sg_0 (4) [wg_0 = 96, sg_0 = 4]}}
+  // expected-note@+1 {{the nearest valid configuration changes wg_0 from 96 to 64, sg_1 from 4 to 2}}
   %first = linalg.matmul {compilation_info = #iree_codegen.compilation_info<lowering_config = #iree_gpu.lowering_config<{mma_kind = #iree_gpu.mma_layout<WMMAR3_F32_16x16x16_F16>, promote_operands = [0, 1], reduction = [0, 0, 2], subgroup = [4, 4, 0], workgroup = [96, 128, 0]}>, translation_info = #iree_codegen.translation_info<pipeline = #iree_gpu.pipeline<TileAndFuse> workgroup_size = [128, 1, 1] subgroup_size = 32, {gpu_pipeline_options = #options}>>}
       ins(%lhs, %rhs : !lhs, !rhs) outs(%init : !out) -> !out
-  // expected-remark@+1 {{the configuration is valid in pipeline #iree_gpu.pipeline<TileAndFuse>}}
+  // expected-error@+2 {{the configuration is invalid in pipeline #iree_gpu.pipeline<TileAndFuse>: shared memory must suffice (81920 <= 65536 bytes) [wg_0 = 128, wg_1 = 128, red_2 = 2, promoted = 0 ([0, 1])]}}
+  // expected-note@+1 {{the nearest valid configuration changes wg_1 from 128 to 64, sg_1 from 4 to 2}}
   %result = linalg.matmul {compilation_info = #iree_codegen.compilation_info<lowering_config = #iree_gpu.lowering_config<{mma_kind = #iree_gpu.mma_layout<WMMAR3_F32_16x16x16_F16>, promote_operands = [0, 1], reduction = [0, 0, 2], subgroup = [4, 4, 0], workgroup = [128, 128, 0]}>, translation_info = #iree_codegen.translation_info<pipeline = #iree_gpu.pipeline<TileAndFuse> workgroup_size = [128, 1, 1] subgroup_size = 32, {gpu_pipeline_options = #options}>>}
       ins(%lhs, %rhs : !lhs, !rhs) outs(%first : !out) -> !out
   return %result : !out

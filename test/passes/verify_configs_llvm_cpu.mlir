@@ -129,7 +129,7 @@ func.func @short(%lhs: tensor<256x512xf32>, %rhs: tensor<512x256xf32>, %init: te
 // There are no more loops than the operation has.
 func.func @long(%lhs: tensor<256x512xf32>, %rhs: tensor<512x256xf32>, %init: tensor<256x256xf32>) -> tensor<256x256xf32>
     attributes {hal.executable.target = #x86_64, translation_info = #iree_codegen.translation_info<pipeline = #iree_cpu.pipeline<DoubleTilingExpert>>} {
-  // expected-remark@+1 {{the configuration was not decided: tuninglink's CPU provider's constraints speak of configurations of another form: 'distribution' has 4 sizes, and there are 3 loops}}
+  // expected-remark@+1 {{the configuration was not decided: tuninglink's CPU provider's constraints cover configurations of another form: 'distribution' has 4 sizes, and there are 3 loops}}
   %result = linalg.matmul {lowering_config = #iree_cpu.lowering_config<distribution = [64, 64, 0, 8], vector_common_parallel = [8, 4, 0], vector_reduction = [0, 0, 4]>}
       ins(%lhs, %rhs : tensor<256x512xf32>, tensor<512x256xf32>) outs(%init : tensor<256x256xf32>) -> tensor<256x256xf32>
   return %result : tensor<256x256xf32>
@@ -156,7 +156,7 @@ func.func @without_distribution(%lhs: tensor<256x512xf32>, %rhs: tensor<512x256x
 // Nobody knows what this level does.
 func.func @unknown_level(%lhs: tensor<256x512xf32>, %rhs: tensor<512x256xf32>, %init: tensor<256x256xf32>) -> tensor<256x256xf32>
     attributes {hal.executable.target = #x86_64, translation_info = #iree_codegen.translation_info<pipeline = #iree_cpu.pipeline<DoubleTilingExpert>>} {
-  // expected-remark@+1 {{the configuration was not decided: tuninglink's CPU provider's constraints speak of configurations of another form: 'other' is no level of tiling}}
+  // expected-remark@+1 {{the configuration was not decided: tuninglink's CPU provider's constraints cover configurations of another form: 'other' is no level of tiling}}
   %result = linalg.matmul {lowering_config = #iree_cpu.lowering_config<distribution = [64, 64, 0], other = [1, 2], vector_common_parallel = [8, 4, 0], vector_reduction = [0, 0, 4]>}
       ins(%lhs, %rhs : tensor<256x512xf32>, tensor<512x256xf32>) outs(%init : tensor<256x256xf32>) -> tensor<256x256xf32>
   return %result : tensor<256x256xf32>
@@ -165,7 +165,7 @@ func.func @unknown_level(%lhs: tensor<256x512xf32>, %rhs: tensor<512x256xf32>, %
 // Nor what this option does.
 func.func @unknown_option(%lhs: tensor<256x512xf32>, %rhs: tensor<512x256xf32>, %init: tensor<256x256xf32>) -> tensor<256x256xf32>
     attributes {hal.executable.target = #x86_64, translation_info = #iree_codegen.translation_info<pipeline = #iree_cpu.pipeline<DoubleTilingExpert>, {other}>} {
-  // expected-remark@+1 {{the configuration was not decided: tuninglink's CPU provider's constraints speak of configurations of another form: 'other' is set}}
+  // expected-remark@+1 {{the configuration was not decided: tuninglink's CPU provider's constraints cover configurations of another form: 'other' is set}}
   %result = linalg.matmul {lowering_config = #iree_cpu.lowering_config<distribution = [64, 64, 0], vector_common_parallel = [8, 4, 0], vector_reduction = [0, 0, 4]>}
       ins(%lhs, %rhs : tensor<256x512xf32>, tensor<512x256xf32>) outs(%init : tensor<256x256xf32>) -> tensor<256x256xf32>
   return %result : tensor<256x256xf32>
@@ -174,7 +174,7 @@ func.func @unknown_option(%lhs: tensor<256x512xf32>, %rhs: tensor<512x256xf32>, 
 // Scalable sizes depend on the running program.
 func.func @scalable(%lhs: tensor<256x512xf32>, %rhs: tensor<512x256xf32>, %init: tensor<256x256xf32>) -> tensor<256x256xf32>
     attributes {hal.executable.target = #sve, translation_info = #iree_codegen.translation_info<pipeline = #iree_cpu.pipeline<DoubleTilingExpert>>} {
-  // expected-remark@+1 {{the configuration was not decided: tuninglink's CPU provider's constraints speak of configurations of another form: 'vector_common_parallel' has scalable sizes}}
+  // expected-remark@+1 {{the configuration was not decided: tuninglink's CPU provider's constraints cover configurations of another form: 'vector_common_parallel' has scalable sizes}}
   %result = linalg.matmul {lowering_config = #iree_cpu.lowering_config<distribution = [64, 64, 0], vector_common_parallel = [8, [4], 0], vector_reduction = [0, 0, 4]>}
       ins(%lhs, %rhs : tensor<256x512xf32>, tensor<512x256xf32>) outs(%init : tensor<256x256xf32>) -> tensor<256x256xf32>
   return %result : tensor<256x256xf32>
@@ -183,7 +183,7 @@ func.func @scalable(%lhs: tensor<256x512xf32>, %rhs: tensor<512x256xf32>, %init:
 // The order of the loops is no knob.
 func.func @interchange(%lhs: tensor<256x512xf32>, %rhs: tensor<512x256xf32>, %init: tensor<256x256xf32>) -> tensor<256x256xf32>
     attributes {hal.executable.target = #x86_64, translation_info = #iree_codegen.translation_info<pipeline = #iree_cpu.pipeline<DoubleTilingExpert>>} {
-  // expected-remark@+1 {{the configuration was not decided: tuninglink's CPU provider's constraints speak of configurations of another form: 'distribution' has an interchange}}
+  // expected-remark@+1 {{the configuration was not decided: tuninglink's CPU provider's constraints cover configurations of another form: 'distribution' has an interchange}}
   %result = linalg.matmul {lowering_config = #iree_cpu.lowering_config<distribution = {sizes = [64, 64, 0], interchange = [1, 0, 2]}, vector_common_parallel = [8, 4, 0], vector_reduction = [0, 0, 4]>}
       ins(%lhs, %rhs : tensor<256x512xf32>, tensor<512x256xf32>) outs(%init : tensor<256x256xf32>) -> tensor<256x256xf32>
   return %result : tensor<256x256xf32>

@@ -566,7 +566,7 @@ module attributes {transform.with_named_sequence} {
       -> !transform.any_param
     transform.yield %op, %config : !transform.any_op, !transform.any_param
   }
-  // expected-warning @+1 {{entry '@other_constant -> @apply' is unreachable: '@first' comes first and matches the same operations; remove one of the two}}
+  // expected-warning @+1 {{entry '@other_constant -> @apply' is unreachable: '@first' comes first and matches whatever it matches; remove it, or move it before '@first'}}
   transform.named_sequence @other_constant(%matmul: !transform.any_op {transform.readonly})
       -> (!transform.any_op, !transform.any_param) {
     %config = transform.param.constant #iree_codegen.compilation_info<
@@ -617,7 +617,7 @@ module attributes {transform.with_named_sequence} {
   transform.named_sequence @anything(%op: !transform.any_op {transform.readonly}) -> !transform.any_op {
     transform.yield %op : !transform.any_op
   }
-  // expected-warning @+1 {{entry '@fill -> @apply' is unreachable: '@anything' comes first and matches every operation; give it conditions, or let it be the last}}
+  // expected-warning @+1 {{entry '@fill -> @apply' is unreachable: '@anything' comes first and matches whatever it matches; remove it, or move it before '@anything'}}
   transform.named_sequence @fill(%op: !transform.any_op {transform.readonly}) -> !transform.any_op {
     transform.match.operation_name %op ["linalg.fill"] : !transform.any_op
     transform.yield %op : !transform.any_op

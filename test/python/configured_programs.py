@@ -14,7 +14,7 @@ from tuninglink.iree.dispatch_roots import find_root_ops
 from tuninglink.mlir import names
 from tuninglink.mlir.walk import collect
 from tuninglink.spaces.dispatch import problem_of, target_around
-from tuninglink.spaces.providers import Dispatch
+from tuninglink.spaces.providers import Workload
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -61,9 +61,9 @@ def constraints_ops(module: mlir.Module) -> Sequence[mlir.Operation]:
     return collect(module.operation, names.CONSTRAINTS)
 
 
-def only_dispatch(module: mlir.Module) -> Dispatch:
+def only_dispatch(module: mlir.Module) -> Workload:
     """Returns the dispatch of a program with one root op."""
     (root,) = (
         (root, each.function) for each in find_root_ops(module.operation) for root in each.roots
     )
-    return Dispatch(*root, target_around(root[1]), problem_of(root[0], {}))
+    return Workload(*root, target_around(root[1]), problem_of(root[0], {}))

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 import z3
 from hypothesis import strategies as st
 
+from tuninglink.iree.op_kinds import OpKind
 from tuninglink.spaces.builder import ConstraintSetBuilder
 from tuninglink.spaces.knobs import IntegerKnob, OneOfKnob
-from tuninglink.spaces.problem import OpKind, Problem
+from tuninglink.spaces.problem import Problem
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -16,7 +16,8 @@ from tuninglink.mlir import names
 from tuninglink.spaces.configuration import read_configuration
 from tuninglink.spaces.cpu.provider import CpuProvider
 from tuninglink.spaces.dispatch import problem_of, target_around
-from tuninglink.spaces.providers import Dispatch, ProviderRegistry
+from tuninglink.spaces.providers import Workload
+from tuninglink.spaces.registry import ProviderRegistry
 from tuninglink.spaces.verification import ConfigurationAnswer, verify_configuration
 
 if TYPE_CHECKING:
@@ -69,7 +70,7 @@ def sources_for(program: str, cpu: str) -> str:
     return result.stdout
 
 
-def dispatch_of(sources: str) -> Dispatch:
+def dispatch_of(sources: str) -> Workload:
     """Returns the dispatch of a program that has one."""
     module = mlir.Module.parse(sources, mlir.Context())
     (found,) = (
@@ -77,7 +78,7 @@ def dispatch_of(sources: str) -> Dispatch:
     )
     root, function = found
     target = target_around(function)
-    return Dispatch(root, function, target, problem_of(root, {}), module.operation)
+    return Workload(root, function, target, problem_of(root, {}), module.operation)
 
 
 def registry() -> ProviderRegistry:
@@ -85,7 +86,7 @@ def registry() -> ProviderRegistry:
     return ProviderRegistry(lambda _: None, own=[CpuProvider()], entry_points=tuple)
 
 
-def judge(dispatch: Dispatch, compilation_info: mlir.Attribute) -> ConfigurationAnswer:
+def judge(dispatch: Workload, compilation_info: mlir.Attribute) -> ConfigurationAnswer:
     """Returns what the constraints say about a configuration, which stays on the root op."""
     info = mlir.Attribute.parse(str(compilation_info), dispatch.root.context)
     dispatch.root.attributes[names.COMPILATION_INFO] = info
@@ -160,7 +161,7 @@ _LIKELIHOOD = {
 
 
 def random_configuration(
-    choice: random.Random, dispatch: Dispatch, pipeline: str
+    choice: random.Random, dispatch: Workload, pipeline: str
 ) -> mlir.Attribute:
     """Returns a random configuration: mostly of the form that the pipeline wants, with any sizes."""
     (space,) = CpuProvider().spaces(dispatch, pipeline)

@@ -13,7 +13,7 @@ from iree.compiler import ir as mlir
 
 from tuninglink.iree.dispatch_roots import find_root_ops
 from tuninglink.spaces.dispatch import gpu_limits, problem_of, target_around
-from tuninglink.spaces.providers import Dispatch
+from tuninglink.spaces.providers import Workload
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -103,7 +103,7 @@ def _compiled(source: str, target: str, flags: tuple[str, ...]) -> bytes:
     return subprocess.run(command, input=source.encode(), check=True, capture_output=True).stdout
 
 
-def configured_source(source: str, target: str, flags: Sequence[str] = ()) -> Dispatch:
+def configured_source(source: str, target: str, flags: Sequence[str] = ()) -> Workload:
     """Returns the only dispatch of a program, as the compiler configures it, in a context of its own."""
     module = mlir.Module.parse(_compiled(source, target, tuple(flags)), mlir.Context())
     _kept.append(module)
@@ -112,4 +112,4 @@ def configured_source(source: str, target: str, flags: Sequence[str] = ()) -> Di
     )
     around = target_around(function)
     assert around is not None
-    return Dispatch(root, function, around, problem_of(root, gpu_limits(around)))
+    return Workload(root, function, around, problem_of(root, gpu_limits(around)))

@@ -23,15 +23,15 @@ from gpu_programs import attention, configured_source, matmul
 
 from tuninglink.mlir import names
 from tuninglink.solver.answers import UndecidedError
+from tuninglink.solver.assertions import Grade
 from tuninglink.spaces.compiler_provider import CompilerProvider
 from tuninglink.spaces.gpu.provider import TILE_AND_FUSE, VECTOR_DISTRIBUTE, GpuProvider
-from tuninglink.spaces.gpu.rules import HARD
 from tuninglink.spaces.gpu.space import GpuSpace
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from tuninglink.spaces.providers import Dispatch, Provider, Space
+    from tuninglink.spaces.providers import Provider, Space, Workload
 
 PROGRAMS = {
     "matmul f16": matmul(192, 320, 640),
@@ -58,7 +58,7 @@ class Compiler:
         seconds: how long a compilation may take.
     """
 
-    dispatch: Dispatch
+    dispatch: Workload
     target: str
     seconds: float
 
@@ -121,7 +121,7 @@ def breaking(space: Space, count: int, seed: int) -> list[dict[str, int]]:
             near = (value + 1, value * 2, value * 3, value // 2, chance.choice(valid)[knob.name])
             changed[knob.name] = chance.choice(near)
         answer = space.constraints.check(changed)
-        if {each.provenance for each in answer.violations} == {HARD}:
+        if {each.grade for each in answer.violations} == {Grade.NECESSARY}:
             found[tuple(changed.values())] = changed
         if len(found) == count:
             break

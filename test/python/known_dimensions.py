@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tuninglink.matching.conditions import AtLeast, AtMost, Equals, MultipleOf
+from tuninglink.matching.predicates import AtLeast, AtMost, Equals, MultipleOf
 
 if TYPE_CHECKING:
-    from tuninglink.matching.conditions import SizeFact
+    from tuninglink.matching.predicates import SizeFact
 
 
 @dataclass(frozen=True)

@@ -12,16 +12,16 @@ from interpreter import apply_spec
 from iree.compiler import ir as mlir
 from linked_specs import random_program, random_specs
 from sequential import apply_one_by_one, attributes_of
+from tuninglink.passes.dedupe_sequences import deduplicate_sequences
 
 from tuninglink.errors import TuninglinkError
-from tuninglink.matching.dispatch_signature import PreservedReader
+from tuninglink.matching.dispatch_signature import SignatureReader
 from tuninglink.matching.dropping import drop_shadowed
 from tuninglink.matching.index import index_matchers
 from tuninglink.matching.pruning import PruningLinker
 from tuninglink.mlir.contexts import thread_context
 from tuninglink.mlir.diagnostics import DiagnosticSink
 from tuninglink.specs import Spec, link_specs, load_spec
-from tuninglink.specs.deduplication import deduplicate_sequences
 from tuninglink.specs.linking import Form, link_nested_specs
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def forms(specs: Sequence[Spec], program: mlir.Operation) -> Iterator[tuple[str,
     yield f"{result.form.value}", linked
     for chosen in COMBINED:
         yield f"{result.form.value}, {', '.join(chosen)}", optimized(linked, chosen)
-    pruned = PruningLinker(specs).link(PreservedReader().read(program))
+    pruned = PruningLinker(specs).link(SignatureReader().read(program))
     yield "pruned", None if pruned is None else pruned.spec
     yield "nested", nested(specs)
     yield "linked again", link_specs([linked]).spec

@@ -20,15 +20,16 @@ from generated_programs import random_program
 from interpreter import apply_spec
 from matched_operations import matchable, matchers_for, seen, spec_of
 from programs import TARGETS, run
+from tuninglink.passes.dedupe_sequences import deduplicate_sequences
 
 import tuninglink
-from tuninglink.matching.dispatch_signature import ANYTHING, PreservedReader
+from tuninglink.matching.dispatch_signature import ANYTHING, SignatureReader
 from tuninglink.matching.entry_index import EntryIndex
 from tuninglink.matching.index import index_matchers
-from tuninglink.matching.necessary_reading import ConditionReader
+from tuninglink.matching.pruning_keys import pruning_key
+from tuninglink.matching.reader import MatcherReader
 from tuninglink.payloads import PayloadError
 from tuninglink.specs import Spec, link_specs, load_spec
-from tuninglink.specs.deduplication import deduplicate_sequences
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -74,17 +75,17 @@ def matchers_of(dispatches: Sequence[Seen]) -> list[str]:
 def check_matchers(dispatches: Sequence[Seen], outcome: Outcome) -> None:
     """Checks that whatever would match in a dispatch is among the candidates for it."""
     for dispatch in dispatches:
-        preserved = PreservedReader().read(dispatch.source)
+        signature = SignatureReader().read(dispatch.source)
         outcome.counts["dispatches"] += 1
-        outcome.counts["unknown dispatches"] += preserved == ANYTHING
+        outcome.counts["unknown dispatches"] += signature == ANYTHING
         for operation in matchable(dispatch.prepared):
             for matcher in matchers_for(operation):
                 outcome.counts["matchers"] += 1
                 table = load_spec(spec_of([matcher]).encode()).anatomy.table
-                condition = ConditionReader(table).condition("m0")
-                if EntryIndex([condition]).candidates(preserved) != (0,):
+                key = pruning_key(MatcherReader(table).read("m0").predicates)
+                if EntryIndex([key]).candidates(signature) != (0,):
                     outcome.failures.append(
-                        f"{dispatch.name}: left out\n{matcher}\nfor {operation}\n{preserved}"
+                        f"{dispatch.name}: left out\n{matcher}\nfor {operation}\n{signature}"
                     )
 
 

@@ -32,6 +32,15 @@ def state(pid: int) -> str | None:
         return None
 
 
+def processor_seconds(pid: int) -> float:
+    """Returns the processor time of a process, zero if there is none."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return 0.0
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 def is_gone(pid: int) -> bool:
     """Tells whether a process has ended, be it that nobody has asked for its exit status yet."""
     return state(pid) in (None, "Z")

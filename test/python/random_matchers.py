@@ -9,6 +9,7 @@ from interpreter import apply_spec
 from iree.compiler import ir as mlir
 from known_dimensions import NOTHING, Known, holds
 
+from tuninglink.matching.extents import ANYTHING, box
 from tuninglink.mlir import names
 from tuninglink.mlir.symbols import symbol_name
 from tuninglink.mlir.walk import body, collect
@@ -17,7 +18,8 @@ if TYPE_CHECKING:
     import random
     from collections.abc import Mapping, Sequence
 
-    from tuninglink.matching.conditions import Condition, Dimension
+    from tuninglink.matching.conditions import Condition
+    from tuninglink.matching.predicates import Dimension
     from tuninglink.specs import Spec
 
 MAPS = {
@@ -224,17 +226,22 @@ PLACES = {
 """Which dimensions of operands run over a loop, in order."""
 
 
-def payload_of(maps: str, witness: dict[Dimension, int | None]) -> Matmul:
-    """Returns a payload with the sizes of a witness."""
+def payload_of(maps: str, witness: Mapping[Dimension, int | None], condition: Condition) -> Matmul:
+    """Returns a payload with the sizes of a witness; of dynamic ones no more is known than a condition asks for."""
     sizes: dict[str, int] = {"m": 16, "n": 16, "k": 16}
     forgotten = set()
+    known = {}
+    asked = box(condition.sizes)
     for (kind, number, occurrence), size in witness.items():
         loop = "mnk"[number] if kind == "loop" else kind.removeprefix("contraction ")
         if size is None:
-            forgotten.add(PLACES[maps][loop][occurrence])
+            place = PLACES[maps][loop][occurrence]
+            forgotten.add(place)
+            each = asked.get((kind, number, occurrence), ANYTHING)
+            known[place] = Known(each.low, each.high, each.factor)
         else:
             sizes[loop] = size
-    return Matmul(maps, **sizes, forgotten=frozenset(forgotten))
+    return Matmul(maps, **sizes, forgotten=frozenset(forgotten), known=known)
 
 
 def spec_text(bodies: Sequence[str], values: Sequence[str] | None = None, helpers: str = "") -> str:

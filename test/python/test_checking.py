@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+import subprocess
+from typing import TYPE_CHECKING
 
 import pytest
-from programs import EXAMPLES
+import worker_jobs
+from processes import PATIENCE, eventually, marked, processor_seconds
+from programs import EXAMPLES, TOOLS, listening
 
 from tuninglink.checking import compiling
 from tuninglink.checking.checker import Checker
@@ -18,6 +24,9 @@ from tuninglink.payloads import payload_for, spec_of
 from tuninglink.solver.answers import Verdict
 from tuninglink.specs import shipped
 from tuninglink.specs.loading import load_spec
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 GFX942 = Target.parse("gfx942")
 
@@ -43,10 +52,8 @@ def test_what_takes_too_long_is_not_decided(job: Job) -> None:
 
 
 def test_a_crash_is_an_answer(job: Job, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(compiling, "_WORKER", "faulthandler")
-    verdict, reason = outcome(job)
-    assert verdict is Verdict.REFUTED
-    assert reason.startswith("the compiler crashed (")
+    monkeypatch.setattr(compiling, "_compile", worker_jobs.segfault_on)
+    assert outcome(job) == (Verdict.REFUTED, "the compiler crashed (segmentation fault)")
 
 
 def test_what_the_compiler_refuses_is_refuted(job: Job) -> None:
@@ -62,9 +69,39 @@ def test_an_entry_that_configures_nothing_is_not_decided(job: Job) -> None:
     assert "does not match" in reason
 
 
+@pytest.mark.parametrize("end", [signal.SIGTERM, signal.SIGKILL, signal.SIGINT, signal.SIGHUP])
+def test_a_command_that_is_killed_while_it_compiles_leaves_no_process(
+    end: signal.Signals, tmp_path: Path
+) -> None:
+    spec = tmp_path / "spec.mlir"
+    text = (EXAMPLES / "spec_gfx942.mlir").read_text()
+    # With that many accumulators in one workgroup, it compiles for minutes.
+    spec.write_text(text.replace("workgroup = [128, 128, 0]", "workgroup = [2048, 1280, 0]"))
+    marker = f"TUNINGLINK_TEST_{os.urandom(8).hex()}"
+    arguments = ["check", str(spec), "--target=gfx942", "--compile", "--timeout=3600"]
+    process = subprocess.Popen(
+        listening([str(TOOLS / "tuninglink"), *arguments]),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        env={**os.environ, marker: ""},
+    )
+
+    def is_compiling() -> bool:
+        workers = set(marked(marker)) - {process.pid}
+        return any(processor_seconds(each) > 3 for each in workers)  # to load takes less
+
+    assert eventually(is_compiling)
+    assert process.poll() is None
+    process.send_signal(end)
+    _, said = process.communicate(timeout=PATIENCE)
+    assert process.returncode == (130 if end == signal.SIGINT else -end)
+    assert said == (b"tuninglink: interrupted\n" if end == signal.SIGINT else b"")
+    assert eventually(lambda: not marked(marker))
+
+
 def test_compilations_are_answered_in_order(job: Job) -> None:
     broken = Job("oops", job.spec, job.flags)
-    answers = list(compile_all([broken, job, broken], CompileLimits(processes=2)))
+    answers = compile_all([broken, job, broken], CompileLimits(processes=2))
     wanted = [Verdict.REFUTED, Verdict.PROVEN, Verdict.REFUTED]
     assert [each.verdict for each in answers] == wanted
 

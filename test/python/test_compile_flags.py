@@ -28,7 +28,7 @@ def test_flags_of_a_target_make_the_compiler_compile_for_it(name: str) -> None:
     output = compile_program(PROGRAM, default_specs=False, flags=flags).output
     module = parse_module(output, "output.mlir", thread_context())
     (variant,) = collect(module, names.EXECUTABLE_VARIANT)
-    assert Target.of_variant(variant) == target
+    assert Target.from_attribute(variant.attributes["target"]) == target
 
 
 def test_products_that_the_compiler_does_not_know_are_compiled_for_as_their_architecture() -> None:

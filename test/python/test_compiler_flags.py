@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tuninglink.compiler.flags import Mode, Options, OutputFormat, parse_arguments
+from tuninglink.compiler.flags import CompileOptions, Mode, OutputFormat, parse_arguments
 from tuninglink.compiler.phases import Phase
 from tuninglink.errors import CompileError
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def test_nothing_is_the_defaults() -> None:
-    assert parse_arguments([]) == Options()
+    assert parse_arguments([]) == CompileOptions()
 
 
 def test_the_drivers_flags_are_read() -> None:
@@ -38,7 +38,7 @@ def test_the_drivers_flags_are_read() -> None:
             "--split-input-file",
         ]
     )
-    assert options == Options(
+    assert options == CompileOptions(
         input="in.mlir",
         output="out",
         output_format=OutputFormat.C_SOURCE,

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import z3
 
+from tuninglink.iree.op_kinds import OpKind, Role
 from tuninglink.solver.answers import (
     AssignmentError,
     CountAnswer,
@@ -20,7 +21,7 @@ from tuninglink.solver.answers import (
 )
 from tuninglink.spaces.builder import ConstraintSetBuilder
 from tuninglink.spaces.knobs import IntegerKnob, OneOfKnob
-from tuninglink.spaces.problem import Dimension, OpKind, Problem, Role
+from tuninglink.spaces.problem import Dimension, Problem
 
 if TYPE_CHECKING:
     from collections.abc import Callable

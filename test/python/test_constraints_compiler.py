@@ -5,10 +5,10 @@ from __future__ import annotations
 import random
 import subprocess
 import sys
-import threading
 from typing import TYPE_CHECKING
 
 import pytest
+import worker_jobs
 import z3
 from configured_programs import EMIT_CONSTRAINTS, configured, constraints_ops, only_dispatch
 from hypothesis import given, settings
@@ -16,23 +16,30 @@ from hypothesis import strategies as st
 from iree.compiler.dialects import iree_codegen
 from z3 import z3util
 
+from tuninglink.iree.op_kinds import OpKind
 from tuninglink.mlir import names
 from tuninglink.mlir.serialization import to_bytecode
 from tuninglink.mlir.walk import collect
 from tuninglink.solver.answers import Limits, UndecidedError, Verdict
-from tuninglink.spaces.compiler_process import CompilerProcess, shared_compiler
+from tuninglink.spaces import isolated_passes
 from tuninglink.spaces.compiler_provider import CompilerProvider, _isolated
-from tuninglink.spaces.configuration import MismatchError, read_configuration
-from tuninglink.spaces.problem import OpKind, Problem
+from tuninglink.spaces.configuration import (
+    MismatchError,
+    MissingEntryError,
+    read_configuration,
+)
+from tuninglink.spaces.isolated_passes import SHARED_PASS_MANAGER, IsolatedPassManager
+from tuninglink.spaces.problem import Problem
 from tuninglink.spaces.smt import read_constraints
+from tuninglink.workers import Pool
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from iree.compiler import ir as mlir
 
     from tuninglink.spaces.constraint_set import ConstraintSet
-    from tuninglink.spaces.providers import Dispatch, Space
+    from tuninglink.spaces.providers import Space, Workload
 
 TARGETS = ("gfx942", "gfx1100", "gfx1201", "sm_80")
 CASES = [
@@ -212,7 +219,7 @@ VERIFY = "builtin.module(func.func(iree-codegen-insert-smt-constraints,iree-code
 
 def compiler_accepts(module: mlir.Module) -> bool:
     try:
-        shared_compiler().run(VERIFY, to_bytecode(module.operation))
+        SHARED_PASS_MANAGER.run(VERIFY, to_bytecode(module.operation))
     except UndecidedError as failure:
         reason = failure.reason
     else:
@@ -265,7 +272,7 @@ def test_checks_agree_with_the_compilers_verifier(program: str, target: str) -> 
 
 
 def verdict_like_the_compilers(
-    dispatch: Dispatch, space: Space, assignment: dict[str, int]
+    dispatch: Workload, space: Space, assignment: dict[str, int]
 ) -> Verdict:
     """Returns the verdict on an assignment, having seen that the compiler's verifier agrees."""
     info = space.compilation_info(assignment)
@@ -309,16 +316,16 @@ def test_a_configuration_of_another_form_is_not_taken_for_an_assignment() -> Non
     assert implicit.assignment(configuration)
     with pytest.raises(MismatchError, match="'reduction' is") as failure:
         direct.assignment(configuration)
-    assert not failure.value.is_missing
+    assert not isinstance(failure.value, MissingEntryError)
 
 
-# --- The compiler's process ------------------------------------------------------------------------------
+# --- The compiler in a worker ----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("target", ["gfx942", "sm_80"])
 def test_a_crash_of_the_compiler_is_an_answer(target: str) -> None:
-    with CompilerProcess() as compiler:
-        provider = CompilerProvider(compiler)
+    with Pool(1) as pool:
+        provider = CompilerProvider(IsolatedPassManager(pool))
         crashing = only_dispatch(configured("batched_matmul", target))
         with pytest.raises(UndecidedError, match=r"the compiler crashed \(segmentation fault\)"):
             provider.spaces(crashing, "#iree_gpu.pipeline<TileAndFuse>")
@@ -326,57 +333,39 @@ def test_a_crash_of_the_compiler_is_an_answer(target: str) -> None:
         assert provider.spaces(healthy, "#iree_gpu.pipeline<TileAndFuse>")
 
 
-def test_the_process_is_kept() -> None:
-    module = to_bytecode(configured("matmul", "gfx942").operation)
-    with CompilerProcess() as compiler:
-        compiler.run("builtin.module()", module)
-        first = compiler._process
-        assert compiler.run("builtin.module()", module)
-        assert compiler._process is first
-    assert compiler._process is None
-
-
 def test_the_compilers_errors_are_reported() -> None:
     module = to_bytecode(configured("matmul", "gfx942").operation)
-    with CompilerProcess() as compiler:
+    with Pool(1) as pool:
+        passes = IsolatedPassManager(pool)
         with pytest.raises(UndecidedError, match="the compiler reports"):
-            compiler.run("builtin.module()", b"no bytecode")
+            passes.run("builtin.module()", b"no bytecode")
         with pytest.raises(UndecidedError, match="there-is-no-such-pass"):
-            compiler.run("builtin.module(there-is-no-such-pass)", module)
+            passes.run("builtin.module(there-is-no-such-pass)", module)
+        assert passes.run("builtin.module()", module)
 
 
 @pytest.mark.parametrize(
-    ("command", "message"),
+    ("job", "message"),
     [
-        ([sys.executable, "-c", "import time; time.sleep(60)"], "did not answer within 0.3 s"),
-        ([sys.executable, "-c", "raise SystemExit(3)"], r"ended \(exit code 3\)"),
-        (["/there/is/no/such/program"], "does not start: No such file"),
+        (worker_jobs.hang_on, r"the compiler did not answer within 0\.3 s"),
+        (worker_jobs.leave_on, r"the compiler crashed \(exit code 3\)"),
     ],
 )
-def test_a_process_that_does_not_answer(command: list[str], message: str) -> None:
-    with CompilerProcess(seconds=0.3, command=command) as compiler:
+def test_a_worker_that_does_not_answer(
+    job: Callable[..., object], message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(isolated_passes, "_run", job)
+    with Pool(1) as pool:
+        passes = IsolatedPassManager(pool, seconds=0.3)
         for _ in range(2):
             with pytest.raises(UndecidedError, match=message):
-                compiler.run("builtin.module()", b"")
-        assert compiler._process is None
+                passes.run("builtin.module()", b"")
 
 
-def test_threads_share_a_process() -> None:
-    module = to_bytecode(configured("matmul", "gfx942").operation)
-    answers = []
-    with CompilerProcess() as compiler:
-        threads = [
-            threading.Thread(
-                target=lambda: answers.append(compiler.run("builtin.module()", module))
-            )
-            for _ in range(4)
-        ]
-        for each in threads:
-            each.start()
-        for each in threads:
-            each.join()
-    assert len(answers) == 4
-    assert len(set(answers)) == 1
+def test_a_worker_that_does_not_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "executable", "/there/is/no/such/program")
+    with Pool(1) as pool, pytest.raises(UndecidedError, match="does not start: No such file"):
+        IsolatedPassManager(pool).run("builtin.module()", b"")
 
 
 def test_z3_is_not_imported_before_somebody_asks() -> None:

@@ -26,6 +26,7 @@ from programs import TARGETS, all_programs, configure
 
 from tuninglink.iree.cpu_configurations import CpuLevel, read_cpu_configuration
 from tuninglink.iree.dispatch_roots import find_root_ops
+from tuninglink.iree.op_kinds import OpKind
 from tuninglink.mlir import names
 from tuninglink.solver.answers import AssignmentError, Limits, UndecidedError, Verdict
 from tuninglink.spaces.configuration import read_configuration
@@ -34,8 +35,8 @@ from tuninglink.spaces.cpu.provider import CpuProvider
 from tuninglink.spaces.cpu.space import CpuSpace
 from tuninglink.spaces.cpu.tiles import LOOP_PEELING
 from tuninglink.spaces.dispatch import problem_of, target_around
-from tuninglink.spaces.problem import OpKind, Problem
-from tuninglink.spaces.providers import Dispatch
+from tuninglink.spaces.problem import Problem
+from tuninglink.spaces.providers import Workload
 from tuninglink.spaces.verification import verify_configuration
 
 LINALG_EXT = "#iree_cpu.pipeline<LinalgExtTileAndVectorize>"
@@ -45,13 +46,13 @@ X86 = (
 )
 
 
-def dispatch(m: object = 256, n: object = 256, k: object = 512, target: str = X86) -> Dispatch:
+def dispatch(m: object = 256, n: object = 256, k: object = 512, target: str = X86) -> Workload:
     lhs, rhs, out = f"tensor<{m}x{k}xf32>", f"tensor<{k}x{n}xf32>", f"tensor<{m}x{n}xf32>"
     operation = f"linalg.matmul ins(%0, %1 : {lhs}, {rhs}) outs(%2 : {out}) -> {out}"
     return _dispatch(operation, (lhs, rhs, out), target)
 
 
-def _dispatch(operation: str, kinds: tuple[str, str, str], target: str = X86) -> Dispatch:
+def _dispatch(operation: str, kinds: tuple[str, str, str], target: str = X86) -> Workload:
     arguments = ", ".join(f"%{number}: {kind}" for number, kind in enumerate(kinds))
     module = mlir.Module.parse(
         f"func.func @f({arguments}) -> {kinds[2]} attributes {{hal.executable.target = {target}}} {{\n"
@@ -61,7 +62,7 @@ def _dispatch(operation: str, kinds: tuple[str, str, str], target: str = X86) ->
     function = module.body.operations[0].operation
     root = function.regions[0].blocks[0].operations[0].operation
     where = target_around(function)
-    return Dispatch(root, function, where, problem_of(root, {}), module.operation)
+    return Workload(root, function, where, problem_of(root, {}), module.operation)
 
 
 def space(pipeline: str = DOUBLE_TILING, **sizes: object) -> CpuSpace:
@@ -80,7 +81,7 @@ def verdicts(configured: str) -> list[tuple[Verdict, str]]:
                 if configuration is None:
                     continue
                 where = target_around(each.function)
-                what = Dispatch(root, each.function, where, problem_of(root, {}))
+                what = Workload(root, each.function, where, problem_of(root, {}))
                 answer = verify_configuration(what, configuration, registry())
                 words = "; ".join(map(str, answer.violations)) or answer.reason
                 found.append((answer.verdict, f"{words}\n{root}"))
@@ -116,7 +117,7 @@ LEVELS = st.fixed_dictionaries(
 
 
 def is_refused(
-    configured: Dispatch, levels: dict[str, list[int]], pipeline: str = DOUBLE_TILING
+    configured: Workload, levels: dict[str, list[int]], pipeline: str = DOUBLE_TILING
 ) -> bool:
     """Tells whether the compiler's verifier of configurations refuses one."""
     context = configured.root.context
@@ -353,7 +354,7 @@ def test_other_targets_are_not_decided(target: str) -> None:
 
 def test_an_operation_without_known_loops_is_not_decided() -> None:
     what = dispatch()
-    nothing = Dispatch(what.root, what.function, what.target, Problem(OpKind.OTHER), what.module)
+    nothing = Workload(what.root, what.function, what.target, Problem(OpKind.OTHER), what.module)
     with pytest.raises(UndecidedError, match=r"which loops 'linalg\.matmul' has is not known"):
         CpuProvider().spaces(nothing, DOUBLE_TILING)
 

@@ -1,239 +1,29 @@
-"""Threads and processes: nothing is shared that must not be, nothing is left behind."""
+"""Threads and processes: nothing is shared that must not be."""
 
 from __future__ import annotations
 
-import os
-import signal
-import subprocess
-import sys
 import threading
-import time
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 import z3
 from configured_programs import configured, only_dispatch
+from processes import PATIENCE, in_a_fork
 
+from tuninglink.iree.op_kinds import OpKind
 from tuninglink.solver.answers import Limits, UndecidedError, Verdict
 from tuninglink.spaces.builder import ConstraintSetBuilder
-from tuninglink.spaces.compiler_process import CompilerProcess
 from tuninglink.spaces.compiler_provider import CompilerProvider
 from tuninglink.spaces.knobs import IntegerKnob
-from tuninglink.spaces.problem import OpKind, Problem
+from tuninglink.spaces.problem import Problem
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from tuninglink.spaces.constraint_set import ConstraintSet
 
-NOTHING = "builtin.module()"
-EMPTY = b"module {}"
-PATIENCE = 60
-"""Seconds after which something that takes far less does not happen at all."""
-
-
-def pid_of(compiler: CompilerProcess) -> int:
-    assert compiler._process is not None
-    return compiler._process.pid
-
-
-def state(pid: int) -> str | None:
-    """Returns the state of a process as the kernel calls it, `Z` for a zombie, or None if there is none."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-    except OSError:
-        return None
-
-
-def has_ended(child: int) -> bool:
-    """Tells whether a child can be waited for: a zombie may still have threads that are ending."""
-    return os.waitid(os.P_PID, child, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
-
-
-def eventually(condition: Callable[[], bool]) -> bool:
-    end = time.monotonic() + PATIENCE
-    while not condition():
-        if time.monotonic() > end:
-            return False
-        time.sleep(0.02)
-    return True
-
-
-def in_a_fork(action: Callable[[], str]) -> str:
-    """Returns what `action` returns in a process that is forked from this one, or how it failed there."""
-    reader, writer = os.pipe()
-    child = os.fork()
-    if child == 0:
-        try:
-            signal.alarm(PATIENCE)
-            said = action()
-        except BaseException as failure:  # noqa: BLE001 - the parent is to hear of it
-            said = f"{type(failure).__name__}: {failure}"
-        os.write(writer, said.encode())
-        os._exit(0)
-    os.close(writer)
-    with os.fdopen(reader) as file:
-        said = file.read()
-    assert os.waitpid(child, 0)[1] == 0, "the process did not end by itself"
-    return said
-
-
-# --- The compiler's process ------------------------------------------------------------------------------
-
-
-def test_a_process_that_was_killed_is_replaced() -> None:
-    with CompilerProcess() as compiler:
-        compiler.run(NOTHING, EMPTY)
-        first = pid_of(compiler)
-        os.kill(first, signal.SIGKILL)
-        assert eventually(lambda: has_ended(first))
-        assert compiler.run(NOTHING, EMPTY)
-        assert pid_of(compiler) != first
-        assert state(first) is None, "the dead process is still in the table"
-
-
-def test_a_process_that_is_killed_at_work_is_an_answer() -> None:
-    sleeper = [sys.executable, "-c", "import time; time.sleep(600)"]
-    with CompilerProcess(command=sleeper) as compiler:
-        answers: list[UndecidedError] = []
-
-        def ask() -> None:
-            with pytest.raises(UndecidedError) as failure:
-                compiler.run(NOTHING, EMPTY)
-            answers.append(failure.value)
-
-        thread = threading.Thread(target=ask)
-        thread.start()
-        assert eventually(lambda: compiler._process is not None)
-        os.kill(pid_of(compiler), signal.SIGKILL)
-        thread.join(PATIENCE)
-        assert [each.reason for each in answers] == ["the compiler crashed (killed)"]
-
-
-def test_closing_does_not_wait_for_an_answer() -> None:
-    compiler = CompilerProcess(command=[sys.executable, "-c", "import time; time.sleep(600)"])
-    failures: list[str] = []
-
-    def ask() -> None:
-        try:
-            compiler.run(NOTHING, EMPTY)
-        except UndecidedError as failure:
-            failures.append(failure.reason)
-
-    thread = threading.Thread(target=ask)
-    thread.start()
-    assert eventually(lambda: compiler._process is not None)
-    pid = pid_of(compiler)
-    compiler.close()
-    thread.join(PATIENCE)
-    assert failures == ["the compiler crashed (killed)"]
-    assert state(pid) is None
-
-
-def test_a_process_that_does_not_read_keeps_nobody_waiting() -> None:
-    sleeper = [sys.executable, "-c", "import time; time.sleep(600)"]
-    more_than_a_pipe_holds = bytes(1 << 20)
-    with (
-        CompilerProcess(seconds=0.5, command=sleeper) as compiler,
-        pytest.raises(UndecidedError, match=r"did not answer within 0\.5 s"),
-    ):
-        compiler.run(NOTHING, more_than_a_pipe_holds)
-
-
-def test_large_modules_go_both_ways() -> None:
-    numbers = ", ".join(map(str, range(100_000)))
-    module = f"func.func private @f() attributes {{numbers = array<i64: {numbers}>}}"
-    with CompilerProcess() as compiler:
-        assert len(compiler.run(NOTHING, module.encode())) > 1 << 17
-
-
-def test_requests_of_threads_do_not_mix() -> None:
-    answers: dict[int, bytes] = {}
-    with CompilerProcess() as compiler:
-
-        def ask(number: int) -> None:
-            text = f"module {{ func.func private @function_{number}() }}"
-            answers[number] = compiler.run(NOTHING, text.encode())
-
-        threads = [threading.Thread(target=ask, args=(number,)) for number in range(8)]
-        for each in threads:
-            each.start()
-        for each in threads:
-            each.join(PATIENCE)
-    assert {number: b"function_%d" % number in data for number, data in answers.items()} == (
-        dict.fromkeys(range(8), True)
-    )
-
-
-def test_a_fork_starts_a_process_of_its_own() -> None:
-    with CompilerProcess() as compiler:
-        compiler.run(NOTHING, EMPTY)
-        own = pid_of(compiler)
-
-        def ask() -> str:
-            assert compiler.run(NOTHING, EMPTY)
-            other = pid_of(compiler)
-            compiler.close()
-            return str(other)
-
-        assert int(in_a_fork(ask)) != own
-        assert state(own) not in (None, "Z")
-        assert compiler.run(NOTHING, EMPTY)
-        assert pid_of(compiler) == own
-
-
-def test_a_fork_while_a_thread_asks_does_not_hang() -> None:
-    sleeper = [sys.executable, "-c", "import time; time.sleep(600)"]
-    with CompilerProcess(command=sleeper) as compiler:
-
-        def ask() -> None:
-            with pytest.raises(UndecidedError):
-                compiler.run(NOTHING, EMPTY)
-
-        thread = threading.Thread(target=ask)
-        thread.start()
-        assert eventually(lambda: compiler._process is not None)
-
-        def close() -> str:
-            compiler.close()
-            return "closed"
-
-        assert in_a_fork(close) == "closed"
-        assert state(pid_of(compiler)) not in (None, "Z")
-        compiler.close()
-        thread.join(PATIENCE)
-
-
-ENDINGS = {"returns": "", "fails": "raise SystemExit(3)", "is killed": "os.kill(os.getpid(), 9)"}
-
-
-@pytest.mark.parametrize("ending", ENDINGS)
-def test_no_process_is_left_when_the_program_ends(ending: str) -> None:
-    program = (
-        "import os\n"
-        "from tuninglink.spaces.compiler_process import shared_compiler\n"
-        f"shared_compiler().run({NOTHING!r}, {EMPTY!r})\n"
-        "print(shared_compiler()._process.pid, flush=True)\n" + ENDINGS[ending]
-    )
-    command = [sys.executable, "-c", program]
-    result = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert result.stdout, result.stderr
-    pid = int(result.stdout)
-    assert eventually(lambda: state(pid) in (None, "Z"))
-    assert not result.stderr
-
-
-def test_files_where_the_user_is_are_not_taken_for_modules(tmp_path: Path) -> None:
-    program = (
-        "import sys\n"
-        "from tuninglink.spaces.compiler_process import CompilerProcess\n"
-        f"with CompilerProcess() as compiler: compiler.run({NOTHING!r}, {EMPTY!r})\n"
-    )
-    for name in ("struct", "io", "iree", "tuninglink"):
-        (tmp_path / f"{name}.py").write_text("raise SystemExit('the wrong module')\n")
-    subprocess.run([sys.executable, "-P", "-c", program], check=True, cwd=tmp_path)
+# --- The compiler ----------------------------------------------------------------------------------------
 
 
 def test_the_compiler_is_asked_from_several_threads() -> None:

@@ -8,12 +8,13 @@ import pytest
 import z3
 from configured_programs import configured, only_dispatch
 
+from tuninglink.iree.op_kinds import OpKind, Role
 from tuninglink.solver.answers import UndecidedError, Verdict
 from tuninglink.spaces.builder import ConstraintSetBuilder
 from tuninglink.spaces.configuration import MismatchError, read_configuration
 from tuninglink.spaces.knobs import IntegerKnob
-from tuninglink.spaces.problem import OpKind, Role
-from tuninglink.spaces.providers import Provider, ProviderRegistry, Space
+from tuninglink.spaces.providers import Provider, Space
+from tuninglink.spaces.registry import ProviderRegistry
 from tuninglink.spaces.verification import verify_configuration
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
     from tuninglink.mlir.diagnostics import Diagnostic
     from tuninglink.spaces.configuration import Configuration
-    from tuninglink.spaces.providers import Dispatch
+    from tuninglink.spaces.providers import Workload
 
 PIPELINE = "#iree_cpu.pipeline<DoubleTilingExpert>"
 
@@ -31,7 +32,7 @@ PIPELINE = "#iree_cpu.pipeline<DoubleTilingExpert>"
 class OneKnobSpace(Space):
     """A space in which the subgroup size of a configuration must be a given number."""
 
-    def __init__(self, dispatch: Dispatch, wanted: int) -> None:
+    def __init__(self, dispatch: Workload, wanted: int) -> None:
         builder = ConstraintSetBuilder()
         size = builder.knob(IntegerKnob("subgroup_size"))
         number = z3.IntVal(wanted, builder.context)
@@ -42,7 +43,7 @@ class OneKnobSpace(Space):
         info = configuration.translation_info
         assert info is not None
         if info.subgroup_size == 13:
-            raise MismatchError("'subgroup_size' is 13", is_missing=False)
+            raise MismatchError("'subgroup_size' is 13")
         return {"subgroup_size": info.subgroup_size}
 
     def compilation_info(self, assignment: Mapping[str, int]) -> mlir.Attribute:
@@ -57,7 +58,7 @@ class CpuProvider(Provider):
     kinds: ClassVar[frozenset[OpKind] | None] = frozenset({OpKind.CONTRACTION})
     wanted: ClassVar[int] = 0
 
-    def spaces(self, dispatch: Dispatch, pipeline: str) -> Sequence[Space]:
+    def spaces(self, dispatch: Workload, pipeline: str) -> Sequence[Space]:
         assert pipeline == PIPELINE
         return [OneKnobSpace(dispatch, self.wanted)]
 
@@ -67,7 +68,7 @@ class FailingProvider(CpuProvider):
 
     name: ClassVar[str] = "failing"
 
-    def spaces(self, dispatch: Dispatch, pipeline: str) -> Sequence[Space]:
+    def spaces(self, dispatch: Workload, pipeline: str) -> Sequence[Space]:
         raise KeyError(pipeline, dispatch)
 
 
@@ -92,7 +93,7 @@ def registry(*plug_ins: EntryPoint, warnings: list[Diagnostic] | None = None) ->
     return ProviderRegistry(said.append, own=[], entry_points=lambda: plug_ins)
 
 
-def cpu_dispatch() -> Dispatch:
+def cpu_dispatch() -> Workload:
     return only_dispatch(configured("matmul", "cpu"))
 
 

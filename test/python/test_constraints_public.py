@@ -28,10 +28,8 @@ def test_every_name_is_there_and_documented() -> None:
     assert set(public.__all__) <= set(dir(public))
     for name in public.__all__:
         value = getattr(public, name)
-        assert (
-            value.__module__.startswith(("tuninglink.spaces.", "tuninglink.solver."))
-            or name == "Knob"
-        )
+        homes = ("tuninglink.iree.", "tuninglink.solver.", "tuninglink.spaces.")
+        assert value.__module__.startswith(homes) or name == "Knob", name
         assert value.__doc__, name
     with pytest.raises(AttributeError, match=r"'tuninglink\.spaces' has no attribute 'Nobody'"):
         _ = public.Nobody
@@ -74,7 +72,7 @@ def plug_in(tmp_path: Path) -> Path:
     (information / "METADATA").write_text(
         "Metadata-Version: 2.1\nName: house-rules\nVersion: 1.0\n"
     )
-    registered = f"[tuninglink.spaces]\nhouse-rules = {entry_point}\n"
+    registered = f"[tuninglink.constraints]\nhouse-rules = {entry_point}\n"
     (information / "entry_points.txt").write_text(registered)
     return tmp_path
 

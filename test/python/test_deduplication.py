@@ -6,13 +6,13 @@ from generated_specs import GeneratedSpec, payloads, spec_lists
 from hypothesis import given, settings
 from interpreter import apply_spec, numbered_attributes
 from iree.compiler import ir as mlir
+from tuninglink.passes.dedupe_sequences import deduplicate_sequences
 
 from tuninglink.mlir import names
 from tuninglink.mlir.contexts import thread_context
 from tuninglink.mlir.symbols import symbols
 from tuninglink.mlir.walk import collect
 from tuninglink.specs import Spec, link_specs, load_spec
-from tuninglink.specs.deduplication import deduplicate_sequences
 
 
 @settings(deadline=None, derandomize=True, max_examples=100)

@@ -10,16 +10,15 @@ from iree.compiler import ir as mlir
 from iree.compiler.passmanager import PassManager
 
 from tuninglink.errors import SpecError, TargetError
-from tuninglink.matching import pruning
+from tuninglink.matching import materialization, pruning
+from tuninglink.matching.materialization import LinkedDispatch, embed_specs, link_dispatches
 from tuninglink.mlir import names
 from tuninglink.mlir.diagnostics import Diagnostic, DiagnosticSink, Place, place_of
 from tuninglink.mlir.walk import collect
-from tuninglink.specs import embedding
 from tuninglink.specs.embedding import (
-    MaterializedDispatch,
     carried_spec,
+    embedded_bytes,
     load_embedded_spec,
-    materialize_specs,
     spec_attribute,
 )
 from tuninglink.specs.library import DefaultLibrary
@@ -88,8 +87,10 @@ module @{name} attributes {{transform.with_named_sequence}} {{
 
 def materialize(
     root: mlir.Operation, *specs: Spec, library: DefaultLibrary | None = None
-) -> tuple[MaterializedDispatch, ...]:
-    return materialize_specs(root, specs, library=library)
+) -> tuple[LinkedDispatch, ...]:
+    dispatches = link_dispatches(root, specs, library=library)
+    embed_specs(dispatches, root.context)
+    return dispatches
 
 
 def carried(root: mlir.Operation) -> list[Spec | None]:
@@ -182,8 +183,8 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> Iterator[Counter[str]]:
         monkeypatch.setattr(module, name, wrapper)
 
     count(pruning, "link_shares")
-    count(embedding, "spec_attribute")
-    count(embedding, "load_embedded_spec")
+    count(materialization, "spec_attribute")
+    count(materialization, "load_embedded_spec")
     return counter
 
 
@@ -270,7 +271,7 @@ module @opaque attributes {transform.with_named_sequence} {
     )
     emitted: list[Diagnostic] = []
     root = program(executable("a", CPU))
-    materialize_specs(
+    link_dispatches(
         root, [marking("user"), opaque], library=None, diagnostics=DiagnosticSink(emitted.append)
     )
     (warning,) = emitted
@@ -364,7 +365,7 @@ def test_a_target_of_another_kind() -> None:
 def test_bytes_come_back_as_they_were(content: bytes) -> None:
     """One byte repeated makes a splat, and bytes above 127 are negative i8."""
     attribute = spec_attribute(content, mlir.Context())
-    assert embedding._bytes(attribute) == content
+    assert embedded_bytes(attribute) == content
 
 
 @pytest.mark.parametrize(
@@ -372,4 +373,4 @@ def test_bytes_come_back_as_they_were(content: bytes) -> None:
 )
 def test_other_attributes_hold_no_bytes(text: str) -> None:
     with mlir.Context():
-        assert embedding._bytes(mlir.Attribute.parse(text)) is None
+        assert embedded_bytes(mlir.Attribute.parse(text)) is None

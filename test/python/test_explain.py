@@ -11,14 +11,14 @@ from elementwise_specs import PROGRAM, matcher, matcher_list, spec
 from iree.compiler import ir as mlir
 from matched_operations import compile_with_dumps
 from programs import EXAMPLES, PROGRAMS, TARGETS, run
+from tuninglink.passes.strip_configs import strip_configurations
 
 import tuninglink
 from tuninglink.compiler.compilation import Compiler
 from tuninglink.errors import CompileError
 from tuninglink.explaining.json_report import schema, to_json
 from tuninglink.explaining.model import Status
-from tuninglink.explaining.preparation import PreparedDispatches, Sources
-from tuninglink.iree.configurations import strip_configurations
+from tuninglink.explaining.preparation import DispatchSources, PreparedDispatches
 from tuninglink.iree.dispatches import find_dispatches
 from tuninglink.mlir import names
 from tuninglink.mlir.contexts import thread_context
@@ -132,7 +132,7 @@ def test_what_is_explained_is_what_matchers_see(target: str, name: str) -> None:
     strip_configurations(after.operation)
     dispatches = find_dispatches(after.operation)
     prepared = PreparedDispatches(
-        after.operation, Sources(before.operation), {each.name for each in dispatches}
+        after.operation, DispatchSources(before.operation), {each.name for each in dispatches}
     )
     modules = [prepared.module(each.name, each.module) for each in dispatches]
     found = {names_of(each): operations_of(each) for each in modules if each is not None}

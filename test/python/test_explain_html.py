@@ -11,20 +11,20 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tuninglink.explaining.demands import Difference
 from tuninglink.explaining.html_report import to_html
 from tuninglink.explaining.model import (
-    Configuration,
+    ConfigurationText,
     DispatchReport,
     EntryReference,
     Explanation,
     Match,
     NearMiss,
     OperationReport,
-    SpecReport,
+    SpecSummary,
     Status,
     Usage,
 )
+from tuninglink.matching.differences import Difference
 from tuninglink.mlir.diagnostics import Place
 
 if TYPE_CHECKING:
@@ -57,9 +57,11 @@ def dispatch(number: int) -> DispatchReport:
         words=f"matmul 64x{number}x32 f16·f16→f32",
         name="linalg.generic",
         place=Place("program.mlir", number + 1, 3),
-        configuration=Configuration("#info<pipeline = A, size = [64, 1, 1]>", "#tiles<[8, 4]>"),
+        configuration=ConfigurationText("#info<pipeline = A, size = [64, 1, 1]>", "#tiles<[8, 4]>"),
         match=Match(0, entry(1), is_own=True) if is_tuned else None,
-        compilers_choice=Configuration("#info<pipeline = B, size = [64, 1, 1]>", "#tiles<[8, 2]>")
+        compilers_choice=ConfigurationText(
+            "#info<pipeline = B, size = [64, 1, 1]>", "#tiles<[8, 2]>"
+        )
         if is_tuned
         else None,
         nearest=() if is_tuned else (missed,),
@@ -73,7 +75,7 @@ def explanation(count: int, program: str = "program.mlir") -> Explanation:
     dispatches = tuple(map(dispatch, range(count)))
     tuned = sum(each.status is Status.TUNED for each in dispatches)
     usages = (Usage(entry(1), tuned), Usage(entry(2), 0, (entry(1),)), Usage(entry(3), 0))
-    spec = SpecReport(
+    spec = SpecSummary(
         source="spec.mlir",
         name="mine",
         kind="matcher list",

@@ -14,7 +14,7 @@ from iree.compiler.passmanager import PassManager
 from tuninglink.errors import SpecError
 from tuninglink.mlir import names
 from tuninglink.mlir.diagnostics import Diagnostic, DiagnosticSink
-from tuninglink.specs import Form, Kind, Spec, link_specs, load_spec
+from tuninglink.specs import Form, Spec, SpecKind, link_specs, load_spec
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -211,7 +211,9 @@ def test_truncated_bytecode_is_refused_at_every_length() -> None:
 
 def test_kinds() -> None:
     kinds = {shape: load(generated(None, shape, 1, 2))[0].kind for shape in Shape}
-    assert kinds == {shape: Kind.MATCHER_LIST if shape.is_list else Kind.OPAQUE for shape in Shape}
+    assert kinds == {
+        shape: SpecKind.MATCHER_LIST if shape.is_list else SpecKind.OPAQUE for shape in Shape
+    }
 
 
 def test_quoted_symbols() -> None:

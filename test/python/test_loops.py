@@ -11,8 +11,10 @@ from interpreter import apply_spec
 from iree.compiler import ir as mlir
 from random_matchers import dims, spec_text
 
-from tuninglink.matching.conditions import Condition, Equals
-from tuninglink.matching.matchers import read_matcher
+from tuninglink.matching.conditions import Condition
+from tuninglink.matching.exact import exact_condition
+from tuninglink.matching.predicates import Equals
+from tuninglink.matching.reader import MatcherReader
 from tuninglink.mlir import names
 from tuninglink.mlir.symbols import symbol_name
 from tuninglink.mlir.walk import body, collect
@@ -21,7 +23,7 @@ from tuninglink.specs import load_spec
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from tuninglink.matching.conditions import Dimension
+    from tuninglink.matching.predicates import Dimension
     from tuninglink.specs import Spec
 
 Shape = list[int | None]
@@ -149,8 +151,7 @@ def test_loops_are_where_the_compiler_finds_them(
         for wanted in itertools.product([2, 3, -1], repeat=len(loops)):
             fact = dims(role, ", ".join(map(str, wanted)))
             spec = load_spec(spec_text([matcher + fact]).encode())
-            table = spec.anatomy.table
-            condition = read_matcher(table.lookup("match_0"), table)
+            condition = exact_condition(MatcherReader(spec.anatomy.table).read("match_0"))
             assert isinstance(condition, Condition)
             assert len(condition.sizes) == sum(size != -1 for size in wanted)
             expected = set()

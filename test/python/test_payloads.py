@@ -18,13 +18,13 @@ from programs import SEPARATOR, all_programs
 
 import tuninglink
 from tuninglink.iree.compile_flags import compile_flags
+from tuninglink.iree.op_kinds import OpKind
 from tuninglink.iree.targets import Target
 from tuninglink.mlir import names
 from tuninglink.mlir.contexts import thread_context
 from tuninglink.mlir.walk import collect
 from tuninglink.payloads import configures, matches, winners
 from tuninglink.solver.answers import Verdict
-from tuninglink.spaces.problem import OpKind
 from tuninglink.specs import Entry, Spec, load_spec
 
 if TYPE_CHECKING:
@@ -401,6 +401,11 @@ UNCONFIGURED = f"  transform.iree.match.has_no_lowering_config %op : {ANY_OP}\n"
         (named("linalg.elementwise"), "64x64xf32 64x64xf32"),
         (named("linalg.transpose"), "64x64xf32 64x64xf32"),
         (named("linalg.contract"), "256x256xf32 256x256xf32 256x256xf32"),
+        (named("linalg.fill_rng_2d"), "f64 f64 i32 64x64xf32"),
+        (
+            named("linalg.pooling_nhwc_max_unsigned"),
+            "4x18x18x2xi32 3x3xi32 4x16x16x2xi32",
+        ),
         (
             named("linalg.generic") + operand(0) + cast(0, "tensor<7x9xi8>") + operand(1)
             + cast(1, "tensor<5xi8>"),

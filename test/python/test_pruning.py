@@ -24,18 +24,21 @@ from optimization_campaign import (
 from programs import PROGRAMS, SEPARATOR, TARGETS
 
 import tuninglink
-from tuninglink.matching.dispatch_signature import ANYTHING, Preserved
+from tuninglink.iree.op_kinds import ROLES, OpKind
+from tuninglink.matching.dispatch_signature import ANYTHING, DispatchSignature
 from tuninglink.matching.entry_index import EntryIndex, subsets
-from tuninglink.matching.necessary_conditions import Condition, Kind, SizeCheck
+from tuninglink.matching.extents import Extent
 from tuninglink.matching.pruning import PruningLinker, may_restructure
+from tuninglink.matching.pruning_keys import LoopSizes, PruningKey
 from tuninglink.mlir import names
 from tuninglink.specs import Spec, load_spec
 from tuninglink.specs.linking import Form
+from tuninglink.specs.subsets import Subsets
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-NOTHING = Preserved(frozenset(), frozenset(), frozenset())
+NOTHING = DispatchSignature(frozenset(), frozenset(), frozenset())
 
 
 @pytest.mark.parametrize("target", BACKENDS)
@@ -67,19 +70,15 @@ def test_random_programs() -> None:
 sizes = st.sampled_from((2, 3, 4, 8))
 loops = st.lists(sizes, max_size=4).map(lambda each: tuple(sorted(each)))
 elements = st.sampled_from(("f16", "f32", "i8"))
-conditions = st.builds(
-    Condition,
-    kind=st.none() | st.sampled_from(Kind),
-    element_types=st.lists(elements, max_size=3).map(tuple),
-    sizes=st.lists(st.none() | st.lists(sizes | st.just(1), max_size=2).map(tuple), max_size=6).map(
-        tuple
-    ),
-    checks=st.frozensets(
-        st.builds(SizeCheck, operand=st.just(1), dimension=st.just(0), divisor=sizes), max_size=1
-    ),
+keys = st.builds(
+    PruningKey,
+    kind=st.none() | st.sampled_from(list(ROLES)),
+    loops=st.builds(LoopSizes, sizes=loops, is_complete=st.booleans()),
+    element_types=st.frozensets(elements, max_size=2),
+    extents=st.frozensets(st.builds(Extent, factor=sizes), max_size=1),
 )
 dispatches = st.builds(
-    Preserved,
+    DispatchSignature,
     loops=st.none() | st.frozensets(loops, max_size=3),
     attentions=st.none() | st.frozensets(loops, max_size=2),
     element_types=st.none() | st.frozensets(elements, max_size=2),
@@ -87,44 +86,43 @@ dispatches = st.builds(
 
 
 @settings(deadline=None, derandomize=True, max_examples=500)
-@given(st.lists(conditions, max_size=8), dispatches)
+@given(st.lists(keys, max_size=8), dispatches)
 def test_an_index_finds_what_looking_at_each_entry_finds(
-    entries: list[Condition], preserved: Preserved
+    entries: list[PruningKey], signature: DispatchSignature
 ) -> None:
-    expected = tuple(n for n, each in enumerate(entries) if _can_match(each, preserved))
-    assert EntryIndex(entries).candidates(preserved) == expected
+    expected = tuple(n for n, each in enumerate(entries) if _can_match(each, signature))
+    assert EntryIndex(entries).candidates(signature) == expected
 
 
-def _can_match(condition: Condition, preserved: Preserved) -> bool:
-    if condition.kind is None:
+def _can_match(key: PruningKey, signature: DispatchSignature) -> bool:
+    if key.kind is None:
         return True
-    there = preserved.element_types
-    has_types = there is None or condition.needed_types <= there
-    if condition.kind is Kind.ATTENTION:
-        return has_types and _fits_any(condition, preserved.attentions)
-    attentions = preserved.attentions
+    there = signature.element_types
+    has_types = there is None or key.element_types <= there
+    if key.kind is OpKind.ATTENTION:
+        return has_types and _fits_any(key, signature.attentions)
+    attentions = signature.attentions
     if attentions is None:
         return True
     parts = {part for each in attentions for part in subsets(each)}
-    if any(_fits(condition, part, checked=False) for part in parts):
+    if any(_fits(key, part, checked=False) for part in parts):
         return True
-    return has_types and _fits_any(condition, preserved.loops)
+    return has_types and _fits_any(key, signature.loops)
 
 
-def _fits_any(condition: Condition, every: frozenset[tuple[int, ...]] | None) -> bool:
-    return every is None or any(_fits(condition, each, checked=True) for each in every)
+def _fits_any(key: PruningKey, every: frozenset[tuple[int, ...]] | None) -> bool:
+    return every is None or any(_fits(key, each, checked=True) for each in every)
 
 
-def _fits(condition: Condition, loops: tuple[int, ...], *, checked: bool) -> bool:
-    known = condition.extents
+def _fits(key: PruningKey, loops: tuple[int, ...], *, checked: bool) -> bool:
     left = list(loops)
-    for size in known.sizes:
+    for size in key.loops.sizes:
         if size not in left:
             return False
         left.remove(size)
-    if known.is_complete and left:
+    if key.loops.is_complete and left:
         return False
-    passes = all(any(c.allows(size) for size in loops) for c in condition.loop_checks)
+    passes = all(any(each.admits(size) for size in loops) for each in key.extents)
     return passes or not checked
 
 
@@ -141,20 +139,20 @@ def matmuls(*rows: int) -> Spec:
     return load_spec(spec_of([MATCHER.format(each) for each in rows]).encode())
 
 
-def preserved(*rows: int) -> Preserved:
+def signature(*rows: int) -> DispatchSignature:
     found = frozenset(tuple(sorted((each, 32, 64))) for each in rows)
-    return Preserved(found, frozenset(), frozenset({"f16", "f32"}))
+    return DispatchSignature(found, frozenset(), frozenset({"f16", "f32"}))
 
 
 def test_dispatches_with_the_same_entries_share_them() -> None:
     linker = PruningLinker([matmuls(16, 48, 80), matmuls(48, 96)])
-    one = linker.link(preserved(48))
+    one = linker.link(signature(48))
     assert one
-    assert linker.link(preserved(48, 112)) is one
+    assert linker.link(signature(48, 112)) is one
     assert [part.kept for part in one.parts] == [(1,), (0,)]
     assert [[e.matcher for e in part.entries] for part in one.parts] == [["m1"], ["m0"]]
     assert [e.matcher for e in one.spec.entries] == ["m1", "m0"]
-    assert linker.link(preserved(112)) is None
+    assert linker.link(signature(112)) is None
     assert linker.link(NOTHING) is None
     everything = linker.link(ANYTHING)
     assert everything
@@ -180,7 +178,7 @@ def test_nothing_is_left_out_behind_a_spec_that_changes_programs() -> None:
     )
     assert may_restructure(changing.module)
     assert not may_restructure(matmuls(16).module)
-    linked = PruningLinker([matmuls(16, 48), changing, matmuls(16, 48)]).link(preserved(48))
+    linked = PruningLinker([matmuls(16, 48), changing, matmuls(16, 48)]).link(signature(48))
     assert linked
     assert [part.kept for part in linked.parts] == [(1,), None, None]
 
@@ -194,7 +192,7 @@ def test_later_specs_stay_guarded_where_the_first_is_left_out() -> None:
       }
     }"""
     )
-    linked = PruningLinker([matmuls(16), matmuls(48), opaque, matmuls(48)]).link(preserved(48))
+    linked = PruningLinker([matmuls(16), matmuls(48), opaque, matmuls(48)]).link(signature(48))
     assert linked
     assert linked.form is Form.CHAINED
     assert linked.parts[0].module is None
@@ -216,11 +214,9 @@ def test_a_subset_configures_as_the_spec_without_the_others(
         generated.name, generated.shape, tuple(generated.entries[each] for each in kept)
     )
     expected = _configuration([load_spec(fewer.text().encode())], payload)
-    linker = PruningLinker([whole])
-    share = linker._specs[0].share(kept)
-    assert share.copy
-    assert share.copy.module.verify()
-    assert _configuration([share.copy], payload) == expected
+    copy = Subsets(whole).subset(kept)
+    assert copy.module.verify()
+    assert _configuration([copy], payload) == expected
 
 
 def _configuration(specs: Sequence[Spec], payload: str) -> dict[int, str]:

@@ -11,9 +11,9 @@ from iree.compiler.dialects import _linalg_ops_gen, _tensor_ops_gen, iree_codege
 from iree.compiler.dialects.transform import interpreter
 from programs import MARK_ROOT_OPS, TARGETS, all_programs, configure, numbered_marks, run
 from tuninglink.passes.annotate_root_ops import AnnotateRootOps
+from tuninglink.passes.strip_configs import strip_configurations
 
 from tuninglink.errors import SpecError
-from tuninglink.iree.configurations import strip_configurations
 from tuninglink.iree.dispatch_roots import find_root_ops
 from tuninglink.iree.root_ops import is_computing
 from tuninglink.mlir import names

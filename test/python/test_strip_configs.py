@@ -19,10 +19,9 @@ from programs import (
     separate,
 )
 from tuninglink.passes.materialize_specs import MaterializeSpecs
-from tuninglink.passes.strip_configs import StripConfigs
+from tuninglink.passes.strip_configs import ConfigurationKind, StripConfigs, strip_configurations
 
 from tuninglink.errors import PipelineError
-from tuninglink.iree.configurations import ConfigurationKind, strip_configurations
 from tuninglink.mlir import names
 from tuninglink.mlir.diagnostics import DiagnosticSink
 from tuninglink.mlir.walk import collect, visit

@@ -35,7 +35,7 @@ def compiled_target(*flags: str) -> Target:
     assert invocation.parse_source(Source.wrap_buffer(session, PROGRAM))
     assert invocation.execute()
     (variant,) = collect(invocation.export_module(), names.EXECUTABLE_VARIANT)
-    return Target.of_variant(variant)
+    return Target.from_attribute(variant.attributes["target"])
 
 
 def hip(name: str) -> Target:

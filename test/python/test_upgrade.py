@@ -85,7 +85,7 @@ def upgraded(text: str) -> tuninglink.Upgraded:
     parses(result.text)
     again = tuninglink.upgrade(result.text, "spec.mlir")
     assert again.text == result.text
-    assert not again.is_changed
+    assert not (*again.changes, *again.kept_out)
     assert tuninglink.load_spec(result.text.encode()).entries
     return result
 
@@ -177,6 +177,37 @@ def test_nothing_left_is_an_error_that_says_why() -> None:
     first, second = failure.value.diagnostics
     assert first.message == "no entry of the spec can be upgraded"
     assert "the nearest known one is 'LLVMGPUVectorDistribute'" in second.message
+
+
+WITH_INTRINSIC = (
+    "#iree_codegen.compilation_info<lowering_config = #iree_gpu.lowering_config<"
+    "{mma_kind = #iree_gpu.mma_layout<MFMA_F32_16x16x16_F16>, promote_operands = [0, 1], "
+    "reduction = [0, 0, 4], SIZES, workgroup = [64, 128, 0]}>, translation_info = "
+    "<pipeline = LLVMGPUTileAndFuse workgroup_size = [256, 1, 1] subgroup_size = 64>>"
+)
+
+
+def test_what_is_known_not_to_compile_is_told() -> None:
+    fine = WITH_INTRINSIC.replace("SIZES", "subgroup = [2, 4, 0]")
+    without_tiles = WITH_INTRINSIC.replace("SIZES", "subgroup_m_count = 2, subgroup_n_count = 2")
+    without_subgroups = CONFIGURATION.replace("subgroup_m_count = 2, subgroup_n_count = 2", "")
+    text = spec(
+        matcher("fine", fine),
+        matcher("without_tiles", without_tiles),
+        matcher("without_subgroups", without_subgroups),
+        pairs="@fine -> @apply, @without_tiles -> @apply, @without_subgroups -> @apply",
+    )
+    result = upgraded(text)
+    first, second = result.hints
+    assert "TileAndFuse needs 'subgroup' tile sizes" in first.message
+    assert "VectorDistribute needs a 'subgroup_basis'" in second.message
+    lines = text.splitlines()
+    assert all(
+        each.place and lines[each.place.line - 1].startswith("    %config") for each in result.hints
+    )
+    assert not tuninglink.upgrade(result.text).hints
+    with pytest.warns(UserWarning, match="does not compile: TileAndFuse"):
+        tuninglink.load_spec(text.encode())
 
 
 def test_aliases_are_followed_and_stay_aliases() -> None:
@@ -301,7 +332,7 @@ def test_specs_of_today_come_back_byte_for_byte(path: Path) -> None:
     text = path.read_text()
     result = tuninglink.upgrade(text, str(path))
     assert result.text == text
-    assert not result.is_changed
+    assert not (*result.changes, *result.kept_out)
 
 
 @pytest.mark.parametrize(

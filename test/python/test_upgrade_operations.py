@@ -81,6 +81,21 @@ FORMS = {
         ),
         f"output_type = f32, indexing_maps = {MAPS}\n      : {ANY}",
     ),
+    "contraction of September 2025": (
+        (
+            f"%b, %m, %n, %k = transform.iree.match.contraction %op,\n      {TYPES}\n"
+            f"      {{indexing_maps = {MAPS}}} :\n"
+            f"      ({ANY}) -> ({PARAMETER}, {PARAMETER},\n       {PARAMETER}, {PARAMETER})"
+        ),
+        f"output_type = f32, indexing_maps = {MAPS} :\n      {ANY} -> {PARAMETER}\n",
+    ),
+    "contraction of September 2025 without maps": (
+        (
+            f"%b, %m, %n, %k = transform.iree.match.contraction %op, {TYPES} "
+            f": ({ANY}) -> ({PARAMETER}, {PARAMETER}, {PARAMETER}, {PARAMETER})"
+        ),
+        f"output_type = f32 : {ANY} -> {PARAMETER}\n",
+    ),
     "convolution": (
         (
             "%b, %i, %o, %f, %c, %d, %s, %l = transform.iree.match.convolution %op, "
@@ -162,6 +177,15 @@ def test_an_old_operation_becomes_one_that_the_compiler_reads(name: str) -> None
     parse_module(upgraded.text.encode(), "upgraded", thread_context())
     assert tuninglink.upgrade(upgraded.text).text == upgraded.text
     assert tuninglink.load_spec(text.encode()).entries, "it is upgraded where it is loaded"
+
+
+def test_results_of_different_types_are_refused() -> None:
+    types = f"({ANY}) -> ({PARAMETER}, {PARAMETER}, {PARAMETER}, !transform.any_param)"
+    matcher = f"%b, %m, %n, %k = transform.iree.match.contraction %op, {TYPES} : {types}"
+    with pytest.raises(
+        SpecError, match=r"the results of .transform.iree.match.contraction. have different types"
+    ):
+        tuninglink.upgrade(spec(matcher))
 
 
 def test_operations_without_effect_are_left_out_and_said() -> None:
@@ -269,7 +293,7 @@ UNMARKED = (
 def test_an_unmarked_entry_point_is_syntax_of_today() -> None:
     upgraded = tuninglink.upgrade(UNMARKED)
     assert upgraded.text == UNMARKED
-    assert not upgraded.is_changed
+    assert not (*upgraded.changes, *upgraded.kept_out)
     (hint,) = upgraded.hints
     assert "drops it in silence beside another spec" in hint.message
     assert hint.place is not None
@@ -327,17 +351,17 @@ def test_a_dag_of_an_attention_becomes_a_matcher_of_what_it_is_when_it_is_matche
     [
         (
             attention("\n    %n = transform.num_associations %ins : (!transform.any_value) -> " + PARAMETER),
-            "the operands of a dag of an attention, which it is not any more, are used",
+            "the results of the DAG are used later, and 'match.online_attention' has none of that kind",
         ),
         (
             attention(scores=SCORES.replace("yield %score", "yield %less").replace(
                 "iree", "%less = arith.negf %score : f32\n        iree", 1
             )),
-            "a dag of an attention that changes its scores has no counterpart",
+            "a DAG of an attention that changes its scores has no counterpart",
         ),
         (
             attention(mask=", %mask: tensor<2x8x16xf16>"),
-            "a dag of an attention with a mask has no counterpart",
+            "a DAG of an attention with a mask has no counterpart",
         ),
     ],
 )  # fmt: skip

@@ -15,6 +15,7 @@ import pytest
 import worker_jobs as jobs
 from processes import PATIENCE, eventually, in_a_fork, is_gone, marked, state
 
+from tuninglink.solver.answers import UndecidedError
 from tuninglink.workers import JobError, JobTimeoutError, Pool, WorkerCrashedError
 
 if TYPE_CHECKING:
@@ -60,6 +61,13 @@ def test_a_job_raises_what_its_function_raises(pool: Pool) -> None:
 def test_an_exception_that_cannot_be_pickled_keeps_its_text(pool: Pool) -> None:
     with pytest.raises(JobError, match=r"^UnpicklableError: teapot"):
         pool.submit(jobs.fail_oddly).result()
+
+
+def test_our_own_exceptions_arrive_with_all_they_hold(pool: Pool) -> None:
+    with pytest.raises(UndecidedError) as failure:
+        pool.submit(jobs.give_up, "it is late").result()
+    assert failure.value.reason == "it is late"
+    assert failure.value.diagnostics == UndecidedError("it is late").diagnostics
 
 
 def test_a_result_that_cannot_be_pickled_is_an_exception(pool: Pool) -> None:

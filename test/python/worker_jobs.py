@@ -15,8 +15,9 @@ SLEEPER: Final = [sys.executable, "-c", "import time; time.sleep(600)"]
 _initialized: list[str] = []
 
 
-def initialize(word: str) -> None:
+def initialize(word: str) -> object:
     _initialized.append(word)
+    return sys  # which cannot be pickled, and need not be
 
 
 def initialized() -> list[str]:
@@ -61,6 +62,18 @@ def segfault() -> None:
     ctypes.string_at(0)
 
 
+def segfault_on(*_: object) -> None:
+    segfault()
+
+
+def leave_on(*_: object) -> NoReturn:
+    leave(3)
+
+
+def hang_on(*_: object) -> None:
+    time.sleep(600)
+
+
 def close_everything_and_hang() -> None:
     os.closerange(3, 256)
     time.sleep(600)
@@ -77,6 +90,12 @@ class UnpicklableError(Exception):
 
 def fail_oddly() -> NoReturn:
     raise UnpicklableError("tea", "pot")
+
+
+def give_up(reason: str) -> NoReturn:
+    from tuninglink.solver.answers import UndecidedError  # noqa: PLC0415 - other jobs need no bindings
+
+    raise UndecidedError(reason)
 
 
 def return_the_unpicklable() -> object:

@@ -17,8 +17,10 @@ class Answer:
         verdict: proven, refuted or not decided.
         reason: if it is not proven, why.
         details: what else there is to say, each a sentence.
+        warning: what the compiler's own constraints reject, if it is not refuted; empty for nothing.
     """
 
     verdict: Verdict
     reason: str = ""
     details: tuple[str, ...] = ()
+    warning: str = ""

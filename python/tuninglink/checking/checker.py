@@ -15,7 +15,7 @@ from tuninglink.iree.compile_flags import compile_flags
 from tuninglink.mlir.diagnostics import DiagnosticSink
 from tuninglink.payloads import Payload, PayloadError, payload_for, spec_of
 from tuninglink.solver.answers import DEFAULT_LIMITS, Verdict
-from tuninglink.spaces.providers import ProviderRegistry
+from tuninglink.spaces.registry import ProviderRegistry
 from tuninglink.specs.loading import load_spec
 from tuninglink.specs.verification import verify_spec
 
@@ -79,7 +79,7 @@ class Checker:
         payloads = [self._payload(each) for each in spec.entries]
         valid = self._check_configurations(spec, payloads, diagnostics)
         compiled = self._compile(payloads)
-        reachability = Reachability(spec, self._limits)
+        reachability = Reachability(spec)
         return [
             EntryReport(
                 position=position,
@@ -121,7 +121,7 @@ class Checker:
         flags = tuple(compile_flags(self._target))
         made = [each for each in payloads if isinstance(each, Payload)]
         jobs = [Job(each.text, spec_of(each.entry), flags) for each in made]
-        answers = compile_all(jobs, self._compile_limits)
+        answers = iter(compile_all(jobs, self._compile_limits))
         return [
             next(answers) if isinstance(each, Payload) else _without_payload() for each in payloads
         ]

@@ -1,28 +1,20 @@
-"""Compiling programs, each in a process of its own with a time limit, several at once."""
+"""Compiling programs in worker processes, each under a time limit, several at once."""
 
 from __future__ import annotations
 
-import base64
-import contextlib
-import json
 import os
-import signal
-import subprocess
-import sys
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from importlib import import_module
+from typing import TYPE_CHECKING
 
 from tuninglink.checking.answers import Answer
-from tuninglink.interrupt_hooks import pending
+from tuninglink.errors import TuninglinkError
 from tuninglink.solver.answers import Verdict
+from tuninglink.workers import JobTimeoutError, Pool, WorkerCrashedError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from tuninglink.checking import compile_worker
-
-_WORKER: Final = "tuninglink.checking.compile_worker"
+    from collections.abc import Iterable
+    from concurrent.futures import Future
 
 
 @dataclass(frozen=True)
@@ -53,52 +45,39 @@ class CompileLimits:
     processes: int = os.cpu_count() or 1
 
 
-def compile_all(jobs: Iterable[Job], limits: CompileLimits) -> Iterator[Answer]:
-    """Compiles, and yields for each job whether it compiles with what the spec configures, in order."""
-    with ThreadPoolExecutor(max_workers=limits.processes) as executor:
-        yield from executor.map(lambda job: _compile(job, limits.seconds), jobs)
+def compile_all(jobs: Iterable[Job], limits: CompileLimits) -> list[Answer]:
+    """Compiles, and returns for each job whether it compiles with what the spec configures."""
+    with Pool(limits.processes, import_module, ("tuninglink.compiler.calls",)) as pool:
+        futures = [pool.submit(_compile, each, seconds=limits.seconds) for each in jobs]
+        return [_answer(each) for each in futures]
 
 
-def _compile(job: Job, seconds: float) -> Answer:
-    request: compile_worker.Request = {
-        "program": job.program,
-        "spec": base64.b64encode(job.spec).decode(),
-        "flags": list(job.flags),
-    }
-    # In a session of its own, so that what it starts, such as a linker, ends with it.
-    with (
-        subprocess.Popen(  # noqa: S603 - it is our own worker
-            [sys.executable, "-m", _WORKER],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            text=True,
-            start_new_session=True,
-        ) as process,
-        pending(lambda: _end(process)),
-    ):
-        try:
-            output, _ = process.communicate(json.dumps(request), timeout=seconds)
-        except subprocess.TimeoutExpired:
-            _end(process)
-            reason = f"it did not compile within {seconds:g} s"
-            return Answer(Verdict.NOT_DECIDED, reason)
-    return _read(process.returncode, output)
+def _compile(job: Job) -> int:
+    """Compiles in a worker, and returns how many operations the spec configured."""
+    from tuninglink.compiler import compile as compile_program  # noqa: PLC0415 - loads the compiler
+
+    result = compile_program(
+        job.program.encode(),
+        specs=[job.spec],
+        default_specs=False,
+        flags=job.flags,
+        name="payload.mlir",
+    )
+    return len(result.applied)
 
 
-def _end(process: subprocess.Popen[str]) -> None:
-    with contextlib.suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGKILL)
-
-
-def _read(code: int, output: str) -> Answer:
-    if code:
-        how = signal.strsignal(-code) if code < 0 else f"exit code {code}"
-        return Answer(Verdict.REFUTED, f"the compiler crashed ({how})")
-    answer: compile_worker.Answer = json.loads(output)
-    if answer["error"] is not None:
-        return Answer(Verdict.REFUTED, f"the compiler refuses it: {answer['error']}")
-    if not answer["configured"]:
+def _answer(future: Future[int]) -> Answer:
+    try:
+        configured = future.result()
+    except TuninglinkError as failure:
+        reason = f"the compiler refuses it: {failure.diagnostics[0].message}"
+        return Answer(Verdict.REFUTED, reason)
+    except WorkerCrashedError as failure:
+        return Answer(Verdict.REFUTED, f"the compiler crashed ({failure.status})")
+    except JobTimeoutError as failure:
+        reason = f"it did not compile within {failure.seconds:g} s"
+        return Answer(Verdict.NOT_DECIDED, reason)
+    if not configured:
         reason = "it compiles, but the compiler prepared the operation in a way that the entry does not match"
         return Answer(Verdict.NOT_DECIDED, reason)
     return Answer(Verdict.PROVEN)

@@ -15,7 +15,7 @@ from tuninglink.spaces.verification import verify_configuration
 if TYPE_CHECKING:
     from tuninglink.payloads import Payload
     from tuninglink.solver.answers import Limits
-    from tuninglink.spaces.providers import ProviderRegistry
+    from tuninglink.spaces.registry import ProviderRegistry
     from tuninglink.spaces.verification import ConfigurationAnswer
 
 
@@ -49,16 +49,9 @@ class ConfigurationChecks:
 
 
 def _answer(found: ConfigurationAnswer) -> Answer:
-    if found.verdict is not Verdict.REFUTED:
-        return Answer(found.verdict, found.reason)
-    first, *others = map(str, found.violations)
-    if found.is_incomplete:
-        # The compiler's verifier refuses it; code generation may do well with what it takes by default.
-        reason = f"{first}, which the constraints of {found.pipeline} speak of"
-        return Answer(Verdict.NOT_DECIDED, reason)
-    details = [f"violated as well: {each}" for each in others]
-    if found.proposal is not None:
-        details.append(str(found.proposal))
-    elif found.reason:
-        details.append(found.reason)
-    return Answer(Verdict.REFUTED, f"{first} in pipeline {found.pipeline}", tuple(details))
+    reason, warning = found.reason, ""
+    if found.violations:
+        reason = f"{found.violations[0]} in pipeline {found.pipeline}"
+    elif found.discouraged:
+        warning = f"{found.discouraged[0]} in pipeline {found.pipeline}"
+    return Answer(found.verdict, reason, found.notes, warning)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from tuninglink.checking.answers import Answer
-    from tuninglink.matching.reachability import Overlap
+    from tuninglink.matching.reachability import EntryOverlap
     from tuninglink.mlir.diagnostics import Place
     from tuninglink.specs.structure import Entry
 
@@ -45,7 +45,7 @@ class EntryReport:
     is_valid: Answer | None
     compiles: Answer | None
     is_reachable: Answer
-    overlap: Overlap | None
+    overlap: EntryOverlap | None
 
     @property
     def answers(self) -> dict[str, Answer | None]:
@@ -94,6 +94,7 @@ class SpecReport:
         yield from self.structure
         for each in self.entries:
             yield from _refuted(each)
+            yield from _discouraged(each)
 
     def undecided(self) -> list[Undecided]:
         """Returns what was not decided, each reason once."""
@@ -122,6 +123,15 @@ _NARROW: Final = (
     "has a configuration that compiles, although it is outside of the constraints",
 )
 """The same for an invalid configuration that compiles: constraints may leave out what nobody had in mind."""
+
+
+def _discouraged(report: EntryReport) -> Iterator[Diagnostic]:
+    for answer in report.answers.values():
+        if answer is not None and answer.warning:
+            what = "has a configuration that the compiler's own constraints reject"
+            message = f"entry '{report.entry.matcher}' {what}: {answer.warning}"
+            notes = tuple(map(note, answer.details))
+            yield Diagnostic(Severity.WARNING, message, report.entry.place, notes)
 
 
 def _refuted(report: EntryReport) -> Iterator[Diagnostic]:
@@ -177,7 +187,7 @@ def _entry_to_json(report: EntryReport) -> dict[str, Any]:
     }
 
 
-def _overlap_to_json(overlap: Overlap) -> dict[str, Any]:
+def _overlap_to_json(overlap: EntryOverlap) -> dict[str, Any]:
     return {
         "at_most": overlap.at_most,
         "winners": [
@@ -197,6 +207,7 @@ def _answer_to_json(answer: Answer) -> dict[str, Any]:
         "verdict": answer.verdict.value,
         "reason": answer.reason or None,
         "details": list(answer.details),
+        "warning": answer.warning or None,
     }
 
 

@@ -11,6 +11,7 @@ import typer
 from tuninglink.cli import process
 from tuninglink.cli.check import check
 from tuninglink.cli.compile import compile_command
+from tuninglink.cli.database import database
 from tuninglink.cli.demo import demo
 from tuninglink.cli.dump import dump
 from tuninglink.cli.explain import explain_command
@@ -53,14 +54,26 @@ def explain(context: typer.Context) -> None:
     raise typer.Exit(explain_command(context.args))
 
 
+@app.command(
+    add_help_option=False,
+    context_settings={"ignore_unknown_options": True, "allow_extra_args": True},
+)
+def tune(context: typer.Context) -> None:
+    """Measure configurations on a device, and write a spec with those that are faster than the compiler's own."""
+    from tuninglink.cli.tune import tune_command  # noqa: PLC0415 - the runtime need not be installed
+
+    raise typer.Exit(tune_command(context.args))
+
+
 app.command()(check)
 app.command()(dump)
 app.command()(targets)
 app.command()(demo)
 app.command()(upgrade)
+app.add_typer(database)
 
 
-_SETTING_FLAGS: Final = frozenset({"compile", "explain"})
+_SETTING_FLAGS: Final = frozenset({"compile", "explain", "tune"})
 """The commands that set the compiler's flags of the whole process, which can be done once."""
 
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from tuninglink.checking.answers import Answer
     from tuninglink.checking.report import EntryReport, SpecReport
-    from tuninglink.matching.reachability import Overlap
+    from tuninglink.matching.reachability import EntryOverlap
     from tuninglink.specs.structure import Entry
 
 
@@ -101,9 +101,9 @@ def check(
     """Check specs, entry by entry: structure, matchers, configurations, and what is never reached.
 
     For every entry a program is made that it should match, and the compiler's interpreter must configure it.
-    The configuration must hold under the constraints of its pipeline on the target. An entry that earlier ones
-    cover is named with them, as proven by a solver, and so are entries with other configurations that match
-    some of the same operations. What cannot be told is shown as `?`, with the reason.
+    The configuration must hold under the constraints of its pipeline on the target. An entry that is
+    never reached is named with the earlier one that matches whatever it matches, and so are entries with other
+    configurations that match some of the same operations. What cannot be told is shown as `?`, with the reason.
 
     The exit code is 1 if a spec has errors.
     """
@@ -167,7 +167,7 @@ def _cell(answer: Answer | None) -> str:
     return _NOT_ASKED if answer is None else _CELLS[answer.verdict]
 
 
-def _count(overlap: Overlap | None) -> str:
+def _count(overlap: EntryOverlap | None) -> str:
     """Returns how many earlier entries an entry overlaps with."""
     if overlap is None:
         return ""

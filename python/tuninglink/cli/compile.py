@@ -22,7 +22,7 @@ from tuninglink.specs.loading import SpecFiles
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tuninglink.compiler.flags import Options
+    from tuninglink.compiler.flags import CompileOptions
 
 PROGRAM: Final = "tuninglink compile"
 
@@ -95,7 +95,7 @@ def compile_command(arguments: Sequence[str]) -> int:
     return process.SUCCESS
 
 
-def _compile_and_explain(options: Options, path: str) -> int:
+def _compile_and_explain(options: CompileOptions, path: str) -> int:
     # A compilation that nobody wants explained need not load what that takes.
     from tuninglink.cli.explanations import format_for, render  # noqa: PLC0415
     from tuninglink.explaining import explain_file  # noqa: PLC0415
@@ -112,7 +112,7 @@ def _compile_and_explain(options: Options, path: str) -> int:
     return process.SUCCESS
 
 
-def specs_of(options: Options) -> SpecChoice:
+def specs_of(options: CompileOptions) -> SpecChoice:
     """Returns the specs that options ask for, to be loaded when they are looked at.
 
     Raises:

@@ -10,7 +10,7 @@ from tuninglink.compiler.executable_targets import executable_target
 from tuninglink.iree.compile_flags import compile_flags
 from tuninglink.payloads import PayloadError, payload_for
 from tuninglink.solver.answers import DEFAULT_LIMITS, Verdict
-from tuninglink.spaces.providers import ProviderRegistry
+from tuninglink.spaces.registry import ProviderRegistry
 
 if TYPE_CHECKING:
     from tuninglink.iree.targets import Target
@@ -45,5 +45,6 @@ def _verdict(entry: Entry, target: Target, checks: ConfigurationChecks) -> str:
     except PayloadError as failure:
         return f"not decided: no program can be made that it matches: {failure.reason}"
     answer = checks.check(payload)
-    said = "; ".join(filter(None, (answer.reason, *answer.details)))
+    warning = answer.warning and f"the compiler's own constraints reject it: {answer.warning}"
+    said = "; ".join(filter(None, (answer.reason, warning, *answer.details)))
     return f"{_WORDS[answer.verdict]}: {said}" if said else _WORDS[answer.verdict]

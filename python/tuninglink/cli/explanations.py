@@ -18,7 +18,7 @@ if TYPE_CHECKING:
         EntryReference,
         Explanation,
         OperationReport,
-        SpecReport,
+        SpecSummary,
     )
 
     Fact = tuple[str, str]
@@ -106,7 +106,7 @@ _STYLES = {
 }
 
 
-def _facts(dispatch: DispatchReport, specs: Sequence[SpecReport]) -> list[Fact]:
+def _facts(dispatch: DispatchReport, specs: Sequence[SpecSummary]) -> list[Fact]:
     """Returns what is to be said of a dispatch, each with a word for what it is."""
     status = dispatch.status.value
     if not dispatch.operations:
@@ -118,11 +118,16 @@ def _facts(dispatch: DispatchReport, specs: Sequence[SpecReport]) -> list[Fact]:
     return facts
 
 
-def _facts_of_operation(operation: OperationReport, specs: Sequence[SpecReport]) -> Iterator[Fact]:
+def _facts_of_operation(operation: OperationReport, specs: Sequence[SpecSummary]) -> Iterator[Fact]:
     match = operation.match
     if match:
         spec = f"'{specs[match.spec].source}'"
         yield "entry", f"{_entry(match.entry)} of {spec}" if match.entry else f"one of {spec}"
+        if match.provenance:
+            yield (
+                "provenance",
+                ", ".join(f"{name} = {each}" for name, each in match.provenance.items()),
+            )
     for missed in operation.nearest:
         yield "nearest", f"{_entry(missed.entry)}: {missed}"
     for line in operation.configuration.lines():
@@ -140,7 +145,7 @@ def _entry(entry: EntryReference) -> str:
     return f"@{entry.matcher} ({entry.place})" if entry.place else f"@{entry.matcher}"
 
 
-def _spec_row(spec: SpecReport) -> tuple[str, ...]:
+def _spec_row(spec: SpecSummary) -> tuple[str, ...]:
     share = f"{spec.covered} of {spec.dispatches}{_percent(spec.covered, spec.dispatches)}"
     kind = f"default {spec.kind}" if spec.is_default else spec.kind
     unused = sum(not (each.count or each.shadowed_by or each.dead) for each in spec.usages)

@@ -6,14 +6,14 @@ import os
 import signal
 import threading
 
-from tuninglink.interrupt_hooks import clean_up
+from tuninglink.interrupt_hooks import run_interrupt_hooks
 
 INTERRUPTED = 130
 """What a shell reports for a program that was ended by an interrupt."""
 
 
 def exit_on_interrupt(program: str) -> None:
-    """Makes an interrupt end the process with one line and exit code 130, once what is pending is cleaned up.
+    """Makes an interrupt end the process with one line and exit code 130, after the interrupt hooks.
 
     Python's own handler would have to wait until the compiler returns. To be called from the main thread.
     """
@@ -29,7 +29,7 @@ def exit_on_interrupt(program: str) -> None:
     def watch() -> None:
         while os.read(reader, 1)[0] != signal.SIGINT:
             pass
-        clean_up()
+        run_interrupt_hooks()
         os.write(2, f"{program}: interrupted\n".encode())
         os._exit(INTERRUPTED)
 

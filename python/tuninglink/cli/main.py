@@ -32,6 +32,10 @@ def _run() -> int:
         from tuninglink.cli.explain import explain_command  # noqa: PLC0415 - as above
 
         return explain_command(arguments[1:])
+    if arguments[:1] == ["tune"]:
+        from tuninglink.cli.tune import tune_command  # noqa: PLC0415 - as above
+
+        return tune_command(arguments[1:])
     from tuninglink.cli import app  # noqa: PLC0415 - typer and rich take as long as a small run
 
     return app.run(arguments)

@@ -8,7 +8,7 @@ import threading
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
-from tuninglink.interrupt_hooks import pending
+from tuninglink.interrupt_hooks import interrupt_hook
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -42,5 +42,5 @@ def _show(what: str, shown: ExitStack) -> None:
 
     console = Console(stderr=True)
     if console.is_interactive:
-        shown.enter_context(pending(lambda: os.write(sys.stderr.fileno(), _SHOW_CURSOR)))
+        shown.enter_context(interrupt_hook(lambda: os.write(sys.stderr.fileno(), _SHOW_CURSOR)))
         shown.enter_context(console.status(Text(what)))

@@ -102,15 +102,14 @@ def upgrade(
 
 
 def _modernized(data: bytes, name: str) -> tuple[bytes, str]:
-    """Returns the spec with its dag matchers rewritten, and what became of each."""
-    from tuninglink.dag_to_named import modernize  # noqa: PLC0415 - loads a solver
-    from tuninglink.dag_to_named.report import render  # noqa: PLC0415
+    """Returns the spec with its DAG matchers converted, and the report on each entry."""
+    from tuninglink.dag_to_named import convert_dags  # noqa: PLC0415 - loads a solver
     from tuninglink.specs.loading import load_spec  # noqa: PLC0415
 
     spec = load_spec(data, name=name, upgrade=False)
     with progress("modernizing"):
-        modernized = modernize(spec)
-    return modernized.text.encode(), render(modernized)
+        converted = convert_dags(spec)
+    return converted.text.encode(), str(converted)
 
 
 def _configurations(data: bytes, name: str, target: str) -> str:

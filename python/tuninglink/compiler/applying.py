@@ -12,21 +12,23 @@ from tuninglink.compiler.tagging import TaggedSpec
 from tuninglink.compiler.tracing import take_tags
 from tuninglink.files import write_standard_output
 from tuninglink.iree.dispatches import containers, find_dispatches
-from tuninglink.matching.pruning import prepare_pruning
+from tuninglink.matching.materialization import embed_specs, link_dispatches
+from tuninglink.matching.pruning import Pruning
 from tuninglink.mlir import names
 from tuninglink.mlir.contexts import thread_context
 from tuninglink.mlir.diagnostics import Diagnostic, DiagnosticSink, Severity, note
 from tuninglink.mlir.walk import body
 from tuninglink.specs.dumping import collect_specs
-from tuninglink.specs.embedding import materialize_specs, spec_attribute
-from tuninglink.specs.structure import Kind
+from tuninglink.specs.embedding import spec_attribute
+from tuninglink.specs.structure import SpecKind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from iree.compiler import ir as mlir
 
     from tuninglink.compiler.tracing import Applied
+    from tuninglink.matching.materialization import LinkedDispatch
     from tuninglink.mlir.diagnostics import Place
     from tuninglink.specs.library import DefaultLibrary
     from tuninglink.specs.linking import LinkedSpec
@@ -74,6 +76,7 @@ class Application:
     def __init__(self, choice: SpecChoice, report: Callable[[Diagnostic], None]) -> None:
         self._choice = choice
         self._report = report
+        self._pruning = Pruning()
         self._tagged: dict[str, TaggedSpec] = {}
         self._configured: set[str] = set()
         self._traceable: set[int] = set()
@@ -93,7 +96,7 @@ class Application:
     def _prepare(self) -> None:
         for spec in self._choice.given:
             if self._choice.prune:
-                prepare_pruning(spec)
+                self._pruning.prepare(spec)
         # The bindings would do so when they meet the first operation of the dialect; it takes 30 ms.
         import_module("iree.compiler.dialects.hal")
 
@@ -114,33 +117,39 @@ class Application:
         if not any(each.name == names.EXECUTABLE_VARIANT for each in containers(module)):
             return False
         choice = self._choice
-        dispatches = materialize_specs(
+        dispatches = link_dispatches(
             module,
             choice.given,
             library=choice.library,
             # A program that is written with its specs, or specs that are, go elsewhere: they are whole.
-            prune=choice.prune and tagged and not choice.dump,
+            pruning=self._pruning if choice.prune and tagged and not choice.dump else None,
             diagnostics=DiagnosticSink(self._report),
             context=thread_context(),
         )
+        if choice.dump or not tagged:
+            embed_specs(dispatches, module.context)
         if choice.dump:
             self._dump(module)
+        if tagged:
+            self._embed_tagged(dispatches, module.context)
+        self._has_dispatches |= bool(dispatches)
+        return any(each.linked for each in dispatches)
+
+    def _embed_tagged(self, dispatches: Iterable[LinkedDispatch], context: mlir.Context) -> None:
         copies: dict[int, tuple[TaggedSpec, mlir.Attribute]] = {}
         for each in dispatches:
-            if each.linked is None or not tagged:
+            if each.linked is None:
                 continue
             key = id(each.linked)
             if key not in copies:
-                exact = choice.exact or _entry_count(each.linked) <= _TRACED
+                exact = self._choice.exact or _entry_count(each.linked) <= _TRACED
                 copy = TaggedSpec(each.linked, exact=exact)
-                copies[key] = copy, spec_attribute(copy.content, module.context)
+                copies[key] = copy, spec_attribute(copy.content, context)
                 self._traceable.update(origin.position for origin in copy.origins)
             self._tagged[each.dispatch.name], attribute = copies[key]
             each.dispatch.module.attributes[names.EMBEDDED_SPEC] = attribute
             if any(names.TRANSLATION_INFO in op.attributes for op in body(each.dispatch.module)):
                 self._configured.add(each.dispatch.name)
-        self._has_dispatches |= bool(dispatches)
-        return any(each.linked for each in dispatches)
 
     def _dump(self, module: mlir.Operation) -> None:
         found = collect_specs(module)
@@ -207,7 +216,7 @@ class Application:
 
     def _would_have_told(self, position: int, spec: Spec) -> bool:
         """Whether a spec that has left no tag has configured nothing; an opaque one can do so untraced."""
-        return position in self._traceable or spec.kind is Kind.MATCHER_LIST
+        return position in self._traceable or spec.kind is SpecKind.MATCHER_LIST
 
     def _warn_about_kept(self, spec: Spec, kept: list[Applied]) -> None:
         first = kept[0]

@@ -21,7 +21,7 @@ from tuninglink.specs.model import Spec
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from tuninglink.compiler.flags import Options
+    from tuninglink.compiler.flags import CompileOptions
     from tuninglink.mlir.diagnostics import Diagnostic
 
 
@@ -86,7 +86,7 @@ def compile(  # noqa: A001 - as in `re`, the module's own word for what it does
 
 
 @dataclass(frozen=True)
-class Request:
+class CompileRequest:
     """What a call asks for.
 
     Attributes:
@@ -95,7 +95,7 @@ class Request:
         said: warnings about them.
     """
 
-    options: Options
+    options: CompileOptions
     choice: SpecChoice
     said: tuple[Diagnostic, ...]
 
@@ -107,7 +107,7 @@ def read_request(
     spec_directories: Iterable[str | os.PathLike[str]],
     flags: Iterable[str],
     upgrade: bool,
-) -> Request:
+) -> CompileRequest:
     """Reads the flags of a call, and loads its specs; see `compile` for the arguments and for what is raised."""
     options = parse_arguments(flags)
     _check_flags(options)
@@ -121,7 +121,7 @@ def read_request(
         each if isinstance(each, Spec) else load_spec(each, upgrade=upgrade, diagnostics=sink)
         for each in (*specs, *options.specs)
     ]
-    return Request(options, SpecChoice(given, library), tuple(said))
+    return CompileRequest(options, SpecChoice(given, library), tuple(said))
 
 
 def compile_with(
@@ -137,7 +137,7 @@ def compile_with(
     return compiler.compile_file(os.fspath(source))
 
 
-def _check_flags(options: Options) -> None:
+def _check_flags(options: CompileOptions) -> None:
     """Refuses what a call cannot do, or the process would not survive."""
     if options.input is not None:
         raise CompileError(error(f"'{options.input}' is no flag; the program is given as source"))

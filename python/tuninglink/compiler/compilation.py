@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 
     from iree.compiler import ir as mlir
 
-    from tuninglink.compiler.flags import Options
+    from tuninglink.compiler.flags import CompileOptions
     from tuninglink.compiler.observing import Observer
-    from tuninglink.compiler.session import Handle
+    from tuninglink.compiler.session import NativeHandle
     from tuninglink.compiler.tracing import Applied
 
 _PIPELINES: Final = {
@@ -75,7 +75,7 @@ class Compiler:
 
     def __init__(
         self,
-        options: Options,
+        options: CompileOptions,
         specs: SpecChoice,
         session_flags: Sequence[str] = (),
         report: Callable[[Diagnostic], None] | None = None,
@@ -136,7 +136,7 @@ class Compiler:
         with Session(self._session_flags) as session, session.wrap(terminated, name) as source:
             return self._compile(session, source)
 
-    def _compile(self, session: Session, source: Handle) -> Compilation:
+    def _compile(self, session: Session, source: NativeHandle) -> Compilation:
         # One output for all parts: where the program stands in it changes its padding.
         with Output() as output:
             if self._options.split_input:
@@ -147,7 +147,7 @@ class Compiler:
             applied = tuple(self._application.applied)
             return Compilation(output.content(), applied, tuple(self._said))
 
-    def _compile_parts(self, session: Session, parts: list[Handle], output: Output) -> None:
+    def _compile_parts(self, session: Session, parts: list[NativeHandle], output: Output) -> None:
         """Compiles all parts, so that the errors of all of them are known, also behind one that fails."""
         failures: list[Diagnostic] = []
         for part in parts:
@@ -160,7 +160,7 @@ class Compiler:
         if failures:
             raise CompileError(*failures)
 
-    def _compile_part(self, session: Session, source: Handle, output: Output) -> None:
+    def _compile_part(self, session: Session, source: NativeHandle, output: Output) -> None:
         options = self._options
         with Invocation(session, self._report) as invocation:
             remarks = (options.remarks_filter, options.remarks_file)

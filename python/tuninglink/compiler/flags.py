@@ -50,7 +50,7 @@ class ReportFormat(Enum):
 
 
 @dataclass(frozen=True)
-class Options:
+class CompileOptions:
     """What the arguments of a compilation ask for.
 
     Attributes:
@@ -103,11 +103,11 @@ class Options:
 
 
 @dataclass(frozen=True)
-class _Known:
+class KnownFlag:
     """A flag that is read here.
 
     Attributes:
-        target: the field of `Options`.
+        target: the field of `CompileOptions`.
         read: makes the field's value of the text after `=`.
         switch: whether the flag can stand without a value.
         repeats: whether each occurrence adds a value; any other flag may be given once.
@@ -157,68 +157,90 @@ def _version(value: str) -> int:
 
 _EXPLAIN: Final = "explain"
 
-_KNOWN: Final = {
-    "o": _Known("output"),
-    "output-format": _Known("output_format", _one_of(OutputFormat)),
-    "compile-mode": _Known("mode", _one_of(Mode)),
-    "compile-from": _Known("compile_from", _one_of(Phase)),
-    "compile-to": _Known("compile_to", _one_of(Phase)),
-    "verify": _Known("verify", _boolean, switch=True),
-    "dump-compilation-phases-to": _Known("phase_dumps"),
-    "emit-mlir-bytecode": _Known("emit_bytecode", _boolean, switch=True),
-    "emit-mlir-bytecode-version": _Known("bytecode_version", _version),
-    "remarks-filter": _Known("remarks_filter"),
-    "remarks-output-file": _Known("remarks_file"),
-    "split-input-file": _Known("split_input", _boolean, switch=True),
-    "spec": _Known("specs", repeats=True),
-    "spec-dir": _Known("spec_directories", repeats=True),
-    "no-default-specs": _Known("default_specs", lambda value: not _boolean(value), switch=True),
-    "no-upgrade": _Known("upgrade", lambda value: not _boolean(value), switch=True),
-    "dump-specs-to": _Known("spec_dumps"),
-    "prune": _Known("prune", _switch),
-    _EXPLAIN: _Known("explanation", switch=True),
-    "iree-codegen-tuning-spec-path": _Known("specs", repeats=True),
-    "iree-codegen-enable-default-tuning-specs": _Known("default_specs", _boolean, switch=True),
-    "iree-codegen-dump-tuning-specs-to": _Known("spec_dumps"),
+COMPILE_FLAGS: Final = {
+    "o": KnownFlag("output"),
+    "output-format": KnownFlag("output_format", _one_of(OutputFormat)),
+    "compile-mode": KnownFlag("mode", _one_of(Mode)),
+    "compile-from": KnownFlag("compile_from", _one_of(Phase)),
+    "compile-to": KnownFlag("compile_to", _one_of(Phase)),
+    "verify": KnownFlag("verify", _boolean, switch=True),
+    "dump-compilation-phases-to": KnownFlag("phase_dumps"),
+    "emit-mlir-bytecode": KnownFlag("emit_bytecode", _boolean, switch=True),
+    "emit-mlir-bytecode-version": KnownFlag("bytecode_version", _version),
+    "remarks-filter": KnownFlag("remarks_filter"),
+    "remarks-output-file": KnownFlag("remarks_file"),
+    "split-input-file": KnownFlag("split_input", _boolean, switch=True),
+    "spec": KnownFlag("specs", repeats=True),
+    "spec-dir": KnownFlag("spec_directories", repeats=True),
+    "no-default-specs": KnownFlag("default_specs", lambda value: not _boolean(value), switch=True),
+    "no-upgrade": KnownFlag("upgrade", lambda value: not _boolean(value), switch=True),
+    "dump-specs-to": KnownFlag("spec_dumps"),
+    "prune": KnownFlag("prune", _switch),
+    _EXPLAIN: KnownFlag("explanation", switch=True),
+    "iree-codegen-tuning-spec-path": KnownFlag("specs", repeats=True),
+    "iree-codegen-enable-default-tuning-specs": KnownFlag("default_specs", _boolean, switch=True),
+    "iree-codegen-dump-tuning-specs-to": KnownFlag("spec_dumps"),
 }
 """The flags of `tuninglink compile` that are read here."""
 
-_KNOWN_TO_EXPLAIN: Final = {
-    **{name: known for name, known in _KNOWN.items() if name != _EXPLAIN},
-    "format": _Known("report_format", _one_of(ReportFormat)),
+_EXPLAIN_FLAGS: Final = {
+    **{name: known for name, known in COMPILE_FLAGS.items() if name != _EXPLAIN},
+    "format": KnownFlag("report_format", _one_of(ReportFormat)),
 }
 """Those of `tuninglink explain`."""
 
 
-def parse_explain_arguments(arguments: Iterable[str]) -> Options:
+def parse_explain_arguments(arguments: Iterable[str]) -> CompileOptions:
     """Reads the arguments of `tuninglink explain`; see `parse_arguments`."""
-    reader = _Reader(_KNOWN_TO_EXPLAIN)
-    reader.read(iter(_with_response_files(arguments)))
-    return reader.options()
+    return _options(FlagReader(_EXPLAIN_FLAGS, arguments))
 
 
-def parse_arguments(arguments: Iterable[str]) -> Options:
+def parse_arguments(arguments: Iterable[str]) -> CompileOptions:
     """Reads the arguments of `tuninglink compile` that come after the program's name.
 
     Raises:
         CompileError: a value is malformed or missing, a flag is given twice, there is more than one input,
             or a flag is unknown.
     """
-    reader = _Reader(_KNOWN)
-    reader.read(iter(_with_response_files(arguments)))
-    return reader.options()
+    return _options(FlagReader(COMPILE_FLAGS, arguments))
 
 
-class _Reader:
-    def __init__(self, known: Mapping[str, _Known]) -> None:
+def _options(reader: FlagReader) -> CompileOptions:
+    values: dict[str, Any] = reader.values
+    return CompileOptions(input=reader.input, flags=reader.flags, **values)
+
+
+class FlagReader:
+    """Reads the arguments of a command that takes flags of the compiler beside its own.
+
+    Args:
+        known: the flags that the command reads itself, by their names without dashes.
+        arguments: the arguments that come after the program's name.
+
+    Attributes:
+        values: what the command's own flags say, by the field that they are for.
+
+    Raises:
+        CompileError: a value is malformed or missing, a flag is given twice, there is more than one input,
+            or a flag is unknown.
+    """
+
+    def __init__(self, known: Mapping[str, KnownFlag], arguments: Iterable[str]) -> None:
         self._known = known
-        self._values: dict[str, object] = {}
+        self.values: dict[str, Any] = {}
         self._given: set[str] = set()
         self._flags: list[str] = []
         # Words without dashes. Behind an unknown flag without `=` one may be that flag's value.
         self._words: list[tuple[str, int | None]] = []
+        self._read(iter(_with_response_files(arguments)))
+        self.input = self._only_input()
 
-    def read(self, arguments: Iterator[str]) -> None:
+    @property
+    def flags(self) -> tuple[str, ...]:
+        """Everything else, one `--name` or `--name=value` each."""
+        return tuple(self._flags)
+
+    def _read(self, arguments: Iterator[str]) -> None:
         before: int | None = None
         for argument in arguments:
             if argument == "--":
@@ -253,29 +275,29 @@ class _Reader:
             raise CompileError(error(f"flag '{_dashed(name)}' needs a value"))
         return value
 
-    def _take(self, name: str, known: _Known, text: str) -> None:
+    def _take(self, name: str, known: KnownFlag, text: str) -> None:
         if known.repeats:
             if text:
-                values = self._values.get(known.target, ())
+                values = self.values.get(known.target, ())
                 assert isinstance(values, tuple)
-                self._values[known.target] = (*values, text)
+                self.values[known.target] = (*values, text)
             return
         if name in self._given:
             raise CompileError(error(f"flag '{_dashed(name)}' is given more than once"))
         self._given.add(name)
         try:
-            self._values[known.target] = known.read(text)
+            self.values[known.target] = known.read(text)
         except ValueError as failure:
             message = f"'{text}' is no value for flag '{_dashed(name)}': {failure}"
             raise CompileError(error(message)) from None
 
-    def options(self) -> Options:
+    def _only_input(self) -> str | None:
+        """Returns the path of the program, None where none was given."""
         inputs = self._inputs()
         if len(inputs) > 1:
             listed = ", ".join(f"'{each}'" for each in inputs)
             raise CompileError(error(f"expected one input, found {len(inputs)}: {listed}"))
-        values: dict[str, Any] = self._values
-        return Options(input=inputs[0] if inputs else None, flags=tuple(self._flags), **values)
+        return inputs[0] if inputs else None
 
     def _inputs(self) -> list[str]:
         if len(self._words) <= 1:

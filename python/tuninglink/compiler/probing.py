@@ -47,6 +47,9 @@ _PROBED: Final = {
 }
 """Flags with values that the compiler may not survive, and the backend that reads them."""
 
+_SECONDS: Final = 120
+"""The time limit of the compiler's own tool."""
+
 _CUDA_TARGETS: Final = frozenset({"sm_60", "sm_70", "sm_75", "sm_80", "sm_86", "sm_89"})
 """Targets that need no trial."""
 
@@ -60,7 +63,11 @@ def iree_compile() -> Path:
 def compiler_options() -> Mapping[str, bool]:
     """Returns the names of all options of `iree-compile`, each with whether it needs a value."""
     listing = subprocess.run(  # noqa: S603 - it is the compiler's own tool
-        [iree_compile(), "--help-list-hidden"], capture_output=True, text=True, check=True
+        [iree_compile(), "--help-list-hidden"],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=_SECONDS,
     )
     pattern = re.compile(r"^  --?([\w.-]+)([= ]<)?", re.MULTILINE)
     return {name: bool(value) for name, value in pattern.findall(listing.stdout)}
@@ -117,13 +124,18 @@ def _is_known(name: str, value: str, instruction_set: str) -> bool:
 @cache
 def _probe(backend: str, flags: tuple[str, ...]) -> None:
     arguments = ["-", "-o", os.devnull, f"--iree-hal-target-backends={backend}"]
-    result = subprocess.run(  # noqa: S603 - it is the compiler's own tool
-        [iree_compile(), *arguments, *flags],
-        input=_PROGRAM,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    try:
+        result = subprocess.run(  # noqa: S603 - it is the compiler's own tool
+            [iree_compile(), *arguments, *flags],
+            input=_PROGRAM,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=_SECONDS,
+        )
+    except subprocess.TimeoutExpired:
+        message = f"the compiler did not answer within {_SECONDS} s when given {' '.join(flags)}"
+        raise CompileError(error(message)) from None
     if result.returncode:
         raise CompileError(error(f"the compiler refuses {' '.join(flags)}: {_reason(result)}"))
 

@@ -36,7 +36,7 @@ class Pipeline(IntEnum):
     VM = 3
 
 
-class Handle:
+class NativeHandle:
     """An object of the C interface, destroyed on leaving its `with` block.
 
     Args:
@@ -68,7 +68,7 @@ class Handle:
         self.close()
 
 
-class Session(Handle):
+class Session(NativeHandle):
     """A context and the flags that are in force in it; used by one thread at a time.
 
     A few flags live in variables of the whole process, so that a session would see what an earlier one was
@@ -96,7 +96,7 @@ class Session(Handle):
         arguments = (c_char_p * len(flags))(*map(str.encode, flags))
         native.check(native.set_flags(self.pointer, len(flags), arguments), "malformed flag")
 
-    def open_file(self, path: str) -> Handle:
+    def open_file(self, path: str) -> NativeHandle:
         """Opens a source file; `-` is standard input.
 
         Raises:
@@ -106,7 +106,7 @@ class Session(Handle):
         native.check(native.open_file(self.pointer, path.encode(), byref(source)))
         return _source(source.value)
 
-    def wrap(self, data: bytes, name: str) -> Handle:
+    def wrap(self, data: bytes, name: str) -> NativeHandle:
         """Makes a source of bytecode or of text that ends with a null; locations call it `name`."""
         source = c_void_p()
         is_text = data.endswith(b"\0")
@@ -184,12 +184,12 @@ def registered_backends() -> tuple[str, ...]:
     return tuple(sorted(found))
 
 
-def _source(pointer: int | None, keep: object = None) -> Handle:
+def _source(pointer: int | None, keep: object = None) -> NativeHandle:
     assert pointer
-    return Handle(pointer, native.destroy_source, keep)
+    return NativeHandle(pointer, native.destroy_source, keep)
 
 
-def split(source: Handle) -> list[Handle]:
+def split(source: NativeHandle) -> list[NativeHandle]:
     """Returns the parts of a source between `// -----`, each a source of its own."""
     parts: list[int] = []
 
@@ -200,7 +200,7 @@ def split(source: Handle) -> list[Handle]:
     return [_source(part) for part in parts]
 
 
-class Invocation(Handle):
+class Invocation(NativeHandle):
     """One run of the compiler over one source. It can run on: each `run` continues where the last ended.
 
     Args:
@@ -255,7 +255,7 @@ class Invocation(Handle):
         if remarks:
             native.set_remarks(self.pointer, *(each.encode() for each in remarks))
 
-    def parse(self, source: Handle) -> bool:
+    def parse(self, source: NativeHandle) -> bool:
         """Parses and verifies the source; tells whether that worked."""
         return self._succeeded(native.parse_source(self.pointer, source.pointer))
 
@@ -294,7 +294,7 @@ class Invocation(Handle):
         return None if failure is None else native.take_message(failure)
 
 
-class Output(Handle):
+class Output(NativeHandle):
     """What invocations write, kept in memory."""
 
     def __init__(self) -> None:

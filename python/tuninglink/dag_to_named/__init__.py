@@ -1,6 +1,6 @@
-"""Rewriting DAG matchers as matchers of contractions and convolutions."""
+"""Converting DAG matchers of contractions and convolutions to the matcher ops named after them."""
 
-from tuninglink.dag_to_named.modernizer import modernize
-from tuninglink.dag_to_named.report import Modernized, ModernizedEntry
+from tuninglink.dag_to_named.conversion import convert_dags
+from tuninglink.dag_to_named.report import ConvertedEntry, ConvertedSpec
 
-__all__ = ["Modernized", "ModernizedEntry", "modernize"]
+__all__ = ["ConvertedEntry", "ConvertedSpec", "convert_dags"]

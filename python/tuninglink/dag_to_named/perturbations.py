@@ -1,24 +1,27 @@
-"""Programs that are almost what a matcher looks for: each differs from the one that it accepts in one thing."""
+"""Perturbations of a program: each differs from it in one thing."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import combinations
+from math import inf
 from typing import TYPE_CHECKING, Any, Final
 
 from iree.compiler import ir as mlir
 
-from tuninglink.dag_to_named.dags import DYNAMIC, GENERIC
+from tuninglink.iree.structured_op import StructuredOp
 from tuninglink.mlir import names
+from tuninglink.mlir.affine import value_range
 from tuninglink.mlir.walk import body
 from tuninglink.payloads.operations import generic
+from tuninglink.payloads.templates import DYNAMIC
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
 _ELEMENTS: Final = ("f16", "bf16", "f32", "i8", "i32")
-"""What element types are exchanged for."""
+"""The element types to try."""
 
 _SIBLINGS: Final = {
     "arith.mulf": ("arith.addf", "arith.divf"),
@@ -28,7 +31,7 @@ _SIBLINGS: Final = {
     "arith.extsi": ("arith.extui",),
     "arith.extui": ("arith.extsi",),
 }
-"""Operations of the same types that stand for others in a body."""
+"""Ops of the same types, to replace an op of a body."""
 
 _BINARY: Final = 2
 
@@ -38,7 +41,7 @@ class Program:
     """A program for matchers, as text: a module with one function whose last operation is the root op.
 
     Attributes:
-        what: how it differs from the one that matches.
+        what: the difference from the original.
         text: the program.
     """
 
@@ -48,14 +51,14 @@ class Program:
 
 @dataclass(frozen=True)
 class _Shape:
-    """A `linalg.generic` that is to be written.
+    """A `linalg.generic` to build.
 
     Attributes:
         maps: its indexing maps.
         types: the element types of its operands.
         sizes: the size of each loop.
-        body: the block to be cloned as its body, None for the usual one.
-        shapes: the shapes of operands that are not those that follow from the sizes.
+        body: the op whose body it gets; None for a product that is added up.
+        shapes: the shapes of operands, where they do not follow from the sizes.
     """
 
     maps: tuple[mlir.AffineMap, ...]
@@ -73,7 +76,7 @@ class _Shape:
 
 
 def perturbations(text: str, context: mlir.Context) -> Iterator[Program]:
-    """Yields programs that differ in one thing from a program with one contraction or convolution.
+    """Yields the perturbations of a program with one contraction or convolution.
 
     Each loop is longer, shorter and of open size; single sizes of operands are open; element types are others;
     operands are exchanged or transposed, and loops exchanged; operations of the body are others, turned around or
@@ -82,13 +85,13 @@ def perturbations(text: str, context: mlir.Context) -> Iterator[Program]:
 
     Args:
         text: the program: a module with one function, the root op last.
-        context: where programs are built.
+        context: the context to build programs in.
     """
     with context, mlir.Location.unknown():
         module = mlir.Module.parse(text).operation
         (function,) = [each for each in body(module) if each.name == names.FUNCTION]
         *_, root, _ = body(function)
-        if root.name != GENERIC:
+        if root.name != names.GENERIC:
             return
         shape = _read(root)
         for what, changed in _shapes(shape):
@@ -108,37 +111,20 @@ def _written(what: str, write: Callable[[], mlir.Operation]) -> Iterator[Program
 
 
 def _read(root: mlir.Operation) -> _Shape:
-    listed = mlir.ArrayAttr(root.attributes["indexing_maps"])
-    maps = tuple(mlir.AffineMapAttr(each).value for each in listed)
+    """Returns what to write for a root op with static shapes."""
+    op = StructuredOp(root)
     kinds: list[Any] = [each.type for each in root.operands]
-    sizes = [1] * maps[0].n_dims
-    for map_, type_ in zip(maps, kinds, strict=True):
-        for expression, size in zip(map_.results, type_.shape, strict=True):
-            if isinstance(expression, mlir.AffineDimExpr):
-                sizes[expression.position] = size
-    shapes = {number: tuple(each.shape) for number, each in enumerate(kinds)}
     types = tuple(each.element_type for each in kinds)
-    read = _Shape(maps, types, tuple(sizes), root, {})
+    read = _Shape(op.maps, types, tuple(size or 1 for size in op.sizes), root, {})
+    shapes = {number: tuple(each.shape) for number, each in enumerate(kinds)}
     usual = {number: shape for number, shape in shapes.items() if shape != read.shape(number)}
     return replace(read, shapes=usual)
 
 
 def _extent(expression: Any, sizes: Sequence[int]) -> int:
-    """Returns how much of a dimension loops of these sizes reach."""
-    largest = _largest(expression, sizes)
-    return DYNAMIC if largest is None else largest + 1
-
-
-def _largest(expression: Any, sizes: Sequence[int]) -> int | None:
-    if isinstance(expression, mlir.AffineDimExpr):
-        size = sizes[expression.position]
-        return None if size == DYNAMIC else size - 1
-    if isinstance(expression, mlir.AffineConstantExpr):
-        return int(expression.value)
-    lhs, rhs = _largest(expression.lhs, sizes), _largest(expression.rhs, sizes)
-    if lhs is None or rhs is None:
-        return None
-    return lhs * rhs if isinstance(expression, mlir.AffineMulExpr) else lhs + rhs
+    """Returns the size of a dimension of which loops of these sizes reach the end."""
+    _, last = value_range(expression, [inf if each == DYNAMIC else each for each in sizes])
+    return DYNAMIC if last == inf else last + 1
 
 
 def _shapes(shape: _Shape) -> Iterator[tuple[str, _Shape]]:
@@ -233,7 +219,7 @@ def _generic(shape: _Shape, types: Sequence[mlir.Type], operands: list[Any]) -> 
         for name in ("indexing_maps", "iterator_types", "operandSegmentSizes")
     }
     root = mlir.Operation.create(
-        GENERIC, results=list(types[-1:]), operands=operands, attributes=attributes, regions=1
+        names.GENERIC, results=list(types[-1:]), operands=operands, attributes=attributes, regions=1
     )
     copy.regions[0].blocks[0].append_to(root.regions[0])
     copy.erase()

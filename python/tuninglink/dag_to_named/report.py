@@ -1,8 +1,7 @@
-"""What modernizing did with each entry."""
+"""The result of a conversion, entry by entry."""
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -11,50 +10,49 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class ModernizedEntry:
-    """What became of one entry.
+class ConvertedEntry:
+    """The result for one entry.
 
     Attributes:
         matcher: its matcher's symbol.
         action: its action's symbol.
         place: where its matcher is defined, None without location.
-        forms: the operations that took the place of dag matchers, such as `transform.iree.match.contraction`;
-            empty if it is as it was.
+        matcher_ops: the ops that replace its DAG matchers, such as `transform.iree.match.contraction`; empty if
+            the entry is unchanged.
         programs: on how many programs the old and the new matcher gave the same answers.
-        reason: why it is as it was; empty if it is not.
+        reason: why the entry is unchanged; empty if it is not.
     """
 
     matcher: str
     action: str
     place: Place | None
-    forms: tuple[str, ...] = ()
+    matcher_ops: tuple[str, ...] = ()
     programs: int = 0
     reason: str = ""
 
     def __str__(self) -> str:
         names = f"@{self.matcher} -> @{self.action}"
-        if not self.forms:
+        if not self.matcher_ops:
             return f"{names}: as it was: {self.reason}"
-        form = " and ".join(f"'{each}'" for each in self.forms)
-        return f"{names}: {form}; the same answers on {self.programs} programs"
+        replaced_by = " and ".join(f"'{each}'" for each in self.matcher_ops)
+        return f"{names}: {replaced_by}; the same answers on {self.programs} programs"
 
 
 @dataclass(frozen=True)
-class Modernized:
-    """A spec whose dag matchers are rewritten where that is proven to change nothing.
+class ConvertedSpec:
+    """A spec whose DAG matchers are converted where the interpreter showed no difference.
 
     Attributes:
         text: the spec, as the compiler prints it.
-        entries: what became of each entry, in order of precedence.
+        entries: the result for each entry, in order of precedence.
     """
 
     text: str
-    entries: tuple[ModernizedEntry, ...]
+    entries: tuple[ConvertedEntry, ...]
 
-
-def render(modernized: Modernized) -> str:
-    """Returns what became of each entry, for people."""
-    counts = Counter(bool(each.forms) for each in modernized.entries)
-    lines = [f"{counts[True]} of {len(modernized.entries)} entries modernized"]
-    lines += [f"  {each}" for each in modernized.entries]
-    return "\n".join(lines) + "\n"
+    def __str__(self) -> str:
+        """The results for people, one line each."""
+        count = sum(bool(each.matcher_ops) for each in self.entries)
+        lines = [f"{count} of {len(self.entries)} entries modernized"]
+        lines += [f"  {each}" for each in self.entries]
+        return "\n".join(lines) + "\n"

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from tuninglink.compiler.applying import SpecChoice
     from tuninglink.compiler.compilation import Compilation
-    from tuninglink.compiler.flags import Options
+    from tuninglink.compiler.flags import CompileOptions
     from tuninglink.explaining.model import Explanation
     from tuninglink.mlir.diagnostics import Diagnostic, DiagnosticSink
     from tuninglink.specs.model import Spec
@@ -77,7 +77,7 @@ def explain(
     return explainer.explanation()
 
 
-def until_configured(options: Options) -> Options:
+def until_configured(options: CompileOptions) -> CompileOptions:
     """Returns options that end a compilation where configurations are chosen.
 
     What is compiled goes nowhere, so that it is written as bytecode, which is fast.
@@ -91,7 +91,7 @@ def until_configured(options: Options) -> Options:
 
 def explain_file(
     path: str,
-    options: Options,
+    options: CompileOptions,
     choice: SpecChoice,
     session_flags: Sequence[str] = (),
     report: Callable[[Diagnostic], None] | None = None,
@@ -119,7 +119,7 @@ def explain_file(
     return compilation, explainer.explanation()
 
 
-def check_reaches_dispatches(options: Options) -> None:
+def check_reaches_dispatches(options: CompileOptions) -> None:
     """Refuses to explain a compilation in which no spec is applied.
 
     Raises:

@@ -6,18 +6,20 @@ from collections import Counter
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
-from tuninglink.explaining.judging import Judge
 from tuninglink.explaining.model import (
     EntryReference,
     Match,
     NearMiss,
-    SpecReport,
+    SpecSummary,
     Status,
     Usage,
 )
-from tuninglink.explaining.nearest import NearestEntries
-from tuninglink.matching.reachability import find_proven_dead
+from tuninglink.matching.differences import compare
+from tuninglink.matching.nearest import NearestEntries
+from tuninglink.matching.reachability import find_unreachable
+from tuninglink.matching.reader import MatcherReader
 from tuninglink.mlir.contexts import thread_context
+from tuninglink.specs.provenance import provenance_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -25,9 +27,9 @@ if TYPE_CHECKING:
     from tuninglink.compiler.applying import SpecChoice
     from tuninglink.compiler.tracing import Applied
     from tuninglink.explaining.model import DispatchReport, OperationReport
-    from tuninglink.explaining.subject import Subject
     from tuninglink.iree.targets import Target
-    from tuninglink.matching.reachability import Deadness
+    from tuninglink.matching.op_info import OpInfo
+    from tuninglink.matching.reader import Matcher
     from tuninglink.specs.model import Spec
 
 _SHOWN: Final = 3
@@ -36,8 +38,8 @@ _SHOWN: Final = 3
 _PROVEN: Final = 2_000
 """Up to how many entries of a spec it is asked which of them are dead."""
 
-_JUDGED: Final = 5
-"""How many of the nearest are judged in full to name those."""
+_COMPARED: Final = 5
+"""How many of the nearest are compared in full to name those."""
 
 
 class Catalog:
@@ -90,7 +92,7 @@ class Catalog:
             self._add(applied.spec, applied.spec_name, None)
         return self._by_source[applied.spec]
 
-    def reports(self, dispatches: Sequence[DispatchReport]) -> tuple[SpecReport, ...]:
+    def reports(self, dispatches: Sequence[DispatchReport]) -> tuple[SpecSummary, ...]:
         """Returns what became of each spec."""
         return tuple(each.report(dispatches, self._is_default(each)) for each in self._members)
 
@@ -125,38 +127,38 @@ class TargetCatalog:
     def match(self, applied: Applied) -> Match:
         """Returns what configured an operation."""
         member = self._catalog.member(applied)
-        entry = None
-        if applied.entry:
-            entry = EntryReference(
-                member.position, applied.entry.matcher, applied.entry.action, applied.entry.place
-            )
-        return Match(member.position, entry, applied.is_own)
+        found = applied.entry
+        if found is None:
+            return Match(member.position, None, applied.is_own)
+        entry = EntryReference(member.position, found.matcher, found.action, found.place)
+        provenance = provenance_of(found.anatomy.table, found.matcher)
+        return Match(member.position, entry, applied.is_own, provenance)
 
-    def shadowed(self, subject: Subject, winner: EntryReference) -> tuple[EntryReference, ...]:
+    def shadowed(self, op: OpInfo, winner: EntryReference) -> tuple[EntryReference, ...]:
         """Returns the entries behind `winner` that match an operation as well, as far as can be told."""
         found: list[EntryReference] = []
         is_behind = False
         for member in self._members:
             if member.position == winner.spec:
                 first = member.position_of(winner)
-                found += (each for at, each in member.matching(subject) if at > first)
+                found += (each for at, each in member.matching(op) if at > first)
                 is_behind = True
             elif is_behind:
-                found += (each for _, each in member.matching(subject))
+                found += (each for _, each in member.matching(op))
         return tuple(found)
 
-    def nearest(self, subject: Subject) -> tuple[NearMiss, ...]:
+    def nearest(self, op: OpInfo) -> tuple[NearMiss, ...]:
         """Returns the entries that nearly match an operation, the nearest first."""
         candidates = [
             ((*each.rank, order), each.position, member)
             for order, member in enumerate(self._members)
-            for each in member.index.nearest(subject)[:_JUDGED]
+            for each in member.index.nearest(op)[:_COMPARED]
         ]
         candidates.sort(key=lambda item: item[:2])
-        judged = [member.judge(position, subject) for _, position, member in candidates[:_JUDGED]]
+        compared = [member.compare(position, op) for _, position, member in candidates[:_COMPARED]]
         # One that seems to match has not: what keeps it from doing so is not known.
-        judged.sort(key=lambda each: len(each.differences) or 1)
-        return tuple(judged[:_SHOWN])
+        compared.sort(key=lambda each: len(each.differences) or 1)
+        return tuple(compared[:_SHOWN])
 
     @property
     def is_readable(self) -> bool:
@@ -181,14 +183,17 @@ class _Member:
         self._spec = spec
 
     @cached_property
-    def index(self) -> NearestEntries:
-        """The entries, to be looked up by operations."""
-        return NearestEntries(self._spec.anatomy.conditions if self._spec else [])
+    def _matchers(self) -> list[Matcher]:
+        """The matcher of each entry."""
+        if self._spec is None:
+            return []
+        reader = MatcherReader(self._spec.anatomy.table)
+        return [reader.read(matcher) for matcher, _ in self._spec.anatomy.pairs]
 
     @cached_property
-    def _judge(self) -> Judge:
-        assert self._spec is not None
-        return Judge(self._spec.anatomy.table)
+    def index(self) -> NearestEntries:
+        """The entries, to be looked up by ops."""
+        return NearestEntries(self._matchers)
 
     @cached_property
     def _positions(self) -> dict[tuple[str, str], int]:
@@ -206,32 +211,24 @@ class _Member:
         entry = self._spec.anatomy.entry(position)
         return EntryReference(self.position, entry.matcher, entry.action, entry.place)
 
-    def judge(self, position: int, subject: Subject) -> NearMiss:
-        """Returns what the matcher at a position says about an operation."""
-        reference = self.reference(position)
-        judgment = self._judge.judge(reference.matcher, subject)
-        unsure = judgment.unsure
-        if judgment.matches:
-            unsure = "all that is known of its matcher holds"
-        return NearMiss(reference, judgment.differences, unsure)
+    def compare(self, position: int, op: OpInfo) -> NearMiss:
+        """Compares the matcher at a position with an op that it has not matched."""
+        found = compare(self._matchers[position], op)
+        unsure = "all that is known of its matcher holds" if found.matches else found.unsure
+        return NearMiss(self.reference(position), found.differences, unsure)
 
-    def matching(self, subject: Subject) -> Iterator[tuple[int, EntryReference]]:
-        """Yields the entries that match an operation, with their positions, as far as can be told."""
-        for each in self.index.nearest(subject):
+    def matching(self, op: OpInfo) -> Iterator[tuple[int, EntryReference]]:
+        """Yields the entries that match an op, with their positions, as far as can be told."""
+        for each in self.index.nearest(op):
             if each.differences:
                 return
-            reference = self.reference(each.position)
-            if self._judge.judge(reference.matcher, subject).matches:
-                yield each.position, reference
+            if compare(self._matchers[each.position], op).matches:
+                yield each.position, self.reference(each.position)
 
     @cached_property
     def unreadable(self) -> list[str]:
-        """For each entry that says nothing of what it demands, why that is."""
-        if self._spec is None:
-            return []
-        pairs = zip(self._spec.anatomy.conditions, self._spec.anatomy.pairs, strict=True)
-        found = (self._judge.unreadable(matcher) for known, (matcher, _) in pairs if not known.kind)
-        return [each for each in found if each]
+        """For each entry that says nothing of what it asks for, why that is."""
+        return [each.stop.reason for each in self._matchers if each.stop and not each.predicates]
 
     @property
     def is_too_large(self) -> bool:
@@ -243,9 +240,9 @@ class _Member:
         """For each entry that is proven to be dead why that is, as far as it is asked."""
         if self._spec is None or self.is_too_large:
             return {}
-        return {each.position: _why_dead(each) for each in find_proven_dead(self._spec)}
+        return {each.position: each.why_unreachable for each in find_unreachable(self._spec)}
 
-    def report(self, dispatches: Sequence[DispatchReport], is_default: bool) -> SpecReport:  # noqa: FBT001
+    def report(self, dispatches: Sequence[DispatchReport], is_default: bool) -> SpecSummary:  # noqa: FBT001
         """Returns what became of the spec.
 
         Args:
@@ -259,7 +256,7 @@ class _Member:
             and any(each.match and each.match.spec == self.position for each in dispatch.operations)
             for dispatch in dispatches
         )
-        return SpecReport(
+        return SpecSummary(
             source=self.source,
             name=self.name,
             kind=self._spec.kind.value if self._spec else "",
@@ -294,10 +291,3 @@ class _Member:
             )
             for at in range(len(pairs))
         )
-
-
-def _why_dead(found: Deadness) -> str:
-    if not found.covered_by:
-        return "it matches nothing"
-    earlier = ", ".join(f"@{each.matcher}" for each in found.covered_by)
-    return f"{earlier} comes first and matches whatever it matches"

@@ -7,22 +7,22 @@ from typing import TYPE_CHECKING
 
 from tuninglink.explaining.catalog import Catalog
 from tuninglink.explaining.model import (
-    Configuration,
+    ConfigurationText,
     DispatchReport,
     Explanation,
     OperationReport,
     Status,
 )
 from tuninglink.explaining.preparation import (
+    DispatchSources,
     PreparedDispatches,
-    Sources,
     executable_name,
     functions,
 )
-from tuninglink.explaining.subject import Subject
 from tuninglink.explaining.words import describe
 from tuninglink.iree.dispatch_roots import find_root_ops
 from tuninglink.iree.dispatches import ancestors, find_dispatches
+from tuninglink.matching.op_info import OpInfo
 from tuninglink.mlir import names
 from tuninglink.mlir.diagnostics import place_of
 from tuninglink.mlir.serialization import to_bytecode
@@ -50,12 +50,12 @@ class Explainer:
     def __init__(self, choice: SpecChoice, program: str) -> None:
         self._catalog = Catalog(choice)
         self._program = program
-        self._sources: Sources | None = None
+        self._sources: DispatchSources | None = None
         self._dispatches: list[DispatchReport] = []
 
     def before_specs(self, program: mlir.Operation) -> None:
         """See `Observer`."""
-        self._sources = Sources(program)
+        self._sources = DispatchSources(program)
 
     def after_specs(
         self,
@@ -103,7 +103,7 @@ class _Found:
         """Whether the backend has made another operation of what matchers saw."""
         if self.seen is None or self.seen == self.operation:
             return False
-        before, after = Subject(self.seen), Subject(self.operation)
+        before, after = OpInfo(self.seen), OpInfo(self.operation)
         return before.name != after.name or before.operands != after.operands
 
 
@@ -115,7 +115,7 @@ class _Part:
         catalog: Catalog,
         program: mlir.Operation,
         applied: Sequence[tuple[mlir.Operation, Applied]],
-        sources: Sources,
+        sources: DispatchSources,
     ) -> None:
         self._catalog = catalog
         self._sources = sources
@@ -177,10 +177,10 @@ class _Part:
         return [_Found(op, one, None) for op, one in zip(roots, seen, strict=True)]
 
     def _operation(self, found: _Found, catalog: TargetCatalog, status: Status) -> OperationReport:
-        subject = Subject(found.seen or found.operation)
+        op = OpInfo(found.seen or found.operation)
         report = OperationReport(
-            words=describe(subject),
-            name=subject.name,
+            words=describe(op),
+            name=op.name,
             place=place_of(found.operation.location),
             configuration=_configuration(found.operation),
         )
@@ -193,9 +193,9 @@ class _Part:
             if match.entry is None:
                 unsure.append("which entry of the spec configured it")
             elif found.seen is not None:
-                report = replace(report, shadowed=catalog.shadowed(subject, match.entry))
+                report = replace(report, shadowed=catalog.shadowed(op, match.entry))
         elif found.seen is not None and status is Status.UNMATCHED:
-            nearest = catalog.nearest(subject)
+            nearest = catalog.nearest(op)
             report = replace(report, nearest=nearest)
             if found.is_rewritten and any(not each.differences for each in nearest):
                 # The compiler makes a new operation and drops what specs gave the old one.
@@ -220,7 +220,7 @@ def _same(
     return same[0] if len(same) == 1 else None
 
 
-def _configuration(operation: mlir.Operation) -> Configuration:
+def _configuration(operation: mlir.Operation) -> ConfigurationText:
     """Returns the configuration of an operation and of the function around it."""
     function = next(
         each
@@ -232,7 +232,7 @@ def _configuration(operation: mlir.Operation) -> Configuration:
         (operation, names.LOWERING_CONFIG),
         (operation, names.DECOMPOSITION_CONFIG),
     )
-    return Configuration(*(str(holder.attributes.get(name) or "") for holder, name in parts))
+    return ConfigurationText(*(str(holder.attributes.get(name) or "") for holder, name in parts))
 
 
 class _CompilersChoices:
@@ -244,10 +244,12 @@ class _CompilersChoices:
         configure: how to ask the compiler.
     """
 
-    def __init__(self, sources: Sources, dispatches: Iterable[str], configure: Configure) -> None:
+    def __init__(
+        self, sources: DispatchSources, dispatches: Iterable[str], configure: Configure
+    ) -> None:
         self._sources = sources
         self._configure = configure
-        self._choices: dict[str, list[Configuration]] = {}
+        self._choices: dict[str, list[ConfigurationText]] = {}
         self._failures: dict[str, str] = {}
         executables = [*dict.fromkeys(map(executable_name, dispatches))]
         if executables and self._ask(executables):

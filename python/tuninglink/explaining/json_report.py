@@ -10,13 +10,13 @@ from tuninglink.explaining.model import Status
 
 if TYPE_CHECKING:
     from tuninglink.explaining.model import (
-        Configuration,
+        ConfigurationText,
         DispatchReport,
         EntryReference,
         Explanation,
         NearMiss,
         OperationReport,
-        SpecReport,
+        SpecSummary,
         Usage,
     )
     from tuninglink.mlir.diagnostics import Place
@@ -65,7 +65,7 @@ def to_object(explanation: Explanation) -> Object:
     }
 
 
-def _spec(spec: SpecReport) -> Object:
+def _spec(spec: SpecSummary) -> Object:
     return {
         "source": spec.source,
         "name": spec.name,
@@ -115,6 +115,7 @@ def _operation(operation: OperationReport) -> Object:
             "spec": match.spec,
             "entry": _entry(match.entry) if match.entry else None,
             "is_own": match.is_own,
+            "provenance": dict(match.provenance),
         }
         if match
         else None,
@@ -140,7 +141,7 @@ def _near_miss(miss: NearMiss) -> Object:
     }
 
 
-def _configuration(configuration: Configuration) -> Object:
+def _configuration(configuration: ConfigurationText) -> Object:
     return {
         "translation_info": configuration.translation_info,
         "lowering_config": configuration.lowering_config,

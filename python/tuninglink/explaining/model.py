@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from tuninglink.explaining.demands import Difference
+    from collections.abc import Mapping
+
+    from tuninglink.matching.differences import Difference
     from tuninglink.mlir.diagnostics import Place
 
 
@@ -42,7 +44,7 @@ class EntryReference:
 
 
 @dataclass(frozen=True)
-class Configuration:
+class ConfigurationText:
     """How an operation is compiled. Each attribute is written as MLIR prints it, and empty if there is none.
 
     Attributes:
@@ -69,11 +71,13 @@ class Match:
         spec: the position of the spec among those of the explanation.
         entry: the entry; None if that cannot be told.
         is_own: whether the configuration is the entry's own, all of it; None if that cannot be told.
+        provenance: where the configuration comes from, as the matcher says.
     """
 
     spec: int
     entry: EntryReference | None
     is_own: bool | None
+    provenance: Mapping[str, object] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -118,9 +122,9 @@ class OperationReport:
     words: str
     name: str
     place: Place | None
-    configuration: Configuration
+    configuration: ConfigurationText
     match: Match | None = None
-    compilers_choice: Configuration | None = None
+    compilers_choice: ConfigurationText | None = None
     shadowed: tuple[EntryReference, ...] = ()
     nearest: tuple[NearMiss, ...] = ()
     cannot_tell: tuple[str, ...] = ()
@@ -163,7 +167,7 @@ class Usage:
 
 
 @dataclass(frozen=True)
-class SpecReport:
+class SpecSummary:
     """What became of a spec.
 
     Attributes:
@@ -214,7 +218,7 @@ class Explanation:
     """
 
     program: str
-    specs: tuple[SpecReport, ...]
+    specs: tuple[SpecSummary, ...]
     dispatches: tuple[DispatchReport, ...]
     notes: tuple[str, ...] = ()
 

@@ -37,7 +37,7 @@ _BEFORE_MATCHERS: Final = (
 """What these run before matchers, all of them the same, in IREE 3.13."""
 
 
-class Sources:
+class DispatchSources:
     """Copies of the executables of a program at `executable-sources`, before any spec is embedded.
 
     Args:
@@ -82,7 +82,7 @@ class PreparedDispatches:
     """
 
     def __init__(
-        self, configured: mlir.Operation, sources: Sources, wanted: Collection[str]
+        self, configured: mlir.Operation, sources: DispatchSources, wanted: Collection[str]
     ) -> None:
         self.unsure = ""
         self._backends: dict[mlir.Attribute, str] = {}

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from iree.compiler import ir as mlir
-
-from tuninglink.matching.necessary_conditions import Kind
+from tuninglink.iree.op_kinds import OpKind, Role
+from tuninglink.iree.structured_op import PARALLEL
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from tuninglink.explaining.subject import OperandType, Sizes, Subject
+    from tuninglink.iree.structured_op import Sizes, StructuredOp, ValueType
 
 _MATMULS: Final = {
     (False, False): "dot",
@@ -22,42 +21,50 @@ _MATMULS: Final = {
 """What a contraction is called for whether it has loops m and n."""
 
 
-def describe(subject: Subject) -> str:
-    """Returns an operation in words, such as `matmul 2048x1280x5120 f16·f16→f32, rhs transposed`.
+def describe(op: StructuredOp) -> str:
+    """Returns an op in words, such as `matmul 2048x1280x5120 f16·f16→f32, rhs transposed`.
 
     Sizes of matmuls are m, n and k, after those of the batch; a dynamic size is `?`.
     """
-    if subject.kind is Kind.CONTRACTION:
-        return _contraction(subject)
-    if subject.kind is Kind.CONVOLUTION:
-        return _convolution(subject)
-    if subject.kind is Kind.ATTENTION:
-        return _attention(subject)
-    if subject.name.startswith("linalg.") and subject.maps:
-        return _structured(subject)
-    operands = (str(each) for each in subject.operands if each.sizes is not None)
-    return " ".join([subject.name, ", ".join(operands)]).rstrip()
+    if op.kind is OpKind.CONTRACTION:
+        return _contraction(op)
+    if op.kind is OpKind.CONVOLUTION:
+        return _convolution(op)
+    if op.kind is OpKind.ATTENTION:
+        return _attention(op)
+    if op.name.startswith("linalg.") and op.maps:
+        return _structured(op)
+    operands = (str(each) for each in op.operands if each.sizes is not None)
+    return " ".join([op.name, ", ".join(operands)]).rstrip()
 
 
-def _contraction(subject: Subject) -> str:
-    roles = subject.roles
-    name = _MATMULS[bool(roles["m"]), bool(roles["n"])]
-    if any(len(roles[each]) > 1 for each in ("m", "n", "k")):
+def _sizes(op: StructuredOp, *roles: Role) -> Sizes:
+    """Returns the sizes of the loops in some roles."""
+    return tuple(op.sizes[loop] for role in roles for loop in op.loops[role])
+
+
+def _contraction(op: StructuredOp) -> str:
+    name = _MATMULS[bool(op.loops[Role.M]), bool(op.loops[Role.N])]
+    if any(len(op.loops[each]) > 1 for each in (Role.M, Role.N, Role.K)):
         # Which of several loops belong together, only their names can tell.
-        sizes = ", ".join(f"{role} {product(each)}" for role, each in roles.items() if each)
-        return f"contraction {sizes} {_types(subject)}"
-    if roles["batch"]:
+        return f"contraction {_by_role(op)} {_types(op)}"
+    if op.loops[Role.BATCH]:
         name = f"batch {name}"
-    sizes = product([*roles["batch"], *roles["m"], *roles["n"], *roles["k"]])
-    return ", ".join([f"{name} {sizes} {_types(subject)}", *_transposed(subject)])
+    sizes = product(_sizes(op, Role.BATCH, Role.M, Role.N, Role.K))
+    return ", ".join([f"{name} {sizes} {_types(op)}", *_transposed(op)])
 
 
-def _transposed(subject: Subject) -> Iterable[str]:
+def _by_role(op: StructuredOp) -> str:
+    sizes = ((role, _sizes(op, role)) for role in op.loops)
+    return ", ".join(f"{role.value} {product(each)}" for role, each in sizes if each)
+
+
+def _transposed(op: StructuredOp) -> Iterable[str]:
     """Yields which operands are transposed: lhs is m x k, rhs k x n and the output m x n as a rule."""
-    loops = subject.role_loops
-    usual = (("m", "k"), ("k", "n"), ("m", "n"))
+    loops = op.loops
+    usual = ((Role.M, Role.K), (Role.K, Role.N), (Role.M, Role.N))
     for name, operand, (first, second) in zip(
-        ("lhs", "rhs", "output"), subject.operand_loops, usual, strict=True
+        ("lhs", "rhs", "output"), op.operand_loops, usual, strict=True
     ):
         if loops[first] and loops[second]:
             order = [operand.index(each) for each in (loops[first][0], loops[second][0])]
@@ -65,55 +72,49 @@ def _transposed(subject: Subject) -> Iterable[str]:
                 yield f"{name} transposed"
 
 
-def _convolution(subject: Subject) -> str:
-    roles = subject.roles
-    image = [*roles["batch"], *roles["output image"], *roles["output channels"], *roles["depth"]]
-    name = "depthwise convolution" if roles["depth"] else "convolution"
-    if not roles["depth"] and not roles["input channels"]:
+def _convolution(op: StructuredOp) -> str:
+    image = _sizes(op, Role.BATCH, Role.OUTPUT_IMAGE, Role.OUTPUT_CHANNEL, Role.DEPTH)
+    name = "depthwise convolution" if op.loops[Role.DEPTH] else "convolution"
+    if not op.loops[Role.DEPTH] and not op.loops[Role.INPUT_CHANNEL]:
         name = "pooling"
-    parts = [f"{name} {product(image)} {_types(subject)}", f"filter {product(roles['filter'])}"]
-    if roles["input channels"]:
-        parts.append(f"input channels {product(roles['input channels'])}")
-    steps = (role for role in ("strides", "dilations") if any(each != 1 for each in roles[role]))
-    return ", ".join([*parts, *(f"{role} {product(roles[role])}" for role in steps)])
+    filter_ = product(_sizes(op, Role.FILTER))
+    parts = [f"{name} {product(image)} {_types(op)}", f"filter {filter_}"]
+    if op.loops[Role.INPUT_CHANNEL]:
+        parts.append(f"input channels {product(_sizes(op, Role.INPUT_CHANNEL))}")
+    steps = {"strides": op.strides, "dilations": op.dilations}
+    unusual = (
+        f"{name} {product(each)}" for name, each in steps.items() if any(one != 1 for one in each)
+    )
+    return ", ".join([*parts, *unusual])
 
 
-def _attention(subject: Subject) -> str:
-    sizes = ", ".join(f"{role} {product(each)}" for role, each in subject.roles.items() if each)
-    name = subject.name.partition(".")[2].replace("_", " ")
-    inputs = "·".join(each.element for each in subject.operands[:3])
-    output = subject.results[0].element if subject.results else subject.operands[-1].element
-    return f"{name} {sizes} {inputs}→{output}"
+def _attention(op: StructuredOp) -> str:
+    name = op.name.partition(".")[2].replace("_", " ")
+    inputs = "·".join(each.element for each in op.operands[:3])
+    output = op.results[0].element if op.results else op.operands[-1].element
+    return f"{name} {_by_role(op)} {inputs}→{output}"
 
 
-def _structured(subject: Subject) -> str:
-    reduced = _reduced_loops(subject)
-    name = subject.name.partition(".")[2]
+def _structured(op: StructuredOp) -> str:
+    reduced = [loop for loop, each in enumerate(op.iterator_types) if each != PARALLEL]
+    name = op.name.partition(".")[2]
     if name == "generic":
         name = "reduction" if reduced else "elementwise"
-    text = f"{name} {product(subject.loops)}" if subject.loops else name
-    if reduced:
-        text += f" over {product([subject.loops[each] for each in reduced])}"
-    return f"{text} {_types(subject)}"
+    text = f"{name} {product(op.sizes)}" if op.sizes else name
+    # Only generic ops spell out which loops they reduce; the names of the others tell.
+    if reduced and "iterator_types" in op.operation.attributes:
+        text += f" over {product([op.sizes[each] for each in reduced])}"
+    return f"{text} {_types(op)}"
 
 
-def _reduced_loops(subject: Subject) -> list[int]:
-    """Returns the loops of a generic operation that do not run over its results."""
-    iterators = subject.operation.attributes.get("iterator_types")
-    if not isinstance(iterators, mlir.ArrayAttr):
-        return []
-    parallel = mlir.Attribute.parse("#linalg.iterator_type<parallel>", subject.operation.context)
-    return [number for number, each in enumerate(iterators) if each != parallel]
-
-
-def _types(subject: Subject) -> str:
+def _types(op: StructuredOp) -> str:
     """Returns the element types of the inputs and of the outputs."""
-    count = len(subject.results) or 1
-    inputs, outputs = subject.operands[:-count], subject.operands[-count:]
+    count = len(op.results) or 1
+    inputs, outputs = op.operands[:-count], op.operands[-count:]
     return "→".join(filter(None, (_elements(inputs), _elements(outputs))))
 
 
-def _elements(types: Sequence[OperandType]) -> str:
+def _elements(types: Sequence[ValueType]) -> str:
     return "·".join(each.element for each in types)
 
 

@@ -1,1 +1,1 @@
-"""What IREE adds to MLIR: structured ops, root ops, targets, dispatches, configurations."""
+"""What IREE adds to MLIR: structured ops as data, root ops, targets, dispatches, configurations."""

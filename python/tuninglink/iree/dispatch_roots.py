@@ -8,7 +8,7 @@ from typing import Final
 from iree.compiler import ir as mlir
 
 from tuninglink.iree.dispatches import ancestors
-from tuninglink.iree.root_ops import FunctionOps, Rule, chosen_ops, function_ops, root_op
+from tuninglink.iree.root_ops import FunctionOps, RootOpRule, chosen_ops, function_ops, root_op
 from tuninglink.iree.target_attributes import read_executable_target
 from tuninglink.mlir import names
 from tuninglink.mlir.symbols import symbol_name
@@ -69,21 +69,21 @@ def _roots(
     if chosen or not ops.computing:
         return chosen
     rule = surroundings.rule(function)
-    if rule is not Rule.CPU and surroundings.is_one_workgroup(function):
+    if rule is not RootOpRule.CPU and surroundings.is_one_workgroup(function):
         return ()
     found = root_op(ops, rule)
     return () if found is None else (found,)
 
 
 _RULES: Final = {
-    "llvm-cpu": Rule.CPU,
-    "vmvx": Rule.CPU,
-    "vmvx-inline": Rule.CPU,
-    "cuda": Rule.GPU,
-    "rocm": Rule.GPU,
-    "metal-spirv": Rule.SPIRV,
-    "vulkan-spirv": Rule.SPIRV,
-    "webgpu-spirv": Rule.SPIRV,
+    "llvm-cpu": RootOpRule.CPU,
+    "vmvx": RootOpRule.CPU,
+    "vmvx-inline": RootOpRule.CPU,
+    "cuda": RootOpRule.GPU,
+    "rocm": RootOpRule.GPU,
+    "metal-spirv": RootOpRule.SPIRV,
+    "vulkan-spirv": RootOpRule.SPIRV,
+    "webgpu-spirv": RootOpRule.SPIRV,
 }
 """For each backend, as the compiler calls it, how it finds the root op."""
 
@@ -92,7 +92,7 @@ class _Surroundings:
     """What stands around functions, each variant and each target read once."""
 
     def __init__(self) -> None:
-        self._rules: dict[mlir.Attribute, Rule] = {}
+        self._rules: dict[mlir.Attribute, RootOpRule] = {}
         self._single: dict[mlir.Operation, frozenset[str]] = {}
 
     def variant(self, function: mlir.Operation) -> mlir.Operation | None:
@@ -100,20 +100,20 @@ class _Surroundings:
         around = (each for each in ancestors(function) if each.name == names.EXECUTABLE_VARIANT)
         return next(around, None)
 
-    def rule(self, function: mlir.Operation) -> Rule:
+    def rule(self, function: mlir.Operation) -> RootOpRule:
         """Returns the rule for the nearest target that is written on or around `function`."""
         for each in (function, *ancestors(function)):
             is_variant = each.name == names.EXECUTABLE_VARIANT
             target = each.attributes.get("target" if is_variant else names.EXECUTABLE_TARGET)
             if target is not None:
                 return self._rule(target)
-        return Rule.GPU
+        return RootOpRule.GPU
 
-    def _rule(self, target: mlir.Attribute) -> Rule:
+    def _rule(self, target: mlir.Attribute) -> RootOpRule:
         if target not in self._rules:
             executable = read_executable_target(target)
             backend = executable.backend if executable else ""
-            self._rules[target] = _RULES.get(backend, Rule.GPU)
+            self._rules[target] = _RULES.get(backend, RootOpRule.GPU)
         return self._rules[target]
 
     def is_one_workgroup(self, function: mlir.Operation) -> bool:

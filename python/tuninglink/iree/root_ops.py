@@ -1,7 +1,7 @@
 """Which operation of a function gets the configuration: its root op.
 
 The compiler decides that in each backend anew, right before it chooses a configuration. There are three
-rules (`Rule`), which differ in what they take for an operation that only accompanies another. They are
+rules (`RootOpRule`), which differ in what they take for an operation that only accompanies another. They are
 written down here as the compiler follows them, and tested against it on random functions.
 """
 
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from iree.compiler import ir as mlir
 
+from tuninglink.iree.structured_op import REDUCTION, StructuredOp
 from tuninglink.mlir import names
 from tuninglink.mlir.walk import visit
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     Condition = Callable[[mlir.Operation], bool]
 
 
-class Rule(Enum):
+class RootOpRule(Enum):
     """How a family of backends finds the root op; the last operation that qualifies is the root op.
 
     - `CPU` (llvm-cpu, vmvx): an operation that reduces; else any other structured operation; else one that
@@ -89,7 +90,7 @@ def chosen_ops(ops: FunctionOps) -> tuple[mlir.Operation, ...]:
     return ops.configured if len(ops.configured) == 1 else ()
 
 
-def root_op(ops: FunctionOps, rule: Rule) -> mlir.Operation | None:
+def root_op(ops: FunctionOps, rule: RootOpRule) -> mlir.Operation | None:
     """Returns the operation that the compiler would choose a configuration for, None without one."""
     for condition in _CONDITIONS[rule](ops.computing):
         for operation in reversed(ops.computing):
@@ -106,8 +107,6 @@ def is_computing(name: str) -> bool:
 
 _CONFIGURATIONS: Final = (names.LOWERING_CONFIG, names.COMPILATION_INFO, names.ROOT_OP)
 
-_GENERIC: Final = "linalg.generic"
-_FILL: Final = "linalg.fill"
 _SCATTER: Final = "iree_linalg_ext.scatter"
 _PACKS: Final = frozenset({"linalg.pack", "linalg.unpack"})
 _MAPS: Final = frozenset({"iree_linalg_ext.map_load", "iree_linalg_ext.map_store"})
@@ -119,30 +118,9 @@ _HELPERS: Final = frozenset(
 )
 _OTHER_COMPUTING: Final = frozenset({"iree_codegen.inner_tiled", "tensor.concat", "tensor.pad"})
 
-_UNSTRUCTURED: Final = _PACKS | {
-    "linalg.softmax",
-    "linalg.winograd_filter_transform",
-    "linalg.winograd_input_transform",
-    "linalg.winograd_output_transform",
-}
-"""What is in the linalg dialect without indexing maps and iterator types."""
-
-_PARALLEL: Final = frozenset(
-    {
-        "linalg.broadcast",
-        "linalg.copy",
-        "linalg.elementwise",
-        "linalg.fill",
-        "linalg.fill_rng_2d",
-        "linalg.map",
-        "linalg.transpose",
-    }
-)
-"""The structured operations with a name that reduce nothing; all others do."""
-
 _WEAK_ON_GPU: Final = _PACKS | {
-    _GENERIC,
-    _FILL,
+    names.GENERIC,
+    names.FILL,
     _SCATTER,
     "linalg.copy",
     "iree_linalg_ext.map_store",
@@ -151,24 +129,11 @@ _WEAK_ON_GPU: Final = _PACKS | {
 
 
 def _is_structured(operation: mlir.Operation) -> bool:
-    name = operation.name
-    return name.startswith("linalg.") and name not in _UNSTRUCTURED
+    return operation.name.startswith("linalg.") and bool(StructuredOp(operation).maps)
 
 
 def _reduces(operation: mlir.Operation) -> bool:
-    """Tells whether a structured operation has a loop that is not parallel."""
-    name = operation.name
-    if name == _GENERIC:
-        parallel = mlir.Attribute.parse("#linalg.iterator_type<parallel>", operation.context)
-        return any(each != parallel for each in _elements(operation.attributes["iterator_types"]))
-    if name == "linalg.reduce":
-        return len(_elements(operation.attributes["dimensions"])) > 0
-    return name not in _PARALLEL
-
-
-def _elements(attribute: mlir.Attribute) -> Sequence[object]:
-    assert isinstance(attribute, mlir.ArrayAttr | mlir.DenseI64ArrayAttr)
-    return list(attribute)
+    return REDUCTION in StructuredOp(operation).iterator_types
 
 
 def _named(*wanted: str) -> Condition:
@@ -186,29 +151,29 @@ def _cpu(_: Sequence[mlir.Operation]) -> Sequence[Condition]:
 
 def _gpu(computing: Sequence[mlir.Operation]) -> Sequence[Condition]:
     def leads(operation: mlir.Operation) -> bool:
-        if operation.name == _GENERIC:
+        if operation.name == names.GENERIC:
             return _reduces(operation)
         return operation.name not in _WEAK_ON_GPU
 
     def computes(operation: mlir.Operation) -> bool:
-        return operation.name == _GENERIC and operation not in positions
+        return operation.name == names.GENERIC and operation not in positions
 
     scatters = [operation for operation in computing if operation.name == _SCATTER]
     positions = _sources([each.operands[_POSITIONS_OF_SCATTER] for each in scatters])
-    moves = _named(_SCATTER, "iree_linalg_ext.map_store", "linalg.copy", _FILL)
+    moves = _named(_SCATTER, "iree_linalg_ext.map_store", "linalg.copy", names.FILL)
     return (leads, computes, _named(*_PACKS), moves)
 
 
 def _spirv(_: Sequence[mlir.Operation]) -> Sequence[Condition]:
     def leads(operation: mlir.Operation) -> bool:
-        if operation.name == _GENERIC:
+        if operation.name == names.GENERIC:
             return _reduces(operation)
-        return operation.name != _FILL
+        return operation.name != names.FILL
 
-    return (leads, _named(_GENERIC), _named(_FILL))
+    return (leads, _named(names.GENERIC), _named(names.FILL))
 
 
-_CONDITIONS: Final = {Rule.CPU: _cpu, Rule.GPU: _gpu, Rule.SPIRV: _spirv}
+_CONDITIONS: Final = {RootOpRule.CPU: _cpu, RootOpRule.GPU: _gpu, RootOpRule.SPIRV: _spirv}
 """For each rule, what qualifies an operation, the strongest condition first."""
 
 _POSITIONS_OF_SCATTER: Final = 1

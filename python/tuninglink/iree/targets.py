@@ -107,11 +107,6 @@ class Target:
             return cls(backend, triple.partition("-")[0] or backend, architecture)
         return cls(backend, family=backend)
 
-    @classmethod
-    def of_variant(cls, variant: mlir.Operation | mlir.OpView) -> Target:
-        """Returns the target of a `hal.executable.variant`."""
-        return cls.from_attribute(variant.attributes["target"])
-
 
 def _gpu(backend: str, gpu: GpuTarget) -> Target:
     if not gpu.architecture:

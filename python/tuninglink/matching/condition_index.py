@@ -7,17 +7,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from tuninglink.matching.conditions import LOOP, Condition, Opaque
+from tuninglink.matching.conditions import Condition, Opaque, is_universal
 from tuninglink.matching.extents import box, is_empty
 from tuninglink.matching.groups import Relation, make_groups
+from tuninglink.matching.predicates import LOOP
 from tuninglink.matching.size_index import SizeIndex
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Sequence
 
-    from tuninglink.matching.conditions import Dimension
     from tuninglink.matching.extents import Box
-    from tuninglink.matching.groups import Group
+    from tuninglink.matching.groups import ConditionGroup
+    from tuninglink.matching.predicates import Dimension
 
 TOO_MANY: Final = "the conditions are of too many forms to be compared with each other"
 """Why nothing is told if groups are not related."""
@@ -38,6 +39,7 @@ class ConditionIndex:
         labels: the labels, by position.
         are_related: whether it is known which groups may have something in common; else each only has with itself.
         first_opaque: the position of the first matcher that is not understood, None if all are.
+        first_universal: the position of the first condition that always holds, None if there is none.
     """
 
     def __init__(
@@ -47,6 +49,12 @@ class ConditionIndex:
         self.labels = dict(enumerate(labels or ()))
         opaque = (at for at, each in enumerate(conditions) if isinstance(each, Opaque))
         self.first_opaque = next(opaque, None)
+        universal = (at for at, each in enumerate(conditions) if is_universal(each))
+        self.first_universal = next(universal, None)
+        self._first_of_key: dict[Hashable, int] = {}
+        for at, each in enumerate(conditions):
+            if isinstance(each, Opaque) and each.key is not None:
+                self._first_of_key.setdefault(each.key, at)
         understood = [
             (at, each) for at, each in enumerate(conditions) if isinstance(each, Condition)
         ]
@@ -57,18 +65,22 @@ class ConditionIndex:
         groups = make_groups((at, each) for at, each in understood if at not in self._empty)
         self.are_related = groups.are_related
         self._group_of = groups.of
-        self._indexes: dict[tuple[Group, Hashable], SizeIndex] = {}
-        self._dimensions: dict[Group, frozenset[Dimension]] = {}
+        self._indexes: dict[tuple[ConditionGroup, Hashable], SizeIndex] = {}
+        self._dimensions: dict[ConditionGroup, frozenset[Dimension]] = {}
+
+    def first_alike(self, opaque: Opaque) -> int | None:
+        """Returns the position of the first matcher that does the same as one that is not understood."""
+        return self._first_of_key.get(opaque.key)
 
     def is_empty(self, position: int) -> bool:
         """Tells whether the condition at a position is understood and never holds."""
         return position in self._empty
 
-    def group(self, position: int) -> Group | None:
+    def group(self, position: int) -> ConditionGroup | None:
         """Returns the group of the condition at a position; None if it is opaque or never holds."""
         return self._group_of.get(position)
 
-    def box(self, position: int, seen_from: Group) -> Box:
+    def box(self, position: int, seen_from: ConditionGroup) -> Box:
         """Returns the box of a condition, with the names of loops of another group where it has none."""
         condition = self.conditions[position]
         assert isinstance(condition, Condition)
@@ -77,7 +89,7 @@ class ConditionIndex:
             return self._boxes[position]
         return box(condition.sizes_by(loops))
 
-    def sizes(self, group: Group, seen_from: Group) -> SizeIndex:
+    def sizes(self, group: ConditionGroup, seen_from: ConditionGroup) -> SizeIndex:
         """Returns the index of a group, with the names of loops of another one where it has none."""
         other = seen_from.condition
         is_renamed = bool(other.loops) and not group.condition.loops
@@ -87,7 +99,7 @@ class ConditionIndex:
             self._indexes[key] = SizeIndex(boxes, self.labels)
         return self._indexes[key]
 
-    def containing(self, group: Group, narrow: Box, before: int) -> int | None:
+    def containing(self, group: ConditionGroup, narrow: Box, before: int) -> int | None:
         """Returns the first condition that holds for all of some operations.
 
         Args:
@@ -101,7 +113,7 @@ class ConditionIndex:
             first = first if found is None else found
         return None if first == before else first
 
-    def used(self, group: Group) -> frozenset[Dimension]:
+    def used(self, group: ConditionGroup) -> frozenset[Dimension]:
         """Returns the dimensions of which anything is asked of the operations that a group is about."""
         if group not in self._dimensions:
             indexes = [self.sizes(each, group) for each in around(group)]
@@ -111,7 +123,7 @@ class ConditionIndex:
         return self._dimensions[group]
 
 
-def around(group: Group) -> list[Group]:
+def around(group: ConditionGroup) -> list[ConditionGroup]:
     """Returns the groups that hold, sizes aside, for whatever a group is about."""
     return [other for other, relation in group.related if relation is Relation.WITHIN]
 

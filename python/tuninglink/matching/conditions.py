@@ -5,9 +5,8 @@ dimensions are for a solver. A payload's dimension may be dynamic: it then equal
 multiple of something or within bounds depends on what the compiler can prove, which is taken to be arbitrary but
 consistent.
 
-The model of specs has conditions of its own, `tuninglink.matching.necessary_conditions`, for pruning: those are necessary ones,
-plain data, which may say less than a matcher asks for, and are compared with what a compiler preserves of a
-dispatch. These here are exact, or the matcher is opaque, as a proof that a matcher matches takes all that it asks for.
+Conditions are exact, or the matcher is opaque: a proof that a matcher matches takes all that it asks for. `exact` reads
+them off predicates.
 """
 
 from __future__ import annotations
@@ -16,61 +15,13 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from tuninglink.matching.predicates import Equals, extent
+
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping
 
-Dimension = tuple[str, int, int]
-"""A dimension of the payload: `("loop", number, n)`, the n-th that runs over a loop (`loops.read_loops` says which),
-`("operand", number, dimension)` where the loop is not known, or `(role, position, 0)`."""
-
-
-LOOP = "loop"
-"""The first part of dimensions that run over a loop."""
-
-
-class NotUnderstoodError(Exception):
-    """A matcher is outside of what is understood; the message says why."""
-
-
-def extent(dimension: Dimension) -> Dimension:
-    """Returns the dimension that has the same size as `dimension` if both are static."""
-    kind, number, _ = dimension
-    return (kind, number, 0) if kind == LOOP else dimension
-
-
-@dataclass(frozen=True)
-class Equals:
-    """A dimension is static and has a size."""
-
-    dimension: Dimension
-    size: int
-
-
-@dataclass(frozen=True)
-class MultipleOf:
-    """A dimension is known to be a multiple of a number."""
-
-    dimension: Dimension
-    factor: int
-
-
-@dataclass(frozen=True)
-class AtLeast:
-    """A dimension is known to be at least so large."""
-
-    dimension: Dimension
-    bound: int
-
-
-@dataclass(frozen=True)
-class AtMost:
-    """A dimension is known to be at most so large."""
-
-    dimension: Dimension
-    bound: int
-
-
-SizeFact = Equals | MultipleOf | AtLeast | AtMost
+    from tuninglink.iree.op_kinds import OpKind
+    from tuninglink.matching.predicates import Dimension, Maps, SizeFact
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +30,7 @@ class Condition:
 
     Attributes:
         names: the operation's name is one of these.
-        kinds: the operation is of all of these kinds (`contraction`, `convolution`).
+        kinds: the operation is of all of these kinds: a contraction, a convolution.
         maps: its indexing maps.
         types: element types by number of the operand.
         scalars: types by number of the operand, which is no tensor.
@@ -98,10 +49,10 @@ class Condition:
     """
 
     names: frozenset[str] | None = None
-    kinds: frozenset[str] = frozenset()
-    maps: Hashable | None = None
-    types: Mapping[int, Hashable] = field(default_factory=dict)
-    scalars: Mapping[int, Hashable] = field(default_factory=dict)
+    kinds: frozenset[OpKind] = frozenset()
+    maps: Maps | None = None
+    types: Mapping[int, str] = field(default_factory=dict)
+    scalars: Mapping[int, str] = field(default_factory=dict)
     tensors: frozenset[int] = frozenset()
     ranks: Mapping[int, int] = field(default_factory=dict)
     least_ranks: Mapping[int, int] = field(default_factory=dict)
@@ -138,9 +89,21 @@ class Opaque:
 
     Attributes:
         reason: what in it is not understood.
+        key: equal for matchers that do the same; None if that is not known.
     """
 
     reason: str
+    key: Hashable | None = None
+
+
+def is_universal(condition: Condition | Opaque) -> bool:
+    """Tells whether a condition holds for every operation."""
+    return (
+        isinstance(condition, Condition)
+        and not condition.sizes
+        and not condition.operands
+        and implies_but_for_sizes(Condition(), condition)
+    )
 
 
 def exclude_each_other(first: Condition, second: Condition) -> bool:
@@ -166,7 +129,6 @@ def exclude_but_for_sizes(first: Condition, second: Condition) -> bool:
         (first.root, second.root),
         (first.regions, second.regions),
     )
-    # Attributes of the IR cannot be compared with None.
     return (
         any(a is not None and b is not None and a != b for a, b in pairs)
         or _differ(first.types, second.types)

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Final
 from iree.compiler import ir as mlir
 
 from tuninglink.mlir import names
+from tuninglink.mlir.structural_keys import structural_key
 from tuninglink.mlir.symbols import split_path
-from tuninglink.specs.deduplication import structure
 from tuninglink.specs.sequences import reference
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ class ConfigurationReader:
     def _structure(self, path: str) -> Hashable:
         if path not in self._structures:
             sequence = self._table.lookup(path)
-            found = structure(sequence) if sequence is not None else path
+            found = structural_key(sequence) if sequence is not None else path
             # What it refers to is told by name, which may mean something else in another module.
             self._structures[path] = (tuple(split_path(path)[:-1]), found)
         return self._structures[path]

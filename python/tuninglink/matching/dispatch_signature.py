@@ -18,23 +18,22 @@ from typing import TYPE_CHECKING, Final
 
 from iree.compiler import ir as mlir
 
-from tuninglink.iree.structured import indexing_maps
-from tuninglink.matching.necessary_conditions import KEPT_OPERANDS
-from tuninglink.matching.necessary_reading import read_maps
+from tuninglink.iree.op_kinds import ATTENTION_OUTPUTS, affine_maps, indexing_loops
+from tuninglink.iree.structured_op import StructuredOp
+from tuninglink.matching.pruning_keys import KEPT_OPERANDS
 from tuninglink.mlir import names
 from tuninglink.mlir.walk import visit
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tuninglink.matching.necessary_conditions import Maps
 
-Sizes = tuple[int, ...]
+LoopTuple = tuple[int, ...]
 """The sizes of the loops of an operation, in ascending order and without those of size 1."""
 
 
 @dataclass(frozen=True)
-class Preserved:
+class DispatchSignature:
     """What matchers can meet in a dispatch at most.
 
     Attributes:
@@ -43,12 +42,12 @@ class Preserved:
         element_types: the element types of all operands; None for any.
     """
 
-    loops: frozenset[Sizes] | None
-    attentions: frozenset[Sizes] | None
+    loops: frozenset[LoopTuple] | None
+    attentions: frozenset[LoopTuple] | None
     element_types: frozenset[str] | None
 
 
-ANYTHING: Final = Preserved(None, None, None)
+ANYTHING: Final = DispatchSignature(None, None, None)
 """What is known of a dispatch that holds an unknown operation."""
 
 _STABLE_TYPES: Final = frozenset({"f64", "f32", "f16", "bf16", "i64", "i32", "i16", "i8", "index"})
@@ -78,15 +77,14 @@ _RESHAPES: Final = frozenset({"tensor.collapse_shape", "tensor.expand_shape"})
 """Operations that may be moved past those beside them, which then have other loops."""
 
 
-class PreservedReader:
+class SignatureReader:
     """Reads dispatches of one context; what they share is read once."""
 
     def __init__(self) -> None:
-        self._loops: dict[tuple[mlir.Attribute, tuple[mlir.Type, ...]], Sizes | None] = {}
-        self._maps: dict[mlir.Attribute, Maps | None] = {}
+        self._loops: dict[tuple[mlir.Attribute, tuple[mlir.Type, ...]], LoopTuple | None] = {}
         self._types: dict[mlir.Type, str | None] = {}
 
-    def read(self, module: mlir.Operation) -> Preserved:
+    def read(self, module: mlir.Operation) -> DispatchSignature:
         """Returns what is preserved of a dispatch at `executable-sources`.
 
         Args:
@@ -94,7 +92,7 @@ class PreservedReader:
         """
         reading = _Reading(self)
         visit(module, reading.visit)
-        return reading.preserved()
+        return reading.signature()
 
     def element_type(self, kind: mlir.Type) -> str | None:
         """Returns the element type of a shaped type, or the type itself; None if it may not stay."""
@@ -104,22 +102,19 @@ class PreservedReader:
             self._types[kind] = text if text in _STABLE_TYPES else None
         return self._types[kind]
 
-    def loops(self, maps: mlir.Attribute | None, types: Sequence[mlir.Type]) -> Sizes | None:
+    def loops(self, maps: mlir.Attribute | None, types: Sequence[mlir.Type]) -> LoopTuple | None:
         """Returns the loops of an operation with these maps on operands of these types; None if unknown."""
         if maps is None:
             return None
         key = maps, tuple(types)
         if key not in self._loops:
-            if maps not in self._maps:
-                self._maps[maps] = read_maps(maps)
-            known = self._maps[maps]
-            self._loops[key] = None if known is None else _loops(known, types)
+            self._loops[key] = _loops(affine_maps(maps), types)
         return self._loops[key]
 
 
-def _loops(maps: Maps, types: Sequence[mlir.Type]) -> Sizes | None:
+def _loops(maps: Sequence[mlir.AffineMap], types: Sequence[mlir.Type]) -> LoopTuple | None:
     sizes: dict[int, int] = {}
-    for loops, kind in zip(maps.loops, types, strict=False):
+    for loops, kind in zip(map(indexing_loops, maps), types, strict=False):
         if not loops:
             continue
         if not isinstance(kind, mlir.ShapedType) or not kind.has_static_shape:
@@ -129,7 +124,7 @@ def _loops(maps: Maps, types: Sequence[mlir.Type]) -> Sizes | None:
         sizes.update(
             (loop, size) for loop, size in zip(loops, kind.shape, strict=True) if loop is not None
         )
-    if len(sizes) != maps.count:
+    if not maps or len(sizes) != maps[0].n_dims:
         return None
     return tuple(sorted(size for size in sizes.values() if size != 1))
 
@@ -137,18 +132,18 @@ def _loops(maps: Maps, types: Sequence[mlir.Type]) -> Sizes | None:
 class _Reading:
     """The reading of one dispatch."""
 
-    def __init__(self, reader: PreservedReader) -> None:
+    def __init__(self, reader: SignatureReader) -> None:
         self._reader = reader
-        self._loops: set[Sizes] | None = set()
-        self._attentions: set[Sizes] | None = set()
+        self._loops: set[LoopTuple] | None = set()
+        self._attentions: set[LoopTuple] | None = set()
         self._types: set[str] | None = set()
         self._is_unknown = False
 
-    def preserved(self) -> Preserved:
+    def signature(self) -> DispatchSignature:
         if self._is_unknown:
             return ANYTHING
         loops, attentions, types = self._loops, self._attentions, self._types
-        return Preserved(
+        return DispatchSignature(
             None if loops is None else frozenset(loops),
             None if attentions is None else frozenset(attentions),
             None if types is None else frozenset(types),
@@ -161,7 +156,7 @@ class _Reading:
         if name in _RESHAPES:
             self._loops = self._attentions = None
             return None
-        if name in (names.ATTENTION, names.ONLINE_ATTENTION):
+        if name in ATTENTION_OUTPUTS:
             self._visit_attention(operation)
             return mlir.WalkResult.SKIP
         if name.startswith("linalg.") and self._visit_structured(operation):
@@ -171,7 +166,7 @@ class _Reading:
 
     def _visit_structured(self, operation: mlir.Operation) -> bool:
         """Notes the loops of an operation; tells whether it is one with maps."""
-        maps = indexing_maps(operation)
+        maps = StructuredOp(operation).maps_attribute
         if maps is None:
             return False
         types = [operand.type for operand in operation.operands]

@@ -1,4 +1,4 @@
-"""Removing the entries of a spec that are dead."""
+"""Removing the entries of a spec that are unreachable."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 from iree.compiler import ir as mlir
 
 from tuninglink.matching.entry_conditions import EntryConditions
-from tuninglink.matching.reachability import find_proven_dead
+from tuninglink.matching.reachability import find_unreachable
 from tuninglink.mlir import names
 from tuninglink.mlir.walk import body
-from tuninglink.specs.deduplication import unused_sequences
 from tuninglink.specs.model import Spec
 from tuninglink.specs.structure import has_entry_point
+from tuninglink.specs.unused_sequences import unused_sequences
 
 if TYPE_CHECKING:
     from tuninglink.mlir.diagnostics import Place
@@ -59,9 +59,9 @@ class _Plan:
 
 
 def drop_shadowed(module: mlir.Operation) -> Dropping:
-    """Removes the entries that are proven to be dead, then the sequences that only they used.
+    """Removes the entries that are unreachable, then the sequences that only they used.
 
-    A `foreach_match` keeps its first entry if all are dead, as it must have one. A module that is no spec stays as
+    A `foreach_match` keeps its first entry if all are unreachable, as it must have one. A module that is no spec stays as
     it is; the specs nested in it are treated each by itself.
 
     Args:
@@ -88,14 +88,18 @@ def drop_shadowed(module: mlir.Operation) -> Dropping:
 def _plans(spec: Spec) -> list[_Plan]:
     """Decides what is removed; of what is read for that nothing is kept, as some of it will be gone."""
     read = EntryConditions(spec)
-    dead = {
+    unreachable = {
         each.position: Dropped(each.entry.place, str(each))
-        for each in find_proven_dead(spec, conditions=read)
+        for each in find_unreachable(spec, conditions=read)
     }
     plans = []
     for entries in read.lists:
         positions = range(len(entries.conditions))
-        here = {at: dead[entries.start + at] for at in positions if entries.start + at in dead}
+        here = {
+            at: unreachable[entries.start + at]
+            for at in positions
+            if entries.start + at in unreachable
+        }
         if len(here) == len(positions):
             del here[0]
         if here:

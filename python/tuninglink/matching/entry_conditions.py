@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from tuninglink.matching.conditions import Opaque
 from tuninglink.matching.configurations import ConfigurationReader
-from tuninglink.matching.matchers import MatcherReader
+from tuninglink.matching.exact import exact_condition
+from tuninglink.matching.reader import MatcherReader
 from tuninglink.mlir import names
 from tuninglink.mlir.walk import collect
 from tuninglink.specs.side_effects import SideEffects
@@ -52,24 +53,18 @@ class EntryConditions:
     def lists(self) -> tuple[EntryList, ...]:
         """The entries by their `foreach_match`, each of which walks the whole payload."""
         table = self.spec.anatomy.table
-        reader = MatcherReader()
+        reader = MatcherReader(table)
         known: dict[str, Condition | Opaque] = {}
         lists = []
         start = 0
         for entry_point in self.spec.anatomy.entry_points:
             for foreach_match in collect(entry_point.sequence, names.FOREACH_MATCH):
-                conditions = []
-                for matcher, _ in table.pairs(foreach_match):
-                    if matcher not in known:
-                        found = table.resolve(matcher)
-                        known[matcher] = (
-                            reader.read(found[1], found[0])
-                            if found and found[1].regions[0].blocks
-                            else Opaque("there is no such matcher")
-                        )
-                    conditions.append(known[matcher])
-                lists.append(EntryList(foreach_match, start, conditions))
-                start += len(conditions)
+                matchers = [matcher for matcher, _ in table.pairs(foreach_match)]
+                for each in matchers:
+                    if each not in known:
+                        known[each] = exact_condition(reader.read(each))
+                lists.append(EntryList(foreach_match, start, [known[each] for each in matchers]))
+                start += len(matchers)
         return tuple(lists)
 
     def entry(self, position: int) -> Entry:

@@ -12,12 +12,12 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from tuninglink.matching.conditions import AtLeast, AtMost, Dimension, Equals, MultipleOf, extent
+from tuninglink.matching.predicates import AtLeast, AtMost, Dimension, Equals, MultipleOf, extent
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from tuninglink.matching.conditions import SizeFact
+    from tuninglink.matching.predicates import SizeFact
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,15 +67,11 @@ class Extent:
         factor = math.lcm(self.factor, other.factor)
         return Extent(size, low, min(highs, default=None), factor)
 
-    def static_size(self, number: int = 0) -> int | None:
-        """Returns a size that will do, None if there is none.
-
-        Args:
-            number: how many others of 1 or more are passed over, from the smallest; as many as there are.
-        """
+    def static_size(self) -> int | None:
+        """Returns the least size of 1 or more that will do, else 0 if that does, None if there is none."""
         if self.size is not None:
             return self.size if self.size >= 0 and self.admits(self.size) else None
-        steps = max(1, -(-(self.low or 1) // self.factor)) + number
+        steps = max(1, -(-(self.low or 1) // self.factor))
         if self.high is not None:
             steps = min(steps, self.high // self.factor)
         size = steps * self.factor
@@ -86,7 +82,7 @@ ANYTHING: Final = Extent()
 """What asks for nothing."""
 
 Box = dict[Dimension, Extent]
-"""What is asked of each dimension of which something is asked."""
+"""Constraints per dimension."""
 
 
 def box(sizes: Iterable[SizeFact]) -> Box:
@@ -144,14 +140,13 @@ def contains(wide: Box, narrow: Box) -> bool:
     return all(narrow.get(dimension, ANYTHING).implies(each) for dimension, each in wide.items())
 
 
-def static_sizes(asked: Box, number: int = 0) -> dict[Dimension, int] | None:
+def static_sizes(asked: Box) -> dict[Dimension, int] | None:
     """Returns static sizes of at least 1 that are what is asked for, None if there are none.
 
     Args:
         asked: as `static_box` returns it.
-        number: which ones, as `Extent.static_size` counts.
     """
-    sizes = {dimension: each.static_size(number) for dimension, each in asked.items()}
+    sizes = {dimension: each.static_size() for dimension, each in asked.items()}
     known = {dimension: size for dimension, size in sizes.items() if size}
     return known if len(known) == len(sizes) else None
 

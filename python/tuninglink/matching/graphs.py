@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from iree.compiler import ir as mlir
 
-from tuninglink.matching.conditions import NotUnderstoodError
+from tuninglink.matching.predicates import NotUnderstoodError
+from tuninglink.mlir.walk import visit
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator
@@ -50,7 +51,7 @@ class Graph:
     def _node(self, producer: mlir.Operation) -> Hashable:
         if NAME_ONLY in producer.attributes:
             return NAME_ONLY, producer.name
-        types = tuple(each.type for each in producer.operands)
+        types = tuple(str(each.type) for each in producer.operands)
         return _own_key(producer), types, self._operands(producer)
 
     def _operands(self, operation: mlir.Operation) -> Hashable:
@@ -92,11 +93,28 @@ def _own_key(operation: mlir.Operation) -> Hashable:
     """Returns the key of an op but for its operands."""
     return (
         operation.name,
-        frozenset(operation.attributes.items()),
+        _attributes(operation),
         len(operation.results),
         len(operation.operands),
         regions_key(operation),
     )
+
+
+def computation_of(operation: mlir.Operation) -> str:
+    """Returns the names of the operations in the regions of an operation."""
+    found: list[str] = []
+
+    def visitor(inner: mlir.Operation) -> None:
+        if inner != operation and not inner.name.endswith(".yield"):
+            found.append(inner.name)
+
+    visit(operation, visitor)
+    return ", ".join(found) or "nothing"
+
+
+def _attributes(operation: mlir.Operation) -> Hashable:
+    """Returns the attributes in a form that compares across contexts."""
+    return frozenset((name, str(value)) for name, value in operation.attributes.items())
 
 
 def regions_key(operation: mlir.Operation) -> Hashable:
@@ -123,7 +141,7 @@ class _Regions:
     def _block(self, block: mlir.Block) -> Hashable:
         for argument in block.arguments:
             self._numbers[argument] = len(self._numbers)
-        types = tuple(each.type for each in block.arguments)
+        types = tuple(str(each.type) for each in block.arguments)
         return types, tuple(self._operation(each.operation) for each in block.operations)
 
     def _operation(self, operation: mlir.Operation) -> Hashable:
@@ -131,8 +149,8 @@ class _Regions:
         regions = self.of(operation)
         for result in operation.results:
             self._numbers[result] = len(self._numbers)
-        types = tuple(each.type for each in operation.results)
-        return operation.name, frozenset(operation.attributes.items()), operands, types, regions
+        types = tuple(str(each.type) for each in operation.results)
+        return operation.name, _attributes(operation), operands, types, regions
 
     def _number(self, value: Value) -> int:
         if value not in self._numbers:

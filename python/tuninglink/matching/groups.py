@@ -31,7 +31,7 @@ class Relation(Enum):
 
 
 @dataclass(eq=False)
-class Group:
+class ConditionGroup:
     """Conditions that differ in nothing but sizes.
 
     Attributes:
@@ -42,11 +42,11 @@ class Group:
 
     condition: Condition
     members: list[int] = field(default_factory=list)
-    related: list[tuple[Group, Relation]] = field(default_factory=list)
+    related: list[tuple[ConditionGroup, Relation]] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
-class Groups:
+class ConditionGroups:
     """All conditions, in groups.
 
     Attributes:
@@ -54,23 +54,23 @@ class Groups:
         are_related: whether all groups were compared; if there are too many pairs, each is only related to itself.
     """
 
-    of: Mapping[int, Group]
+    of: Mapping[int, ConditionGroup]
     are_related: bool
 
 
-def make_groups(conditions: Iterable[tuple[int, Condition]]) -> Groups:
+def make_groups(conditions: Iterable[tuple[int, Condition]]) -> ConditionGroups:
     """Puts conditions into groups.
 
     Args:
         conditions: each with its position, in order.
     """
-    groups: dict[Hashable, Group] = {}
-    of: dict[int, Group] = {}
+    groups: dict[Hashable, ConditionGroup] = {}
+    of: dict[int, ConditionGroup] = {}
     for position, condition in conditions:
-        group = groups.setdefault(_key(condition), Group(condition))
+        group = groups.setdefault(_key(condition), ConditionGroup(condition))
         group.members.append(position)
         of[position] = group
-    return Groups(of, _relate(list(groups.values())))
+    return ConditionGroups(of, _relate(list(groups.values())))
 
 
 def _key(condition: Condition) -> Hashable:
@@ -106,7 +106,7 @@ def _values(condition: Condition) -> dict[Hashable, Hashable]:
     return values
 
 
-def _relate(groups: Sequence[Group]) -> bool:
+def _relate(groups: Sequence[ConditionGroup]) -> bool:
     """Fills in how the groups are related; returns whether there are few enough pairs to do so."""
     values = [_values(each.condition) for each in groups]
     patterns: dict[frozenset[Hashable], list[int]] = defaultdict(list)
@@ -130,18 +130,18 @@ def _relate(groups: Sequence[Group]) -> bool:
     return True
 
 
-def _work(group: Group, other: Group) -> int:
+def _work(group: ConditionGroup, other: ConditionGroup) -> int:
     """Returns how much is looked at if two groups are related: one for all of the other, or both under other names."""
     is_renamed = bool(group.condition.loops) != bool(other.condition.loops)
     return len(group.members) + (len(other.members) if is_renamed else 0)
 
 
-def _isolate(groups: Sequence[Group]) -> None:
+def _isolate(groups: Sequence[ConditionGroup]) -> None:
     for group in groups:
         group.related = [(group, Relation.WITHIN)]
 
 
-def _compare(group: Group, other: Group) -> None:
+def _compare(group: ConditionGroup, other: ConditionGroup) -> None:
     if implies_but_for_sizes(group.condition, other.condition):
         group.related.append((other, Relation.WITHIN))
     elif implies_but_for_sizes(other.condition, group.condition):

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.matching.index_building import IndexBuilder
-from tuninglink.matching.index_plan import Group, plan_index
+from tuninglink.matching.index_plan import IndexGroup, plan_index
 from tuninglink.matching.index_reading import IndexReader
 from tuninglink.mlir import names
 from tuninglink.mlir.walk import body
@@ -94,4 +94,4 @@ def _plan(
 
 
 def _count_groups(items: Sequence[Item]) -> int:
-    return sum(1 + _count_groups(each.items) for each in items if isinstance(each, Group))
+    return sum(1 + _count_groups(each.items) for each in items if isinstance(each, IndexGroup))

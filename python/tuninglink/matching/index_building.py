@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from iree.compiler import ir as mlir
 
-from tuninglink.matching.index_plan import Group, IndexEntry, Range
+from tuninglink.matching.index_plan import IndexEntry, IndexGroup, Range
 from tuninglink.mlir import names
 from tuninglink.mlir.symbols import (
     FreshNames,
@@ -67,7 +67,7 @@ class IndexBuilder:
             self._at_top = {each.position for each in items if isinstance(each, IndexEntry)}
             self._is_inside, self._leave = self._leaving_inside()
             pairs = [
-                self._group(each) if isinstance(each, Group) else self._pairs[each.position]
+                self._group(each) if isinstance(each, IndexGroup) else self._pairs[each.position]
                 for each in items
             ]
             _set_pairs(foreach_match, pairs)
@@ -78,7 +78,7 @@ class IndexBuilder:
 
     # --- Groups --------------------------------------------------------------------------------------------
 
-    def _group(self, group: Group) -> _Pair:
+    def _group(self, group: IndexGroup) -> _Pair:
         """Adds the sequences of a group, those of the groups in it behind them."""
         check = group.check
         matcher = self._range(check) if isinstance(check, Range) else self._structure(check)
@@ -95,7 +95,7 @@ class IndexBuilder:
         pairs = [(_symbol(self._is_inside), _symbol(self._leave))]
         pairs += [
             self._group(each)
-            if isinstance(each, Group)
+            if isinstance(each, IndexGroup)
             else (self._adapted_matcher(each), self._pairs[each.position][1])
             for each in group.items
         ]

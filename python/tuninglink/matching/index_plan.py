@@ -13,7 +13,8 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from tuninglink.matching.conditions import LOOP, Equals, exclude_each_other
+from tuninglink.matching.conditions import exclude_each_other
+from tuninglink.matching.predicates import LOOP, Equals
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -71,7 +72,7 @@ class Range:
 
 
 @dataclass(frozen=True, eq=False)
-class Group:
+class IndexGroup:
     """What stands for many entries in a list.
 
     Attributes:
@@ -83,7 +84,7 @@ class Group:
     items: tuple[Item, ...]
 
 
-Item = IndexEntry | Group
+Item = IndexEntry | IndexGroup
 
 
 def fixed_axes(condition: Condition) -> dict[Axis, int]:
@@ -119,7 +120,7 @@ def plan_index(entries: Sequence[IndexEntry], longest: int) -> tuple[Item, ...]:
     members = [each for each in entries if each.structure in lists]
     front = _front(entries, members)
     groups = [
-        Group(structure, _split(_behind(fitting, front), longest))
+        IndexGroup(structure, _split(_behind(fitting, front), longest))
         for structure, fitting in lists.items()
     ]
     return _assemble(entries, members, groups)
@@ -176,7 +177,7 @@ def _split(entries: Sequence[IndexEntry], longest: int) -> tuple[Item, ...]:
     grouped = [each for _, some in ranges for each in some]
     front = _front(entries, grouped)
     groups = [
-        Group(check, _split(_behind(_in_order([*some, *others]), front), longest))
+        IndexGroup(check, _split(_behind(_in_order([*some, *others]), front), longest))
         for check, some in ranges
     ]
     return _assemble(entries, grouped, groups)
@@ -237,7 +238,7 @@ def _in_order(entries: Iterable[IndexEntry]) -> list[IndexEntry]:
 
 
 def _assemble(
-    entries: Sequence[IndexEntry], members: Sequence[IndexEntry], groups: Iterable[Group]
+    entries: Sequence[IndexEntry], members: Sequence[IndexEntry], groups: Iterable[IndexGroup]
 ) -> tuple[Item, ...]:
     """Returns a list in which groups stand for their members, at the place of the first one."""
     front = _front(entries, members)

@@ -6,43 +6,24 @@ from typing import TYPE_CHECKING, Final
 
 from iree.compiler import ir as mlir
 
+from tuninglink.iree.op_kinds import OpKind
 from tuninglink.matching.conditions import Condition
+from tuninglink.matching.exact import exact_condition
 from tuninglink.matching.index_plan import IndexEntry, Structure, fixed_axes
-from tuninglink.matching.loops import ATTENTION_OUTPUTS
-from tuninglink.matching.matchers import MatcherReader
+from tuninglink.matching.predicates import STRUCTURED_OPERANDS, UNMASKED_INPUTS
+from tuninglink.matching.reader import (
+    STRUCTURED_MATCHERS,
+    MatcherReader,
+    StructuredMatcher,
+    read_matcher,
+)
 from tuninglink.mlir import names
 from tuninglink.specs.builders import yield_
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Mapping, Sequence
+    from collections.abc import Hashable
 
     from tuninglink.specs.structure import Anatomy
-
-_STRUCTURED: Final = {
-    "contraction": names.MATCH_CONTRACTION,
-    "convolution": names.MATCH_CONVOLUTION,
-}
-_STRUCTURED_TYPES: Final = ("lhs_type", "rhs_type", "output_type")
-_STRUCTURED_RESULTS: Final = {names.MATCH_CONTRACTION: 4, names.MATCH_CONVOLUTION: 8}
-
-_ATTENTIONS: Final[Mapping[str, tuple[str, tuple[str, ...], tuple[str, ...]]]] = {
-    names.ATTENTION: (
-        names.MATCH_ATTENTION,
-        ("query_type", "key_type", "value_type"),
-        ("output_type",),
-    ),
-    names.ONLINE_ATTENTION: (
-        names.MATCH_ONLINE_ATTENTION,
-        ("query_type", "key_type", "value_type", "scale_type"),
-        ("output_type", "max_type", "sum_type"),
-    ),
-}
-"""For each kind of attention its matcher, and the types that it demands of inputs and of outputs."""
-
-_UNMASKED_OPERANDS: Final = {names.ATTENTION: 5, names.ONLINE_ATTENTION: 7}
-"""Query, key, value and scale, and the outputs."""
-
-_ATTENTION_RESULTS: Final = 5
 
 _COMPUTING: Final = ("linalg.", "iree_linalg_ext.", "tensor.")
 """How the names of operations begin that are worth a group of their own: there are few in a dispatch."""
@@ -61,7 +42,7 @@ class IndexReader:
 
     def __init__(self, anatomy: Anatomy) -> None:
         self._anatomy = anatomy
-        self._reader = MatcherReader()
+        self._reader = MatcherReader(anatomy.table)
         self._structures: dict[Hashable, Structure] = {}
         self.checks: dict[Structure, mlir.Operation] = {}
         with anatomy.module.context, mlir.Location.unknown():
@@ -72,10 +53,7 @@ class IndexReader:
             self.entries = tuple(self._entry(*each) for each in first.items())
 
     def _entry(self, matcher: str, position: int) -> IndexEntry:
-        found = self._anatomy.table.resolve(matcher)
-        assert found is not None, "a matcher list has no dangling matchers"
-        table, sequence = found
-        condition = self._reader.read(sequence, table)
+        condition = exact_condition(self._reader.read(matcher))
         if not isinstance(condition, Condition):
             return IndexEntry(position)
         structure = self._structure(condition)
@@ -89,7 +67,7 @@ class IndexReader:
         key = name, *attributes.items()
         if key not in self._structures:
             sequence = _matcher(self._scratch, name, attributes, results)
-            implied = self._reader.read(sequence)
+            implied = exact_condition(read_matcher(sequence))
             assert isinstance(implied, Condition)
             structure = self._structures[key] = Structure(implied)
             self.checks[structure] = sequence
@@ -102,50 +80,37 @@ _Check = tuple[str, dict[str, mlir.Attribute], int]
 
 def _check(condition: Condition) -> _Check | None:
     """Returns an operation that matches whatever a condition holds for, a specific one if possible."""
-    is_graph = condition.root is not None
-    if condition.names is not None and len(condition.names) == 1 and not is_graph:
-        (name,) = condition.names
-        # The matcher of attention refuses operations with a mask, which have a map more.
-        if name in _ATTENTIONS and _maps(condition) == _UNMASKED_OPERANDS[name]:
-            return _attention(name, condition)
-    if condition.kinds == {"contraction"} or (len(condition.kinds) == 1 and not is_graph):
-        (kind,) = condition.kinds
-        match = _STRUCTURED[kind]
-        attributes = _types(_STRUCTURED_TYPES, 0, condition.types)
-        if isinstance(condition.maps, mlir.ArrayAttr):
-            attributes["indexing_maps"] = condition.maps
-        return match, attributes, _STRUCTURED_RESULTS[match]
+    for name, form in STRUCTURED_MATCHERS.items():
+        if _asks_for(condition, form):
+            return name, _attributes(condition, form), len(form.roles)
     if condition.names and all(each.startswith(_COMPUTING) for each in condition.names):
         accepted = [mlir.StringAttr.get(each) for each in sorted(condition.names)]
         return names.MATCH_OPERATION_NAME, {"op_names": mlir.ArrayAttr.get(accepted)}, 0
     return None
 
 
-def _maps(condition: Condition) -> int:
-    return len(condition.maps) if isinstance(condition.maps, mlir.ArrayAttr) else 0
+def _asks_for(condition: Condition, form: StructuredMatcher) -> bool:
+    """Tells whether a condition implies that a matcher op matches, given the condition's types and maps."""
+    is_graph = condition.root is not None
+    if not form.op_name:
+        is_alike = form.kind is OpKind.CONTRACTION or not is_graph
+        return condition.kinds == {form.kind} and is_alike
+    # The matcher of attention refuses operations with a mask, which have a map more.
+    unmasked = UNMASKED_INPUTS + len(form.outputs)
+    has_maps = condition.maps is not None and len(condition.maps.operands) == unmasked
+    return condition.names == frozenset({form.op_name}) and has_maps and not is_graph
 
 
-def _attention(name: str, condition: Condition) -> _Check:
-    match, inputs, outputs = _ATTENTIONS[name]
-    assert isinstance(condition.maps, mlir.ArrayAttr)
-    first_output = len(condition.maps) - ATTENTION_OUTPUTS[name]
-    attributes: dict[str, mlir.Attribute] = {"indexing_maps": condition.maps}
-    attributes |= _types(inputs, 0, condition.types) | _types(
-        outputs, first_output, condition.types
-    )
-    return match, attributes, _ATTENTION_RESULTS
-
-
-def _types(
-    wanted: Sequence[str], first: int, types: Mapping[int, Hashable]
-) -> dict[str, mlir.Attribute]:
-    """Returns the attributes that demand element types of operands from the number `first` on."""
-    found: dict[str, mlir.Attribute] = {}
-    for number, name in enumerate(wanted, first):
-        element = types[number]
-        assert isinstance(element, mlir.Type)
-        found[name] = mlir.TypeAttr.get(element)
-    return found
+def _attributes(condition: Condition, form: StructuredMatcher) -> dict[str, mlir.Attribute]:
+    count = STRUCTURED_OPERANDS
+    attributes: dict[str, mlir.Attribute] = {}
+    if condition.maps is not None:
+        attributes["indexing_maps"] = mlir.Attribute.parse(condition.maps.text)
+        count = len(condition.maps.operands)
+    for position, role in enumerate(form.operands):
+        element = mlir.Type.parse(condition.types[form.operand(position) % count])
+        attributes[f"{role}_type"] = mlir.TypeAttr.get(element)
+    return attributes
 
 
 def _matcher(

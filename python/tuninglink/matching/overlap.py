@@ -27,15 +27,16 @@ from tuninglink.solver.answers import Verdict
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping, Sequence
 
-    from tuninglink.matching.conditions import Condition, Dimension
+    from tuninglink.matching.conditions import Condition
     from tuninglink.matching.extents import Box
+    from tuninglink.matching.predicates import Dimension
 
 _TRIES: Final = 8
-"""How many conditions are looked at for some that surely meet another one."""
+"""How many conditions are looked at for some that surely overlap with another one."""
 
 
 @dataclass(frozen=True)
-class MeetAnswer:
+class OverlapAnswer:
     """Whether two conditions can hold for the same operation.
 
     Attributes:
@@ -50,7 +51,7 @@ class MeetAnswer:
 
 
 @dataclass(frozen=True)
-class Winner:
+class WinningCondition:
     """An earlier condition with another label, which is the first that is understood to hold for an operation.
 
     Attributes:
@@ -65,29 +66,24 @@ class Winner:
 
 
 @dataclass(frozen=True)
-class Met:
-    """The earlier conditions that a condition meets.
+class EarlierOverlaps:
+    """The earlier conditions that overlap with a condition.
 
     Attributes:
         winners: some that it surely does, in order.
-        at_most: how many conditions with other labels there may be that it meets.
+        at_most: how many conditions with other labels there may be that do.
     """
 
-    winners: tuple[Winner, ...]
+    winners: tuple[WinningCondition, ...]
     at_most: int
 
 
-def can_meet(first: Condition, second: Condition) -> MeetAnswer:
-    """Tells whether two conditions can hold for the same operation."""
-    return Meetings([first, second]).meet(0, 1)
-
-
-class Meetings:
-    """Answers which of a list of conditions meet, the first of which that holds is the one that counts.
+class Overlaps:
+    """Tells which of a list of conditions overlap; of those that hold the first one counts.
 
     Args:
         conditions: in order of precedence.
-        labels: of conditions with the same label it is not asked whether they meet.
+        labels: conditions with the same label do not overlap.
     """
 
     def __init__(
@@ -95,23 +91,23 @@ class Meetings:
     ) -> None:
         self._index = ConditionIndex(conditions, labels)
 
-    def meet(self, first: int, second: int) -> MeetAnswer:
+    def overlap(self, first: int, second: int) -> OverlapAnswer:
         """Tells whether the conditions at two positions can hold for the same operation."""
         index = self._index
         for each in (index.conditions[first], index.conditions[second]):
             if isinstance(each, Opaque):
-                return MeetAnswer(Verdict.NOT_DECIDED, reason=each.reason)
+                return OverlapAnswer(Verdict.NOT_DECIDED, reason=each.reason)
         group, other = index.group(first), index.group(second)
         if group is None or other is None:
-            return MeetAnswer(Verdict.REFUTED)
+            return OverlapAnswer(Verdict.REFUTED)
         if group is not other and not index.are_related:
-            return MeetAnswer(Verdict.NOT_DECIDED, reason=TOO_MANY)
+            return OverlapAnswer(Verdict.NOT_DECIDED, reason=TOO_MANY)
         relation = next((how for each, how in group.related if each is other), None)
         if relation is None:
-            return MeetAnswer(Verdict.REFUTED)
-        return _meet(index.box(first, other), index.box(second, group), relation)
+            return OverlapAnswer(Verdict.REFUTED)
+        return _overlap(index.box(first, other), index.box(second, group), relation)
 
-    def met(self, position: int, count: int) -> Met:
+    def earlier(self, position: int, count: int) -> EarlierOverlaps:
         """Finds earlier conditions with other labels that come before the one at `position` for some operation.
 
         Args:
@@ -121,8 +117,8 @@ class Meetings:
         index = self._index
         group = index.group(position)
         if group is None or not index.are_related:
-            return Met((), 0)
-        winners: dict[int, Winner] = {}
+            return EarlierOverlaps((), 0)
+        winners: dict[int, WinningCondition] = {}
         at_most = 0
         for other, relation in group.related:
             if relation is Relation.UNSURE:
@@ -141,12 +137,12 @@ class Meetings:
                 if shown == count:
                     break
         first = sorted(winners.values(), key=lambda each: each.position)[:count]
-        return Met(tuple(first), at_most)
+        return EarlierOverlaps(tuple(first), at_most)
 
-    def _winner(self, later: int, earlier: int, form: int) -> Winner | None:
+    def _winner(self, later: int, earlier: int, form: int) -> WinningCondition | None:
         """Returns what is the first to hold for some operation for which two conditions do."""
         index = self._index
-        answer = self.meet(later, earlier)
+        answer = self.overlap(later, earlier)
         group = index.group(form)
         if answer.witness is None or group is None:
             return None
@@ -162,21 +158,23 @@ class Meetings:
         others = [each for each, relation in group.related if relation is not Relation.WITHIN]
         if any(len(index.sizes(each, group).meeting(static, winner)) for each in others):
             return None  # It may be of one of their forms, too.
-        return Winner(winner, form, sizes)
+        return WinningCondition(winner, form, sizes)
 
 
-def _meet(first: Box, second: Box, relation: Relation) -> MeetAnswer:
+def _overlap(first: Box, second: Box, relation: Relation) -> OverlapAnswer:
     sizes = static_sizes(static_box(first, second))
     if sizes is None and is_empty(_both(first, second)):
-        return MeetAnswer(Verdict.REFUTED)
+        return OverlapAnswer(Verdict.REFUTED)
     if sizes is None:
-        return MeetAnswer(Verdict.NOT_DECIDED, reason="only dynamic or empty dimensions might do")
+        return OverlapAnswer(
+            Verdict.NOT_DECIDED, reason="only dynamic or empty dimensions might do"
+        )
     if not are_independent(sizes):
-        return MeetAnswer(Verdict.NOT_DECIDED, reason=DEPENDENT)
+        return OverlapAnswer(Verdict.NOT_DECIDED, reason=DEPENDENT)
     # One must ask for all that the other does: else an operation that both describe need not exist.
     if relation is Relation.UNSURE:
-        return MeetAnswer(Verdict.NOT_DECIDED, reason="the conditions are of different forms")
-    return MeetAnswer(Verdict.PROVEN, sizes)
+        return OverlapAnswer(Verdict.NOT_DECIDED, reason="the conditions are of different forms")
+    return OverlapAnswer(Verdict.PROVEN, sizes)
 
 
 def _both(*boxes: Box) -> Box:

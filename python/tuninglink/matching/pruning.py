@@ -12,13 +12,16 @@ from typing import TYPE_CHECKING, Final
 
 from iree.compiler import ir as mlir
 
-from tuninglink.matching.dispatch_signature import ANYTHING, Preserved
+from tuninglink.matching.dispatch_signature import ANYTHING, DispatchSignature
+from tuninglink.matching.entry_index import EntryIndex
+from tuninglink.matching.pruning_keys import PruningKey, pruning_key
+from tuninglink.matching.reader import MatcherReader
 from tuninglink.mlir import names
 from tuninglink.mlir.walk import visit
 from tuninglink.specs.chains import chained_modules
 from tuninglink.specs.linking import LINKED_SPEC_NAME, Form, Share, choose_form, link_shares
 from tuninglink.specs.model import Spec
-from tuninglink.specs.structure import Kind
+from tuninglink.specs.structure import SpecKind
 from tuninglink.specs.subsets import Subsets
 
 if TYPE_CHECKING:
@@ -65,7 +68,7 @@ class PrunableSpec:
     @cached_property
     def is_prunable(self) -> bool:
         """Whether entries can be left out at all."""
-        if self.spec.kind is Kind.OPAQUE:
+        if self.spec.kind is SpecKind.OPAQUE:
             return False
         anatomy = self.spec.anatomy
         actions = {action for _, action in anatomy.pairs}
@@ -77,9 +80,15 @@ class PrunableSpec:
     def _subsets(self) -> Subsets:
         return Subsets(self.spec)
 
-    def candidates(self, preserved: Preserved) -> Sequence[int]:
-        """Returns the positions of the entries that may match in a dispatch, in order."""
-        return self.spec.anatomy.entry_index.candidates(preserved)
+    @cached_property
+    def index(self) -> EntryIndex:
+        """Finds the entries that may match in a dispatch."""
+        reader = MatcherReader(self.spec.anatomy.table)
+        keys: dict[str, PruningKey] = {}
+        for matcher, _ in self.spec.anatomy.pairs:
+            if matcher not in keys:
+                keys[matcher] = pruning_key(reader.read(matcher).predicates)
+        return EntryIndex([keys[matcher] for matcher, _ in self.spec.anatomy.pairs])
 
     def share(self, kept: Sequence[int] | None) -> Share:
         """Returns what is linked if the entries at the positions `kept` are wanted; None wants all."""
@@ -88,17 +97,27 @@ class PrunableSpec:
         return Share(self.spec, self._subsets.subset(kept) if kept else None, kept)
 
 
-def prepare_pruning(spec: Spec) -> None:
-    """Reads all that pruning `spec` takes, which it would otherwise do when it is needed."""
-    collects = gc.isenabled()
-    gc.disable()  # What is read stays, and looking for garbage in it takes a fifth of the time.
-    try:
-        if spec.kind is Kind.MATCHER_LIST:
-            spec.anatomy.reaches_other_ops  # noqa: B018 - it remembers
-            spec.anatomy.entry_index  # noqa: B018
-    finally:
-        if collects:
-            gc.enable()
+class Pruning:
+    """What it takes to prune specs, read once for each."""
+
+    def __init__(self) -> None:
+        self._specs: dict[int, PrunableSpec] = {}
+
+    def prunable(self, spec: Spec) -> PrunableSpec:
+        """Returns what it takes to prune a spec, to be read when it is needed."""
+        return self._specs.setdefault(id(spec), PrunableSpec(spec))
+
+    def prepare(self, spec: Spec) -> None:
+        """Reads all that it takes to prune a spec."""
+        collects = gc.isenabled()
+        gc.disable()  # What is read stays, and looking for garbage in it takes a fifth of the time.
+        try:
+            if spec.kind is SpecKind.MATCHER_LIST:
+                spec.anatomy.reaches_other_ops  # noqa: B018 - it remembers
+                self.prunable(spec).index  # noqa: B018
+        finally:
+            if collects:
+                gc.enable()
 
 
 class PruningLinker:
@@ -111,6 +130,7 @@ class PruningLinker:
         specs: at least one spec, in order of precedence, all in one context.
         name: the symbol of the results.
         diagnostics: told about specs that may override an earlier one, once.
+        pruning: what is known of specs already.
 
     Raises:
         SpecError: a spec cannot be linked.
@@ -122,6 +142,7 @@ class PruningLinker:
         *,
         name: str = LINKED_SPEC_NAME,
         diagnostics: DiagnosticSink | None = None,
+        pruning: Pruning | None = None,
     ) -> None:
         self._given = specs  # What is taken apart lives as long as the whole.
         form = choose_form(specs, diagnostics=diagnostics)
@@ -132,7 +153,7 @@ class PruningLinker:
             form = Form.CHAINED
         self._name = name
         self._form = form
-        self._specs = [PrunableSpec(each) for each in specs]
+        self._specs = list(map((pruning or Pruning()).prunable, specs))
         self._linked: dict[tuple[Sequence[int] | None, ...], LinkedSpec | None] = {}
 
     @cached_property
@@ -147,20 +168,22 @@ class PruningLinker:
             )
         return prunable
 
-    def link(self, preserved: Preserved, *, never_nothing: bool = False) -> LinkedSpec | None:
+    def link(
+        self, signature: DispatchSignature, *, never_nothing: bool = False
+    ) -> LinkedSpec | None:
         """Links what may match in a dispatch.
 
         Args:
-            preserved: what is known of the dispatch.
+            signature: what is known of the dispatch.
             never_nothing: whether an entry is to be linked even if none may match.
 
         Returns:
             The linked spec, the same object for the same entries; None if no entry may match.
         """
-        if preserved == ANYTHING:
+        if signature == ANYTHING:
             return self._link_kept(tuple(None for _ in self._specs))
         kept: list[Sequence[int] | None] = [
-            each.candidates(preserved) if is_prunable else None
+            each.index.candidates(signature) if is_prunable else None
             for each, is_prunable in zip(self._specs, self._prunable, strict=True)
         ]
         if never_nothing and not any(each is None or each for each in kept):

@@ -1,25 +1,24 @@
-"""Entries that are never reached, and entries that match some of the same operations."""
+"""Entries that are never reached, and entries that match some of the same ops."""
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.matching.conditions import Condition, Opaque
 from tuninglink.matching.entry_conditions import EntryConditions
-from tuninglink.matching.overlap import Meetings
-from tuninglink.matching.subsumption import Coverage, CoverAnswer
-from tuninglink.matching.witnesses import shape_of
-from tuninglink.solver.answers import DEFAULT_LIMITS, Verdict
+from tuninglink.matching.overlap import Overlaps
+from tuninglink.matching.subsumption import Subsumption, SubsumptionAnswer
+from tuninglink.matching.witnesses import witness_of
+from tuninglink.solver.answers import Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from tuninglink.matching.entry_conditions import EntryList
-    from tuninglink.matching.overlap import Winner as MetWinner
-    from tuninglink.matching.witnesses import Shape
-    from tuninglink.solver.answers import Limits
+    from tuninglink.matching.overlap import WinningCondition
+    from tuninglink.matching.witnesses import Witness
     from tuninglink.specs.model import Spec
     from tuninglink.specs.structure import Entry
 
@@ -27,69 +26,74 @@ SHOWN: Final = 3
 """How many earlier entries are named that an entry overlaps with."""
 
 _CHANGES: Final = "a matcher in between may change the payload"
-_DEAD: Final = Opaque("it is dead")
+_SUBSUMED: Final = Opaque("it is subsumed")
 
 
 @dataclass(frozen=True)
-class Deadness:
-    """Whether an entry is dead: never the first of its `foreach_match` to match, whatever the payload.
+class EntryReachability:
+    """Whether an entry is ever the first of its `foreach_match` to match.
 
     Attributes:
         position: where the entry stands among all of the spec.
         entry: the entry.
-        verdict: proven: it is dead; refuted: it is not; not decided: it cannot be told.
-        covering: if proven, the position of an earlier entry that matches whatever it matches; none if it
+        verdict: proven: it is; refuted: it is not, whatever the payload; not decided: it cannot be told.
+        subsuming: if refuted, the position of an earlier entry that matches whatever it matches; none if it
             matches nothing at all.
-        covered_by: the entries at these positions.
-        witness: if refuted, an operation that it is the first to match.
-        reason: if not decided, why not; if the witness has dynamic dimensions, why no static one is given.
+        subsumed_by: the entries at these positions.
+        witness: if proven, an op that it is the first to match.
+        reason: if not decided, why not.
     """
 
     position: int
     entry: Entry
     verdict: Verdict
-    covering: tuple[int, ...] = ()
-    covered_by: tuple[Entry, ...] = ()
-    witness: Shape | None = None
+    subsuming: tuple[int, ...] = ()
+    subsumed_by: tuple[Entry, ...] = ()
+    witness: Witness | None = None
     reason: str = ""
 
     @property
-    def is_dead(self) -> bool:
-        """Whether it is proven to be dead."""
-        return self.verdict is Verdict.PROVEN
+    def is_unreachable(self) -> bool:
+        """Whether it is proven that the entry is never reached."""
+        return self.verdict is Verdict.REFUTED
+
+    @property
+    def why_unreachable(self) -> str:
+        """Why the entry is never reached, if it is not."""
+        if not self.subsumed_by:
+            return "it matches nothing"
+        earlier = ", ".join(f"'@{each.matcher}'" for each in self.subsumed_by)
+        return f"{earlier} comes first and matches whatever it matches"
 
     def __str__(self) -> str:
         name = f"'@{self.entry.matcher} -> @{self.entry.action}'"
-        if self.verdict is Verdict.REFUTED:
-            return f"{name} is reached by {self.witness}" + (
-                f" ({self.reason})" * bool(self.reason)
-            )
+        if self.verdict is Verdict.PROVEN:
+            return f"{name} is reached by {self.witness}"
         if self.verdict is Verdict.NOT_DECIDED:
             return f"whether {name} is reached is not decided: {self.reason}"
-        if not self.covered_by:
+        if not self.subsumed_by:
             return f"{name} matches nothing"
-        earlier = ", ".join(f"'@{each.matcher}'" for each in self.covered_by)
-        return f"{name} is never reached: {earlier} comes first and matches whatever it matches"
+        return f"{name} is never reached: {self.why_unreachable}"
 
 
 @dataclass(frozen=True)
-class Winner:
+class WinningEntry:
     """An earlier entry that overlaps with a later one.
 
     Attributes:
         position: where it stands among all of the spec.
         entry: the entry.
-        witness: an operation that both match; the earlier entry configures it.
+        witness: an op that both match; the earlier entry configures it.
     """
 
     position: int
     entry: Entry
-    witness: Shape
+    witness: Witness
 
 
 @dataclass(frozen=True)
-class Overlap:
-    """An entry, and the earlier ones with other configurations that match some of the same operations.
+class EntryOverlap:
+    """An entry, and the earlier ones with other configurations that match some of the same ops.
 
     Attributes:
         position: where the entry stands among all of the spec.
@@ -100,7 +104,7 @@ class Overlap:
 
     position: int
     entry: Entry
-    winners: tuple[Winner, ...]
+    winners: tuple[WinningEntry, ...]
     at_most: int
 
     def __str__(self) -> str:
@@ -113,77 +117,82 @@ class Overlap:
         )
 
 
-def find_dead(
-    spec: Spec, limits: Limits = DEFAULT_LIMITS, *, conditions: EntryConditions | None = None
-) -> list[Deadness]:
-    """Tells of each entry whether it is dead, in the order of the entries.
-
-    Args:
-        spec: any spec.
-        limits: how long the solver may take, for each list of entries.
-        conditions: those of the spec, if they were read before.
-    """
-    read = conditions or EntryConditions(spec)
-    found = []
-    for entries in read.lists:
-        coverage = Coverage(entries.conditions, limits)
-        changing = read.changing(entries)
-        for position in range(len(entries.conditions)):
-            answer = _unless_changed(coverage.cover(position), position, changing)
-            found.append(_deadness(read, entries, position, answer))
-    return found
-
-
-def find_proven_dead(spec: Spec, *, conditions: EntryConditions | None = None) -> list[Deadness]:
-    """Finds the entries that are proven to be dead, in order, which takes no solver.
+def find_reachability(
+    spec: Spec, *, conditions: EntryConditions | None = None
+) -> list[EntryReachability]:
+    """Tells of each entry whether it is reached, in the order of the entries.
 
     Args:
         spec: any spec.
         conditions: those of the spec, if they were read before.
     """
-    read = conditions or EntryConditions(spec)
-    found = []
+    return list(_find(conditions or EntryConditions(spec), Subsumption.answer))
+
+
+def find_unreachable(
+    spec: Spec, *, conditions: EntryConditions | None = None
+) -> list[EntryReachability]:
+    """Finds the entries that are never reached, in order.
+
+    Args:
+        spec: any spec.
+        conditions: those of the spec, if they were read before.
+    """
+    found = _find(conditions or EntryConditions(spec), Subsumption.proof)
+    return [each for each in found if each.is_unreachable]
+
+
+def _find(
+    read: EntryConditions, answer: Callable[[Subsumption, int], SubsumptionAnswer | None]
+) -> Iterator[EntryReachability]:
     for entries in read.lists:
-        coverage = Coverage(entries.conditions)
+        subsumption = Subsumption(entries.conditions)
         changing = read.changing(entries)
         for position in range(len(entries.conditions)):
-            covering = coverage.covering(position)
-            if covering is not None:
-                proven = CoverAnswer(Verdict.PROVEN, covering)
-                answer = _unless_changed(proven, position, changing)
-                found.append(_deadness(read, entries, position, answer))
-    return [each for each in found if each.is_dead]
+            found = answer(subsumption, position)
+            if found is not None:
+                found = _unless_changed(found, position, changing)
+                yield _reachability(read, entries, position, found)
 
 
-def _unless_changed(answer: CoverAnswer, position: int, changing: Sequence[int]) -> CoverAnswer:
-    """Returns the answer, unless a matcher between the covering one and this one may change what this one sees.
+def _unless_changed(
+    answer: SubsumptionAnswer, position: int, changing: Sequence[int]
+) -> SubsumptionAnswer:
+    """Returns the answer, unless the subsuming matcher or one behind it may change what this one sees.
 
     Args:
         answer: what is told from the conditions.
-        position: of what may be dead.
+        position: of what may be subsumed.
         changing: the positions of the matchers that may change the payload, in order.
     """
-    if answer.verdict is not Verdict.PROVEN or not answer.covering:
+    if answer.verdict is not Verdict.PROVEN or not answer.subsuming:
         return answer
-    if bisect_right(changing, answer.covering[0]) == bisect_left(changing, position):
+    if bisect_left(changing, answer.subsuming[0]) == bisect_left(changing, position):
         return answer
-    return CoverAnswer(Verdict.NOT_DECIDED, reason=_CHANGES)
+    return SubsumptionAnswer(Verdict.NOT_DECIDED, reason=_CHANGES)
 
 
-def _deadness(
-    read: EntryConditions, entries: EntryList, position: int, answer: CoverAnswer
-) -> Deadness:
+_OPPOSITE: Final = {
+    Verdict.PROVEN: Verdict.REFUTED,
+    Verdict.REFUTED: Verdict.PROVEN,
+    Verdict.NOT_DECIDED: Verdict.NOT_DECIDED,
+}
+
+
+def _reachability(
+    read: EntryConditions, entries: EntryList, position: int, answer: SubsumptionAnswer
+) -> EntryReachability:
     condition = entries.conditions[position]
-    covering = tuple(entries.start + each for each in answer.covering)
+    subsuming = tuple(entries.start + each for each in answer.subsuming)
     witness = None
     if answer.witness is not None and isinstance(condition, Condition):
-        witness = shape_of(condition, answer.witness)
-    return Deadness(
+        witness = witness_of(condition, answer.witness)
+    return EntryReachability(
         entries.start + position,
         read.entry(entries.start + position),
-        answer.verdict,
-        covering,
-        tuple(map(read.entry, covering)),
+        _OPPOSITE[answer.verdict],
+        subsuming,
+        tuple(map(read.entry, subsuming)),
         witness,
         answer.reason,
     )
@@ -191,11 +200,11 @@ def _deadness(
 
 def find_overlaps(
     spec: Spec, *, shown: int = SHOWN, conditions: EntryConditions | None = None
-) -> list[Overlap]:
+) -> list[EntryOverlap]:
     """Finds the entries that overlap with earlier ones with other configurations.
 
     There is one finding for each later entry, so that there are not more findings than entries. Entries that are
-    covered or not understood are left out, as are overlaps of matchers of different forms, which cannot be proven.
+    subsumed or not understood are left out, as are overlaps of matchers of different forms, which cannot be proven.
 
     Args:
         spec: any spec.
@@ -206,24 +215,24 @@ def find_overlaps(
     return [each for entries in read.lists for each in _overlaps(read, entries, shown)]
 
 
-def _overlaps(read: EntryConditions, entries: EntryList, shown: int) -> Iterator[Overlap]:
-    all_of_them = Coverage(entries.conditions)
-    alive: list[Condition | Opaque] = [
-        each if all_of_them.covering(position) is None else _DEAD
+def _overlaps(read: EntryConditions, entries: EntryList, shown: int) -> Iterator[EntryOverlap]:
+    all_of_them = Subsumption(entries.conditions)
+    reached: list[Condition | Opaque] = [
+        each if all_of_them.proof(position) is None else _SUBSUMED
         for position, each in enumerate(entries.conditions)
     ]
-    end = entries.start + len(alive)
-    meetings = Meetings(alive, read.configurations[entries.start : end])
-    for position in range(len(alive)):
-        met = meetings.met(position, shown)
-        if met.winners:
+    end = entries.start + len(reached)
+    overlaps = Overlaps(reached, read.configurations[entries.start : end])
+    for position in range(len(reached)):
+        earlier = overlaps.earlier(position, shown)
+        if earlier.winners:
             number = entries.start + position
-            winners = tuple(_winner(read, entries, each) for each in met.winners)
-            yield Overlap(number, read.entry(number), winners, met.at_most)
+            winners = tuple(_winner(read, entries, each) for each in earlier.winners)
+            yield EntryOverlap(number, read.entry(number), winners, earlier.at_most)
 
 
-def _winner(read: EntryConditions, entries: EntryList, found: MetWinner) -> Winner:
+def _winner(read: EntryConditions, entries: EntryList, found: WinningCondition) -> WinningEntry:
     form = entries.conditions[found.form]
-    assert isinstance(form, Condition), "what is not understood meets nothing"
+    assert isinstance(form, Condition), "what is not understood overlaps with nothing"
     number = entries.start + found.position
-    return Winner(number, read.entry(number), shape_of(form, found.witness))
+    return WinningEntry(number, read.entry(number), witness_of(form, found.witness))

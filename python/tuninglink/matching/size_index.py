@@ -17,8 +17,8 @@ from tuninglink.matching.extents import ANYTHING, contains, static_box
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 
-    from tuninglink.matching.conditions import Dimension
     from tuninglink.matching.extents import Box, Extent
+    from tuninglink.matching.predicates import Dimension
 
 _FEW: Final = 8
 """Up to how many boxes are tried one by one."""

@@ -1,129 +1,105 @@
-"""Proofs about conditions: whether earlier ones leave anything for a later one.
+"""Subsumption: whether earlier conditions leave anything to a later one.
 
-What is proven takes no solver. A dimension without a fixed size may be dynamic, with no more known of it than the
-matcher asks for; all of them may be so at once, and whatever matches then matches for every size. So several
-conditions together cover another one only if one of them does by itself, which arithmetic tells. Among static sizes
-several can leave nothing: whether they do is what the solver is asked.
+This takes no solver. A dimension without a fixed size may be dynamic, with no more known of it than the matcher asks
+for; all of them may be so at once, and whatever matches then matches for every size. So several conditions together
+subsume another one only if one of them does by itself, which arithmetic tells.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from tuninglink.matching.condition_index import (
     DEPENDENT,
     TOO_MANY,
     ConditionIndex,
     are_independent,
-    around,
 )
 from tuninglink.matching.conditions import Condition, Opaque
-from tuninglink.matching.extents import ANYTHING, point, static_box, static_sizes
+from tuninglink.matching.extents import ANYTHING, static_box
 from tuninglink.matching.groups import Relation
-from tuninglink.solver.answers import DEFAULT_LIMITS, Verdict
+from tuninglink.solver.answers import Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
-    from tuninglink.matching.conditions import Dimension
-    from tuninglink.matching.extents import Box
-    from tuninglink.matching.groups import Group
-    from tuninglink.matching.left_over import LeftOver, LeftOvers
-    from tuninglink.solver.answers import Limits
-
-MAX_CALLS: Final = 256
-"""How often the solver is asked for one list of conditions."""
-
-MAX_BOXES: Final = 64
-"""How many conditions at once the solver is asked about."""
-
-_GUESSES: Final = (0, 1, 2, 6, 1000, 10006)
-"""Which static sizes are tried before the solver is asked, as `Extent.static_size` counts."""
+    from tuninglink.matching.groups import ConditionGroup
+    from tuninglink.matching.predicates import Dimension
 
 
 @dataclass(frozen=True)
-class CoverAnswer:
-    """Whether conditions cover another one: whatever it holds for, one of them holds for, too.
+class SubsumptionAnswer:
+    """Whether earlier conditions subsume a later one: whatever it holds for, one of them holds for, too.
 
     Attributes:
         verdict: proven: they do; refuted: they do not; not decided: it cannot be told.
-        covering: if proven, the position of a condition that covers it alone, as one does if any do; none if it
-            never holds.
+        subsuming: if proven, the position of a condition that does alone, as one does if any do; none if the later
+            one never holds.
         witness: if refuted, sizes for which the condition holds and none of the others does. None stands for
             dimensions that are dynamic, with no more known of them than the condition asks for.
-        reason: if not decided, why not; if the witness is dynamic, why no static one is given.
+        reason: if not decided, why not.
     """
 
     verdict: Verdict
-    covering: tuple[int, ...] = ()
+    subsuming: tuple[int, ...] = ()
     witness: Mapping[Dimension, int | None] | None = None
     reason: str = ""
 
 
-def covered(
-    condition: Condition, earlier: Sequence[Condition | Opaque], limits: Limits = DEFAULT_LIMITS
-) -> CoverAnswer:
-    """Tells whether `earlier` conditions together cover `condition`.
-
-    Args:
-        condition: what may be dead.
-        earlier: what comes before it.
-        limits: how long the solver may take.
-    """
-    return Coverage([*earlier, condition], limits).cover(len(earlier))
+def subsumed(condition: Condition, earlier: Sequence[Condition | Opaque]) -> SubsumptionAnswer:
+    """Tells whether `earlier` conditions subsume `condition`."""
+    return Subsumption([*earlier, condition]).answer(len(earlier))
 
 
-class Coverage:
-    """Tells which of a list of conditions are covered by those before them.
+class Subsumption:
+    """Tells which of a list of conditions are subsumed by those before them.
 
     Args:
         conditions: in order of precedence.
-        limits: how long the solver may take, for all questions together.
-
-    Attributes:
-        solver_calls: how often the solver was asked; there is a limit to that, too.
     """
 
-    def __init__(
-        self, conditions: Sequence[Condition | Opaque], limits: Limits = DEFAULT_LIMITS
-    ) -> None:
+    def __init__(self, conditions: Sequence[Condition | Opaque]) -> None:
         self._index = ConditionIndex(conditions)
-        self._deadline = limits.start()
-        self._solvers: dict[Group, LeftOvers] = {}
-        self.solver_calls = 0
 
-    def covering(self, position: int) -> tuple[int, ...] | None:
-        """Returns the position of what covers the condition at `position`, as `CoverAnswer` does; None if nothing.
+    def proof(self, position: int) -> SubsumptionAnswer | None:
+        """Returns the proof that those before it subsume the condition at `position`, None if there is none."""
+        subsuming = self._subsuming(position)
+        return None if subsuming is None else SubsumptionAnswer(Verdict.PROVEN, subsuming)
 
-        This takes no solver.
-        """
+    def _subsuming(self, position: int) -> tuple[int, ...] | None:
         index = self._index
-        group = index.group(position)
+        universal = index.first_universal
+        if universal is not None and universal < position:
+            return (universal,)
+        condition = index.conditions[position]
+        if isinstance(condition, Opaque):
+            alike = index.first_alike(condition)
+            return None if alike in (None, position) else (alike,)
         if index.is_empty(position):
             return ()
-        if group is None:
-            return None
+        group = index.group(position)
+        assert group is not None, "a condition that may hold is in a group"
         found = index.containing(group, index.box(position, group), position)
         return None if found is None else (found,)
 
-    def cover(self, position: int) -> CoverAnswer:
-        """Tells whether those before it cover the condition at `position`."""
+    def answer(self, position: int) -> SubsumptionAnswer:
+        """Tells whether those before it subsume the condition at `position`."""
+        proof = self.proof(position)
+        if proof is not None:
+            return proof
         condition = self._index.conditions[position]
         if isinstance(condition, Opaque):
-            return CoverAnswer(Verdict.NOT_DECIDED, reason=condition.reason)
-        covering = self.covering(position)
-        if covering is not None:
-            return CoverAnswer(Verdict.PROVEN, covering)
+            return SubsumptionAnswer(Verdict.NOT_DECIDED, reason=condition.reason)
         group = self._index.group(position)
         if group is None or not self._index.are_related:
-            return CoverAnswer(Verdict.NOT_DECIDED, reason=TOO_MANY)
+            return SubsumptionAnswer(Verdict.NOT_DECIDED, reason=TOO_MANY)
         reason = self._doubt(group, position)
         if reason:
-            return CoverAnswer(Verdict.NOT_DECIDED, reason=reason)
+            return SubsumptionAnswer(Verdict.NOT_DECIDED, reason=reason)
         return self._refute(condition, group, position)
 
-    def _doubt(self, group: Group, position: int) -> str:
+    def _doubt(self, group: ConditionGroup, position: int) -> str:
         """Returns why it cannot be told that something is left, if that is so."""
         index = self._index
         if index.first_opaque is not None and index.first_opaque < position:
@@ -135,60 +111,16 @@ class Coverage:
                     return "an earlier condition is of another form, and may hold as well"
         return ""
 
-    def _refute(self, condition: Condition, group: Group, position: int) -> CoverAnswer:
+    def _refute(
+        self, condition: Condition, group: ConditionGroup, position: int
+    ) -> SubsumptionAnswer:
         """Gives sizes for which the condition at a position holds and none before it does."""
-        index = self._index
-        narrow = index.box(position, group)
-        used = index.used(group).union(narrow)
-        if not are_independent(used):
-            return _refute_as_written(condition, narrow, used)
-        asked = static_box(dict.fromkeys(sorted(used), ANYTHING), narrow)
-        for guess in _GUESSES:
-            sizes = static_sizes(asked, guess)
-            if sizes is None:
-                break
-            if index.containing(group, point(sizes, used), position) is None:
-                return _refuted(sizes)
-        left = self._left_over(group, position)
-        if left.sizes is not None:
-            return _refuted(left.sizes)
-        reason = left.reason or "every static size is covered"
-        return _refuted_if_dynamic(narrow, used, reason)
-
-    def _left_over(self, group: Group, position: int) -> LeftOver:
-        """Asks the solver for static sizes."""
-        from tuninglink.matching.left_over import LeftOver, LeftOvers  # noqa: PLC0415 - most need no solver
-
-        index = self._index
-        asked = static_box(index.box(position, group))
-        others: list[Box] = []
-        for other in around(group):
-            found = index.sizes(other, group).meeting(asked, position)
-            if len(others) + len(found) > MAX_BOXES:
-                reason = f"more than {MAX_BOXES} earlier conditions may hold as well"
-                return LeftOver(Verdict.NOT_DECIDED, reason=reason)
-            others += [static_box(index.box(each, group)) for each in found]
-        if self.solver_calls == MAX_CALLS or self._deadline.remaining() == 0:
-            return LeftOver(Verdict.NOT_DECIDED, reason="the limit of questions is reached")
-        self.solver_calls += 1
-        if group not in self._solvers:
-            self._solvers[group] = LeftOvers(self._deadline)
-        return self._solvers[group].find(asked, others)
-
-
-def _refute_as_written(condition: Condition, narrow: Box, used: Iterable[Dimension]) -> CoverAnswer:
-    """Gives the operation that a matcher holds as it is, if there is one and nothing else is asked of sizes.
-
-    It shows that nothing covers the condition: its dimensions are those that are fixed, and others are dynamic.
-    """
-    if condition.root is None or any(each.size is None for each in narrow.values()):
-        return CoverAnswer(Verdict.NOT_DECIDED, reason=DEPENDENT)
-    return _refuted_if_dynamic(narrow, used, "")
-
-
-def _refuted_if_dynamic(narrow: Box, used: Iterable[Dimension], reason: str) -> CoverAnswer:
-    return _refuted({each: narrow.get(each, ANYTHING).size for each in sorted(used)}, reason)
-
-
-def _refuted(witness: Mapping[Dimension, int | None], reason: str = "") -> CoverAnswer:
-    return CoverAnswer(Verdict.REFUTED, witness=witness, reason=reason)
+        narrow = self._index.box(position, group)
+        used = self._index.used(group).union(narrow)
+        is_shown = condition.root is not None and all(
+            each.size is not None for each in narrow.values()
+        )
+        if not is_shown and not are_independent(used):
+            return SubsumptionAnswer(Verdict.NOT_DECIDED, reason=DEPENDENT)
+        witness = {each: narrow.get(each, ANYTHING).size for each in sorted(used)}
+        return SubsumptionAnswer(Verdict.REFUTED, witness=witness)

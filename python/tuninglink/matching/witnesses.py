@@ -5,16 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tuninglink.matching.conditions import LOOP, Condition, extent
+from tuninglink.matching.predicates import LOOP, extent
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from tuninglink.matching.conditions import Dimension
+    from tuninglink.matching.conditions import Condition
+    from tuninglink.matching.predicates import Dimension
 
 
 @dataclass(frozen=True)
-class Shape:
+class Witness:
     """An operation, as far as matchers ask about it.
 
     Attributes:
@@ -33,7 +34,7 @@ class Shape:
         return f"{self.kind} with {sizes}" if sizes else self.kind
 
 
-def shape_of(condition: Condition, witness: Mapping[Dimension, int | None]) -> Shape:
+def witness_of(condition: Condition, witness: Mapping[Dimension, int | None]) -> Witness:
     """Returns a witness in words.
 
     Args:
@@ -48,18 +49,18 @@ def shape_of(condition: Condition, witness: Mapping[Dimension, int | None]) -> S
             sizes[name] = size
         elif sizes.get(name, size) != size or name not in sizes:
             sizes[f"{name} of another operand"] = size
-    return Shape(_kind(condition), sizes)
+    return Witness(_kind(condition), sizes)
 
 
 def _kind(condition: Condition) -> str:
     if condition.kinds:
-        kind = " and ".join(sorted(condition.kinds))
+        kind = " and ".join(sorted(each.value for each in condition.kinds))
     elif condition.names:
         kind = " or ".join(f"'{name}'" for name in sorted(condition.names))
     else:
         kind = "any operation"
     kind = f"a {kind}" if condition.kinds else kind
-    types = " x ".join(str(condition.types[number]) for number in sorted(condition.types))
+    types = " x ".join(condition.types[number] for number in sorted(condition.types))
     return f"{kind} of {types}" if types else kind
 
 

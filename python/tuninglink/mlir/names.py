@@ -53,6 +53,8 @@ CONSTRAINT_LOOKUP: Final = "iree_codegen.smt.lookup"
 CONSTRAINT_ASSERT: Final = "iree_codegen.smt.assert"
 
 # Operations in a dispatch.
+GENERIC: Final = "linalg.generic"
+FILL: Final = "linalg.fill"
 ATTENTION: Final = "iree_linalg_ext.attention"
 ONLINE_ATTENTION: Final = "iree_linalg_ext.online_attention"
 

@@ -23,7 +23,7 @@ def executable() -> str:
 def help_text(*, hidden: bool = False) -> str:
     """Returns what `iree-opt --help` prints, with flags that few people need if `hidden`."""
     command = [executable(), "--help-hidden" if hidden else "--help"]
-    finished = subprocess.run(command, check=True, capture_output=True)  # noqa: S603 - the wheel's own
+    finished = subprocess.run(command, check=True, capture_output=True, timeout=120)  # noqa: S603 - the wheel's own
     return finished.stdout.decode(errors="replace")
 
 

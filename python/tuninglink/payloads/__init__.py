@@ -1,4 +1,4 @@
-"""Programs made for entries: what a matcher looks for, with sizes that it accepts."""
+"""Payloads: for each entry a program that it matches."""
 
 from typing import TYPE_CHECKING
 

@@ -6,25 +6,22 @@ from typing import TYPE_CHECKING, Any, Final
 
 from iree.compiler import ir as mlir
 
-from tuninglink.matching.conditions import Equals
+from tuninglink.iree.op_kinds import ATTENTION_OUTPUTS, OpKind, affine_maps
+from tuninglink.matching.predicates import Equals
 from tuninglink.mlir import names
 from tuninglink.mlir.walk import body, collect
 from tuninglink.payloads import layouts
 from tuninglink.payloads.layouts import Ranks
 from tuninglink.payloads.operations import (
-    FILL,
-    GENERIC,
     TAKING_MAPS,
     attention,
-    attention_outputs,
     generic,
     named,
 )
-from tuninglink.payloads.roles import indexing_maps
 from tuninglink.payloads.templates import Template, clone_into, new_block, open_tensor
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     from tuninglink.matching.conditions import Condition
 
@@ -47,6 +44,9 @@ class Candidates:
     ) -> None:
         self._condition = condition
         self._ranks = Ranks(condition.ranks, condition.least_ranks)
+        maps = condition.maps
+        self._maps_attribute = None if maps is None else mlir.Attribute.parse(maps.text)
+        self._maps = () if self._maps_attribute is None else affine_maps(self._maps_attribute)
         self._sequences = sequences
         self._generalizes = generalizes
 
@@ -63,7 +63,7 @@ class Candidates:
         for name in self._names():
             if name in _ATTENTIONS:
                 yield from self._attentions(name)
-            elif name == GENERIC:
+            elif name == names.GENERIC:
                 yield from self._generics()
             else:
                 yield from self._named(name)
@@ -76,39 +76,31 @@ class Candidates:
         """Returns the names of the operations to try, in the order in which a backend leaves them as they are."""
         wanted = self._condition.names
         if wanted is None:
-            return [GENERIC]
+            return [names.GENERIC]
 
         def order(name: str) -> tuple[bool, bool, bool, str]:
             is_lost = self._generalizes and name in _GENERALIZED
-            is_last = name == FILL  # It is there beside many other operations.
-            return is_lost, is_last, self._generalizes and name != GENERIC, name
+            is_last = name == names.FILL  # It is there beside many other operations.
+            return is_lost, is_last, self._generalizes and name != names.GENERIC, name
 
         return sorted(wanted, key=order)
 
     def _types(self, count: int) -> list[mlir.Type | None]:
-        found: Mapping[int, Any] = self._condition.types
+        found = {at: mlir.Type.parse(each) for at, each in self._condition.types.items()}
         return [found.get(position) for position in range(count)]
-
-    def _maps(self) -> list[mlir.AffineMap] | None:
-        maps = self._condition.maps
-        if not isinstance(maps, mlir.ArrayAttr):
-            return None
-        return [each.value for each in maps if isinstance(each, mlir.AffineMapAttr)]
 
     def _named(self, name: str) -> Iterator[Template]:
         """Yields named operations, with the indexing maps that are demanded if they can have them."""
-        maps = self._condition.maps
+        maps = self._maps_attribute
         for template in named(name, self._types(_MANY_OPERANDS), self._ranks.common):
-            if isinstance(maps, mlir.ArrayAttr) and name in TAKING_MAPS:
+            if maps is not None and name in TAKING_MAPS:
                 template.root.attributes["indexing_maps"] = maps
-            if not isinstance(maps, mlir.ArrayAttr) or self._maps() == indexing_maps(template.root):
+            if not self._maps or self._maps == template.op.maps:
                 yield template
 
     def _attentions(self, name: str) -> Iterator[Template]:
-        maps = self._maps()
-        outputs = attention_outputs(name)
-        choices = [maps] if maps is not None else list(layouts.attentions(outputs))
-        for each in choices:
+        outputs = ATTENTION_OUTPUTS[name]
+        for each in [self._maps] if self._maps else layouts.attentions(outputs):
             if not self._ranks.allow(*(len(one.results) for one in each)):
                 continue
             types = self._types(len(each))
@@ -119,25 +111,21 @@ class Candidates:
             yield attention(name, each, filled)
 
     def _generics(self) -> Iterator[Template]:
-        maps = self._maps()
-        if maps is not None:
-            yield generic(maps, self._filled(len(maps)))
-            return
-        for each in self._layouts():
+        for each in [self._maps] if self._maps else self._layouts():
             yield generic(each, self._filled(len(each)))
 
     def _layouts(self) -> Iterator[list[mlir.AffineMap]]:
         condition, ranks = self._condition, self._ranks
         # There are many: who asks for dimensions of all operands asks for the last ones more often than not.
         attempts = (ranks.tightened(), ranks) if ranks.mention(3) else (ranks,)
-        if "convolution" in condition.kinds:
+        if OpKind.CONVOLUTION in condition.kinds:
             strides, dilations = self._steps("strides"), self._steps("dilations")
             for each in attempts:
                 yield from layouts.convolutions(condition.counts, each, strides, dilations)
             return
         for each in attempts:
             yield from layouts.contractions(condition.counts, each)
-        if "contraction" not in condition.kinds:
+        if OpKind.CONTRACTION not in condition.kinds:
             last = condition.operands - 1
             yield from layouts.elementwise(ranks, last)
             yield from layouts.separate(ranks, last)
@@ -166,8 +154,8 @@ class Candidates:
         values: dict[Any, Any] = dict(zip(target.operands, block.arguments, strict=True))
         with mlir.InsertionPoint(block):
             clone = clone_into(target, values, [_opened(each.type) for each in target.results])
-        maps = self._condition.maps
-        if isinstance(maps, mlir.ArrayAttr):
+        maps = self._maps_attribute
+        if maps is not None:
             clone.attributes["indexing_maps"] = maps
         return Template(owner, block, is_exact=False)
 

@@ -1,17 +1,17 @@
-"""What a matcher demands of single dimensions, as expressions and in words."""
+"""Facts about single dimensions, as Z3 expressions and in words."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tuninglink.matching.conditions import AtLeast, Equals, MultipleOf
+from tuninglink.matching.predicates import AtLeast, Equals, MultipleOf
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import z3
 
-    from tuninglink.matching.conditions import SizeFact
+    from tuninglink.matching.predicates import SizeFact
 
 
 def holds(fact: SizeFact, size: z3.ArithRef) -> z3.BoolRef:

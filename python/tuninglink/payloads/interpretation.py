@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from tuninglink.payloads.payload import Payload
-    from tuninglink.spaces.providers import Dispatch
+    from tuninglink.spaces.providers import Workload
     from tuninglink.specs.structure import Anatomy, Entry
 
 _TAG: Final = "tuninglink.entry"
@@ -67,7 +67,7 @@ def configuration(entry: Entry, payload: Payload) -> str | None:
     return ", ".join(str(each) for each in found if each is not None) or None
 
 
-def configured(entry: Entry, payload: Payload, target: mlir.Attribute | None = None) -> Dispatch:
+def configured(entry: Entry, payload: Payload, target: mlir.Attribute | None = None) -> Workload:
     """Returns the dispatch of a payload as an entry alone configures it, in the context of the entry.
 
     Args:

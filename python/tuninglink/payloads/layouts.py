@@ -1,4 +1,4 @@
-"""Indexing maps for operations of which a matcher leaves them open, usual ones first."""
+"""Indexing maps for ops whose matcher does not give them, the common ones first."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ _IMAGES = (2, 1, 3)
 
 @dataclass(frozen=True)
 class Ranks:
-    """What is demanded of the ranks of operands.
+    """Constraints on the ranks of operands.
 
     Attributes:
-        exact: ranks by number of the operand.
-        least: the least rank, likewise.
+        exact: the rank of an operand, by its number.
+        least: the least rank of an operand, by its number.
     """
 
     exact: Mapping[int, int]
@@ -37,11 +37,11 @@ class Ranks:
         )
 
     def mention(self, count: int) -> bool:
-        """Tells whether something is demanded of each of the first operands."""
+        """Tells whether each of the first operands has a constraint."""
         return all(at in self.exact or at in self.least for at in range(count))
 
     def tightened(self) -> Ranks:
-        """Returns the same with the least ranks as the exact ones."""
+        """Returns the constraints with each least rank as the exact one."""
         return Ranks({**self.least, **self.exact}, {})
 
     def likely(self, operand: int) -> int:
@@ -75,7 +75,7 @@ def contractions(counts: Mapping[str, int], ranks: Ranks) -> Iterator[list[mlir.
 
     Args:
         counts: how many dimensions of a role there are, such as `contraction m`.
-        ranks: what is demanded of the ranks of operands.
+        ranks: constraints on the ranks of operands.
     """
     for batch, m, n, k in _dimension_counts(counts, ranks):
         for k_is_last_in_lhs, k_is_last_in_rhs in ((1, 0), (1, 1), (0, 0), (0, 1)):
@@ -112,8 +112,8 @@ def elementwise(ranks: Ranks, last: int) -> Iterator[list[mlir.AffineMap]]:
     """Yields maps of operations without reduction on operands of one rank.
 
     Args:
-        ranks: what is demanded of the ranks of operands.
-        last: the position of the last operand that is asked for.
+        ranks: constraints on the ranks of operands.
+        last: the number of the last operand that the matcher mentions.
     """
     loops = _Loops()
     identity = loops.take(ranks.common)
@@ -124,8 +124,8 @@ def separate(ranks: Ranks, last: int) -> Iterator[list[mlir.AffineMap]]:
     """Yields maps of operations whose operands share no loop, so that they fit shapes of any kind.
 
     Args:
-        ranks: what is demanded of the ranks of operands.
-        last: the position of the last operand that is asked for.
+        ranks: constraints on the ranks of operands.
+        last: the number of the last operand that the matcher mentions.
     """
     loops = _Loops()
     operands = [loops.take(ranks.likely(each)) for each in range(max(2, last + 1))]
@@ -149,7 +149,7 @@ def convolutions(
 
     Args:
         counts: how many dimensions of a role there are, such as `convolution filter`.
-        ranks: what is demanded of the ranks of operands.
+        ranks: constraints on the ranks of operands.
         strides: the stride by number of the image's dimension; one where nothing is said.
         dilations: the dilation, likewise.
     """

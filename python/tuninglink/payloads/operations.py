@@ -1,4 +1,4 @@
-"""Building the operations that payloads are made of, on tensors whose sizes are open."""
+"""Builders for the ops of payloads, on tensors of dynamic sizes."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 from iree.compiler import ir as mlir
 from iree.compiler.dialects import linalg  # type: ignore[attr-defined]
 
+from tuninglink.iree.op_kinds import ATTENTION_OUTPUTS
 from tuninglink.mlir import names
 from tuninglink.payloads.templates import Template, is_number, new_block, open_tensor
 
@@ -15,8 +16,6 @@ if TYPE_CHECKING:
 
     from tuninglink.payloads.templates import Value
 
-FILL: Final = "linalg.fill"
-GENERIC: Final = "linalg.generic"
 TAKING_MAPS: Final = frozenset(
     {"linalg.batch_matmul", "linalg.batch_reduce_matmul", "linalg.contract", "linalg.matmul"}
 )
@@ -31,7 +30,7 @@ _MATMUL_RANKS: Final = {
 
 
 class UnknownArithmeticError(Exception):
-    """An operation would have to compute with types that have no arithmetic; the message says which."""
+    """An op would compute with types without arithmetic; the message names them."""
 
 
 def generic(maps: Sequence[mlir.AffineMap], types: Sequence[mlir.Type]) -> Template:
@@ -63,7 +62,7 @@ def generic(maps: Sequence[mlir.AffineMap], types: Sequence[mlir.Type]) -> Templ
     }
     with mlir.InsertionPoint(block):
         operation = mlir.Operation.create(
-            GENERIC,
+            names.GENERIC,
             results=[operands[-1]],
             operands=list(block.arguments),
             attributes=attributes,
@@ -117,6 +116,11 @@ def named(name: str, types: Sequence[mlir.Type | None], rank: int) -> Iterator[T
         types: the element types of the operands, from the first on; None for any.
         rank: the rank of operations that take any.
     """
+    if name.endswith("_unsigned"):
+        # The bindings end the process on a float.
+        if any(isinstance(kind, mlir.FloatType) for kind in types):
+            return
+        types = [kind or mlir.IntegerType.get_signless(32) for kind in types]
     builder: Any = getattr(linalg, name.removeprefix("linalg."), None)
     definition: Any = getattr(builder, "op_def", None)
     if definition is not None:
@@ -142,6 +146,7 @@ def _defined(
     elements: dict[str, mlir.Type] = {
         "I32": mlir.IntegerType.get_signless(32),
         "I64": mlir.IntegerType.get_signless(64),
+        "F64": mlir.F64Type.get(),
     }
     values = [each for each in operands if each.kind.name in _VALUES]
     for each, kind in zip(values, types, strict=False):
@@ -164,7 +169,7 @@ def _defined(
 
 
 def _listed(name: str, types: Sequence[mlir.Type | None], rank: int) -> Template:
-    """Returns one of the operations that need more than operands."""
+    """Returns one of the ops with a builder of their own."""
     inputs, build = _BUILDERS[name]
     operands = [open_tensor(rank, each) for each in _filled(types, inputs + 1)]
     owner, block = new_block(operands)
@@ -204,7 +209,7 @@ _BUILDERS: Final[dict[str, tuple[int, Callable[[Sequence[Value], int], None]]]] 
     "linalg.softmax": (1, _build_softmax),
     "linalg.transpose": (1, _build_transpose),
 }
-"""How many inputs operations have, and how they are built on arguments of a rank."""
+"""For each op its number of inputs, and its builder for arguments of a rank."""
 
 
 def _filled(types: Sequence[mlir.Type | None], count: int) -> list[mlir.Type]:
@@ -213,7 +218,7 @@ def _filled(types: Sequence[mlir.Type | None], count: int) -> list[mlir.Type]:
 
 
 _VALUES: Final = frozenset({"INPUT_TENSOR", "OUTPUT_TENSOR", "SCALAR"})
-_ANY_RANK: Final = frozenset({"linalg.copy", "linalg.fill"})
+_ANY_RANK: Final = frozenset({"linalg.copy", names.FILL})
 """Operations that the bindings define without sizes."""
 
 
@@ -225,7 +230,7 @@ def attention(name: str, maps: Sequence[mlir.AffineMap], types: Sequence[mlir.Ty
         maps: the indexing maps of query, key, value, scale, perhaps mask, and of the outputs.
         types: the element types of these operands.
     """
-    outputs = attention_outputs(name)
+    outputs = ATTENTION_OUTPUTS[name]
     operands = [
         kind if position == _SCALE else open_tensor(len(each.results), kind)
         for position, (each, kind) in enumerate(zip(maps, types, strict=True))
@@ -251,8 +256,3 @@ def attention(name: str, maps: Sequence[mlir.AffineMap], types: Sequence[mlir.Ty
 
 _SCALE: Final = 3
 """The position of the scale, which is a number, among the operands of an attention."""
-
-
-def attention_outputs(name: str) -> int:
-    """Returns how many outputs an attention has: online, the maximum and the sum as well."""
-    return 3 if name == names.ONLINE_ATTENTION else 1

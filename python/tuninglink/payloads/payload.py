@@ -1,4 +1,4 @@
-"""What a payload is, and why there may be none."""
+"""Payloads, and the error where there is none."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from iree.compiler import ir as mlir
 
 from tuninglink.errors import TuninglinkError
+from tuninglink.iree.op_kinds import Role
 from tuninglink.iree.target_attributes import read_executable_target
 from tuninglink.mlir import names
 from tuninglink.mlir.contexts import thread_context
@@ -15,7 +16,7 @@ from tuninglink.mlir.diagnostics import error
 from tuninglink.mlir.walk import body, collect
 from tuninglink.solver.answers import Verdict
 from tuninglink.spaces.dispatch import gpu_limits, problem_of
-from tuninglink.spaces.providers import Dispatch
+from tuninglink.spaces.providers import Workload
 
 if TYPE_CHECKING:
     from tuninglink.iree.targets import Target
@@ -54,18 +55,19 @@ class Size:
 
     Attributes:
         loop: the number of the loop.
-        role: what the loop is to the operation, such as `contraction m`; empty where it has no role.
+        role: the role of the loop.
         size: how often it runs.
         is_demanded: whether the matcher accepts no other size; else this one was chosen.
     """
 
     loop: int
-    role: str
+    role: Role
     size: int
     is_demanded: bool
 
     def __str__(self) -> str:
-        name = self.role.rpartition(" ")[2] or f"d{self.loop}"
+        has_name = self.role not in (Role.PARALLEL, Role.REDUCTION)
+        name = self.role.value if has_name else f"d{self.loop}"
         return f"{name} = {self.size}" + ("" if self.is_demanded else " (free)")
 
 
@@ -95,7 +97,7 @@ class Payload:
 
     def dispatch(
         self, target: mlir.Attribute | None = None, context: mlir.Context | None = None
-    ) -> Dispatch:
+    ) -> Workload:
         """Returns the dispatch, for providers of constraints: nothing is compiled for it.
 
         Args:
@@ -111,7 +113,7 @@ class Payload:
             executable = read_executable_target(target)
             limits = gpu_limits(target) if executable and executable.gpu else {}
         root = root_of(function)
-        return Dispatch(root, function, target, problem_of(root, limits), module)
+        return Workload(root, function, target, problem_of(root, limits), module)
 
 
 def root_of(function: mlir.Operation) -> mlir.Operation:

@@ -1,4 +1,4 @@
-"""Which sizes suit a configuration where the matcher leaves them open."""
+"""Preferred sizes of loops that a matcher leaves open: multiples of the configuration's tiles."""
 
 from __future__ import annotations
 
@@ -8,57 +8,51 @@ from typing import TYPE_CHECKING, Final
 from iree.compiler import ir as mlir
 from iree.compiler.dialects import iree_codegen, iree_gpu
 
+from tuninglink.iree.op_kinds import OpKind, Role
+from tuninglink.iree.structured_op import REDUCTION
 from tuninglink.mlir import names
 from tuninglink.mlir.walk import collect
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping
 
-_USUAL: Final = {
-    "contraction batch": 4,
-    "contraction m": 256,
-    "contraction n": 256,
-    "contraction k": 256,
-    "convolution batch": 2,
-    "convolution output_image": 16,
-    "convolution output_channel": 64,
-    "convolution filter": 3,
-    "convolution input_channel": 64,
-    "convolution depth": 2,
-    "attention batch": 4,
-    "attention m": 256,
-    "attention n": 64,
-    "attention k1": 64,
-    "attention k2": 256,
+    from tuninglink.iree.structured_op import StructuredOp
+
+_USUAL: Final[Mapping[OpKind, Mapping[Role, int]]] = {
+    OpKind.CONTRACTION: {Role.BATCH: 4, Role.M: 256, Role.N: 256, Role.K: 256},
+    OpKind.CONVOLUTION: {
+        Role.BATCH: 2,
+        Role.OUTPUT_IMAGE: 16,
+        Role.OUTPUT_CHANNEL: 64,
+        Role.FILTER: 3,
+        Role.INPUT_CHANNEL: 64,
+        Role.DEPTH: 2,
+    },
+    OpKind.ATTENTION: {Role.BATCH: 4, Role.M: 256, Role.N: 64, Role.K1: 64, Role.K2: 256},
 }
-"""Moderate sizes of loops by role: whole tiles of common configurations, and nothing large."""
+"""Moderate sizes of loops by kind and role: whole tiles of common configurations, and nothing large."""
 
 _USUAL_ELSEWHERE: Final = 64
 _USUAL_OUTER: Final = 4
-_ALIKE: Final = frozenset({"convolution output_image", "convolution filter"})
-"""Roles whose loops are of one size."""
+_ALIKE: Final = frozenset({Role.OUTPUT_IMAGE, Role.FILTER})
+"""Roles whose loops all have the usual size; of others, the innermost has it."""
 
 _OTHERS: Final = (512, 256, 128, 96, 64, 48, 32, 16, 8, 4, 3, 2, 1)
 _LARGEST: Final = 4096
-"""Tiles whose least common multiple is larger are no reason for so large a size."""
+"""The largest size for the sake of tiles: their least common multiple may be huge."""
 
 _NO_TILES: Final = frozenset({"promote_operands", "subgroup_basis", "lane_basis"})
-"""Lists of numbers in lowering configurations that are not by loop."""
+"""Parameters of lowering configurations whose numbers are not tile sizes of loops."""
 
 
-def usual_sizes(roles: Mapping[str, Sequence[int]], count: int) -> list[int]:
-    """Returns a moderate size of each loop.
-
-    Args:
-        roles: the loops in each role.
-        count: how many loops there are.
-    """
-    found = [_USUAL_ELSEWHERE] * count
-    for role, loops in roles.items():
+def usual_sizes(op: StructuredOp) -> list[int]:
+    """Returns a moderate size of each loop of an op."""
+    found = [_USUAL_ELSEWHERE] * op.loop_count
+    for role, loops in op.loops.items():
         for loop in loops:
             # Of several, the innermost is tiled, and the others are like a batch.
             is_outer = loop != loops[-1] and role not in _ALIKE
-            found[loop] = _USUAL_OUTER if is_outer else _USUAL[role]
+            found[loop] = _USUAL_OUTER if is_outer else _USUAL[op.kind][role]
     return found
 
 
@@ -67,7 +61,7 @@ def preferred_sizes(usual: int, tile: int) -> list[int]:
 
     Args:
         usual: a moderate size.
-        tile: what should divide the size.
+        tile: a preferred divisor of the size.
     """
     together = lcm(usual, tile)
     best = together if together <= _LARGEST else tile
@@ -75,14 +69,12 @@ def preferred_sizes(usual: int, tile: int) -> list[int]:
     return list(dict.fromkeys([best, rounded, 2 * tile, tile, usual, *_OTHERS]))
 
 
-def tiles(
-    sequences: Iterable[mlir.Operation], roles: Mapping[str, Sequence[int]]
-) -> dict[int, int]:
-    """Returns, by loop, what should divide its size for the configuration to fit.
+def tiles(sequences: Iterable[mlir.Operation], op: StructuredOp) -> dict[int, int]:
+    """Returns for each loop a preferred divisor of its size: what the configuration tiles it by.
 
     Args:
         sequences: the matcher, the action and what they include.
-        roles: the loops in each role.
+        op: the root op.
     """
     found: dict[int, int] = {}
     for config in _lowering_configs(sequences):
@@ -94,7 +86,7 @@ def tiles(
                         if size > 0:
                             found[loop] = lcm(found.get(loop, 1), size)
         if isinstance(config, iree_gpu.LoweringConfigAttr):
-            _add_intrinsic(config, roles, found)
+            _add_intrinsic(config, op, found)
     return {loop: tile for loop, tile in found.items() if tile <= _LARGEST}
 
 
@@ -108,7 +100,7 @@ def _lowering_configs(sequences: Iterable[mlir.Operation]) -> Iterator[mlir.Attr
 
 
 def _entries(config: mlir.Attribute) -> dict[str, mlir.Attribute]:
-    """Returns the parameters of a lowering configuration, none of any other attribute.
+    """Returns the parameters of a lowering configuration; empty for any other attribute.
 
     Those for CPUs and the common ones have no class in the bindings, but what stands in their brackets is
     written as a dictionary is, and the compiler's parser takes it apart.
@@ -142,24 +134,20 @@ def _rows(attribute: mlir.Attribute) -> Iterator[list[int]]:
 
 
 def _add_intrinsic(
-    config: iree_gpu.LoweringConfigAttr, roles: Mapping[str, Sequence[int]], found: dict[int, int]
+    config: iree_gpu.LoweringConfigAttr, op: StructuredOp, found: dict[int, int]
 ) -> None:
-    """Lets the innermost loops of m, n and k hold whole intrinsics."""
+    """Rounds the innermost loops of m, n and k up to whole intrinsics."""
     kind = config.mma_kind
     if not isinstance(kind, iree_gpu.MMAAttr | iree_gpu.VirtualMMAAttr):
         return
     m, n, k = kind.mnk_shape
     wanted = {
-        "contraction m": m,
-        "contraction n": n,
-        "contraction k": k,
-        "convolution output_channel": n,
-        "convolution input_channel": k,
+        OpKind.CONTRACTION: {Role.M: m, Role.N: n, Role.K: k},
+        OpKind.CONVOLUTION: {Role.OUTPUT_CHANNEL: n, Role.INPUT_CHANNEL: k},
     }
-    for role, size in wanted.items():
-        loops = roles.get(role, ())
-        if loops:
-            tile = found.get(loops[-1], 1)
+    for role, size in wanted.get(op.kind, {}).items():
+        for loop in op.loops[role][-1:]:
+            tile = found.get(loop, 1)
             # Some pipelines count the tiles of reductions in intrinsics.
-            is_reduction = role in ("contraction k", "convolution input_channel")
-            found[loops[-1]] = tile * size if is_reduction else lcm(tile, size)
+            is_reduction = op.iterator_types[loop] == REDUCTION
+            found[loop] = tile * size if is_reduction else lcm(tile, size)

@@ -1,4 +1,4 @@
-"""Writing sized templates down: as the body of a dispatch, and as a program for the compiler."""
+"""Programs from sized templates: the body of a dispatch, and a program for the compiler."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from iree.compiler.dialects import linalg  # type: ignore[attr-defined]
 
 from tuninglink.matching.graphs import NAME_ONLY
 from tuninglink.mlir import names
-from tuninglink.payloads.operations import FILL
 from tuninglink.payloads.payload import FUNCTION
 from tuninglink.payloads.templates import clone_into, destination_count, is_number
 
@@ -38,17 +37,17 @@ def write_program(template: Template, sized: Sized, *, fills: bool) -> mlir.Oper
     """Returns a program with a dispatch that does what the template does.
 
     The dispatch is formed already, so that the compiler neither adds operations to it nor collapses its loops.
-    What operations start from is made in it, as it is in the dispatches of models.
+    Destinations are created in it, as they are in the dispatches of models.
 
     Args:
         template: the template.
         sized: its sizes.
-        fills: whether operations may start from a `linalg.fill`; else from arguments.
+        fills: whether destinations may come from a `linalg.fill`; else they are arguments.
     """
     made = {each for each in template.destinations if _is_made(template, each, fills=fills)}
     scalars = {each for each in template.block.arguments if each not in sized.shapes}
     # The compiler would take the fill with a constant for a constant.
-    is_fill = template.root.name == FILL
+    is_fill = template.root.name == names.FILL
     taken = {each for each in scalars if is_fill or not is_number(each.type)}
     given = [each for each in template.block.arguments if each not in made | (scalars - taken)]
     results = [_sized(each, sized) for each in template.root.results]
@@ -75,7 +74,7 @@ def write_program(template: Template, sized: Sized, *, fills: bool) -> mlir.Oper
 
 
 _SCALE: Final = 0.125
-"""What stands for a scalar: the scale of an attention, for the most part."""
+"""The value of scalars, such as the scale of an attention."""
 
 
 def _function(
@@ -126,12 +125,12 @@ def _extract(tensor: Value) -> Value:
 
 
 def _is_made(template: Template, argument: Value, *, fills: bool) -> bool:
-    """Tells whether what operations start from is made beside them."""
+    """Tells whether a destination is created in the dispatch, not passed to it."""
     return not _accumulates(template, argument) or (fills and is_number(argument.type.element_type))
 
 
 def _accumulates(template: Template, argument: Value) -> bool:
-    """Tells whether an operation reads what it starts from."""
+    """Tells whether an op reads its destination."""
     return any(
         argument in list(operation.operands) and _reads(operation, argument)
         for operation in template.operations
@@ -147,7 +146,7 @@ def _reads(operation: mlir.Operation, argument: Value) -> bool:
 
 
 def _start(template: Template, argument: Value, kind: mlir.Type) -> Value:
-    """Builds what operations start from: zeros if they add to it, least values if they look for the largest."""
+    """Builds a destination: zeros to add to, or minus infinity to take the maximum with."""
     assert isinstance(kind, mlir.RankedTensorType)
     empty: Value = mlir.Operation.create("tensor.empty", results=[kind]).results[0]
     if not _accumulates(template, argument):

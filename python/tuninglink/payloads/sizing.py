@@ -1,28 +1,28 @@
-"""Finding sizes for a template: a solver decides whether there are any, preferences choose among them."""
+"""Sizes for a template: a solver decides whether there are any, preferences choose among them."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 import z3
 from iree.compiler import ir as mlir
 
-from tuninglink.matching.conditions import extent
+from tuninglink.iree.structured_op import StructuredOp
+from tuninglink.matching.predicates import STEPS, extent, role_name
+from tuninglink.mlir.affine import value_range
 from tuninglink.payloads.facts import contradiction, holds, in_words
 from tuninglink.payloads.preferences import preferred_sizes, usual_sizes
-from tuninglink.payloads.roles import indexing_maps, loops_of_roles, steps
 from tuninglink.payloads.templates import destination_count
 from tuninglink.solver.answers import DEFAULT_LIMITS, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from tuninglink.matching.conditions import Dimension, SizeFact
+    from tuninglink.matching.predicates import Dimension, SizeFact
     from tuninglink.payloads.templates import Template, Value
 
 Item = TypeVar("Item")
-Range = tuple[z3.ArithRef, z3.ArithRef]
 _USUAL: Final = 64
 _LARGEST_SIZE: Final = 2**63 - 1
 """What fits into the sizes of a tensor's type."""
@@ -34,7 +34,7 @@ class Sized:
 
     Attributes:
         loops: the sizes of the root op's loops.
-        demanded: the loops that can have no other size.
+        demanded: the loops with a single possible size.
         shapes: the shape of each tensor.
     """
 
@@ -45,7 +45,7 @@ class Sized:
 
 @dataclass(frozen=True)
 class NoSizes:
-    """That a template cannot be sized.
+    """The reason why a template has no sizes.
 
     Attributes:
         verdict: refuted: there are no sizes; not decided: none are known.
@@ -57,7 +57,7 @@ class NoSizes:
 
 
 class _UnsizedError(Exception):
-    """How the sizes of an operation hang together is not known."""
+    """The relation between the sizes of an operation is not known."""
 
 
 def find_sizes(
@@ -67,8 +67,8 @@ def find_sizes(
 
     Args:
         template: the template.
-        facts: what the matcher demands of the dimensions of the root op.
-        tiles: what should divide the sizes of the root op's loops.
+        facts: the matcher's facts about dimensions of the root op.
+        tiles: preferred divisors of the sizes of the root op's loops.
     """
     try:
         sizing = _Sizing(template)
@@ -111,9 +111,8 @@ class _Sizing:
             for result in operation.results:
                 self._add_value(result)
             self._add_operation(operation)
-        self._roles = loops_of_roles(template.root)
 
-    # --- What the operations say ---------------------------------------------------------------------------
+    # --- Constraints of the operations ---------------------------------------------------------------------------
 
     def _unknown(self) -> z3.ArithRef:
         unknown = z3.Int(f"size {len(self._unknowns)}", self._context)
@@ -133,12 +132,12 @@ class _Sizing:
             ]
 
     def _add_operation(self, operation: mlir.Operation) -> None:
-        """Adds how the shapes of an operation's operands and results hang together."""
+        """Adds the relation between the shapes of an operation's operands and results."""
         outputs = destination_count(operation)
         destinations = list(operation.operands)[len(operation.operands) - outputs :]
         for destination, result in zip(destinations, operation.results, strict=False):
             self._same(destination, result)
-        maps = indexing_maps(operation)
+        maps = StructuredOp(operation).maps
         if maps:
             self._add_loops(operation, maps)
         elif operation.name.startswith(("arith.", "math.", "linalg.softmax")):
@@ -162,34 +161,20 @@ class _Sizing:
                 if isinstance(expression, mlir.AffineDimExpr):
                     self._solver.add(size == loops[expression.position])
                     continue
-                _, last = self._range(expression, loops)
+                try:
+                    _, last = value_range(expression, loops)
+                except ValueError as failure:
+                    raise _UnsizedError(str(failure)) from None
                 # What lies behind the last element that is read may be there all the same.
                 self._solver.add(size >= last + 1)
                 self._slack.append(size == last + 1)
-        self._loops = loops
+        if operation == self._template.root:
+            self._loops = loops
 
-    def _range(self, expression: Any, loops: Sequence[z3.ArithRef]) -> Range:
-        """Returns the least and the largest value of an affine expression."""
-        if isinstance(expression, mlir.AffineDimExpr):
-            return self._number(0), loops[expression.position] - 1
-        if isinstance(expression, mlir.AffineConstantExpr):
-            return self._number(expression.value), self._number(expression.value)
-        if isinstance(expression, mlir.AffineAddExpr):
-            lhs, rhs = (self._range(each, loops) for each in (expression.lhs, expression.rhs))
-            return lhs[0] + rhs[0], lhs[1] + rhs[1]
-        if isinstance(expression, mlir.AffineMulExpr):
-            # The constant is the right-hand side: MLIR puts it there.
-            low, high = self._range(expression.lhs, loops)
-            factor = expression.rhs
-            if isinstance(factor, mlir.AffineConstantExpr):
-                ends = low * factor.value, high * factor.value
-                return ends if factor.value >= 0 else (ends[1], ends[0])
-        raise _UnsizedError(f"the range of '{expression}' is not known")
-
-    # --- What the matcher says -----------------------------------------------------------------------------
+    # --- Constraints of the matcher -----------------------------------------------------------------------------
 
     def demand(self, facts: Iterable[SizeFact]) -> None:
-        """Adds what the matcher demands of the root op."""
+        """Adds the matcher's facts about the root op."""
         for fact in sorted(facts, key=repr):
             size = self._size(fact.dimension)
             label = z3.Bool(f"fact {len(self._labels)}", self._context)
@@ -208,11 +193,17 @@ class _Sizing:
         if kind in ("operand", "result"):
             value = _at(list(root.operands if kind == "operand" else root.results), number)
             return None if value is None else _at(self._shapes.get(value, []), position)
-        step = _at(steps(root).get(kind, []), number)
-        if step is not None:
-            return self._number(step)
-        loop = _at(self._roles.get(kind, []), number)
-        return None if loop is None else self._loops[loop]
+        return _at(self._role_sizes().get(kind, []), number)
+
+    def _role_sizes(self) -> dict[str, list[z3.ArithRef]]:
+        """Returns the sizes in each role of the root op, and the strides and dilations of a convolution."""
+        op = self._template.op
+        sizes = {
+            role.name.lower(): [self._loops[at] for at in loops] for role, loops in op.loops.items()
+        }
+        for role, steps in zip(STEPS, (op.strides, op.dilations), strict=True):
+            sizes[role] = [self._number(each) for each in steps]
+        return {role_name(op.kind, role): each for role, each in sizes.items()}
 
     # --- Solving -------------------------------------------------------------------------------------------
 
@@ -230,7 +221,7 @@ class _Sizing:
         )
         for each in self._slack:
             self._try(each)
-        usual = usual_sizes(self._roles, len(self._loops))
+        usual = usual_sizes(self._template.op)
         # Small ones first: what is left of an image when its filter is known is the larger part.
         for loop in sorted(range(len(self._loops)), key=usual.__getitem__):
             if loop not in demanded:

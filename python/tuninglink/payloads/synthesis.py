@@ -9,17 +9,17 @@ from iree.compiler import ir as mlir
 
 from tuninglink.iree.targets import Target
 from tuninglink.matching.conditions import Opaque
-from tuninglink.matching.matchers import read_matcher
+from tuninglink.matching.exact import exact_condition
+from tuninglink.matching.reader import MatcherReader
 from tuninglink.mlir import names
 from tuninglink.mlir.serialization import to_text
 from tuninglink.mlir.walk import collect
 from tuninglink.payloads.candidates import Candidates
 from tuninglink.payloads.interpretation import matches
-from tuninglink.payloads.operations import FILL, UnknownArithmeticError
+from tuninglink.payloads.operations import UnknownArithmeticError
 from tuninglink.payloads.payload import Payload, PayloadError, Size
 from tuninglink.payloads.preferences import tiles
 from tuninglink.payloads.programs import write_body, write_program
-from tuninglink.payloads.roles import loops_of_roles
 from tuninglink.payloads.sizing import NoSizes, Sized, find_contradiction, find_sizes
 from tuninglink.solver.answers import Verdict
 from tuninglink.specs.sequences import reference
@@ -78,11 +78,8 @@ class _Synthesis:
         Raises:
             PayloadError: none does.
         """
-        found = self._entry.anatomy.table.resolve(self._entry.matcher)
-        if found is None:
-            raise self._error("there is no such matcher")
-        lookup, sequence = found
-        condition = read_matcher(sequence, lookup)
+        matcher = MatcherReader(self._entry.anatomy.table).read(self._entry.matcher)
+        condition = exact_condition(matcher)
         if isinstance(condition, Opaque):
             raise self._error(condition.reason)
         if condition.names is not None and not condition.names:
@@ -122,7 +119,7 @@ class _Synthesis:
 
     def _tiles(self, template: Template) -> dict[int, int]:
         action = _involved(self._entry.anatomy.table, self._entry.action, set())
-        return tiles([*self._matcher, *action], loops_of_roles(template.root))
+        return tiles([*self._matcher, *action], template.op)
 
     def _no_operation(self, wanted: frozenset[str]) -> PayloadError:
         """Returns the error for operations of which none can be built."""
@@ -161,11 +158,8 @@ class _Synthesis:
     def _write(self, template: Template, sized: Sized, condition: Condition) -> Payload:
         body = write_body(template, sized)
         program = write_program(template, sized, fills=_leaves_fills_alone(condition))
-        names_ = {
-            loop: role for role, loops in loops_of_roles(template.root).items() for loop in loops
-        }
         sizes = tuple(
-            Size(loop, names_.get(loop, ""), size, loop in sized.demanded)
+            Size(loop, template.op.roles[loop], size, loop in sized.demanded)
             for loop, size in enumerate(sized.loops)
         )
         for each in (body, program):
@@ -179,7 +173,7 @@ class _Synthesis:
 def _leaves_fills_alone(condition: Condition) -> bool:
     """Tells whether a matcher surely does not match the fills beside the operation that it looks for."""
     if condition.names is not None:
-        return FILL not in condition.names
+        return names.FILL not in condition.names
     return bool(condition.kinds or condition.root is not None or condition.maps is not None)
 
 

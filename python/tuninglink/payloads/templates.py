@@ -1,4 +1,4 @@
-"""What a matcher looks for, as IR whose sizes are still open."""
+"""Templates: the ops that a matcher looks for, as IR whose sizes are not yet chosen."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from iree.compiler import ir as mlir
 
+from tuninglink.iree.structured_op import StructuredOp
 from tuninglink.matching.graphs import NAME_ONLY
 from tuninglink.mlir import names
 
@@ -20,12 +21,12 @@ DYNAMIC = mlir.ShapedType.get_dynamic_size()
 
 @dataclass(frozen=True)
 class Template:
-    """An operation with what computes its operands; a dynamic size is one that is open.
+    """A root op with the ops that compute its operands; a dynamic size is not yet chosen.
 
     Attributes:
-        owner: what holds the block, and keeps it alive.
-        block: its arguments are what comes from elsewhere; its last operation but for a yield is the root op.
-        is_exact: whether the matcher demands just these operations; else it may accept others as well.
+        owner: the operation around the block, which keeps it alive.
+        block: its arguments are the inputs; its last operation, a yield aside, is the root op.
+        is_exact: whether the matcher accepts these operations only.
     """
 
     owner: mlir.Operation
@@ -44,8 +45,13 @@ class Template:
         return self.operations[-1]
 
     @cached_property
+    def op(self) -> StructuredOp:
+        """The root op as data; only for templates whose attributes no longer change."""
+        return StructuredOp(self.root)
+
+    @cached_property
     def forgotten(self) -> int | None:
-        """The first argument that only operations use of which only the name counts, None if there is none.
+        """The first argument whose users all match by name only, None without one.
 
         The compiler matches no graph with such an argument.
         """
@@ -59,7 +65,7 @@ class Template:
 
     @cached_property
     def destinations(self) -> frozenset[Value]:
-        """The arguments that are nothing but what operations start from."""
+        """The arguments that are only used as destinations."""
         arguments = set(self.block.arguments)
         starts, others = set[Value](), set[Value]()
         for operation in self.operations:
@@ -72,20 +78,20 @@ class Template:
 
 
 def destination_count(operation: mlir.Operation) -> int:
-    """Returns how many of the last operands an operation updates."""
+    """Returns how many of the last operands are destinations."""
     is_structured = operation.name.startswith(("linalg.", "iree_linalg_ext."))
     return len(operation.results) if is_structured else 0
 
 
 def is_number(kind: mlir.Type) -> bool:
-    """Tells whether a type is one that arithmetic is known for: a float, or an integer without a sign."""
+    """Tells whether arithmetic is defined on a type: a float, or a signless integer."""
     return isinstance(kind, mlir.FloatType) or (
         isinstance(kind, mlir.IntegerType) and kind.is_signless
     )
 
 
 def open_tensor(rank: int, element: mlir.Type) -> mlir.RankedTensorType:
-    """Returns the type of a tensor of which no size is known."""
+    """Returns the type of a tensor whose sizes are all dynamic."""
     location = mlir.Location.unknown(element.context)
     return mlir.RankedTensorType.get([DYNAMIC] * rank, element, loc=location)
 
@@ -107,7 +113,7 @@ def clone_into(
 
     Args:
         operation: the operation.
-        values: what stands for the values that it uses; its results are added.
+        values: the replacement of each value that it uses; its results are added.
         results: the types of the results.
     """
     clone = operation.clone().operation

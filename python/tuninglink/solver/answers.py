@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from tuninglink.errors import TuninglinkError
 from tuninglink.mlir.diagnostics import error
+from tuninglink.solver.assertions import Grade
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -108,11 +109,13 @@ class Violation:
         message: the assertion in words, with its values filled in.
         provenance: where the assertion comes from.
         values: the knobs that the assertion speaks of, as people read them.
+        grade: what follows from it.
     """
 
     message: str
     provenance: str
     values: tuple[str, ...] = ()
+    grade: Grade = Grade.NECESSARY
 
     def __str__(self) -> str:
         return f"{self.message} [{', '.join(self.values)}]" if self.values else self.message
@@ -123,8 +126,9 @@ class CheckAnswer:
     """Whether an assignment is valid.
 
     Attributes:
-        verdict: proven: it is valid; refuted: it is not.
-        violations: if refuted, the assertions that do not hold. Where auxiliary unknowns take part, assertions
+        verdict: refuted: it breaks a necessary assertion, or one of the compiler's own constraints; not decided: it
+            breaks a sufficient one; proven: it breaks none, or only heuristic ones.
+        violations: the assertions that do not hold. Where auxiliary unknowns take part, assertions
             that hold each but never together are listed together.
         reason: if not decided, why not.
     """

@@ -65,6 +65,16 @@ class Decider:
             self._search.append(self._plan(range(len(self._assertions)), {}, self._names, deadline))
         return self._search[0]
 
+    def search_within(
+        self, choices: Mapping[str, Sequence[int]], deadline: Deadline
+    ) -> Search | None:
+        """Returns the search for solutions with these values, or None if only the solver can find them.
+
+        Raises:
+            UndecidedError: planning it takes longer than there is time.
+        """
+        return self._plan(range(len(self._assertions)), choices, self._names, deadline)
+
     def count(self, deadline: Deadline) -> Counted | None:
         """Counts the solutions, or returns None if that takes listing them.
 
@@ -85,17 +95,13 @@ class Decider:
     def _plan(
         self,
         indices: Sequence[int],
-        fixed: Mapping[str, int],
+        choices: Mapping[str, Sequence[int]],
         names: Sequence[str],
         deadline: Deadline,
     ) -> Search | None:
         if self.terms is None:
             return None
-        given = [
-            make(Kind.EQ, Term(Kind.VARIABLE, name=name), constant(value))
-            for name, value in fixed.items()
-            if name in names
-        ]
+        given = [_is_one_of(name, values) for name, values in choices.items() if name in names]
 
         def confirm(values: Mapping[str, int], due: Deadline) -> bool:
             return self._solver.solve(self.expressions(indices), values, due) is not None
@@ -137,7 +143,8 @@ class Decider:
             names = [name for name in self._names if name in used]
             half = deadline.share(2)
             try:
-                search = self._plan(indices, fixed, names, half)
+                choices = {name: (value,) for name, value in fixed.items()}
+                search = self._plan(indices, choices, names, half)
                 if search is not None:
                     return next(search.solutions(half), None)
             except UndecidedError:
@@ -172,3 +179,9 @@ class Decider:
             except UndecidedError:
                 minimal = False
         return core, given, minimal
+
+
+def _is_one_of(name: str, values: Sequence[int]) -> Term:
+    variable = Term(Kind.VARIABLE, name=name)
+    equal = [make(Kind.EQ, variable, constant(value)) for value in values]
+    return equal[0] if len(equal) == 1 else make(Kind.OR, *equal)

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 from tuninglink.lazy import lazy_face
 
 if TYPE_CHECKING:
+    from tuninglink.iree.op_kinds import OpKind, Role
     from tuninglink.solver.answers import (
         AssignmentError,
         CheckAnswer,
@@ -40,8 +41,9 @@ if TYPE_CHECKING:
     from tuninglink.spaces.constraint_set import ConstraintSet
     from tuninglink.spaces.dispatch import problem_of, target_around
     from tuninglink.spaces.knobs import IntegerKnob, Knob, OneOfKnob
-    from tuninglink.spaces.problem import Dimension, OpKind, Problem, Role
-    from tuninglink.spaces.providers import Dispatch, Provider, ProviderRegistry, Space
+    from tuninglink.spaces.problem import Dimension, Problem
+    from tuninglink.spaces.providers import Provider, Space, Workload
+    from tuninglink.spaces.registry import ProviderRegistry
     from tuninglink.spaces.verification import (
         ConfigurationAnswer,
         Proposal,
@@ -58,7 +60,6 @@ __all__ = [
     "ConstraintSetBuilder",
     "CountAnswer",
     "Dimension",
-    "Dispatch",
     "IntegerKnob",
     "Knob",
     "Limits",
@@ -76,6 +77,7 @@ __all__ = [
     "UnsatAnswer",
     "Verdict",
     "Violation",
+    "Workload",
     "problem_of",
     "read_configuration",
     "target_around",
@@ -94,8 +96,10 @@ _HOMES = {
     "ConstraintSet": "spaces.constraint_set",
     **dict.fromkeys(("problem_of", "target_around"), "spaces.dispatch"),
     **dict.fromkeys(("IntegerKnob", "Knob", "OneOfKnob"), "spaces.knobs"),
-    **dict.fromkeys(("Dimension", "OpKind", "Problem", "Role"), "spaces.problem"),
-    **dict.fromkeys(("Dispatch", "Provider", "ProviderRegistry", "Space"), "spaces.providers"),
+    **dict.fromkeys(("Dimension", "Problem"), "spaces.problem"),
+    **dict.fromkeys(("OpKind", "Role"), "iree.op_kinds"),
+    **dict.fromkeys(("Provider", "Space", "Workload"), "spaces.providers"),
+    "ProviderRegistry": "spaces.registry",
     **dict.fromkeys(
         ("ConfigurationAnswer", "Proposal", "verify_configuration"), "spaces.verification"
     ),

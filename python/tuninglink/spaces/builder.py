@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import z3
 
-from tuninglink.solver.assertions import Assertion
+from tuninglink.solver.assertions import Assertion, Grade
 from tuninglink.solver.from_z3 import unknowns
 from tuninglink.spaces.constraint_set import ConstraintSet
 
@@ -31,18 +31,24 @@ class ConstraintSetBuilder:
         self._auxiliaries: list[str] = []
         self._assertions: list[Assertion] = []
 
-    def knob(self, knob: Knob) -> z3.ArithRef:
+    def knob(self, knob: Knob, grade: Grade = Grade.NECESSARY) -> z3.ArithRef:
         """Adds a knob and returns the unknown that stands for its value.
 
-        The bounds of the knob become assertions.
+        Args:
+            knob: the knob, whose bounds become assertions.
+            grade: what follows from their violation.
         """
         unknown = self._unknown(knob.name)
         self._knobs.append(knob)
         origin = f"bounds of knob '{knob.name}'"
         if knob.low is not None:
-            self.require(unknown >= knob.low, f"{knob.name} >= {knob.low}", provenance=origin)
+            self.require(
+                unknown >= knob.low, f"{knob.name} >= {knob.low}", provenance=origin, grade=grade
+            )
         if knob.high is not None:
-            self.require(unknown <= knob.high, f"{knob.name} <= {knob.high}", provenance=origin)
+            self.require(
+                unknown <= knob.high, f"{knob.name} <= {knob.high}", provenance=origin, grade=grade
+            )
         return unknown
 
     def auxiliary(self, name: str) -> z3.ArithRef:
@@ -57,6 +63,7 @@ class ConstraintSetBuilder:
         message: str,
         *values: Number,
         provenance: str,
+        grade: Grade = Grade.NECESSARY,
     ) -> None:
         """Adds an assertion.
 
@@ -65,6 +72,7 @@ class ConstraintSetBuilder:
             message: the expression in words; `{}` stands for a value.
             values: integer expressions, or integers, whose values fill the placeholders, in order.
             provenance: where the assertion comes from.
+            grade: what follows from its violation.
 
         Raises:
             TypeError: the expression is not boolean, or a value no integer.
@@ -79,15 +87,19 @@ class ConstraintSetBuilder:
             raise TypeError(f"'{message}' does not assert a truth about integers")
         if any(each.ctx != self.context for each in (expression, *numbers)):
             raise ValueError(f"'{message}' is made with another context than the builder's")
-        self._assertions.append(Assertion(expression, message, tuple(numbers), provenance))
+        self._assertions.append(Assertion(expression, message, tuple(numbers), provenance, grade))
 
-    def build(self, problem: Problem, pipeline: str, provider: str) -> ConstraintSet:
+    def build(
+        self, problem: Problem, pipeline: str, provider: str, *, unknown: str = ""
+    ) -> ConstraintSet:
         """Returns the set; the builder is spent.
 
         Args:
             problem: what the configuration is for.
             pipeline: the pipeline that the knobs configure.
             provider: who says so.
+            unknown: why no assignment is known to be valid, although some are known not to be; empty if the
+                assertions decide.
 
         Raises:
             ValueError: the assertions speak of something that is neither a knob nor an auxiliary unknown.
@@ -105,6 +117,7 @@ class ConstraintSetBuilder:
             auxiliaries=tuple(self._auxiliaries),
             assertions=tuple(self._assertions),
             context=self.context,
+            unknown=unknown,
         )
 
     def _unknown(self, name: str) -> z3.ArithRef:

@@ -7,25 +7,24 @@ from typing import TYPE_CHECKING, ClassVar
 from iree.compiler import ir as mlir
 from iree.compiler.dialects import iree_codegen
 
+from tuninglink.iree.op_kinds import OpKind, Role
 from tuninglink.mlir import names
 from tuninglink.mlir.diagnostics import error, place_of
 from tuninglink.mlir.serialization import to_bytecode
 from tuninglink.mlir.walk import collect, visit
 from tuninglink.solver.answers import AssignmentError, UndecidedError
-from tuninglink.spaces.compiler_process import CompilerCrashError, shared_compiler
-from tuninglink.spaces.configuration import read_knobs
-from tuninglink.spaces.problem import OpKind, Role
+from tuninglink.spaces.isolated_passes import SHARED_PASS_MANAGER, CompilerCrashError
 from tuninglink.spaces.providers import Provider, Space
 from tuninglink.spaces.smt import PROVIDER, knob_template, read_constraints
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from tuninglink.spaces.compiler_process import CompilerProcess
     from tuninglink.spaces.configuration import Configuration
     from tuninglink.spaces.constraint_set import ConstraintSet
+    from tuninglink.spaces.isolated_passes import IsolatedPassManager
     from tuninglink.spaces.problem import Problem
-    from tuninglink.spaces.providers import Dispatch
+    from tuninglink.spaces.providers import Workload
 
 _INSERT_CONSTRAINTS = "builtin.module(func.func(iree-codegen-insert-smt-constraints))"
 _SET = 0
@@ -41,14 +40,17 @@ class CompilerSpace(Space):
         problem: what the configuration is for.
     """
 
+    is_sufficient: ClassVar[bool] = False
+
     def __init__(self, operation: mlir.Operation, module: mlir.Module, problem: Problem) -> None:
         self.operation = operation
         self._module = module
+        self._template = knob_template(operation)
         self.constraints: ConstraintSet = read_constraints(operation, problem)
 
     def assignment(self, configuration: Configuration) -> Mapping[str, int]:
         """Matches a configuration with the one of the constraints op, in which knobs stand for values."""
-        return read_knobs(knob_template(self.operation), configuration)
+        return self._template.read(configuration)
 
     def compilation_info(self, assignment: Mapping[str, int]) -> mlir.Attribute:
         """Returns the configuration as the compiler makes it of the values."""
@@ -59,10 +61,10 @@ class CompilerSpace(Space):
 
 
 class CompilerProvider(Provider):
-    """Asks the compiler for its constraints, in a process of its own.
+    """Asks the compiler for its constraints, in a worker process.
 
     Args:
-        compiler: the process; the one that all share by default.
+        passes: runs the compiler's pass.
     """
 
     name: ClassVar[str] = PROVIDER
@@ -70,35 +72,37 @@ class CompilerProvider(Provider):
         {"#iree_gpu.pipeline<TileAndFuse>", "#iree_gpu.pipeline<VectorDistribute>"}
     )
 
-    def __init__(self, compiler: CompilerProcess | None = None) -> None:
-        self._compiler = compiler
+    def __init__(self, passes: IsolatedPassManager = SHARED_PASS_MANAGER) -> None:
+        self._passes = passes
 
-    def spaces(self, dispatch: Dispatch, pipeline: str) -> Sequence[Space]:
+    def spaces(self, workload: Workload, pipeline: str) -> Sequence[Space]:
         """Returns the compiler's spaces in a pipeline; there may be several, as for convolutions."""
-        module = self._with_constraints(dispatch)
+        module = self._with_constraints(workload)
         return [
-            CompilerSpace(each, module, dispatch.problem)
+            CompilerSpace(each, module, workload.problem)
             for each in collect(module.operation, names.CONSTRAINTS)
             if str(each.attributes["pipeline"]) == pipeline
         ]
 
-    def _with_constraints(self, dispatch: Dispatch) -> mlir.Module:
-        compiler = self._compiler or shared_compiler()
+    def _with_constraints(self, workload: Workload) -> mlir.Module:
+        known_crashes = self._passes.known_crashes
         # A crash costs the start of a process. It is known to happen on all contractions with batch dimensions.
-        batched = _batched(dispatch.problem)
-        if batched in compiler.known_crashes:
-            known = compiler.known_crashes[batched]
+        batched = _batched(workload.problem)
+        if batched in known_crashes:
+            known = known_crashes[batched]
             raise UndecidedError(f"{known} when asked for the constraints on another {batched}")
         try:
-            answer = compiler.run(_INSERT_CONSTRAINTS, to_bytecode(_isolated(dispatch).operation))
+            answer = self._passes.run(
+                _INSERT_CONSTRAINTS, to_bytecode(_isolated(workload).operation)
+            )
         except UndecidedError as failure:
             if batched is not None and isinstance(failure, CompilerCrashError):
-                compiler.known_crashes[batched] = failure.reason
-            place = place_of(dispatch.root.location)
+                known_crashes[batched] = failure.reason
+            place = place_of(workload.root.location)
             where = f" at {place}" if place else ""
-            question = f"asked for the constraints on '{dispatch.root.name}'{where}"
+            question = f"asked for the constraints on '{workload.root.name}'{where}"
             raise UndecidedError(f"{failure.reason} when {question}") from None
-        return mlir.Module.parse(answer, dispatch.root.context)
+        return mlir.Module.parse(answer, workload.root.context)
 
 
 def _batched(problem: Problem) -> str | None:
@@ -107,16 +111,16 @@ def _batched(problem: Problem) -> str | None:
     return "batched contraction" if is_batched and problem.kind is OpKind.CONTRACTION else None
 
 
-def _isolated(dispatch: Dispatch) -> mlir.Module:
+def _isolated(workload: Workload) -> mlir.Module:
     """Returns a module with a copy of the function, in which only the root op is marked as one."""
-    context = dispatch.root.context
+    context = workload.root.context
     with mlir.Location.unknown(context):
         module = mlir.Module.create()
         with mlir.InsertionPoint(module.body):
-            function = dispatch.function.operation.clone().operation
-    if dispatch.target is not None:
-        function.attributes[names.EXECUTABLE_TARGET] = dispatch.target
-    position = _operations(dispatch.function).index(dispatch.root)
+            function = workload.function.operation.clone().operation
+    if workload.target is not None:
+        function.attributes[names.EXECUTABLE_TARGET] = workload.target
+    position = _operations(workload.function).index(workload.root)
     operations = _operations(function)
     for each in operations:
         if names.ROOT_OP in each.attributes and each.name != names.CONSTRAINTS:

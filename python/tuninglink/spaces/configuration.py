@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from iree.compiler import ir as mlir
 from iree.compiler.dialects import iree_codegen, iree_gpu
@@ -11,9 +11,18 @@ from iree.compiler.dialects import iree_codegen, iree_gpu
 from tuninglink.mlir import names
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
-_PIPELINE_OPTIONS = "gpu_pipeline_options"
+PROMOTED_OPERANDS: Final = "promote_operands"
+PROMOTION_TYPES: Final = "promotion_types"
+WORKGROUP_SIZE: Final = "workgroup_size"
+SUBGROUP_SIZE: Final = "subgroup_size"
+PIPELINE_OPTIONS: Final = "gpu_pipeline_options"
+STAGES: Final = "prefetch_num_stages"
+NO_BANK_CONFLICT_REDUCTION: Final = "no_reduce_shared_memory_bank_conflicts"
+USE_IGEMM: Final = "use_igemm_convolution"
+
+_BITS: Final = 64
 
 
 @dataclass(frozen=True)
@@ -62,142 +71,108 @@ def _translation_info(
 
 
 class MismatchError(Exception):
-    """A configuration is not of the form that constraints speak of.
+    """A configuration is not of the form that constraints cover."""
 
-    Attributes:
-        is_missing: whether it lacks something that they need; else it has something else than they fix.
+
+class MissingEntryError(MismatchError):
+    """A configuration lacks an entry that constraints cover; the compiler's own verifier rejects it."""
+
+
+class InvalidFormError(MismatchError):
+    """No configuration of this form compiles, as found by compiling."""
+
+
+def with_defaults(configuration: Configuration) -> Configuration:
+    """Returns a configuration with the entries that code generation adds where they are missing.
+
+    These are, for GPUs, the operands that are promoted (none) and how (by all threads of a workgroup together).
     """
-
-    def __init__(self, message: str, *, is_missing: bool) -> None:
-        super().__init__(message)
-        self.is_missing = is_missing
-
-
-def read_knobs(template: mlir.DictAttr, configuration: Configuration) -> dict[str, int]:
-    """Returns the values that a configuration gives to the knobs in a template.
-
-    Args:
-        template: a configuration for GPUs in which knobs stand for what is to be chosen.
-        configuration: one without knobs.
-
-    Raises:
-        MismatchError: it is not of the template's form.
-    """
-    matching = _Matching()
-    entries = _entries(configuration)
-    for name, wanted in _items(template):
-        matching.match(name, wanted, entries.get(name))
-    return matching.assignment
+    lowering, decomposition = configuration.lowering_config, configuration.decomposition_config
+    entries = dictionary_of(lowering)
+    if entries is None or not isinstance(lowering, iree_gpu.LoweringConfigAttr):
+        return configuration
+    with lowering.context:
+        return Configuration(
+            iree_gpu.LoweringConfigAttr.get(mlir.DictAttr.get(_with_promotion(entries))),
+            configuration.translation_info,
+            None if decomposition is None else _with_promotions(decomposition),
+        )
 
 
-class _Matching:
-    """Matches a configuration with a template, part by part, in the order in which the compiler does."""
-
-    def __init__(self) -> None:
-        self.assignment: dict[str, int] = {}
-
-    def match(self, path: str, template: mlir.Attribute, actual: object) -> None:
-        """Matches one part; `path` is what people call it."""
-        if actual is None:
-            raise MismatchError(f"'{path}' is missing", is_missing=True)
-        if isinstance(template, iree_codegen.IntKnobAttr | iree_codegen.OneOfKnobAttr):
-            matches = self._match_knob(template, actual)
-        elif isinstance(template, mlir.DictAttr | iree_gpu.LoweringConfigAttr):
-            matches = self._match_dictionary(path, template, actual)
-        elif isinstance(template, mlir.ArrayAttr):
-            matches = self._match_array(path, template, actual)
-        else:
-            matches = _plain(template) == _plain(actual)
-        if not matches:
-            raise MismatchError(f"'{path}' is {_text(actual)}", is_missing=False)
-
-    def _match_knob(
-        self, template: iree_codegen.IntKnobAttr | iree_codegen.OneOfKnobAttr, actual: object
-    ) -> bool:
-        value = _plain(actual)
-        if isinstance(template, iree_codegen.IntKnobAttr):
-            if type(value) is int:
-                self.assignment[template.name] = value
-            return type(value) is int
-        options = [_plain(each) for each in template.options]
-        if value in options:
-            self.assignment[template.name] = options.index(value)
-        return value in options
-
-    def _match_dictionary(
-        self, path: str, template: mlir.DictAttr | iree_gpu.LoweringConfigAttr, actual: object
-    ) -> bool:
-        inner = _dictionary(actual)
-        if inner is None:
-            return False
-        for name, wanted in _items(template):
-            self.match(f"{path}.{name}", wanted, inner.get(name))
-        return True
-
-    def _match_array(self, path: str, template: mlir.ArrayAttr, actual: object) -> bool:
-        elements = list(actual) if isinstance(actual, mlir.ArrayAttr | list) else None
-        if elements is None or len(elements) != len(template):
-            return False
-        for position, (wanted, element) in enumerate(zip(template, elements, strict=True)):
-            self.match(f"{path}[{position}]", wanted, element)
-        return True
-
-
-def _entries(configuration: Configuration) -> dict[str, object]:
-    """Returns all that configures a root op for a GPU, under the names that templates use."""
-    entries: dict[str, object] = {}
-    if isinstance(configuration.lowering_config, iree_gpu.LoweringConfigAttr):
-        entries |= dict(_items(configuration.lowering_config))
-    if configuration.decomposition_config is not None:
-        entries[names.DECOMPOSITION_CONFIG] = configuration.decomposition_config
-    info = configuration.translation_info
-    if info is not None:
-        if info.workgroup_size:
-            entries["workgroup_size"] = list(info.workgroup_size)
-        entries["subgroup_size"] = info.subgroup_size
-        entries[_PIPELINE_OPTIONS] = _pipeline_options(info)
+def configuration_entries(configuration: Configuration) -> dict[str, mlir.Attribute]:
+    """Returns all that configures a root op for a GPU, under the names that the compiler's templates use."""
+    lowering = configuration.lowering_config
+    entries = dict(dictionary_of(lowering) or {})
+    with lowering.context:
+        if configuration.decomposition_config is not None:
+            entries[names.DECOMPOSITION_CONFIG] = configuration.decomposition_config
+        info = configuration.translation_info
+        if info is not None:
+            if info.workgroup_size:
+                sizes = [integer(each) for each in info.workgroup_size]
+                entries[WORKGROUP_SIZE] = mlir.ArrayAttr.get(sizes)
+            entries[SUBGROUP_SIZE] = integer(info.subgroup_size)
+            entries[PIPELINE_OPTIONS] = _pipeline_options(info)
     return entries
 
 
-def _pipeline_options(info: iree_codegen.TranslationInfoAttr) -> dict[str, object]:
+def promotion_types(operands: int) -> mlir.ArrayAttr:
+    """Returns how operands are promoted by default: by all threads of the workgroup together.
+
+    Args:
+        operands: how many.
+    """
+    together = mlir.Attribute.parse("#iree_gpu.derived_thread_config")
+    return mlir.ArrayAttr.get([together] * operands)
+
+
+def dictionary_of(attribute: mlir.Attribute) -> Mapping[str, mlir.Attribute] | None:
+    """Returns the entries of a dictionary or of a lowering config for GPUs, None for other attributes."""
+    if isinstance(attribute, iree_gpu.LoweringConfigAttr):
+        attribute = attribute.attributes
+    if not isinstance(attribute, mlir.DictAttr):
+        return None
+    named = (attribute[index] for index in range(len(attribute)))
+    return {each.name: each.attr for each in named}
+
+
+def integer(value: int) -> mlir.IntegerAttr:
+    """Returns an integer attribute of 64 bits, in the current context."""
+    return mlir.IntegerAttr.get(mlir.IntegerType.get_signless(_BITS), value)
+
+
+def _with_promotion(entries: Mapping[str, mlir.Attribute]) -> dict[str, mlir.Attribute]:
+    operands = entries.get(PROMOTED_OPERANDS, mlir.ArrayAttr.get([]))
+    count = len(operands) if isinstance(operands, mlir.ArrayAttr) else 0
+    default = {PROMOTED_OPERANDS: operands, PROMOTION_TYPES: promotion_types(count)}
+    return {**default, **entries}
+
+
+def _with_promotions(decomposition: mlir.Attribute) -> mlir.Attribute:
+    """Returns a `decomposition_config` whose parts say how their operands are promoted."""
+    parts = dict(dictionary_of(decomposition) or {})
+    for name, part in parts.items():
+        inner = dictionary_of(part) or {}
+        config = inner.get(names.LOWERING_CONFIG)
+        entries = dictionary_of(config) if config is not None else None
+        if entries is None:
+            return decomposition
+        lowering = iree_gpu.LoweringConfigAttr.get(mlir.DictAttr.get(_with_promotion(entries)))
+        parts[name] = mlir.DictAttr.get({**inner, names.LOWERING_CONFIG: lowering})
+    return mlir.DictAttr.get(parts)
+
+
+def _pipeline_options(info: iree_codegen.TranslationInfoAttr) -> mlir.DictAttr:
     """Returns the pipeline's options; those that are not given are off."""
-    given = info.configuration
-    options = dict(_items(given)) if isinstance(given, mlir.DictAttr) else {}
-    found = options.get(_PIPELINE_OPTIONS)
-    attribute = found if isinstance(found, iree_gpu.PipelineOptionsAttr) else None
-    return {
-        "no_reduce_shared_memory_bank_conflicts": bool(
-            attribute and attribute.no_reduce_shared_memory_bank_conflicts
-        ),
-        "prefetch_num_stages": (attribute and attribute.prefetch_num_stages) or 0,
-        "use_igemm_convolution": bool(attribute and attribute.use_igemm_convolution),
-    }
-
-
-def _items(
-    attribute: mlir.DictAttr | iree_gpu.LoweringConfigAttr,
-) -> Iterator[tuple[str, mlir.Attribute]]:
-    dictionary = attribute if isinstance(attribute, mlir.DictAttr) else attribute.attributes
-    assert isinstance(dictionary, mlir.DictAttr)
-    for index in range(len(dictionary)):
-        entry = dictionary[index]
-        yield entry.name, entry.attr
-
-
-def _dictionary(value: object) -> Mapping[str, object] | None:
-    if isinstance(value, dict):
-        return value
-    if isinstance(value, mlir.DictAttr | iree_gpu.LoweringConfigAttr):
-        return dict(_items(value))
-    return None
-
-
-def _plain(value: object) -> object:
-    """Returns something that equals the same value of another width, or read by the bindings."""
-    if isinstance(value, mlir.BoolAttr | mlir.IntegerAttr):
-        return value.value
-    return value
-
-
-def _text(value: object) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
+    given = dictionary_of(info.configuration) if info.configuration is not None else None
+    found = (given or {}).get(PIPELINE_OPTIONS)
+    options = found if isinstance(found, iree_gpu.PipelineOptionsAttr) else None
+    return mlir.DictAttr.get(
+        {
+            NO_BANK_CONFLICT_REDUCTION: mlir.BoolAttr.get(
+                bool(options and options.no_reduce_shared_memory_bank_conflicts)
+            ),
+            STAGES: integer((options and options.prefetch_num_stages) or 0),
+            USE_IGEMM: mlir.BoolAttr.get(bool(options and options.use_igemm_convolution)),
+        }
+    )

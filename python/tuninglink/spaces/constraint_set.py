@@ -22,6 +22,7 @@ from tuninglink.solver.answers import (
     Verdict,
     Violation,
 )
+from tuninglink.solver.assertions import Grade
 from tuninglink.solver.decider import Decider
 from tuninglink.solver.from_z3 import OutsideFragmentError, TermReader, unknowns
 from tuninglink.solver.nearest import changes, nearest_by_search
@@ -30,7 +31,7 @@ from tuninglink.solver.z3_solver import Solver
 from tuninglink.spaces.knobs import IntegerKnob
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     import z3
 
@@ -53,6 +54,8 @@ class ConstraintSet:
         knobs: what a configuration chooses.
         auxiliaries: unknowns in the assertions that are no knobs.
         assertions: what must hold.
+        unknown: why no assignment is known to be valid; empty if the assertions decide. A set with a reason
+            refutes assignments, and does not decide all else.
     """
 
     def __init__(
@@ -65,6 +68,7 @@ class ConstraintSet:
         auxiliaries: tuple[str, ...],
         assertions: tuple[Assertion, ...],
         context: z3.Context,
+        unknown: str = "",
     ) -> None:
         self.problem = problem
         self.pipeline = pipeline
@@ -72,6 +76,7 @@ class ConstraintSet:
         self.knobs = knobs
         self.auxiliaries = auxiliaries
         self.assertions = assertions
+        self.unknown = unknown
         self._by_name = {each.name: each for each in knobs}
         self._solver = Solver(context, [*self._by_name, *auxiliaries])
         self._decider = Decider(assertions, list(self._by_name), auxiliaries, self._solver)
@@ -106,8 +111,9 @@ class ConstraintSet:
                 return CheckAnswer(Verdict.NOT_DECIDED, reason=failure.reason)
         if violated:
             words = tuple(self._violation(index, assignment) for index in violated)
-            return CheckAnswer(Verdict.REFUTED, words)
-        return CheckAnswer(Verdict.PROVEN)
+            return CheckAnswer(_verdict(words), words, self.unknown)
+        verdict = Verdict.NOT_DECIDED if self.unknown else Verdict.PROVEN
+        return CheckAnswer(verdict, reason=self.unknown)
 
     def explain_unsat(
         self, partial: Mapping[str, int], limits: Limits = DEFAULT_LIMITS
@@ -154,6 +160,8 @@ class ConstraintSet:
             AssignmentError: a knob is unknown, or has a value that is no integer.
         """
         assignment = self._integers(assignment, is_partial=True)
+        if self.unknown:
+            return NearestAnswer(Verdict.NOT_DECIDED, reason=self.unknown)
         deadline = limits.start()
         measured = [
             each.name
@@ -184,11 +192,35 @@ class ConstraintSet:
         Raises:
             UndecidedError: the limit is reached before all are found.
         """
+        self._expect_known()
         deadline = limits.start()
         for each in self._solutions(seed, deadline):
             since = time.monotonic()
             yield each
             deadline.postpone(time.monotonic() - since)
+
+    def enumerate_within(
+        self, choices: Mapping[str, Sequence[int]], limits: Limits = DEFAULT_LIMITS
+    ) -> Iterator[dict[str, int]]:
+        """Yields every valid assignment that takes the values of some knobs from a few, once each.
+
+        Args:
+            choices: for each knob in it the values that it may have.
+            limits: how long it may take, the caller's time with each included.
+
+        Raises:
+            AssignmentError: a knob is unknown.
+            UndecidedError: the limit is reached before all are found, or only the solver can find them.
+        """
+        self._expect_known()
+        self._integers(dict.fromkeys(choices, 0), is_partial=True)
+        if not all(choices.values()):
+            return
+        deadline = limits.start()
+        search = self._decider.search_within(choices, deadline)
+        if search is None:
+            raise UndecidedError("only the solver finds the solutions")
+        yield from map(self._in_order, search.solutions(deadline))
 
     def sample(
         self, n: int, seed: int = 0, limits: Limits = DEFAULT_LIMITS
@@ -210,6 +242,7 @@ class ConstraintSet:
         """
         if n < 0:
             raise ValueError(f"there is no sample of {n}")
+        self._expect_known()
         deadline = limits.start()
         chance = random.Random(seed)  # noqa: S311 - no secret
         half = deadline.share(2)
@@ -231,6 +264,8 @@ class ConstraintSet:
         Args:
             limits: how long it may take.
         """
+        if self.unknown:
+            return CountAnswer(Verdict.NOT_DECIDED, 0, self.unknown)
         deadline = limits.start()
         try:
             counted = self._decider.count(deadline)
@@ -247,6 +282,10 @@ class ConstraintSet:
         return CountAnswer(Verdict.PROVEN, listed)
 
     # --- How they are answered ---------------------------------------------------------------------------
+
+    def _expect_known(self) -> None:
+        if self.unknown:
+            raise UndecidedError(self.unknown)
 
     def _integers(self, assignment: Mapping[str, object], *, is_partial: bool) -> dict[str, int]:
         """Returns an assignment with Python's own integers, if it is one."""
@@ -298,7 +337,7 @@ class ConstraintSet:
             for each in self.knobs
             if each.name in names and each.name in assignment
         )
-        return Violation(filled, assertion.provenance, values)
+        return Violation(filled, assertion.provenance, values, assertion.grade)
 
 
 MOST_KEPT = 1 << 18
@@ -307,6 +346,14 @@ MOST_KEPT = 1 << 18
 
 _MOST_BITS = 4096
 """Numbers that take more are not written out: Python refuses to."""
+
+
+def _verdict(violations: Sequence[Violation]) -> Verdict:
+    """Returns what follows from violations: their gravest grade counts."""
+    grades = {each.grade for each in violations}
+    if grades & {Grade.NECESSARY, Grade.COMPILER}:
+        return Verdict.REFUTED
+    return Verdict.NOT_DECIDED if Grade.SUFFICIENT in grades else Verdict.PROVEN
 
 
 def _integer(name: str, value: object) -> int:

@@ -6,40 +6,12 @@ Nothing here knows a solver, an operation of the IR or a pipeline.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from enum import Enum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-
-class OpKind(Enum):
-    """What a root op computes, as far as the constraints on its configuration depend on it."""
-
-    CONTRACTION = "contraction"
-    CONVOLUTION = "convolution"
-    ATTENTION = "attention"
-    REDUCTION = "reduction"
-    ELEMENTWISE = "elementwise"
-    OTHER = "other"
-
-
-class Role(Enum):
-    """What a dimension is to the operation."""
-
-    BATCH = "batch"
-    M = "m"
-    N = "n"
-    K = "k"
-    K1 = "k1"
-    K2 = "k2"
-    OUTPUT_IMAGE = "output image"
-    OUTPUT_CHANNEL = "output channel"
-    FILTER = "filter"
-    INPUT_CHANNEL = "input channel"
-    DEPTH = "depth"
-    PARALLEL = "parallel"
-    REDUCTION = "reduction"
+    from tuninglink.iree.op_kinds import OpKind, Role
 
 
 @dataclass(frozen=True)

@@ -7,16 +7,22 @@ from typing import TYPE_CHECKING, Any
 
 import z3
 from iree.compiler import ir as mlir
-from iree.compiler.dialects import iree_codegen, iree_gpu
 
 from tuninglink.mlir import names
 from tuninglink.mlir.walk import body
 from tuninglink.solver.answers import UndecidedError
+from tuninglink.solver.assertions import Grade
 from tuninglink.spaces.builder import ConstraintSetBuilder
 from tuninglink.spaces.knobs import IntegerKnob, OneOfKnob
+from tuninglink.spaces.templates import (
+    DictionarySlot,
+    KnobTemplate,
+    option_slots,
+    template_slot,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from tuninglink.spaces.constraint_set import ConstraintSet
     from tuninglink.spaces.knobs import Knob
@@ -45,25 +51,11 @@ def read_constraints(operation: mlir.Operation, problem: Problem) -> ConstraintS
     return _Reader(operation, pipeline).read().build(problem, pipeline, PROVIDER)
 
 
-def knob_template(operation: mlir.Operation) -> mlir.DictAttr:
-    """Returns the configuration of a constraints op in which knobs stand for what is to be chosen."""
-    template = operation.attributes["knobs"]
-    assert isinstance(template, mlir.DictAttr)
-    return template
-
-
-def template_knobs(template: mlir.Attribute) -> Iterator[mlir.Attribute]:
-    """Yields the knobs in a template, in order."""
-    if isinstance(template, iree_codegen.IntKnobAttr | iree_codegen.OneOfKnobAttr):
-        yield template
-    elif isinstance(template, mlir.ArrayAttr):
-        for each in template:
-            yield from template_knobs(each)
-    elif isinstance(template, iree_gpu.LoweringConfigAttr):
-        yield from template_knobs(template.attributes)
-    elif isinstance(template, mlir.DictAttr):
-        for index in range(len(template)):
-            yield from template_knobs(template[index].attr)
+def knob_template(operation: mlir.Operation) -> KnobTemplate:
+    """Returns the template of the configurations that a constraints op is about."""
+    entries = template_slot(operation.attributes["knobs"])
+    assert isinstance(entries, DictionarySlot)
+    return KnobTemplate(operation.attributes["pipeline"], entries)
 
 
 class _Reader:
@@ -79,8 +71,7 @@ class _Reader:
         """Reads the body."""
         options = {
             each.name: tuple(map(str, each.options))
-            for each in template_knobs(knob_template(self._operation))
-            if isinstance(each, iree_codegen.OneOfKnobAttr)
+            for each in option_slots(knob_template(self._operation).entries)
         }
         self._read_dimensions()
         for operation in body(self._operation):
@@ -111,14 +102,14 @@ class _Reader:
     def _knob(self, name: str, options: tuple[str, ...] | None) -> z3.ArithRef:
         if name not in self._knobs:
             knob: Knob = IntegerKnob(name) if options is None else OneOfKnob(name, options)
-            self._knobs[name] = self._builder.knob(knob)
+            self._knobs[name] = self._builder.knob(knob, Grade.COMPILER)
         return self._knobs[name]
 
     def _assert(self, operation: mlir.Operation) -> None:
         condition, *values = map(self._get, operation.operands)
         message = _string(operation.attributes["msg"])
         origin = f"{PROVIDER}'s constraints of {self._pipeline}"
-        self._builder.require(condition, message, *values, provenance=origin)
+        self._builder.require(condition, message, *values, provenance=origin, grade=Grade.COMPILER)
 
     def _compute(self, operation: mlir.Operation) -> None:
         compute = _COMPUTATIONS.get(operation.name)

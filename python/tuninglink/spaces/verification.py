@@ -1,10 +1,11 @@
-"""Checking the configuration of a dispatch against all constraints that are known for it."""
+"""Verifying the configuration of a workload against all constraints that are known for it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from tuninglink.mlir.diagnostics import Severity
 from tuninglink.solver.answers import (
     DEFAULT_LIMITS,
     AssignmentError,
@@ -12,21 +13,29 @@ from tuninglink.solver.answers import (
     Verdict,
     Violation,
 )
-from tuninglink.spaces.configuration import MismatchError
+from tuninglink.solver.assertions import Grade
+from tuninglink.spaces.compiler_provider import CompilerProvider, CompilerSpace
+from tuninglink.spaces.configuration import (
+    InvalidFormError,
+    MismatchError,
+    MissingEntryError,
+    with_defaults,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from iree.compiler import ir as mlir
 
     from tuninglink.solver.answers import Limits
     from tuninglink.spaces.configuration import Configuration
-    from tuninglink.spaces.providers import Dispatch, ProviderRegistry, Space
+    from tuninglink.spaces.providers import Space, Workload
+    from tuninglink.spaces.registry import ProviderRegistry
 
 
 @dataclass(frozen=True)
 class Proposal:
-    """The valid configuration that is nearest to an invalid one.
+    """The valid configuration that is nearest to another one.
 
     Attributes:
         changes: for each knob that differs, its name, its old and its new value.
@@ -52,38 +61,68 @@ class ConfigurationAnswer:
     """Whether a configuration is valid.
 
     Attributes:
-        verdict: proven: valid; refuted: not.
+        verdict: proven: it compiles; refuted: it does not.
         pipeline: the pipeline that it configures, as MLIR writes it.
-        violations: if refuted, what it violates.
-        proposal: if refuted, the nearest valid configuration, or None if none was found.
+        violations: if refuted, the necessary rules that it breaks.
+        discouraged: if not refuted, the rules of the compiler's own constraints that it breaks.
+        proposal: if refuted or discouraged, the nearest valid configuration, or None if none was found.
         reason: if not decided, why not; if refuted without a proposal, why there is none.
-        is_incomplete: if refuted, whether that is only because it lacks something that constraints speak of. The
-            compiler's verifier refuses it as well; its code generation may have a default.
     """
 
     verdict: Verdict
     pipeline: str
     violations: tuple[Violation, ...] = ()
+    discouraged: tuple[Violation, ...] = ()
     proposal: Proposal | None = None
     reason: str = ""
-    is_incomplete: bool = False
+
+    @property
+    def severity(self) -> Severity | None:
+        """How grave the answer is: None for a valid configuration that the compiler's constraints accept."""
+        if self.verdict is Verdict.REFUTED:
+            return Severity.ERROR
+        if self.discouraged:
+            return Severity.WARNING
+        return Severity.REMARK if self.verdict is Verdict.NOT_DECIDED else None
+
+    def __str__(self) -> str:
+        if self.verdict is Verdict.REFUTED:
+            return f"the configuration is invalid in pipeline {self.pipeline}: {self.violations[0]}"
+        if self.discouraged:
+            first = self.discouraged[0]
+            who = "the compiler's own constraints would not choose the configuration"
+            return f"{who} in pipeline {self.pipeline}: {first}"
+        if self.verdict is Verdict.NOT_DECIDED:
+            return f"the configuration was not decided: {self.reason}"
+        return f"the configuration is valid in pipeline {self.pipeline}"
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What else there is to say, each a sentence."""
+        others = [*self.violations, *self.discouraged][1:]
+        notes = [f"violated as well: {each}" for each in others]
+        if self.proposal is not None:
+            return (*notes, str(self.proposal))
+        said = self.violations or self.discouraged
+        return (*notes, self.reason) if self.reason and said else tuple(notes)
 
 
 def verify_configuration(
-    dispatch: Dispatch,
+    workload: Workload,
     configuration: Configuration,
     registry: ProviderRegistry,
     limits: Limits = DEFAULT_LIMITS,
 ) -> ConfigurationAnswer:
     """Tells whether a configuration is valid.
 
-    It is refuted as soon as one provider's constraints that speak of configurations of its form refute it, or
-    if it lacks something that they need. It is proven if some do speak of it and none refutes it.
+    It is refuted if it breaks a necessary rule of one provider. It is proven if the constraints of a provider
+    that are sufficient accept it, and none refutes it. The compiler's own constraints decide neither: they accept
+    configurations that do not compile, and reject others that do.
 
     Args:
-        dispatch: what is configured.
-        configuration: how.
-        registry: who knows constraints.
+        workload: what is configured.
+        configuration: how. Entries that code generation has a default for may be missing.
+        registry: the providers.
         limits: how long each question may take.
     """
     if configuration.pipeline is None:
@@ -91,41 +130,146 @@ def verify_configuration(
         return ConfigurationAnswer(Verdict.NOT_DECIDED, "", reason=reason)
     pipeline = str(configuration.pipeline)
     try:
-        spaces = registry.spaces(dispatch, pipeline)
+        spaces = registry.spaces(workload, pipeline)
     except UndecidedError as failure:
         return ConfigurationAnswer(Verdict.NOT_DECIDED, pipeline, reason=failure.reason)
-    is_proven = False
-    reasons = []
-    for each in spaces:
-        answer = _verify_in(each, pipeline, configuration, limits)
-        if answer.verdict is Verdict.REFUTED:
-            return answer
-        is_proven |= answer.verdict is Verdict.PROVEN
-        reasons.append(answer.reason)
-    if is_proven:
+    configuration = with_defaults(configuration)
+    findings = [_Finding.of(each, configuration, limits) for each in spaces]
+    for each in findings:
+        if each.necessary:
+            return each.refute(pipeline, limits)
+    return _weigh(findings, pipeline, limits)
+
+
+def verify_like_compiler(
+    workload: Workload, configuration: Configuration, limits: Limits = DEFAULT_LIMITS
+) -> ConfigurationAnswer:
+    """Tells whether the compiler's own verifier accepts a configuration.
+
+    Args:
+        workload: what is configured.
+        configuration: how.
+        limits: how long each question may take.
+    """
+    pipeline = str(configuration.pipeline)
+    provider = CompilerProvider()
+    nothing = f"the compiler has no constraints for {workload.problem} in {pipeline}"
+    try:
+        known = configuration.pipeline is not None and provider.knows(
+            pipeline, workload.problem.kind
+        )
+        spaces = provider.spaces(workload, pipeline) if known else []
+    except UndecidedError as failure:
+        return ConfigurationAnswer(Verdict.NOT_DECIDED, pipeline, reason=failure.reason)
+    findings = [_Finding.of(each, configuration, limits) for each in spaces]
+    for each in findings:
+        if each.compilers or each.lacks:
+            return each.refute(pipeline, limits)
+    if any(each.is_read for each in findings):
         return ConfigurationAnswer(Verdict.PROVEN, pipeline)
-    reason = "; ".join(dict.fromkeys(reasons))
+    reason = _join(each.doubt for each in findings) or nothing
     return ConfigurationAnswer(Verdict.NOT_DECIDED, pipeline, reason=reason)
 
 
-def _verify_in(
-    space: Space, pipeline: str, configuration: Configuration, limits: Limits
-) -> ConfigurationAnswer:
-    provider = space.constraints.provider
-    try:
-        assignment = space.assignment(configuration)
-    except MismatchError as failure:
-        if failure.is_missing:
-            origin = f"{provider}'s constraints of {pipeline}"
-            violation = Violation(str(failure), origin)
-            return ConfigurationAnswer(Verdict.REFUTED, pipeline, (violation,), is_incomplete=True)
-        reason = f"{provider}'s constraints speak of configurations of another form: {failure}"
-        return ConfigurationAnswer(Verdict.NOT_DECIDED, pipeline, reason=reason)
-    answer = space.constraints.check(assignment, limits)
-    if answer.verdict is not Verdict.REFUTED:
-        return ConfigurationAnswer(answer.verdict, pipeline, reason=answer.reason)
-    proposal, reason = _nearest(space, assignment, limits)
-    return ConfigurationAnswer(Verdict.REFUTED, pipeline, answer.violations, proposal, reason)
+@dataclass(frozen=True)
+class _Finding:
+    """What one space says of a configuration.
+
+    Attributes:
+        space: the space.
+        assignment: the values of the knobs, None if the configuration is of another form.
+        necessary: the necessary rules that it breaks.
+        compilers: the rules of the compiler's own constraints that it breaks.
+        lacks: the entry that it lacks, which the compiler's verifier asks for.
+        doubt: why it is not known to be valid; empty if it is.
+    """
+
+    space: Space
+    assignment: Mapping[str, int] | None = None
+    necessary: tuple[Violation, ...] = ()
+    compilers: tuple[Violation, ...] = ()
+    lacks: tuple[Violation, ...] = ()
+    doubt: str = ""
+
+    @property
+    def is_read(self) -> bool:
+        return self.assignment is not None
+
+    @classmethod
+    def of(cls, space: Space, configuration: Configuration, limits: Limits) -> _Finding:
+        provider = space.constraints.provider
+        origin = f"{provider}'s constraints of {space.constraints.pipeline}"
+        try:
+            assignment = space.assignment(configuration)
+        except InvalidFormError as failure:
+            return cls(space, necessary=(Violation(str(failure), origin),))
+        except MismatchError as failure:
+            lacks = isinstance(failure, MissingEntryError)
+            return cls(
+                space,
+                lacks=(Violation(str(failure), origin),) if lacks else (),
+                doubt=f"{provider}'s constraints cover configurations of another form: {failure}",
+            )
+        answer = space.constraints.check(assignment, limits)
+        graded: dict[Grade, tuple[Violation, ...]] = {
+            grade: tuple(each for each in answer.violations if each.grade is grade)
+            for grade in Grade
+        }
+        doubt = answer.reason
+        if graded[Grade.SUFFICIENT]:
+            doubt = f"the compiler may refuse it: {_join(map(str, graded[Grade.SUFFICIENT]))}"
+        elif not space.is_sufficient:
+            doubt = (
+                f"only {provider}'s own constraints cover it, which accept what does not compile"
+            )
+        return cls(space, assignment, graded[Grade.NECESSARY], graded[Grade.COMPILER], (), doubt)
+
+    def refute(self, pipeline: str, limits: Limits) -> ConfigurationAnswer:
+        """Returns the answer for a configuration that this space refutes."""
+        violations = self.necessary or self.compilers or self.lacks
+        proposal, reason = self.propose(limits)
+        return ConfigurationAnswer(
+            Verdict.REFUTED, pipeline, violations, proposal=proposal, reason=reason
+        )
+
+    def propose(self, limits: Limits) -> tuple[Proposal | None, str]:
+        """Returns the nearest valid configuration, or why there is none."""
+        if self.assignment is None:
+            return None, ""
+        return _nearest(self.space, self.assignment, limits)
+
+
+def _weigh(findings: Sequence[_Finding], pipeline: str, limits: Limits) -> ConfigurationAnswer:
+    """Returns the answer about a configuration that no space refutes."""
+    # What our own constraints take over from the compiler's counts where the compiler has none.
+    compilers = [
+        each for each in findings if isinstance(each.space, CompilerSpace) and each.is_read
+    ]
+    judges = compilers or [each for each in findings if each.is_read]
+    accepted = any(not each.compilers for each in judges)
+    rejecting = None if accepted else next((each for each in judges if each.compilers), None)
+    is_proven = any(
+        each.is_read and each.space.is_sufficient and not each.doubt and not each.compilers
+        for each in findings
+    )
+    verdict = Verdict.PROVEN if is_proven else Verdict.NOT_DECIDED
+    reason = "" if is_proven else _join(_doubt(each) for each in findings if each is not rejecting)
+    if rejecting is None:
+        return ConfigurationAnswer(verdict, pipeline, reason=reason)
+    proposal, _ = rejecting.propose(limits)
+    return ConfigurationAnswer(
+        verdict, pipeline, discouraged=rejecting.compilers, proposal=proposal, reason=reason
+    )
+
+
+def _doubt(finding: _Finding) -> str:
+    if finding.compilers and not isinstance(finding.space, CompilerSpace):
+        return f"the compiler may refuse it: {_join(map(str, finding.compilers))}"
+    return finding.doubt
+
+
+def _join(texts: Iterable[str]) -> str:
+    return "; ".join(dict.fromkeys(filter(None, texts)))
 
 
 def _nearest(

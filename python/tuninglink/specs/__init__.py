@@ -2,13 +2,12 @@
 
 from tuninglink.iree.targets import Target, known_target_names
 from tuninglink.specs.dumping import collect_specs
-from tuninglink.specs.embedding import materialize_specs
 from tuninglink.specs.library import DefaultLibrary, default_spec, shipped
 from tuninglink.specs.linking import Form, LinkedSpec, Part, link_nested_specs, link_specs
 from tuninglink.specs.loading import in_context, load_spec
 from tuninglink.specs.model import Spec
 from tuninglink.specs.precedence import link
-from tuninglink.specs.structure import Anatomy, Entry, EntryPoint, Kind, has_entry_point
+from tuninglink.specs.structure import Anatomy, Entry, EntryPoint, SpecKind, has_entry_point
 
 __all__ = [
     "Anatomy",
@@ -16,10 +15,10 @@ __all__ = [
     "Entry",
     "EntryPoint",
     "Form",
-    "Kind",
     "LinkedSpec",
     "Part",
     "Spec",
+    "SpecKind",
     "Target",
     "collect_specs",
     "default_spec",
@@ -30,6 +29,5 @@ __all__ = [
     "link_nested_specs",
     "link_specs",
     "load_spec",
-    "materialize_specs",
     "shipped",
 ]

@@ -1,4 +1,4 @@
-"""Embedding specs in the dispatches of a program, from where the compiler applies them.
+"""Embedded specs: in a dispatch, from where the compiler applies them.
 
 The attribute `iree_codegen.tuning_spec_mlirbc` on the module of a dispatch holds a spec as bytecode. The
 compiler looks there on every backend, at its own place in its pipeline.
@@ -6,128 +6,20 @@ compiler looks there on every backend, at its own place in its pipeline.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
 from iree.compiler import ir as mlir
 
 from tuninglink.errors import SpecError
-from tuninglink.iree.dispatches import ancestors, find_dispatches
-from tuninglink.matching.dispatch_signature import ANYTHING, PreservedReader
-from tuninglink.matching.pruning import PruningLinker
+from tuninglink.iree.dispatches import ancestors
 from tuninglink.mlir import names
 from tuninglink.mlir.diagnostics import Severity, error
-from tuninglink.specs.loading import in_context, load_spec
-from tuninglink.specs.programs import check_is_program
+from tuninglink.specs.loading import load_spec
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from tuninglink.iree.dispatches import Dispatch
-    from tuninglink.iree.targets import Target
-    from tuninglink.matching.dispatch_signature import Preserved
-    from tuninglink.mlir.diagnostics import Diagnostic, DiagnosticSink
-    from tuninglink.specs.library import DefaultLibrary, DefaultSpecFile
-    from tuninglink.specs.linking import LinkedSpec
+    from tuninglink.mlir.diagnostics import Diagnostic
     from tuninglink.specs.model import Spec
-
-
-@dataclass(frozen=True)
-class MaterializedDispatch:
-    """What became of one dispatch.
-
-    Attributes:
-        dispatch: the dispatch.
-        linked: what it carries now; None if it carries what it carried before, or nothing.
-    """
-
-    dispatch: Dispatch
-    linked: LinkedSpec | None
-
-
-def materialize_specs(
-    root: mlir.Operation,
-    specs: Sequence[Spec],
-    *,
-    library: DefaultLibrary | None,
-    prune: bool = False,
-    diagnostics: DiagnosticSink | None = None,
-    context: mlir.Context | None = None,
-) -> tuple[MaterializedDispatch, ...]:
-    """Chooses, links and embeds the specs of each dispatch.
-
-    A dispatch gets `specs`, and after them the default spec of its target; where it carries a spec already,
-    that one takes the place of the default. What is to be the same for many dispatches is linked, and made
-    into an attribute, once.
-
-    Args:
-        root: a module, an executable or a variant.
-        specs: the user's specs in order of precedence, in any context.
-        library: where default specs are looked up; None for nowhere.
-        prune: whether each dispatch gets only the entries that may match in it. That configures nothing
-            otherwise, and a dispatch in which none may match gets nothing.
-        diagnostics: told about specs that may override an earlier one, and about entries of an old default
-            spec that cannot be upgraded.
-        context: where specs are loaded and linked; by default where `root` lives. A compilation gives
-            another: nothing of what it links may outlive its session, and what Python owns might.
-
-    Returns:
-        The dispatches in order.
-
-    Raises:
-        SpecError: `root` is no program, a spec cannot be linked, or an embedded one is damaged. Nothing has
-            changed then.
-        TargetError: see `find_dispatches`.
-        TuninglinkError: the default library cannot be read.
-    """
-    check_is_program(root, remedy="give specs to materialize in the option 'specs'")
-    _check_can_hold_specs(root)
-    linker = _Linker(context or root.context, root.context, specs, library, diagnostics)
-    reader = PreservedReader() if prune else None
-    plan = [
-        (each, *linker.link_for(each, reader.read(each.module) if reader else ANYTHING))
-        for each in find_dispatches(root)
-    ]
-    for dispatch, _, attribute in plan:
-        if attribute is not None:
-            dispatch.module.attributes[names.EMBEDDED_SPEC] = attribute
-    return tuple(MaterializedDispatch(dispatch, linked) for dispatch, linked, _ in plan)
-
-
-def prune_embedded_specs(root: mlir.Operation) -> None:
-    """Leaves in what each dispatch carries only the entries that may match in it; see `PruningLinker`.
-
-    What is carried by an operation around a dispatch stays there, and the dispatch gets a spec of its own.
-
-    Args:
-        root: a module, an executable or a variant, with specs embedded.
-
-    Raises:
-        SpecError: an embedded spec is damaged. Nothing has changed then.
-        TargetError: see `find_dispatches`.
-    """
-    _check_can_hold_specs(root)
-    reader = PreservedReader()
-    linkers: dict[mlir.Attribute, PruningLinker] = {}
-    attributes: dict[int, mlir.Attribute] = {}
-    plan: list[tuple[mlir.Operation, mlir.Attribute | None]] = []
-    for dispatch in find_dispatches(root):
-        module = dispatch.module
-        carried = carried_spec(module)
-        if carried is None:
-            continue
-        if carried not in linkers:
-            linkers[carried] = PruningLinker([load_embedded_spec(carried, dispatch.name, module)])
-        around = any(names.EMBEDDED_SPEC in op.attributes for op in ancestors(module))
-        linked = linkers[carried].link(reader.read(module), never_nothing=around)
-        if linked is not None and id(linked) not in attributes:
-            attributes[id(linked)] = spec_attribute(linked.spec.bytecode(), root.context)
-        plan.append((module, None if linked is None else attributes[id(linked)]))
-    for module, attribute in plan:
-        if attribute is not None:
-            module.attributes[names.EMBEDDED_SPEC] = attribute
-        else:
-            del module.attributes[names.EMBEDDED_SPEC]
 
 
 def spec_attribute(content: bytes, context: mlir.Context) -> mlir.Attribute:
@@ -172,7 +64,7 @@ def load_embedded_spec(
         SpecError: the attribute holds no spec.
     """
     message = f"the tuning spec that is embedded in {dispatch} cannot be read"
-    content = _bytes(attribute)
+    content = embedded_bytes(attribute)
     if content is None:
         wanted = f"'{names.EMBEDDED_SPEC}' must be a dense vector of i8"
         raise SpecError(error(f"{message}: {wanted}", at))
@@ -191,7 +83,8 @@ def _is_in(file: str, diagnostic: Diagnostic) -> bool:
     return diagnostic.place is None or diagnostic.place.file == file
 
 
-def _bytes(attribute: mlir.Attribute) -> bytes | None:
+def embedded_bytes(attribute: mlir.Attribute) -> bytes | None:
+    """Returns the bytecode that an attribute embeds, None if it is no dense vector of bytes."""
     if not isinstance(attribute, mlir.DenseElementsAttr):
         return None
     kind = mlir.ShapedType(attribute.type).element_type
@@ -200,73 +93,12 @@ def _bytes(attribute: mlir.Attribute) -> bytes | None:
     return bytes(memoryview(cast("bytes", attribute)))  # the stubs keep quiet about the buffer
 
 
-def _check_can_hold_specs(root: mlir.Operation) -> None:
+def check_can_hold_specs(root: mlir.Operation) -> None:
+    """Checks that specs can be embedded in an operation.
+
+    Raises:
+        SpecError: they cannot; says in which operations they can.
+    """
     if root.name not in (names.MODULE, names.EXECUTABLE, names.EXECUTABLE_VARIANT):
         wanted = f"'{names.MODULE}', '{names.EXECUTABLE}' or '{names.EXECUTABLE_VARIANT}'"
         raise SpecError(error(f"cannot embed a tuning spec in '{root.name}': use {wanted}", root))
-
-
-class _Linker:
-    """Links the specs of dispatches, each distinct combination once."""
-
-    def __init__(
-        self,
-        context: mlir.Context,
-        payload_context: mlir.Context,
-        specs: Sequence[Spec],
-        library: DefaultLibrary | None,
-        diagnostics: DiagnosticSink | None,
-    ) -> None:
-        self._context = context
-        self._payload_context = payload_context
-        self._specs = [in_context(each, context) for each in specs]
-        self._library = library
-        self._diagnostics = diagnostics
-        self._defaults: dict[Target, DefaultSpecFile | None] = {}
-        self._linkers: dict[mlir.Attribute | DefaultSpecFile | None, PruningLinker | None] = {}
-        self._attributes: dict[int, mlir.Attribute] = {}
-
-    def link_for(
-        self, dispatch: Dispatch, preserved: Preserved
-    ) -> tuple[LinkedSpec | None, mlir.Attribute | None]:
-        """Returns what a dispatch is to carry, and the attribute for it; None where nothing changes."""
-        carried = carried_spec(dispatch.module)
-        last = carried or self._default(dispatch.target)
-        if last not in self._linkers:
-            self._linkers[last] = self._linker(dispatch, last)
-        linker = self._linkers[last]
-        # What is carried is replaced by something, or the compiler would apply it.
-        linked = None
-        if linker is not None:
-            linked = linker.link(preserved, never_nothing=carried is not None)
-        if linked is None:
-            return None, None
-        if id(linked) not in self._attributes:
-            attribute = spec_attribute(linked.spec.bytecode(), self._payload_context)
-            self._attributes[id(linked)] = attribute
-        return linked, self._attributes[id(linked)]
-
-    def _default(self, target: Target | None) -> DefaultSpecFile | None:
-        if target is None or self._library is None:
-            return None
-        if target not in self._defaults:
-            self._defaults[target] = self._library.find(target)
-        return self._defaults[target]
-
-    def _linker(
-        self, dispatch: Dispatch, last: mlir.Attribute | DefaultSpecFile | None
-    ) -> PruningLinker | None:
-        specs = list(self._specs)
-        if isinstance(last, mlir.Attribute):
-            carried = load_embedded_spec(last, dispatch.name, dispatch.module, self._context)
-            if not specs:
-                return None
-            specs.append(carried)
-        elif last is not None:
-            assert self._library is not None
-            specs.append(
-                last.load(
-                    self._context, upgrade=self._library.upgrade, diagnostics=self._diagnostics
-                )
-            )
-        return PruningLinker(specs, diagnostics=self._diagnostics) if specs else None

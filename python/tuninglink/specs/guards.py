@@ -43,7 +43,7 @@ from tuninglink.specs.decided import (
 )
 from tuninglink.specs.sequences import is_any_op, reference
 from tuninglink.specs.side_effects import SideEffects, only_reads
-from tuninglink.specs.structure import Anatomy, Kind
+from tuninglink.specs.structure import Anatomy, SpecKind
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -57,7 +57,7 @@ def unguarded_because(spec: Anatomy) -> Diagnostic | None:
 
     They can be kept from a spec with one entry point that has one `foreach_match` and otherwise only reads.
     """
-    if spec.kind is Kind.MATCHER_LIST or _is_guarded(spec):
+    if spec.kind is SpecKind.MATCHER_LIST or _is_guarded(spec):
         return None
     if (modules := chained_modules(spec.module)) is not None:
         reasons = (unguarded_because(Anatomy(each)) for each in modules)
@@ -67,7 +67,7 @@ def unguarded_because(spec: Anatomy) -> Diagnostic | None:
 
 def needs_guard(spec: Anatomy) -> bool:
     """Tells whether a spec can be guarded, and may configure anything."""
-    if spec.kind is Kind.MATCHER_LIST:
+    if spec.kind is SpecKind.MATCHER_LIST:
         return any(map(spec.annotations, dict.fromkeys(action for _, action in spec.pairs)))
     return unguarded_because(spec) is None
 

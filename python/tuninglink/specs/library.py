@@ -194,7 +194,7 @@ def shipped() -> tuple[ShippedSpec, ...]:
 
 
 def _shipped_directory() -> Traversable:
-    return resources.files("tuninglink") / "specs" / "default"
+    return resources.files("tuninglink") / "shipped" / "default"
 
 
 def _shipped_names() -> list[str]:

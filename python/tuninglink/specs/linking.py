@@ -21,7 +21,7 @@ from tuninglink.specs.flat import flatten
 from tuninglink.specs.guards import unguarded_because
 from tuninglink.specs.loading import in_context
 from tuninglink.specs.model import Spec
-from tuninglink.specs.structure import Anatomy, Kind, has_entry_point, is_entry_point
+from tuninglink.specs.structure import Anatomy, SpecKind, has_entry_point, is_entry_point
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -253,7 +253,7 @@ def _can_be_flat(members: Sequence[Anatomy]) -> bool:
     Not if an entry configures another op than the one that its matcher was asked about, nor if the answer of a
     matcher depends on what another spec configures elsewhere: the other one may come too early, or too late.
     """
-    if any(member.kind is Kind.OPAQUE for member in members):
+    if any(member.kind is SpecKind.OPAQUE for member in members):
         return False
     if len(members) == 1:
         return True

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from tuninglink.mlir.serialization import to_bytecode, to_text
 from tuninglink.mlir.symbols import symbol_name
-from tuninglink.specs.structure import Anatomy, Entry, Kind
+from tuninglink.specs.structure import Anatomy, Entry, SpecKind
 
 if TYPE_CHECKING:
     from iree.compiler import ir as mlir
@@ -39,7 +39,7 @@ class Spec:
         return symbol_name(self.module) or self.source
 
     @property
-    def kind(self) -> Kind:
+    def kind(self) -> SpecKind:
         """Whether the spec is a matcher list or opaque."""
         return self.anatomy.kind
 

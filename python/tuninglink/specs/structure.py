@@ -11,8 +11,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from tuninglink.errors import SpecError
-from tuninglink.matching.entry_index import EntryIndex
-from tuninglink.matching.necessary_reading import ConditionReader
 from tuninglink.mlir import names
 from tuninglink.mlir.diagnostics import Diagnostic, Place, error, note, place_of
 from tuninglink.mlir.symbols import symbol_name
@@ -25,11 +23,10 @@ if TYPE_CHECKING:
 
     from iree.compiler import ir as mlir
 
-    from tuninglink.matching.necessary_conditions import Condition
     from tuninglink.specs.sequences import Annotation
 
 
-class Kind(Enum):
+class SpecKind(Enum):
     """The two kinds of specs that linking tells apart; the value is the word for diagnostics."""
 
     MATCHER_LIST = "matcher list"
@@ -153,9 +150,9 @@ class Anatomy:
         return SideEffects(self.table)
 
     @cached_property
-    def kind(self) -> Kind:
+    def kind(self) -> SpecKind:
         """Whether the spec is a matcher list or opaque."""
-        return Kind.OPAQUE if self.opaque_because else Kind.MATCHER_LIST
+        return SpecKind.OPAQUE if self.opaque_because else SpecKind.MATCHER_LIST
 
     @cached_property
     def foreach_match(self) -> mlir.Operation:
@@ -184,17 +181,6 @@ class Anatomy:
             for foreach_match in collect(entry_point.sequence, names.FOREACH_MATCH)
             for pair in self.table.pairs(foreach_match)
         ]
-
-    @cached_property
-    def conditions(self) -> list[Condition]:
-        """The condition of the matcher of each entry, in order of precedence."""
-        reader = ConditionReader(self.table)
-        return [reader.condition(matcher) for matcher, _ in self.pairs]
-
-    @cached_property
-    def entry_index(self) -> EntryIndex:
-        """Finds the entries that can match in a dispatch."""
-        return EntryIndex(self.conditions)
 
     @cached_property
     def entries(self) -> tuple[Entry, ...]:

@@ -11,7 +11,7 @@ from tuninglink.mlir import names
 from tuninglink.mlir.symbols import references_in, split_path
 from tuninglink.mlir.walk import body
 from tuninglink.specs.model import Spec
-from tuninglink.specs.structure import Kind
+from tuninglink.specs.structure import SpecKind
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -27,7 +27,7 @@ class Subsets:
     """
 
     def __init__(self, spec: Spec) -> None:
-        assert spec.kind is Kind.MATCHER_LIST
+        assert spec.kind is SpecKind.MATCHER_LIST
         self._spec = spec
         self._pairs = spec.anatomy.table.pairs(spec.anatomy.foreach_match)
         self._uses: dict[str, tuple[str, ...]] = {}

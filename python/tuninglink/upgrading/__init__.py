@@ -5,13 +5,13 @@ from typing import TYPE_CHECKING
 from tuninglink.lazy import lazy_face
 
 if TYPE_CHECKING:
-    from tuninglink.upgrading.report import Change, EntryReport, KeptOut, Upgraded
+    from tuninglink.upgrading.report import Change, KeptOut, Upgraded, UpgradedEntry
     from tuninglink.upgrading.upgrader import upgrade, upgrade_bytes
 
-__all__ = ["Change", "EntryReport", "KeptOut", "Upgraded", "upgrade", "upgrade_bytes"]
+__all__ = ["Change", "KeptOut", "Upgraded", "UpgradedEntry", "upgrade", "upgrade_bytes"]
 
 _HOMES = {
-    **dict.fromkeys(("Change", "EntryReport", "KeptOut", "Upgraded"), "upgrading.report"),
+    **dict.fromkeys(("Change", "KeptOut", "Upgraded", "UpgradedEntry"), "upgrading.report"),
     **dict.fromkeys(("upgrade", "upgrade_bytes"), "upgrading.upgrader"),
 }
 

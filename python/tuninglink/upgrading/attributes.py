@@ -6,22 +6,22 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.errors import SpecError
+from tuninglink.mlir import names
 from tuninglink.mlir.diagnostics import error
-from tuninglink.upgrading.edits import Edits
-from tuninglink.upgrading.problems import problem_of
-from tuninglink.upgrading.rule import AttributeContext, Refusal
+from tuninglink.upgrading.known_failures import known_failure
+from tuninglink.upgrading.rule import AttributeSite, Refusal
 from tuninglink.upgrading.trees import Definitions, Expanded, Leaf, Node, as_node, parse, uses
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
-    from tuninglink.upgrading.outline import NamedSequence, Outline
-    from tuninglink.upgrading.problems import Problem
+    from tuninglink.upgrading.iteration_space import IterationSpaces
+    from tuninglink.upgrading.outline import Outline
+    from tuninglink.upgrading.rewrites import Rewrites
     from tuninglink.upgrading.rule import AttributeRule
     from tuninglink.upgrading.source import Mark
     from tuninglink.upgrading.trees import Value
 
-_PARAMETER: Final = "transform.param.constant"
 _DIALECTS: Final = ("#iree_codegen.", "#iree_gpu.", "#iree_cpu.")
 
 _LEAST_EXPANSION: Final = 1 << 17
@@ -37,63 +37,50 @@ _ELIDED: Final = {
 
 
 @dataclass
-class AttributeUpgrade:
+class AttributeRewriter:
     """Applies rules to all attributes of a spec.
 
     Args:
         outline: the spec.
         rules: the rules, in the order in which they are applied.
-        report: takes the name of a rule, where in the text it changed something, what, and whether that is
-            a decision.
-        refuse: takes the sequence that cannot be upgraded, None for an alias, why, and where.
-
-    Raises:
-        SpecError: aliases would grow beyond all measure.
+        spaces: the iteration spaces of the operations that attributes are for.
     """
 
     outline: Outline
     rules: Sequence[AttributeRule]
-    report: Callable[[str, int, str, bool], None]
-    refuse: Callable[[NamedSequence | None, str, int], None]
+    spaces: IterationSpaces
     _definitions: Definitions = field(default_factory=Definitions)
     _trees: dict[str, Node | None] = field(default_factory=dict)
     _sizes: dict[str, int] = field(default_factory=dict)
-    _problems: dict[int, Problem | None] = field(default_factory=dict)
     _expanded: int = 0
 
-    def edits(self) -> Edits:
-        """Returns the changes to the text."""
-        source = self.outline.source
+    def rewrite(self, rewrites: Rewrites) -> None:
+        """Adds the changes to `rewrites`.
+
+        Raises:
+            SpecError: aliases would grow beyond all measure.
+        """
+        text = self.outline.source.text
         roots = [(*span, self._root(*span)) for span in self._spans()]
-        upgraded = [each for each in roots if self._upgrade(each[2], each[0])]
-        changes = Edits()
-        for start, end, root in upgraded:
-            text = root.render()
-            if text != source.text[start:end]:
-                changes.replace(start, end, text)
-        self._upgrade_unused_aliases()
+        upgraded = [each for each in roots if self._upgrade(each[2], each[0], rewrites)]
+        parts = [(start, end, root.render()) for start, end, root in upgraded]
+        self._upgrade_unused_aliases(rewrites)
         for alias in self.outline.aliases.values():
             tree = self._definitions[alias.name]
-            written = source.text[alias.value : alias.end]
-            if tree is not None and tree.render() != written:
-                changes.replace(alias.value, alias.end, tree.render())
-        return changes
+            if tree is not None:
+                parts.append((alias.value, alias.end, tree.render()))
+        for start, end, fresh in parts:
+            if fresh != text[start:end]:
+                rewrites.edits.replace(start, end, fresh)
 
-    def apply_each(self) -> None:
-        """Applies the rules to one attribute after the other, for what they report and refuse."""
-        for span in self._spans():
-            self._upgrade(self._root(*span), span[0])
-        self._upgrade_unused_aliases()
-
-    def _upgrade_unused_aliases(self) -> None:
+    def _upgrade_unused_aliases(self, rewrites: Rewrites) -> None:
         """Upgrades what unused aliases stand for, the last first, as they may use those before."""
         for alias in reversed(self.outline.aliases.values()):
-            if self._definitions[alias.name] is not None:
-                continue
-            tree = self._tree(alias.name)
-            if tree is not None:
-                use = self._definitions.use(alias.name, tree.copy())
-                self._upgrade(use, alias.value, is_alias=True)
+            if self._definitions[alias.name] is None:
+                tree = self._tree(alias.name)
+                if tree is not None:
+                    use = self._definitions.use(alias.name, tree.copy())
+                    self._upgrade(use, alias.value, rewrites, is_alias=True)
 
     def _spans(self) -> Iterator[tuple[int, int]]:
         """Yields where attributes stand that are in no other, apart from the definitions of aliases."""
@@ -111,7 +98,7 @@ class AttributeUpgrade:
                 if end:
                     done = end
                     yield mark.start, end
-            elif mark.text == _PARAMETER:
+            elif mark.text == names.PARAM_CONSTANT:
                 token = next(source.tokens(mark.end, len(source.text)), None)
                 if token is not None and token.text == "{":
                     done = token.end
@@ -163,46 +150,34 @@ class AttributeUpgrade:
                 each.value = self._expand(each.value)
         return value
 
-    def _upgrade(self, root: Value, start: int, *, is_alias: bool = False) -> bool:
+    def _upgrade(
+        self, root: Value, start: int, rewrites: Rewrites, *, is_alias: bool = False
+    ) -> bool:
         """Applies the rules to one attribute, and tells whether that went well."""
         sequence = self.outline.sequence_at(start)
-
-        def report(rule: str) -> Callable[[str, bool], None]:
-            return lambda message, is_decision: self.report(rule, start, message, is_decision)
-
-        context = AttributeContext(report(""), lambda: self._problem(sequence))
-        kinds, known = _kinds(root), 0
+        kinds, known, count = _kinds(root), 0, 0
         for rule in self.rules:
-            if context.count != known:
-                kinds, known = _kinds(root), context.count
-            nodes = [node for kind in rule.kinds for node in kinds.get(kind, ())]
-            if not nodes:
-                continue
-            context.report = report(rule.name)
-            try:
-                for node in nodes:
-                    rule.rewrite(node, context)
-            except Refusal as refusal:
-                if not is_alias:
-                    self.refuse(sequence, refusal.reason, start)
-                for each in uses(root):
-                    self._definitions.withdraw(each)
-                return False
+            if count != known:
+                kinds, known = _kinds(root), count
+            for node in [node for target in rule.targets for node in kinds.get(target, ())]:
+                site = AttributeSite(node, count > 0, lambda: self.spaces.of(sequence))
+                try:
+                    rule.rewrite(site)
+                except Refusal as refusal:
+                    if not is_alias:
+                        rewrites.refuse(start, str(refusal))
+                    for each in uses(root):
+                        self._definitions.withdraw(each)
+                    return False
+                finally:
+                    if site.notes:
+                        rewrites.record(rule.name, start, site.notes)
+                        count += len(site.notes)
+        for node in _kinds(root).get("iree_codegen.compilation_info", ()) if count else ():
+            failure = known_failure(node, lambda: self.spaces.of(sequence))
+            if failure is not None:
+                rewrites.failures.append((start, failure))
         return True
-
-    def _problem(self, sequence: NamedSequence | None) -> Problem | None:
-        """Returns what the operation computes that a sequence matches or, if it is an action, is given."""
-        if sequence is None:
-            return None
-        if sequence.start not in self._problems:
-            found = problem_of(self.outline, sequence)
-            if found is None:
-                matched = {
-                    problem_of(self.outline, each) for each in self.outline.matchers_of(sequence)
-                }
-                found = matched.pop() if len(matched) == 1 else None
-            self._problems[sequence.start] = found
-        return self._problems[sequence.start]
 
 
 def _kinds(root: Value) -> dict[str, list[Node]]:

@@ -1,4 +1,4 @@
-"""Named operations in matchers, written as what they are on a GPU when they are matched.
+"""Named operations in DAG matchers, as the `linalg.generic` that they are on a GPU when they are matched.
 
 The compiler itself does the rewriting: all matchers at once, in one module.
 """
@@ -6,27 +6,24 @@ The compiler itself does the rewriting: all matchers at once, in one module.
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 from iree.compiler import ir as mlir
 from iree.compiler.passmanager import PassManager
 
-from tuninglink.mlir import names
 from tuninglink.mlir.contexts import collected_diagnostics
-from tuninglink.upgrading.edits import Edits
-from tuninglink.upgrading.outline import plain
-from tuninglink.upgrading.problems import DAG, dag_region, dag_root
+from tuninglink.upgrading.edits import Edit, Edits
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Iterator, Sequence
 
-    from tuninglink.upgrading.outline import NamedSequence, Outline
-    from tuninglink.upgrading.source import Mark, Token
+    from tuninglink.upgrading.outline import Dag, NamedSequence, Outline
+    from tuninglink.upgrading.source import Token
 
-PIPELINE: Final = "builtin.module(func.func(linalg-generalize-named-ops))"
-
+_PIPELINE: Final = "builtin.module(func.func(linalg-generalize-named-ops))"
 _KEEP: Final = "tuninglink.keep"
 
 _FOR_GPU: Final = re.compile(r"LLVMGPU|#iree_gpu\.")
@@ -35,17 +32,7 @@ _NAMED: Final = re.compile(
     r"contract|elementwise|(?:depthwise_)?conv_\w+)"
 )
 _VALUE: Final = re.compile(r'"(?:[^"\\\n]|\\.)*"|(?P<value>%[\w$.\-]+)')
-
-
-@dataclass(frozen=True)
-class _Matcher:
-    """A dag matcher with a named operation in it."""
-
-    root: Mark
-    region: Token
-    arguments: Token
-    body: int
-    sequence: NamedSequence
+_RESULT: Final = re.compile(r"(%[\w$.\-]+)\s*=\s*$")
 
 
 def is_named_operation(name: str) -> bool:
@@ -53,128 +40,195 @@ def is_named_operation(name: str) -> bool:
     return _NAMED.fullmatch(name) is not None
 
 
-def configures_gpu(outline: Outline, sequence: NamedSequence) -> bool:
-    """Tells whether a sequence, or one that includes it, configures for a GPU."""
-    return sequence.start in _gpu_starts(outline)
+@dataclass(frozen=True)
+class GenericDag:
+    """A DAG whose root was a named operation.
+
+    Attributes:
+        name: the name that the root had.
+        start: where the operations begin in the text.
+        end: where they end.
+        text: the operations with a generic root.
+        maps: the indexing maps of the root, in brackets.
+    """
+
+    name: str
+    start: int
+    end: int
+    text: str
+    maps: str
 
 
-def generalize(outline: Outline, report: Callable[[int, str], None]) -> Edits:
-    """Returns the changes that write named operations in matchers for GPUs as `linalg.generic`.
+@dataclass(frozen=True)
+class _NamedDag:
+    """A DAG with a named root: the name after the changes so far, its arguments, and where its body begins."""
+
+    dag: Dag
+    name: str
+    arguments: Token
+    start: int
+    sequence: NamedSequence
+
+    @property
+    def end(self) -> int:
+        return self.dag.region.end - 1
+
+
+class Generalization:
+    """The DAGs of a spec with named roots, and what they are on a GPU.
 
     Args:
         outline: the spec.
-        report: takes where something was changed, and what.
+        edits: changes that name operations as today's compiler does; all of them are there before the first
+            question is asked.
     """
-    edits = Edits()
-    matchers = list(_matchers(outline))
-    bodies = _generalized(outline, matchers)
-    for matcher, body in zip(matchers, bodies, strict=True):
-        if body is not None:
-            start, end = matcher.body, matcher.region.end - 1
-            edits.replace(start, end, body + _tail(outline, end))
-            report(
-                matcher.root.start,
-                f"'{matcher.root.text}' in the matcher is written as 'linalg.generic', which it is on a "
-                "GPU when it is matched",
-            )
-    return edits
 
+    def __init__(self, outline: Outline, edits: Edits) -> None:
+        self._outline = outline
+        self._edits = edits
 
-def _tail(outline: Outline, end: int) -> str:
-    """Returns the space before the bracket that closes a region, on its line."""
-    text = outline.source.text
-    line = text.rfind("\n", 0, end) + 1
-    return "\n" + text[line:end] if not text[line:end].strip() else "\n"
+    @cached_property
+    def dags(self) -> dict[int, GenericDag]:
+        """The DAGs that the compiler can generalize, by where their region begins."""
+        named = list(self._named_dags())
+        generic = zip(named, self._generalized(named), strict=True)
+        return {each.dag.region.start: found for each, found in generic if found is not None}
 
+    @cached_property
+    def _sorted_edits(self) -> list[Edit]:
+        return sorted(self._edits.edits)
 
-def _matchers(outline: Outline) -> list[_Matcher]:
-    found = []
-    for sequence in _for_gpu(outline):
-        assert sequence.body is not None
-        for mark in outline.marks(sequence.body.start, sequence.end):
-            region = dag_region(outline.source, mark) if mark.text == DAG else None
-            root = dag_root(outline, region) if region is not None else None
-            if root is None or region is None or not is_named_operation(root.text):
-                continue
-            tokens = outline.source.tokens(region.start + 1, region.end - 1)
-            block, arguments, colon = (next(tokens, None) for _ in range(3))
-            if block and arguments and colon and block.text[0] == "^" and colon.text == ":":
-                found.append(_Matcher(root, region, arguments, colon.end, sequence))
-    return found
+    def _edits_in(self, start: int, end: int) -> list[Edit]:
+        """Returns the changes to a part of the text, relative to its start."""
+        first = bisect_left(self._sorted_edits, start, key=lambda edit: edit.start)
+        last = bisect_left(self._sorted_edits, end, key=lambda edit: edit.start)
+        return [
+            Edit(each.start - start, each.end - start, each.text)
+            for each in self._sorted_edits[first:last]
+        ]
 
+    def configures_gpu(self, sequence: NamedSequence) -> bool:
+        """Tells whether a sequence, or one that includes it, configures for a GPU."""
+        return sequence.start in self._gpu_sequences
 
-@lru_cache(maxsize=1)
-def _gpu_starts(outline: Outline) -> frozenset[int]:
-    return frozenset(each.start for each in _for_gpu(outline))
-
-
-@lru_cache(maxsize=1)
-def _for_gpu(outline: Outline) -> tuple[NamedSequence, ...]:
-    """Returns the sequences that configure for a GPU, and those that these include."""
-    text = outline.source.text
-    gpu_aliases = {
-        each.name
-        for each in outline.aliases.values()
-        if _FOR_GPU.search(text, each.value, each.end)
-    }
-    pending = [
-        each
-        for each in outline.sequences
-        if each.body is not None
-        and (
-            _FOR_GPU.search(text, each.start, each.end)
+    @cached_property
+    def _gpu_sequences(self) -> set[int]:
+        """Where the sequences begin that configure for a GPU, and those that these include."""
+        outline, text = self._outline, self._outline.source.text
+        gpu_aliases = {
+            each.name
+            for each in outline.aliases.values()
+            if _FOR_GPU.search(text, each.value, each.end)
+        }
+        pending = [
+            each
+            for each in outline.sequences
+            if _FOR_GPU.search(text, each.start, each.end)
             or any(mark.text in gpu_aliases for mark in outline.marks(each.start, each.end))
+        ]
+        found = {each.start for each in pending}
+        while pending:
+            for other in outline.includes(pending.pop()):
+                if other.start not in found:
+                    found.add(other.start)
+                    pending.append(other)
+        return found
+
+    def _named_dags(self) -> Iterator[_NamedDag]:
+        outline = self._outline
+        for sequence in outline.sequences:
+            for dag in outline.dags(sequence):
+                renamed = self._edits_in(dag.root.start, dag.root.end)
+                name = renamed[0].text.partition(" ")[0] if renamed else dag.root.text
+                if not is_named_operation(name):
+                    continue
+                tokens = outline.source.tokens(dag.region.start + 1, dag.region.end - 1)
+                block, arguments, colon = (next(tokens, None) for _ in range(3))
+                if block and arguments and colon and block.text[0] == "^" and colon.text == ":":
+                    yield _NamedDag(dag, name, arguments, colon.end, sequence)
+
+    def _generalized(self, dags: Sequence[_NamedDag]) -> list[GenericDag | None]:
+        """Returns what DAGs are on a GPU, None where the compiler cannot tell."""
+        if not dags:
+            return []
+        with mlir.Context() as context, collected_diagnostics(context):
+            context.allow_unregistered_dialects = True
+            try:
+                return list(self._run(dags, context))
+            except mlir.MLIRError:
+                if len(dags) == 1:
+                    return [None]
+        return [self._generalized([each])[0] for each in dags]
+
+    def _run(self, dags: Sequence[_NamedDag], context: mlir.Context) -> Iterator[GenericDag | None]:
+        text = self._outline.source.text
+        aliases = "".join(
+            f"{each.name} = {text[each.value : each.end]}\n"
+            for each in self._outline.aliases.values()
+            if text.startswith("affine_map<", each.value)
         )
-    ]
-    found = {each.start: each for each in pending}
-    while pending:
-        sequence = pending.pop()
-        for mark in outline.marks(sequence.start, sequence.end):
-            if mark.text != names.INCLUDE:
+        functions = "".join(
+            f"func.func @f{index}{text[each.arguments.start : each.arguments.end]} {{\n"
+            f"{Edits(self._edits_in(each.start, each.end)).apply(text[each.start : each.end]).text}\n"
+            "return\n}\n"
+            for index, each in enumerate(dags)
+        )
+        module = mlir.Module.parse(aliases + functions, context)
+        blocks = [each.operation.regions[0].blocks[0] for each in module.body.operations]
+        for block in blocks:
+            _keep(block)
+        PassManager.parse(_PIPELINE, context).run(module.operation)
+        for each, block in zip(dags, blocks, strict=True):
+            operations = [one.operation for one in block.operations][:-2]
+            if operations[-1].name != "linalg.generic":
+                yield None
                 continue
-            target = next(outline.source.tokens(mark.end, sequence.end), None)
-            symbol = plain(target.text) if target is not None else ""
-            other = outline.by_name.get((sequence.scope, symbol))
-            if other is not None and other.body is not None and other.start not in found:
-                found[other.start] = other
-                pending.append(other)
-    return tuple(found[start] for start in sorted(found))
+            body = self._printed(each, block, operations)
+            maps = str(operations[-1].attributes["indexing_maps"])
+            yield GenericDag(each.name, each.start, each.end, body, maps)
 
+    def _printed(
+        self, named: _NamedDag, block: mlir.Block, operations: list[mlir.Operation]
+    ) -> str:
+        """Returns operations as text, with the names that the matcher had for its values."""
+        source = self._outline.source
+        inside = source.tokens(named.arguments.start + 1, named.arguments.end - 1)
+        arguments = [token.text for token in inside if token.text[0] == "%"]
+        renamed = {
+            each.get_name(): name for each, name in zip(block.arguments, arguments, strict=True)
+        }
+        root = named.dag.root
+        result = _RESULT.search(source.text, max(named.start, root.start - 200), root.start)
+        if result and len(operations[-1].results) == 1:
+            renamed[operations[-1].results[0].get_name()] = result[1]
+        prefix = self._unused_prefix(named.sequence)
 
-def _generalized(outline: Outline, matchers: Sequence[_Matcher]) -> list[str | None]:
-    """Returns the new bodies of matchers, None where the compiler cannot make one."""
-    if not matchers:
-        return []
-    with mlir.Context() as context, collected_diagnostics(context):
-        context.allow_unregistered_dialects = True
-        try:
-            return list(_run(outline, matchers, context))
-        except mlir.MLIRError:
-            if len(matchers) == 1:
-                return [None]
-    return [_generalized(outline, [each])[0] for each in matchers]
+        def rename(match: re.Match[str]) -> str:
+            name = match["value"]
+            return match[0] if name is None else renamed.get(name) or prefix + name[1:]
 
+        lines = [
+            _VALUE.sub(rename, line)
+            for operation in operations
+            for line in str(operation.get_asm(use_local_scope=True)).split("\n")
+            if line.strip()
+        ]
+        shift = min(len(line) - len(line.lstrip()) for line in lines)
+        indent = source.indent(root.start)
+        body = "".join("\n" + indent + line[shift:] for line in lines)
+        before_bracket = source.text[source.line_start(named.end) : named.end]
+        return body + "\n" + (before_bracket if not before_bracket.strip() else "")
 
-def _run(outline: Outline, matchers: Sequence[_Matcher], context: mlir.Context) -> list[str]:
-    text = outline.source.text
-    lead = "".join(
-        f"{each.name} = {text[each.value : each.end]}\n"
-        for each in outline.aliases.values()
-        if text.startswith("affine_map<", each.value)
-    )
-    functions = (
-        f"func.func @f{index}{text[each.arguments.start : each.arguments.end]} {{\n"
-        f"{text[each.body : each.region.end - 1]}\nreturn\n}}\n"
-        for index, each in enumerate(matchers)
-    )
-    module = mlir.Module.parse(lead + "".join(functions), context)
-    for function in module.body.operations:
-        _keep(function.operation.regions[0].blocks[0])
-    PassManager.parse(PIPELINE, context).run(module.operation)
-    return [
-        _body(outline, matcher, function.operation)
-        for matcher, function in zip(matchers, module.body.operations, strict=True)
-    ]
+    def _unused_prefix(self, sequence: NamedSequence) -> str:
+        """Returns a prefix that no value of a sequence has."""
+        text = self._outline.source.text
+        used = {
+            match["value"] or "" for match in _VALUE.finditer(text, sequence.start, sequence.end)
+        }
+        prefix = "%dag_"
+        while any(name.startswith(prefix) for name in used):
+            prefix = prefix[:-1] + "x_"
+        return prefix
 
 
 def _keep(block: mlir.Block) -> None:
@@ -182,55 +236,3 @@ def _keep(block: mlir.Block) -> None:
     *_, last, terminator = block.operations
     with terminator.operation.location, mlir.InsertionPoint(terminator):
         mlir.Operation.create(_KEEP, operands=list(last.operation.results))
-
-
-def _body(outline: Outline, matcher: _Matcher, function: mlir.Operation) -> str:
-    """Returns the operations of a function as text, with the names that the matcher had for its values."""
-    source = outline.source
-    arguments = [
-        token.text
-        for token in source.tokens(matcher.arguments.start + 1, matcher.arguments.end - 1)
-        if token.text[0] == "%"
-    ]
-    block = function.regions[0].blocks[0]
-    renamed = {each.get_name(): name for each, name in zip(block.arguments, arguments, strict=True)}
-    operations = list(block.operations)[:-2]
-    root_name = _result_name(outline, matcher)
-    if root_name and operations and len(operations[-1].results) == 1:
-        renamed[operations[-1].results[0].get_name()] = root_name
-    used = set(_names(source.text[matcher.sequence.start : matcher.sequence.end]))
-    prefix = "%dag_"
-    while any(name.startswith(prefix) for name in used):
-        prefix = prefix[:-1] + "x_"
-
-    def rename(match: re.Match[str]) -> str:
-        name = match["value"]
-        if name is None:
-            return match[0]
-        return renamed.get(name) or prefix + name[1:]
-
-    indent = _indent(outline, matcher)
-    lines = [
-        _VALUE.sub(rename, line)
-        for operation in operations
-        for line in operation.operation.get_asm(use_local_scope=True).split("\n")
-    ]
-    shift = min((len(line) - len(line.lstrip()) for line in lines if line.strip()), default=0)
-    return "".join("\n" + indent + line[shift:] for line in lines if line.strip())
-
-
-def _names(text: str) -> list[str]:
-    return [match["value"] for match in _VALUE.finditer(text) if match["value"]]
-
-
-def _result_name(outline: Outline, matcher: _Matcher) -> str | None:
-    line = outline.source.text[max(matcher.body, matcher.root.start - 200) : matcher.root.start]
-    found = re.search(r"(%[\w$.\-]+)\s*=\s*$", line)
-    return found.group(1) if found else None
-
-
-def _indent(outline: Outline, matcher: _Matcher) -> str:
-    text = outline.source.text
-    line = text.rfind("\n", 0, matcher.root.start) + 1
-    lead = text[line : matcher.root.start]
-    return lead[: len(lead) - len(lead.lstrip())]

@@ -53,13 +53,10 @@ def read_module(
     except SpecError as refused:
         failure = refused
     # Looking for each is ten times as fast as one regular expression for all.
-    is_old = module is None or any(each in data for each in _OLD_THOUGH_IT_PARSES)
-    if is_bytecode(data) or not is_old:
-        if failure is not None:
-            raise failure
-        assert module is not None
-        return module
-    upgraded = _upgraded(data, name, context)
+    may_be_old = module is None or any(each in data for each in _OLD_THOUGH_IT_PARSES)
+    upgraded = None
+    if may_be_old and not is_bytecode(data):
+        upgraded = _upgraded(data, name, context)
     if upgraded is None:
         if failure is not None:
             raise failure
@@ -89,11 +86,14 @@ def _telling_changes(upgraded: Upgraded) -> list[Change]:
 
     An old operation alone does so only if all is well with it: nothing is left out for it.
     """
-    from tuninglink.upgrading.rules import ATTRIBUTE_RULES, OPERATION_RULES  # noqa: PLC0415 - as above
+    from tuninglink.upgrading.rule import AttributeRule  # noqa: PLC0415 - as above
+    from tuninglink.upgrading.rules import RULES  # noqa: PLC0415
 
-    telling = {rule.name for rule in ATTRIBUTE_RULES}
-    if not upgraded.kept_out:
-        telling |= {rule.name for rule in OPERATION_RULES}
+    telling = {
+        rule.name
+        for rule in RULES.values()
+        if isinstance(rule, AttributeRule) or (rule.is_decisive and not upgraded.kept_out)
+    }
     return [each for each in upgraded.changes if each.rule in telling]
 
 
@@ -112,9 +112,16 @@ def _refusal(upgraded: Upgraded) -> Diagnostic:
 
 
 def _tell(upgraded: Upgraded, diagnostics: DiagnosticSink | None) -> None:
-    for each in upgraded.kept_out:
-        message = f"'{each.what}' is left out, as it cannot be upgraded: {each.reason}"
+    kept_out = (
+        Diagnostic(
+            Severity.WARNING,
+            f"'{each.what}' is left out, as it cannot be upgraded: {each.reason}",
+            each.place,
+        )
+        for each in upgraded.kept_out
+    )
+    for each in (*kept_out, *upgraded.hints):
         if diagnostics is None:
-            warnings.warn(str(Diagnostic(Severity.WARNING, message, each.place)), stacklevel=4)
+            warnings.warn(str(each), stacklevel=4)
         else:
-            diagnostics.warning(message, each.place)
+            diagnostics.emit(each)

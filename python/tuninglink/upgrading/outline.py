@@ -6,21 +6,24 @@ import re
 from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import groupby, takewhile
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.mlir import names
+from tuninglink.upgrading.source import Cursor
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from tuninglink.upgrading.source import Mark, Source, Token
 
 _FOREACH_WORDS: Final = frozenset({"restrict_root", "flatten_results", "in"})
 
-_FUNCTIONS: Final = frozenset({"util.func", "func.func"})
+_FUNCTIONS: Final = ("util.func", "func.func")
 """What else has a symbol: programs that sequences put in the place of what they match."""
 
-_TYPE: Final = re.compile(r"![A-Za-z_$][\w$.\-]*")
+_PAYLOADS: Final = ("linalg.", "iree_linalg_ext.", "tensor.")
+"""The dialects of operations that a DAG can have as its root."""
 
 _REFERENCE: Final = re.compile(
     r'//[^\n]*|(?P<symbol>@(?:[A-Za-z_$][\w$.\-]*|"(?:[^"\\\n]|\\.)*"))|"(?:[^"\\\n]|\\.)*"'
@@ -93,17 +96,27 @@ class ForeachMatch:
     Attributes:
         start: where its name begins.
         end: where its types end.
-        operand: the first value that it searches in.
         pairs: its pairs, in order.
-        has_result: whether its result has a name.
-        result: the name of the result, `%` included.
+        result: the name of its first result, `%` included, None without one.
     """
 
     start: int
     end: int
-    operand: str
     pairs: tuple[Pair, ...]
     result: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Dag:
+    """The DAG of a `match.cast_compatible_dag_from_root`.
+
+    Attributes:
+        root: the name of its last operation.
+        region: the brackets with its operations.
+    """
+
+    root: Mark
+    region: Token
 
 
 def plain(symbol: str) -> str:
@@ -139,46 +152,14 @@ class Outline:
         return found
 
     def _alias(self, mark: Mark) -> Alias | None:
-        tokens = self.source.tokens(mark.end, len(self.source.text))
-        equals, first = next(tokens, None), next(tokens, None)
-        if equals is None or equals.text != "=" or first is None:
+        tokens = Cursor(self.source.tokens(mark.end, len(self.source.text)))
+        first = tokens.take() if tokens.take("=") else None
+        if first is None:
             return None
-        end = first.end
-        second = next(tokens, None)
-        if second is not None and second.kind == "group" and second.start == end:
-            end = second.end
+        behind = tokens.take()
+        is_part = behind is not None and behind.kind == "group" and behind.start == first.end
+        end = behind.end if behind is not None and is_part else first.end
         return Alias(mark.text, mark.start, first.start, end)
-
-    @cached_property
-    def _types(self) -> dict[str, str]:
-        """The definitions of type aliases, by name, `!` included."""
-        found: dict[str, str] = {}
-        name, start, end = "", -1, -1
-        previous = None
-        for token in self.source.tokens(0, len(self.source.text)):
-            begins = token.kind == "name" and token.text[0] in "!#" and token.start > end
-            if (begins or token.text == "module") and start >= 0:
-                found[name] = self.source.text[start:end]
-                start = -1
-            if token.text == "module":
-                break
-            if token.text == "=" and previous is not None and previous.text[0] == "!":
-                name, start = previous.text, previous.start
-            previous, end = token, token.end
-        return found
-
-    def types_of(self, start: int, end: int) -> str:
-        """Returns the definitions of the type aliases that a part of the text uses."""
-        if not self._types:
-            return ""
-        pending = _TYPE.findall(self.source.text, start, end)
-        needed: set[str] = set()
-        while pending:
-            name = pending.pop()
-            if name in self._types and name not in needed:
-                needed.add(name)
-                pending += _TYPE.findall(self._types[name])
-        return "".join(f"{text}\n" for name, text in self._types.items() if name in needed)
 
     @cached_property
     def sequences(self) -> tuple[NamedSequence, ...]:
@@ -187,7 +168,7 @@ class Outline:
         Functions that stand among them are like sequences that match and include nothing.
         """
         found: list[NamedSequence] = []
-        kinds = {names.NAMED_SEQUENCE, *_FUNCTIONS}
+        kinds = (names.NAMED_SEQUENCE, *_FUNCTIONS)
         for mark in self.source.marks:
             if mark.text in kinds and (not found or mark.start >= found[-1].end):
                 sequence = self._sequence(mark)
@@ -197,38 +178,33 @@ class Outline:
 
     def is_function(self, sequence: NamedSequence) -> bool:
         """Tells whether what is listed as a sequence is a function."""
-        return self.source.text.startswith(tuple(_FUNCTIONS), sequence.start)
+        return self.source.text.startswith(_FUNCTIONS, sequence.start)
 
     def _sequence(self, mark: Mark) -> NamedSequence | None:
-        limit = self.source.closers[mark.inside] if mark.inside >= 0 else len(self.source.text)
-        tokens = self.source.tokens(mark.end, limit)
-        token = next(tokens, None)
-        if token is not None and token.kind == "word":  # its visibility
-            token = next(tokens, None)
-        arguments = next(tokens, None)
-        if token is None or token.kind != "symbol" or arguments is None or arguments.text != "(":
+        tokens = Cursor(self.source.following(mark))
+        tokens.take_kind("word")  # its visibility
+        name, arguments = tokens.take_kind("symbol"), tokens.take("(")
+        if name is None or arguments is None:
             return None
-        name, end = plain(token.text), arguments.end
-        results, attributes, body = None, None, None
-        token = next(tokens, None)
-        if token is not None and token.text == "->":
-            first = token = next(tokens, None)
+        results, end = None, arguments.end
+        if tokens.take("->"):
+            first = tokens.take()
             if first is None:
                 return None
-            end = first.end
-            token = next(tokens, None)
-            if token is not None and token.text == "<":
-                end = token.end
-                token = next(tokens, None)
+            end = (tokens.take("<") or first).end
             results = (first.start, end)
-        if token is not None and token.text == "attributes":
-            attributes = next(tokens, None)
-            end = attributes.end if attributes else end
-            token = next(tokens, None)
-        if token is not None and token.text == "{":
-            body, end = token, token.end
+        attributes = tokens.take() if tokens.take("attributes") else None
+        body = tokens.take("{")
+        last = body or attributes
         return NamedSequence(
-            name, mark.start, end, mark.inside, arguments, results, attributes, body
+            plain(name.text),
+            mark.start,
+            last.end if last is not None else end,
+            mark.inside,
+            arguments,
+            results,
+            attributes,
+            body,
         )
 
     @cached_property
@@ -267,53 +243,63 @@ class Outline:
         """Returns the matchers that an action is paired with."""
         return self._matchers.get((action.scope, action.name), ())
 
+    def includes(self, sequence: NamedSequence) -> Iterator[NamedSequence]:
+        """Yields the sequences that a sequence includes."""
+        for mark in self.marks(sequence.start, sequence.end):
+            if mark.text == names.INCLUDE:
+                target = next(self.source.tokens(mark.end, sequence.end), None)
+                symbol = plain(target.text) if target is not None else ""
+                other = self.by_name.get((sequence.scope, symbol))
+                if other is not None and other.body is not None:
+                    yield other
+
+    def dags(self, sequence: NamedSequence) -> Iterator[Dag]:
+        """Yields the DAGs that a sequence matches."""
+        for mark in self.marks(sequence.start, sequence.end):
+            dag = self.dag(mark) if mark.text == names.MATCH_DAG else None
+            if dag is not None:
+                yield dag
+
+    def dag(self, mark: Mark) -> Dag | None:
+        """Returns the DAG of the operation at `mark`."""
+        for region in self.source.following(mark):
+            if region.text == "{":
+                roots = [
+                    each
+                    for each in self.marks(region.start, region.end)
+                    if each.inside == region.start and each.text.startswith(_PAYLOADS)
+                ]
+                return Dag(roots[-1], region) if roots else None
+            if region.kind == "word" or region.text == "=":
+                return None
+        return None
+
     def foreach_matches(self, sequence: NamedSequence) -> Iterator[ForeachMatch]:
         """Yields the `foreach_match` operations in a sequence."""
-        for mark in self.marks(sequence.start, sequence.end):
-            if mark.text == names.FOREACH_MATCH:
-                found = self._foreach_match(sequence, mark)
-                if found:
-                    yield found
-
-    def _foreach_match(self, sequence: NamedSequence, mark: Mark) -> ForeachMatch | None:
         body = sequence.body
-        if body is None:
-            return None
-        # The operation ends where the next one begins, with its name or its results.
-        tokens: list[Token] = []
-        for token in self.source.tokens(mark.end, body.end - 1):
-            if token.text == "=" or (token.kind == "word" and token.text not in _FOREACH_WORDS):
-                break
-            tokens.append(token)
-        position = 0
-        while position < len(tokens) and tokens[position].text != "in":
-            position += 1
-        operands = [each for each in tokens[position:] if each.text.startswith("%")]
-        if not operands:
-            return None
-        pairs: list[Pair] = []
-        while position < len(tokens) and tokens[position].text != ":":
-            if tokens[position].kind == "symbol":
-                position = self._pair(tokens, position, pairs)
-            else:
-                position += 1
-        end = tokens[min(position, len(tokens) - 1)].end
-        # `: (types) -> type`
-        if position + 3 < len(tokens) and tokens[position + 2].text == "->":
-            end = tokens[position + 3].end
-        result = self._result_name(mark.start)
-        return ForeachMatch(mark.start, end, operands[0].text, tuple(pairs), result)
+        for mark in self.marks(body.start, body.end) if body is not None else ():
+            found = (
+                self._foreach_match(body, mark)
+                if body and mark.text == names.FOREACH_MATCH
+                else None
+            )
+            if found is not None:
+                yield found
 
-    def _pair(self, tokens: list[Token], position: int, pairs: list[Pair]) -> int:
-        start = tokens[position].start
-        matcher, position = _path(tokens, position)
-        if position >= len(tokens) or tokens[position].text != "->":
-            return position
-        if position + 1 >= len(tokens) or tokens[position + 1].kind != "symbol":
-            return position + 1
-        action, position = _path(tokens, position + 1)
-        pairs.append(Pair(matcher, action, start, tokens[position - 1].end))
-        return position
+    def _foreach_match(self, body: Token, mark: Mark) -> ForeachMatch | None:
+        tokens = list(takewhile(_is_of_foreach_match, self.source.tokens(mark.end, body.end - 1)))
+        texts = [each.text for each in tokens]
+        if "in" not in texts or not any(each[0] == "%" for each in texts[texts.index("in") :]):
+            return None
+        start = texts.index("in")
+        colon = texts.index(":", start) if ":" in texts[start:] else len(tokens) - 1
+        end = tokens[colon].end
+        if (
+            texts[colon + 2 : colon + 3] == ["->"] and len(tokens) > colon + 3
+        ):  # `: (types) -> type`
+            end = tokens[colon + 3].end
+        pairs = tuple(_pairs(tokens[start : colon + 1]))
+        return ForeachMatch(mark.start, end, pairs, self._result_name(mark.start))
 
     def _result_name(self, start: int) -> str | None:
         """Returns the first result that the operation at `start` gives a name to."""
@@ -330,15 +316,21 @@ class Outline:
         }
 
 
-def _path(tokens: list[Token], position: int) -> tuple[str, int]:
-    """Reads a symbol reference, nested ones joined with `::`."""
-    path = plain(tokens[position].text)
-    position += 1
-    while (
-        position + 1 < len(tokens)
-        and tokens[position].text == "::"
-        and tokens[position + 1].kind == "symbol"
-    ):
-        path += "::" + plain(tokens[position + 1].text)
-        position += 2
-    return path, position
+def _is_of_foreach_match(token: Token) -> bool:
+    """Tells whether a token is part of a `foreach_match`, not the name or results of the next operation."""
+    return token.text != "=" and (token.kind != "word" or token.text in _FOREACH_WORDS)
+
+
+def _pairs(tokens: Iterable[Token]) -> Iterator[Pair]:
+    """Yields the pairs among the tokens of a `foreach_match`."""
+    for is_comma, piece in groupby(tokens, key=lambda token: token.text == ","):
+        paths = [each for each in piece if each.kind == "symbol" or each.text in {"::", "->"}]
+        arrows = [index for index, each in enumerate(paths) if each.text == "->"]
+        if not is_comma and len(arrows) == 1 and 0 < arrows[0] < len(paths) - 1:
+            matcher, action = paths[: arrows[0]], paths[arrows[0] + 1 :]
+            yield Pair(_path(matcher), _path(action), paths[0].start, paths[-1].end)
+
+
+def _path(tokens: Iterable[Token]) -> str:
+    """Returns a symbol reference, nested ones joined with `::`."""
+    return "".join(plain(each.text) if each.kind == "symbol" else each.text for each in tokens)

@@ -47,7 +47,7 @@ class KeptOut:
 
 
 @dataclass(frozen=True)
-class EntryReport:
+class UpgradedEntry:
     """What became of one entry.
 
     Attributes:
@@ -81,21 +81,17 @@ class Upgraded:
         changes: everything that was changed, in order.
         kept_out: what could not be upgraded.
         entries: what became of each entry, in order of precedence.
-        hints: remarks on what is in today's syntax, and still may not do what its author thinks.
+        hints: warnings of upgraded configurations that are known not to compile, and remarks on what is in
+            today's syntax and still may not do what its author thinks.
         origin: returns the place in the old text from which the thing at an offset of the new text comes.
     """
 
     text: str
     changes: tuple[Change, ...]
     kept_out: tuple[KeptOut, ...]
-    entries: tuple[EntryReport, ...]
+    entries: tuple[UpgradedEntry, ...]
     origin: Callable[[int], Place] = field(compare=False, repr=False)
     hints: tuple[Diagnostic, ...] = ()
-
-    @property
-    def is_changed(self) -> bool:
-        """Whether anything was old."""
-        return bool(self.changes or self.kept_out)
 
     @property
     def decisions(self) -> tuple[Change, ...]:
@@ -125,7 +121,7 @@ def render_report(upgraded: Upgraded) -> str:
         lines += ["", "kept out, as comments"]
         lines += [f"  {each.what} ({each.place}): {each.reason}" for each in upgraded.kept_out]
     if upgraded.hints:
-        lines += ["", "left as it is", *(f"  {each}" for each in upgraded.hints)]
+        lines += ["", "notes", *(f"  {each}" for each in upgraded.hints)]
     return "\n".join(lines) + "\n"
 
 

@@ -1,142 +1,209 @@
-"""What a rule is: one change of the syntax or meaning of specs, and how to follow it."""
+"""Upgrade rules: each follows one change of the syntax or meaning of specs.
+
+A rule is a function under `attribute_rule` or `operation_rule`. Its name is the rule's name, its docstring
+is the rule's line in the documentation.
+"""
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from inspect import cleandoc
+from typing import TYPE_CHECKING, Final, TypeVar
+
+from tuninglink.upgrading.configuration import levels_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from tuninglink.upgrading.edits import Edits
+    from tuninglink.upgrading.generalization import Generalization
+    from tuninglink.upgrading.iteration_space import IterationSpace
     from tuninglink.upgrading.outline import NamedSequence, Outline
-    from tuninglink.upgrading.problems import Problem
-    from tuninglink.upgrading.source import Mark
+    from tuninglink.upgrading.source import Mark, Source, Token
     from tuninglink.upgrading.trees import Node
 
-CURRENT: Final = (3, 13)
-"""The version whose syntax is written."""
+REGISTRY: Final[dict[str, UpgradeRule]] = {}
+"""The rules that have been imported, by name; `rules.RULES` has all of them, in order."""
+
+_REPOSITORIES: Final = {
+    "iree": "iree-org/iree",
+    "llvm": "llvm/llvm-project",
+    "amd-shark-ai": "nod-ai/amd-shark-ai",
+}
+
+
+_Rewrite = TypeVar("_Rewrite", bound="Callable[..., None]")
 
 
 class Refusal(Exception):  # noqa: N818 - it is an answer, not an error
-    """What is read cannot be upgraded.
-
-    Attributes:
-        reason: why, in words that a reader can check.
-        offset: where the matter is in the text, -1 if it is the attribute at hand.
-    """
-
-    def __init__(self, reason: str, offset: int = -1) -> None:
-        super().__init__(reason)
-        self.reason = reason
-        self.offset = offset
+    """An attribute or operation cannot be upgraded; the message says why."""
 
 
 @dataclass(frozen=True)
-class Rule:
+class UpgradeRule:
     """One change between two versions of the compiler.
 
     Attributes:
-        name: what reports call it.
-        version: the first release with the new form; the rule bridges all before to this one.
-        summary: what changed, in one sentence.
-        before: the old form, as a whole attribute or operation.
-        after: the new form.
-        evidence: where the change can be looked up.
-        keeps: whether the compiler still reads the old form, so that the rule has nothing to do. It stands
-            here so that nobody wonders.
+        name: its name in reports.
+        since: the first release with the new form.
+        summary: what changed, in Markdown.
+        before: an example of the old form, a whole attribute or operation.
+        after: the example in the new form.
+        evidence: where the change can be looked up: a pull request such as `iree#21322`, or a file at a
+            version, `iree@v3.13.0:compiler/...`.
+        targets: the attributes, without `#`, or operations that it applies to.
+        is_decisive: whether the old form shows that the spec is old. Other rules apply to old specs alone.
     """
 
     name: str
-    version: tuple[int, int]
+    since: tuple[int, int]
     summary: str
     before: str
     after: str
     evidence: tuple[str, ...]
-    keeps: bool = field(default=False, kw_only=True)
+    targets: frozenset[str]
+    is_decisive: bool
+
+    def links(self) -> Iterator[tuple[str, str]]:
+        """Yields the title and the address of each piece of evidence."""
+        for each in self.evidence:
+            repository, kind, what = re.split("([#@])", each, maxsplit=1)
+            address = f"https://github.com/{_REPOSITORIES[repository]}"
+            if kind == "#":
+                yield what, f"{address}/pull/{what}"
+            else:
+                yield "source", f"{address}/blob/{what.replace(':', '/')}"
 
 
 @dataclass(frozen=True)
-class AttributeRule(Rule):
-    """A rule that rewrites attributes.
+class AttributeRule(UpgradeRule):
+    """A rule that changes the tree of an attribute in place."""
 
-    Attributes:
-        kinds: the attributes that it looks at, by name without `#`.
-        rewrite: changes the tree in place, and tells the context what it did; raises `Refusal`.
-    """
-
-    kinds: frozenset[str] = frozenset()
-    rewrite: Callable[[Node, AttributeContext], None] = field(kw_only=True)
+    rewrite: Callable[[AttributeSite], None]
 
 
 @dataclass(frozen=True)
-class OperationRule(Rule):
-    """A rule that rewrites operations in the text.
+class OperationRule(UpgradeRule):
+    """A rule that changes the text of an operation."""
 
-    Attributes:
-        operations: the operations that it looks at.
-        rewrite: adds its changes to the context; raises `Refusal`.
-    """
+    rewrite: Callable[[OperationSite], None]
 
-    operations: frozenset[str] = frozenset()
-    rewrite: Callable[[Mark, OperationContext], None] = field(kw_only=True)
+
+def attribute_rule(
+    *targets: str, since: tuple[int, int], before: str, after: str, evidence: tuple[str, ...]
+) -> Callable[[Callable[[AttributeSite], None]], Callable[[AttributeSite], None]]:
+    """Registers a function as a rule for attributes; the arguments are those of `UpgradeRule`."""
+    facts = (before, after, evidence, frozenset(targets), True)
+    return lambda function: _register(function, AttributeRule, since, *facts)
+
+
+def operation_rule(
+    *targets: str,
+    since: tuple[int, int],
+    before: str,
+    after: str,
+    evidence: tuple[str, ...],
+    is_decisive: bool = True,
+) -> Callable[[Callable[[OperationSite], None]], Callable[[OperationSite], None]]:
+    """Registers a function as a rule for operations; the arguments are those of `UpgradeRule`."""
+    facts = (before, after, evidence, frozenset(targets), is_decisive)
+    return lambda function: _register(function, OperationRule, since, *facts)
+
+
+def _register(
+    function: _Rewrite, rule: Callable[..., UpgradeRule], since: tuple[int, int], *facts: object
+) -> _Rewrite:
+    name, summary = function.__name__.replace("_", "-"), cleandoc(function.__doc__ or "")
+    REGISTRY[name] = rule(name, since, " ".join(summary.split()), *facts, function)
+    return function
 
 
 @dataclass
-class OperationContext:
-    """What an operation rule may know and do.
+class Site:
+    """A place where a rule applies.
 
     Attributes:
+        notes: what the rule changed and why, and whether that was a decision.
+    """
+
+    notes: list[tuple[str, bool]] = field(default_factory=list, kw_only=True)
+
+    def changed(self, message: str) -> None:
+        """Records a change."""
+        self.notes.append((message, False))
+
+    def decided(self, message: str) -> None:
+        """Records a decision: a change where another one would have been possible."""
+        self.notes.append((message, True))
+
+
+@dataclass
+class AttributeSite(Site):
+    """An attribute that a rule applies to.
+
+    Attributes:
+        node: the attribute.
+        was_old: whether a rule has changed the configuration that the attribute is part of.
+        find_space: returns the iteration space of the operation that the attribute is for, None if the
+            matcher does not show it.
+    """
+
+    node: Node
+    was_old: bool
+    find_space: Callable[[], IterationSpace | None]
+
+    @property
+    def levels(self) -> Node | None:
+        """The dictionary of a GPU lowering config."""
+        return levels_of(self.node)
+
+
+@dataclass
+class OperationSite(Site):
+    """An operation that a rule applies to.
+
+    Attributes:
+        mark: its name in the text.
         outline: the spec.
-        sequence: the sequence that the operation stands in.
-        edits: where changes go.
-        report: takes what was changed and why, and whether something had to be decided.
+        edits: the changes to the text.
+        generalization: the named operations of matchers as generic ones.
     """
 
+    mark: Mark
     outline: Outline
-    sequence: NamedSequence | None
     edits: Edits
-    report: Callable[[str, bool], None]
-
-    def changed(self, message: str) -> None:
-        """Records a change."""
-        self.report(message, False)  # noqa: FBT003 - it is a plain callable
-
-    def decided(self, message: str) -> None:
-        """Records a change that is a decision: another one would have been possible."""
-        self.report(message, True)  # noqa: FBT003
-
-
-@dataclass
-class AttributeContext:
-    """What an attribute rule may know and do.
-
-    Attributes:
-        report: takes what was changed and why, and whether something had to be decided.
-        find_problem: finds what the operation computes that the attribute is for.
-        count: how many changes the configuration at hand has had.
-    """
-
-    report: Callable[[str, bool], None]
-    find_problem: Callable[[], Problem | None]
-    count: int = 0
+    generalization: Generalization
 
     @property
-    def was_old(self) -> bool:
-        """Whether a rule has changed the configuration at hand: it was written for an older compiler."""
-        return self.count > 0
-
-    def changed(self, message: str) -> None:
-        """Records a change."""
-        self.count += 1
-        self.report(message, False)  # noqa: FBT003
-
-    def decided(self, message: str) -> None:
-        """Records a change that is a decision: another one would have been possible."""
-        self.count += 1
-        self.report(message, True)  # noqa: FBT003
+    def source(self) -> Source:
+        """The text of the spec."""
+        return self.outline.source
 
     @property
-    def problem(self) -> Problem | None:
-        """What the operation computes that the attribute is for, None if the text does not say."""
-        return self.find_problem()
+    def sequence(self) -> NamedSequence | None:
+        """The named sequence that the operation stands in."""
+        return self.outline.sequence_at(self.mark.start)
+
+    def tokens(self) -> Iterator[Token]:
+        """Yields the tokens behind the name, up to the end of the block."""
+        return self.source.following(self.mark)
+
+    def head(self) -> Iterator[Token]:
+        """Yields the tokens behind the name of a transform operation, up to its types."""
+        for token in self.tokens():
+            if token.text == ":" or token.is_transform:
+                return
+            yield token
+
+    def name_list(self) -> Token | None:
+        """Returns the brackets with the names that a `transform.match.operation_name` asks for."""
+        return next((each for each in self.head() if each.text == "["), None)
+
+    def asked_names(self) -> list[Token]:
+        """Returns the names that a `transform.match.operation_name` asks for."""
+        listed = self.name_list()
+        if listed is None:
+            return []
+        inside = self.source.tokens(listed.start + 1, listed.end - 1)
+        return [each for each in inside if each.kind == "string"]

@@ -81,6 +81,31 @@ class Token:
     end: int
     text: str
 
+    @property
+    def is_transform(self) -> bool:
+        """Whether it is the name of an operation of the transform dialect."""
+        return self.kind == "word" and self.text.startswith("transform.")
+
+
+class Cursor:
+    """Takes tokens one after the other."""
+
+    def __init__(self, tokens: Iterator[Token]) -> None:
+        self._tokens = tokens
+        self._next = next(tokens, None)
+
+    def take(self, text: str | None = None) -> Token | None:
+        """Returns the next token if its text is as given, and goes on to the one behind it."""
+        token = self._next
+        if token is None or text not in (None, token.text):
+            return None
+        self._next = next(self._tokens, None)
+        return token
+
+    def take_kind(self, kind: str) -> Token | None:
+        """Returns the next token if it is of a kind, and goes on to the one behind it."""
+        return self.take() if self._next is not None and self._next.kind == kind else None
+
 
 @dataclass(frozen=True, slots=True)
 class Mark:
@@ -200,6 +225,24 @@ class Source:
         line = bisect_right(self._lines, offset)
         before = self.text[self._lines[line - 1] : offset]
         return Place(self.name, line, len(before.encode(errors="replace")) + 1)
+
+    def indent(self, offset: int) -> str:
+        """Returns the space that the line of an offset begins with, up to the offset."""
+        line = self.text[self.line_start(offset) : offset]
+        return line[: len(line) - len(line.lstrip())]
+
+    def line_start(self, offset: int) -> int:
+        """Returns where the line of an offset begins."""
+        return self.text.rfind("\n", 0, offset) + 1
+
+    def line_end(self, offset: int) -> int:
+        """Returns where the line of an offset ends."""
+        end = self.text.find("\n", offset)
+        return end if end >= 0 else len(self.text)
+
+    def following(self, mark: Mark) -> Iterator[Token]:
+        """Yields the tokens behind a mark, up to the end of the brackets that it stands in."""
+        return self.tokens(mark.end, self.closers.get(mark.inside, len(self.text)))
 
     def tokens(self, start: int, end: int) -> Iterator[Token]:
         """Yields the tokens in a part of the text, without space and comments.

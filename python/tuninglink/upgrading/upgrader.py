@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tuninglink.errors import SpecError
@@ -10,33 +10,27 @@ from tuninglink.mlir import names
 from tuninglink.mlir.contexts import thread_context
 from tuninglink.mlir.diagnostics import Diagnostic, Severity, error
 from tuninglink.mlir.serialization import decode
-from tuninglink.upgrading.attributes import AttributeUpgrade
+from tuninglink.upgrading.attributes import AttributeRewriter
 from tuninglink.upgrading.edits import Edited, Edits
 from tuninglink.upgrading.exclusion import Exclusion, exclude
-from tuninglink.upgrading.generalization import generalize
+from tuninglink.upgrading.generalization import Generalization
+from tuninglink.upgrading.iteration_space import IterationSpaces
 from tuninglink.upgrading.outline import Outline
-from tuninglink.upgrading.report import Change, EntryReport, KeptOut, Upgraded
-from tuninglink.upgrading.rule import OperationContext, Refusal
-from tuninglink.upgrading.rules import (
-    ATTRIBUTE_RULES,
-    ENTRY_POINT_RULES,
-    MATCHER_RULES,
-    OPERATION_RULES,
-    entry_points,
-    generalized_operations,
-)
+from tuninglink.upgrading.report import KeptOut, Upgraded, UpgradedEntry
+from tuninglink.upgrading.rewrites import Rewrites
+from tuninglink.upgrading.rule import AttributeRule, OperationRule, OperationSite, Refusal
+from tuninglink.upgrading.rules import RULES
+from tuninglink.upgrading.rules.entry_points import unmarked
 from tuninglink.upgrading.source import Source
-from tuninglink.upgrading.verification import Verdict, examine, parse_failure
+from tuninglink.upgrading.verification import find_rejected, parse_failure
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator
 
     from iree.compiler import ir as mlir
 
     from tuninglink.mlir.diagnostics import Place
-    from tuninglink.upgrading.outline import NamedSequence
-    from tuninglink.upgrading.rule import AttributeRule, OperationRule
-    from tuninglink.upgrading.source import Mark
+    from tuninglink.upgrading.report import Change
 
 
 def upgrade(
@@ -62,7 +56,10 @@ def upgrade(
     Raises:
         SpecError: the text is no spec at all, or nothing of it can be upgraded.
     """
-    return _Upgrade(text, name, written_for or (0, 0), context or thread_context()).run()
+    rewrites = rewrite(Outline(Source(text, name)), written_for or (0, 0))
+    upgraded = _verified(rewrites, context or thread_context())
+    kept_out = {each.what for each in upgraded.kept_out}
+    return replace(upgraded, hints=tuple(_hints(rewrites, kept_out)))
 
 
 def upgrade_bytes(
@@ -80,218 +77,133 @@ def upgrade_bytes(
     return upgrade(decode(data, name), name, written_for=written_for, context=context)
 
 
-class _FoundOldError(Exception):
-    """Ends the search for something old."""
+def rewrite(outline: Outline, written_for: tuple[int, int]) -> Rewrites:
+    """Applies the rules for changes after a version; those that are not decisive only to an old spec."""
+    rules = [rule for rule in RULES.values() if rule.since > written_for]
+    operation_rules = [rule for rule in rules if isinstance(rule, OperationRule)]
+    rewrites, attributes, others = Rewrites(outline), Rewrites(outline), Rewrites(outline)
+    generalization = Generalization(outline, rewrites.edits)
+    decisive = [rule for rule in operation_rules if rule.is_decisive]
+    _rewrite_operations(decisive, rewrites, generalization)
+    attribute_rules = [rule for rule in rules if isinstance(rule, AttributeRule)]
+    spaces = IterationSpaces(outline, generalization)
+    AttributeRewriter(outline, attribute_rules, spaces).rewrite(attributes)
+    if rewrites.is_old or attributes.is_old:
+        rest = [rule for rule in operation_rules if not rule.is_decisive]
+        _rewrite_operations(rest, others, generalization)
+    rewrites.add(others)
+    rewrites.add(attributes)
+    return rewrites
 
 
-@dataclass
-class _Upgrade:
-    """One upgrade, and what has come of it so far."""
+def _rewrite_operations(
+    rules: Iterable[OperationRule], rewrites: Rewrites, generalization: Generalization
+) -> None:
+    outline = rewrites.outline
+    by_target: dict[str, list[OperationRule]] = {}
+    for rule in rules:
+        for target in rule.targets:
+            by_target.setdefault(target, []).append(rule)
+    for mark in outline.source.marks:
+        for rule in by_target.get(mark.text, ()):
+            site = OperationSite(mark, outline, rewrites.edits, generalization)
+            try:
+                rule.rewrite(site)
+            except Refusal as refusal:
+                rewrites.refuse(mark.start, str(refusal))
+            finally:
+                rewrites.record(rule.name, mark.start, site.notes)
 
-    text: str
-    name: str
-    written_for: tuple[int, int]
-    context: mlir.Context
-    _versions: list[Edited] = field(default_factory=list)
-    _changes: list[Change] = field(default_factory=list)
-    _refused: dict[int, tuple[str, int]] = field(default_factory=dict)
 
-    def __post_init__(self) -> None:
-        self._text = self.text
-        self._current: Outline | None = Outline(Source(self.text, self.name))
-        self._first = self._current
-
-    @property
-    def _outline(self) -> Outline:
-        """The structure of the text as it is by now."""
-        if self._current is None:
-            self._current = Outline(Source(self._text, self.name))
-        return self._current
-
-    def run(self) -> Upgraded:
-        self._operations(OPERATION_RULES)
-        is_old = self._is_old()
-        if is_old:
-            self._operations((*ENTRY_POINT_RULES, *MATCHER_RULES))
-            self._generalize()
-            self._attributes()
-        exclusion = self._exclude({})
-        verdict = self._verify(exclusion)
-        while verdict.problems or verdict.aliases.keys() - exclusion.aliases.keys():
-            for index, reason, offset in verdict.problems:
-                self._refused.setdefault(index, (reason, self._original(offset)))
-            exclusion = self._exclude(verdict.aliases)
-            verdict = self._verify(exclusion)
-        result = self._result(exclusion)
-        if not is_old:
-            result = replace(result, hints=tuple(self._hints()))
-        self._check(exclusion, verdict)
-        return result
-
-    def _hints(self) -> Iterator[Diagnostic]:
-        """Yields what to know of a spec in today's syntax, which comes back as it is."""
-        for sequence in entry_points.unmarked(self._first):
-            message = (
-                f"'@{sequence.name}' is no marked entry point: today's compiler runs it alone, and drops it in "
-                f"silence beside another spec; mark it '{names.ENTRY_POINT}' and return an operation, or let "
-                "'tuninglink link' do so"
-            )
-            place = self._first.source.place(sequence.start)
-            yield Diagnostic(Severity.REMARK, message, place)
-
-    def _exclude(self, aliases: Mapping[str, str]) -> Exclusion:
-        """Leaves out what cannot be upgraded."""
-        if not self._refused and not aliases:
-            return Exclusion(Edits().apply(self._text), {}, {})
-        reasons = {index: reason for index, (reason, _) in self._refused.items()}
-        return exclude(self._outline, self._first, reasons, aliases)
-
-    def _verify(self, exclusion: Exclusion) -> Verdict:
-        """Asks the compiler, and if it refuses the whole, about each part."""
-        failure = parse_failure(exclusion.edited.text, self.name, self.context)
-        if failure is None:
-            return Verdict()
-        return examine(failure, exclusion, self._outline, self.name, self.context)
-
-    def _check(self, exclusion: Exclusion, verdict: Verdict) -> None:
-        """Raises what is wrong with the result, at the place in the original that it comes from."""
-        if verdict.error is None:
-            return
-        message, offset = verdict.error
-        place = self._place(exclusion.edited.original(offset)) if offset is not None else None
-        raise SpecError(error(message, place or self._first.source.place(0)))
-
-    # Rules.
-
-    def _is_old(self) -> bool:
-        """Tells whether an operation or attribute shows that the spec was written for an older compiler."""
-        if self._changes or self._refused:
-            return True
-
-        def stop(*_: object) -> None:
-            raise _FoundOldError
-
-        try:
-            AttributeUpgrade(self._outline, self._attribute_rules(), stop, stop).apply_each()
-        except _FoundOldError:
-            return True
-        return False
-
-    def _attribute_rules(self) -> list[AttributeRule]:
-        return [rule for rule in ATTRIBUTE_RULES if rule.version > self.written_for]
-
-    def _operations(self, candidates: tuple[OperationRule, ...]) -> None:
-        """Applies rules for operations."""
-        rules: dict[str, list[OperationRule]] = {}
-        for rule in candidates:
-            for operation in rule.operations if rule.version > self.written_for else ():
-                rules.setdefault(operation, []).append(rule)
-        edits = Edits()
-        for mark in self._outline.source.marks:
-            for rule in rules.get(mark.text, ()):
-                sequence = self._outline.sequence_at(mark.start)
-                context = OperationContext(
-                    self._outline, sequence, edits, self._reporter(rule.name, mark)
-                )
-                try:
-                    rule.rewrite(mark, context)
-                except Refusal as refusal:
-                    self._refuse(sequence, refusal.reason, mark.start)
-        self._advance(edits)
-
-    def _generalize(self) -> None:
-        """Writes named operations as what matchers see."""
-        rule = generalized_operations.RULE
-        if rule.version > self.written_for:
-            report: Callable[[int, str], None] = lambda offset, message: self._record(  # noqa: E731
-                rule.name, offset, message, is_decision=False
-            )
-            self._advance(generalize(self._outline, report))
-
-    def _attributes(self) -> None:
-        """Applies the rules for attributes."""
-        attributes = AttributeUpgrade(
-            self._outline, self._attribute_rules(), self._record, self._refuse
+def _hints(rewrites: Rewrites, kept_out: set[str]) -> Iterator[Diagnostic]:
+    """Yields what to know of the result: of old configurations, or of the entry point of a spec of today."""
+    outline = rewrites.outline
+    for offset, reason in rewrites.failures:
+        sequence = outline.sequence_at(offset)
+        if sequence is None or f"@{sequence.name}" not in kept_out:
+            message = f"the configuration is upgraded, and does not compile: {reason}"
+            yield Diagnostic(Severity.WARNING, message, outline.source.place(offset))
+    for sequence in unmarked(outline) if not rewrites.is_old else ():
+        message = (
+            f"'@{sequence.name}' is no marked entry point: today's compiler runs it alone, and drops it in "
+            f"silence beside another spec; mark it '{names.ENTRY_POINT}' and return an operation, or let "
+            "'tuninglink link' do so"
         )
-        self._advance(attributes.edits())
+        yield Diagnostic(Severity.REMARK, message, outline.source.place(sequence.start))
 
-    def _advance(self, edits: Edits) -> None:
-        """Makes the changes; the result is what the next rules see."""
-        if not edits.edits:
-            return
-        edited = edits.apply(self._text)
-        self._versions.append(edited)
-        self._text, self._current = edited.text, None
 
-    # What happened.
+def _verified(rewrites: Rewrites, context: mlir.Context) -> Upgraded:
+    """Returns the upgraded spec without the parts that today's compiler rejects.
 
-    def _reporter(self, rule: str, mark: Mark) -> Callable[[str, bool], None]:
-        return lambda message, is_decision: self._record(rule, mark.start, message, is_decision)
+    Raises:
+        SpecError: nothing is left, or the compiler rejects the rest as a whole.
+    """
+    original, refused = rewrites.outline, rewrites.refused
+    name = original.source.name
+    edited = rewrites.edits.apply(original.source.text)
+    outline = Outline(Source(edited.text, name)) if refused else None
+    exclusion = Exclusion(Edits().apply(edited.text), {}, {})
+    if outline is not None:
+        exclusion = exclude(outline, original, refused, {})
+    failure = parse_failure(exclusion.edited.text, name, context)
+    while failure is not None:
+        outline = outline or Outline(Source(edited.text, name))
+        sequences, aliases = find_rejected(exclusion, outline, context)
+        if not sequences and not aliases:
+            break
+        for index, (reason, offset) in sequences.items():
+            refused.setdefault(index, (reason, edited.original(offset)))
+        exclusion = exclude(outline, original, refused, exclusion.aliases | aliases)
+        failure = parse_failure(exclusion.edited.text, name, context)
+    upgraded = _result(rewrites, edited, exclusion)
+    if failure is not None:
+        message, at = failure
+        raise SpecError(error(message, upgraded.origin(at or 0)))
+    return upgraded
 
-    def _record(self, rule: str, offset: int, message: str, is_decision: bool) -> None:  # noqa: FBT001
-        sequence = self._outline.sequence_at(offset)
-        name = sequence.name if sequence is not None else None
-        self._changes.append(Change(rule, message, self._place(offset), is_decision, name))
 
-    def _refuse(self, sequence: NamedSequence | None, reason: str, offset: int) -> None:
-        if sequence is not None:
-            index = self._outline.index_of(sequence)
-            self._refused.setdefault(index, (reason, self._original(offset)))
+def _result(rewrites: Rewrites, edited: Edited, exclusion: Exclusion) -> Upgraded:
+    """Returns the upgraded spec with what became of each entry.
 
-    def _original(self, offset: int) -> int:
-        """Returns where in the original the thing at `offset` of the current text comes from."""
-        for edited in reversed(self._versions):
-            offset = edited.original(offset)
-        return offset
+    Raises:
+        SpecError: no entry is left.
+    """
+    outline = rewrites.outline
+    place = outline.source.place
+    out: dict[str, KeptOut] = {}
+    kept_out = []
+    for index, reason in exclusion.excluded.items():
+        sequence = outline.sequences[index]
+        _, offset = rewrites.refused.get(index, ("", sequence.start))
+        out[sequence.name] = KeptOut(f"@{sequence.name}", reason, place(offset))
+        kept_out.append(out[sequence.name])
+    aliases = (
+        KeptOut(name, reason, place(outline.aliases[name].start))
+        for name, reason in exclusion.aliases.items()
+    )
+    changes = tuple(each for each in rewrites.changes if each.sequence not in out)
+    entries = tuple(_entries(outline, changes, out))
+    if entries and all(each.kept_out for each in entries):
+        notes = [error(f"{each.what}: {each.reason}", each.place) for each in kept_out]
+        raise SpecError(error("no entry of the spec can be upgraded", place(0)), *notes)
 
-    def _place(self, offset: int) -> Place:
-        return self._first.source.place(self._original(offset))
+    def origin(offset: int) -> Place:
+        return place(edited.original(exclusion.edited.original(offset)))
 
-    # The result.
+    return Upgraded(exclusion.edited.text, changes, (*kept_out, *aliases), entries, origin)
 
-    def _result(self, exclusion: Exclusion) -> Upgraded:
-        kept_out = {
-            index: self._kept_out(index, reason) for index, reason in exclusion.excluded.items()
-        }
-        aliases = tuple(
-            KeptOut(name, reason, self._first.source.place(self._first.aliases[name].start))
-            for name, reason in exclusion.aliases.items()
-        )
-        gone = {self._first.sequences[index].name for index in kept_out}
-        changes = tuple(each for each in self._changes if each.sequence not in gone)
-        entries = tuple(self._entries(changes, kept_out))
-        if entries and all(each.kept_out for each in entries):
-            notes = [error(f"{each.what}: {each.reason}", each.place) for each in kept_out.values()]
-            start = self._first.source.place(0)
-            raise SpecError(error("no entry of the spec can be upgraded", start), *notes)
-        whole = exclusion.edited
-        left_out = (*kept_out.values(), *aliases)
 
-        def origin(offset: int) -> Place:
-            return self._place(whole.original(offset))
-
-        return Upgraded(whole.text, changes, left_out, entries, origin)
-
-    def _kept_out(self, index: int, reason: str) -> KeptOut:
-        sequence = self._first.sequences[index]
-        refused = self._refused.get(index)
-        offset = refused[1] if refused else sequence.start
-        return KeptOut(f"@{sequence.name}", reason, self._first.source.place(offset))
-
-    def _entries(
-        self, changes: tuple[Change, ...], kept_out: dict[int, KeptOut]
-    ) -> list[EntryReport]:
-        by_sequence: dict[str, list[Change]] = {}
-        for change in changes:
-            by_sequence.setdefault(change.sequence or "", []).append(change)
-        out = {self._first.sequences[index].name: each for index, each in kept_out.items()}
-        entries = []
-        for sequence in self._first.sequences:
-            for foreach_match in self._first.foreach_matches(sequence):
-                for pair in foreach_match.pairs:
-                    involved = [pair.matcher, pair.action]
-                    found = tuple(one for each in involved for one in by_sequence.get(each, ()))
-                    reason = next((out[each] for each in involved if each in out), None)
-                    place = self._first.source.place(pair.start)
-                    entries.append(EntryReport(pair.matcher, pair.action, place, found, reason))
-        return entries
+def _entries(
+    outline: Outline, changes: Iterable[Change], out: dict[str, KeptOut]
+) -> Iterator[UpgradedEntry]:
+    by_sequence: dict[str | None, list[Change]] = {}
+    for change in changes:
+        by_sequence.setdefault(change.sequence, []).append(change)
+    for sequence in outline.sequences:
+        for foreach_match in outline.foreach_matches(sequence):
+            for pair in foreach_match.pairs:
+                parts = (pair.matcher, pair.action)
+                found = tuple(one for each in parts for one in by_sequence.get(each, ()))
+                kept_out = next((out[each] for each in parts if each in out), None)
+                place = outline.source.place(pair.start)
+                yield UpgradedEntry(pair.matcher, pair.action, place, found, kept_out)

@@ -1,10 +1,11 @@
-"""What today's compiler says about an upgraded spec, part by part where it has to be."""
+"""What today's compiler rejects in an upgraded spec, part by part."""
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from itertools import pairwise, takewhile
+from typing import TYPE_CHECKING, Final
 
 from tuninglink.errors import SpecError
 from tuninglink.mlir import names
@@ -16,71 +17,63 @@ if TYPE_CHECKING:
     from tuninglink.mlir.diagnostics import Place
     from tuninglink.upgrading.exclusion import Exclusion
     from tuninglink.upgrading.outline import NamedSequence, Outline
+    from tuninglink.upgrading.source import Source
+
+_TYPE: Final = re.compile(r"![A-Za-z_$][\w$.\-]*")
 
 
-@dataclass(frozen=True)
-class Verdict:
-    """What the compiler says.
-
-    Attributes:
-        problems: sequences that it does not accept: index, what it says, and where in the outline's text.
-        aliases: aliases that it does not accept, and what it says.
-        error: what it says about the whole, and where in the whole, if that can be told.
-    """
-
-    problems: tuple[tuple[int, str, int], ...] = ()
-    aliases: dict[str, str] = field(default_factory=dict)
-    error: tuple[str, int | None] | None = None
-
-
-def examine(
-    failure: tuple[str, Place | None],
-    exclusion: Exclusion,
-    outline: Outline,
-    name: str,
-    context: mlir.Context,
-) -> Verdict:
-    """Finds the parts of a spec that the compiler refuses.
-
-    Args:
-        failure: what the compiler says about the whole, and where.
-        exclusion: the whole.
-        outline: its structure, before anything was left out.
-        name: what it is called in diagnostics.
-        context: where parts are parsed.
-    """
-    problems: list[tuple[int, str, int]] = []
-    for index, sequence in enumerate(outline.sequences):
-        if index not in exclusion.excluded:
-            found = _check_sequence(outline, sequence, context)
-            if found:
-                problems.append((index, *found))
-    aliases = _check_aliases(exclusion, outline, context)
-    message, place = failure
-    offset = None
-    if place is not None and place.file == name:
-        offset = _offset(exclusion.edited.text, place)
-    return Verdict(tuple(problems), aliases, (message, offset))
-
-
-def parse_failure(text: str, name: str, context: mlir.Context) -> tuple[str, Place | None] | None:
-    """Returns what the compiler says about a text that it refuses, and where; None if it takes it."""
+def parse_failure(text: str, name: str, context: mlir.Context) -> tuple[str, int | None] | None:
+    """Returns why the compiler rejects a text, and where if it says so; None if it takes the text."""
     try:
         parse_module(text.encode(errors="replace"), name, context)
     except SpecError as failure:
         first = failure.diagnostics[0]
-        return first.message, first.place
+        is_here = first.place is not None and first.place.file == name
+        return first.message, _offset(text, first.place) if first.place and is_here else None
     return None
 
 
+def find_rejected(
+    exclusion: Exclusion, outline: Outline, context: mlir.Context
+) -> tuple[dict[int, tuple[str, int]], dict[str, str]]:
+    """Finds the parts of a spec that the compiler rejects.
+
+    Args:
+        exclusion: what has been left out already.
+        outline: the spec, before anything was left out.
+        context: where parts are parsed.
+
+    Returns:
+        By the index of a named sequence, why it is rejected and where; and by the name of an alias, why.
+    """
+    sequences, types = {}, _type_aliases(outline.source)
+    for index, sequence in enumerate(outline.sequences):
+        if index not in exclusion.excluded:
+            found = _check_sequence(outline, sequence, types, context)
+            if found is not None:
+                sequences[index] = found
+    uses = Counter(mark.text for mark in outline.source.marks)
+    aliases = {}
+    for alias in outline.aliases.values():
+        if alias.name not in exclusion.aliases:
+            value = outline.source.text[alias.value : alias.end]
+            whole = _aliases_of(outline, alias.value, alias.end)
+            whole += f"module attributes {{iree_codegen.alias = {value}}} {{}}"
+            failure = parse_failure(whole, "<alias>", context)
+            if failure is not None:  # what uses the alias has failed by itself
+                is_used = uses[alias.name] > 1
+                aliases[alias.name] = _said(failure[0]) if is_used else "nothing uses it any more"
+    return sequences, aliases
+
+
 def _check_sequence(
-    outline: Outline, sequence: NamedSequence, context: mlir.Context
+    outline: Outline, sequence: NamedSequence, types: dict[str, str], context: mlir.Context
 ) -> tuple[str, int] | None:
     """Parses one sequence, with declarations of those that it refers to and the aliases that it uses."""
     text = outline.source.text
     if next(outline.foreach_matches(sequence), None) is not None:
         return None  # its matchers and actions are checked; it fails when one of them does
-    lead = outline.types_of(sequence.start, sequence.end)
+    lead = _types_of(text[sequence.start : sequence.end], types)
     lead += _aliases_of(outline, sequence.start, sequence.end)
     lead += f"\nmodule attributes {{{names.WITH_NAMED_SEQUENCE}}} {{\n"
     for name in sorted(outline.references(sequence.start, sequence.end) - {sequence.name}):
@@ -91,41 +84,47 @@ def _check_sequence(
     failure = parse_failure(whole, "<sequence>", context)
     if failure is None:
         return None
-    message, place = failure
-    offset = _offset(whole, place) - len(lead) if place is not None else -1
-    if 0 <= offset < sequence.end - sequence.start:
-        return _said(message), sequence.start + offset
-    return _said(message), sequence.start
+    message, found = failure
+    offset = sequence.start + (found or 0) - len(lead)
+    is_inside = sequence.start <= offset < sequence.end
+    return _said(message), offset if is_inside else sequence.start
 
 
-def _check_aliases(exclusion: Exclusion, outline: Outline, context: mlir.Context) -> dict[str, str]:
-    """Returns the aliases that cannot be read; what needs them has failed by itself."""
-    found = dict(exclusion.aliases)
-    uses = Counter(mark.text for mark in outline.source.marks)
-    for alias in outline.aliases.values():
-        if alias.name in found:
-            continue
-        whole = _aliases_of(outline, alias.value, alias.end)
-        whole += f"module attributes {{iree_codegen.alias = {outline.source.text[alias.value : alias.end]}}} {{}}"
-        failure = parse_failure(whole, "<alias>", context)
-        if failure is not None:
-            is_used = uses[alias.name] > 1
-            found[alias.name] = _said(failure[0]) if is_used else "nothing uses it any more"
-    return found
+def _type_aliases(source: Source) -> dict[str, str]:
+    """Returns the definitions of type aliases, by name, `!` included."""
+    before = takewhile(lambda token: token.text != "module", source.tokens(0, len(source.text)))
+    tokens = list(before)
+    starts = [index for index, (_, equals) in enumerate(pairwise(tokens)) if equals.text == "="]
+    return {
+        tokens[start].text: source.text[tokens[start].start : tokens[end - 1].end]
+        for start, end in pairwise((*starts, len(tokens)))
+        if tokens[start].text[0] == "!"
+    }
+
+
+def _types_of(text: str, types: dict[str, str]) -> str:
+    """Returns the definitions of the type aliases that a part of the text uses."""
+    needed: set[str] = set()
+    pending = _TYPE.findall(text) if types else []
+    while pending:
+        name = pending.pop()
+        if name in types and name not in needed:
+            needed.add(name)
+            pending += _TYPE.findall(types[name])
+    return "".join(f"{each}\n" for name, each in types.items() if name in needed)
 
 
 def _aliases_of(outline: Outline, start: int, end: int) -> str:
     """Returns the definitions of the aliases that a part of the text uses, those first that others need."""
-    needed: dict[str, None] = {}
-    pending = [(start, end, 0)]
+    needed = set()
+    pending = [(start, end)]
     while pending:
-        first, last, _ = pending.pop()
-        for mark in outline.marks(first, last):
+        for mark in outline.marks(*pending.pop()):
             alias = outline.aliases.get(mark.text)
-            if alias is not None and alias.start != mark.start and alias.name not in needed:
-                needed[alias.name] = None
-                pending.append((alias.value, alias.end, 0))
-    ordered = sorted((outline.aliases[each] for each in needed), key=lambda alias: alias.start)
+            if alias is not None and alias.start != mark.start and alias not in needed:
+                needed.add(alias)
+                pending.append((alias.value, alias.end))
+    ordered = sorted(needed, key=lambda alias: alias.start)
     text = outline.source.text
     return "".join(f"{each.name} = {text[each.value : each.end]}\n" for each in ordered)
 
@@ -148,10 +147,9 @@ def _offset(text: str, place: Place) -> int:
     """Returns the offset of a place, whose column counts bytes."""
     position = 0
     for _ in range(place.line - 1):
-        following = text.find("\n", position)
-        if following < 0:
-            break
-        position = following + 1
+        position = text.find("\n", position) + 1
+        if not position:
+            return len(text)
     line_end = text.find("\n", position)
     line = text[position : line_end if line_end >= 0 else len(text)]
     before = line.encode(errors="replace")[: max(0, place.column - 1)]

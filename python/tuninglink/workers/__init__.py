@@ -1,6 +1,18 @@
 """A pool of worker processes: isolated, with a time limit per job, and gone when the command is."""
 
-from tuninglink.workers.failures import JobError, JobTimeoutError, WorkerCrashedError
-from tuninglink.workers.pool import Pool
+from typing import TYPE_CHECKING
+
+from tuninglink.lazy import lazy_face
+
+if TYPE_CHECKING:
+    from tuninglink.workers.failures import JobError, JobTimeoutError, WorkerCrashedError
+    from tuninglink.workers.pool import Pool
 
 __all__ = ["JobError", "JobTimeoutError", "Pool", "WorkerCrashedError"]
+
+_HOMES = {
+    "Pool": "workers.pool",
+    **dict.fromkeys(("JobError", "JobTimeoutError", "WorkerCrashedError"), "workers.failures"),
+}
+
+__getattr__ = lazy_face(__name__, _HOMES)  # a worker itself needs no pool

@@ -13,6 +13,7 @@ from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any, Self, TypeVar, TypeVarTuple
 
 from tuninglink.workers.process import WorkerProcess
+from tuninglink.workers.worker import do_nothing, initialize
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -48,7 +49,7 @@ class Pool:
         arguments: tuple[*Ts] = (),  # type: ignore[assignment]  # of an initializer without any
     ) -> None:
         self._workers = workers
-        self._initial = _pickled(initializer or _do_nothing, arguments)
+        self._initial = _pickled(initialize, _importable(initializer or do_nothing), arguments)
         self._is_closed = False
         self._reset()
         _pools.add(self)
@@ -91,7 +92,7 @@ class Pool:
             ValueError: the function is defined in `__main__`.
             pickle.PicklingError, AttributeError, TypeError: the function or its arguments cannot be pickled.
         """
-        job = _Job(_pickled(function, arguments), seconds)
+        job = _Job(_pickled(_importable(function), *arguments), seconds)
         with self._lock:
             if self._is_closed:
                 raise RuntimeError("the pool is closed")
@@ -182,15 +183,16 @@ class _Job:
     future: Future[Any] = field(default_factory=Future)
 
 
-def _pickled(function: Callable[..., object], arguments: tuple[object, ...]) -> bytes:
-    if getattr(function, "__module__", None) == "__main__":
-        name = getattr(function, "__qualname__", function)
-        raise ValueError(f"'{name}' is defined in __main__, which no worker imports")
+def _pickled(function: Callable[..., object], *arguments: object) -> bytes:
     return pickle.dumps((function, arguments), pickle.HIGHEST_PROTOCOL)
 
 
-def _do_nothing() -> None:
-    pass
+def _importable(function: Callable[..., T]) -> Callable[..., T]:
+    """Returns a function, unless it is one of the program's own."""
+    if getattr(function, "__module__", None) == "__main__":
+        name = getattr(function, "__qualname__", function)
+        raise ValueError(f"'{name}' is defined in __main__, which no worker imports")
+    return function
 
 
 _pools: weakref.WeakSet[Pool] = weakref.WeakSet()

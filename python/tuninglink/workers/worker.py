@@ -57,6 +57,15 @@ def die_with(lifeline: int) -> None:
         os.killpg(0, signal.SIGKILL)
 
 
+def initialize(initializer: Callable[..., object], arguments: tuple[object, ...]) -> None:
+    """Runs an initializer, whose result nobody needs."""
+    initializer(*arguments)
+
+
+def do_nothing() -> None:
+    """Is the initializer where there is none."""
+
+
 def _receive(stream: BinaryIO) -> bytes | None:
     header = stream.read(LENGTH.size)
     if len(header) < LENGTH.size:

@@ -10,7 +10,7 @@ import z3
 from tuninglink.iree.cpu_configurations import CpuLevel
 
 if TYPE_CHECKING:
-    from tuninglink.spaces.cpu.rules import Rules
+    from tuninglink.spaces.cpu.cpu_rules import CpuRules
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ def is_decomposed(operation: str) -> bool:
     return operation.startswith(_NAMES)
 
 
-def add_decomposition(rules: Rules) -> None:
+def add_decomposition(rules: CpuRules) -> None:
     """Adds that tiling leaves a single row of output and filter, or a single column."""
     operation = rules.nest.operation
     window = _WINDOWS.get(operation)
@@ -82,7 +82,7 @@ def add_decomposition(rules: Rules) -> None:
     rules.add(z3.Or(one_row, one_column), message, *values)
 
 
-def _left(rules: Rules, loop: int) -> z3.ArithRef:
+def _left(rules: CpuRules, loop: int) -> z3.ArithRef:
     """Returns what the levels leave of a loop, as the verifier reckons it."""
     size = rules.nest.loops[loop].size
     left = rules.tiles.number(_UNKNOWN if size is None else size)

@@ -12,7 +12,7 @@ from tuninglink.mlir.attributes import parameters
 from tuninglink.solver.answers import UndecidedError
 
 if TYPE_CHECKING:
-    from tuninglink.spaces.providers import Dispatch
+    from tuninglink.spaces.providers import Workload
 
 BACKEND: Final = "llvm-cpu"
 
@@ -56,13 +56,13 @@ class Cpu:
         return _NATIVE_VECTORS * self.vector_bytes
 
 
-def read_cpu(dispatch: Dispatch) -> Cpu:
+def read_cpu(workload: Workload) -> Cpu:
     """Returns the CPU that a dispatch is compiled for.
 
     Raises:
         UndecidedError: it is compiled for something else, or nobody knows for what.
     """
-    found = parameters(dispatch.target) if dispatch.target is not None else None
+    found = parameters(workload.target) if workload.target is not None else None
     if found is None or len(found) == 0 or _string(found[0]) != BACKEND:
         raise UndecidedError("the target is no CPU, or it is not known")
     last = found[len(found) - 1]

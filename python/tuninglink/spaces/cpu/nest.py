@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Final
 
 from iree.compiler import ir as mlir
 
+from tuninglink.iree.op_kinds import OpKind, Role
 from tuninglink.iree.root_ops import function_ops
 from tuninglink.iree.structured import indexing_maps
 from tuninglink.mlir.walk import visit
 from tuninglink.solver.answers import UndecidedError
-from tuninglink.spaces.problem import OpKind, Role
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tuninglink.spaces.problem import Problem
-    from tuninglink.spaces.providers import Dispatch
+    from tuninglink.spaces.providers import Workload
 
 REDUCING: Final = frozenset(
     {Role.K, Role.K1, Role.K2, Role.REDUCTION, Role.FILTER, Role.INPUT_CHANNEL}
@@ -94,13 +94,13 @@ class Nest:
     is_alone: bool
 
 
-def read_nest(dispatch: Dispatch) -> Nest:
+def read_nest(workload: Workload) -> Nest:
     """Returns the loops of a root op.
 
     Raises:
         UndecidedError: they are not known.
     """
-    root, problem = dispatch.root, dispatch.problem
+    root, problem = workload.root, workload.problem
     maps = _maps(root)
     if not maps or not problem.dimensions:
         raise UndecidedError(f"which loops '{root.name}' has is not known")
@@ -111,8 +111,8 @@ def read_nest(dispatch: Dispatch) -> Nest:
     widths = [_width(each.type) for each in root.operands]
     widest = max((each or 64 for each in widths), default=64)
     parallel = tuple(number for number, each in enumerate(loops) if not each.reduces)
-    beside, untiled = _beside(dispatch, maps, loops, parallel)
-    configured = function_ops(dispatch.function).configured
+    beside, untiled = _beside(workload, maps, loops, parallel)
+    configured = function_ops(workload.function).configured
     is_alone = all(each == root for each in configured)
     vectors = _vectors(root, problem, maps, widths)
     return Nest(root.name, loops, vectors, widest, beside, untiled, is_alone)
@@ -151,7 +151,7 @@ def _vectors(
 
 
 def _beside(
-    dispatch: Dispatch,
+    workload: Workload,
     maps: Sequence[mlir.AffineMap],
     loops: Sequence[Loop],
     parallel: tuple[int, ...],
@@ -161,8 +161,8 @@ def _beside(
     output = _positions(maps[-1])
     found: list[VectorOf] = []
     untiled: int | None = 0
-    for each in function_ops(dispatch.function).computing:
-        if each == dispatch.root:
+    for each in function_ops(workload.function).computing:
+        if each == workload.root:
             continue
         shape = _result_shape(each)
         bits = max((_width(operand.type) or 64 for operand in each.operands), default=64)

@@ -6,20 +6,20 @@ from typing import TYPE_CHECKING, ClassVar
 
 from iree.compiler import ir as mlir
 
+from tuninglink.iree.op_kinds import OpKind, Role
 from tuninglink.mlir import names
 from tuninglink.solver.answers import UndecidedError
+from tuninglink.spaces.cpu.cpu_rules import PROVIDER
 from tuninglink.spaces.cpu.device import read_cpu
 from tuninglink.spaces.cpu.nest import read_nest
 from tuninglink.spaces.cpu.pipelines import PIPELINES
-from tuninglink.spaces.cpu.rules import PROVIDER
 from tuninglink.spaces.cpu.space import CpuSpace
-from tuninglink.spaces.problem import OpKind, Role
 from tuninglink.spaces.providers import Provider
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tuninglink.spaces.providers import Dispatch, Space
+    from tuninglink.spaces.providers import Space, Workload
 
 
 class CpuProvider(Provider):
@@ -28,19 +28,19 @@ class CpuProvider(Provider):
     name: ClassVar[str] = PROVIDER
     pipelines: ClassVar[frozenset[str] | None] = frozenset(PIPELINES)
 
-    def spaces(self, dispatch: Dispatch, pipeline: str) -> Sequence[Space]:
+    def spaces(self, workload: Workload, pipeline: str) -> Sequence[Space]:
         """Returns the space of a dispatch.
 
         Raises:
             UndecidedError: the target is no CPU, or the loops of the operation are not known.
         """
-        cpu = read_cpu(dispatch)
-        problem = dispatch.problem
+        cpu = read_cpu(workload)
+        problem = workload.problem
         is_batched = any(each.role is Role.BATCH for each in problem.dimensions)
-        is_annotated = names.COMPILATION_INFO in dispatch.root.attributes
+        is_annotated = names.COMPILATION_INFO in workload.root.attributes
         if problem.kind is OpKind.CONVOLUTION and is_annotated and not is_batched:
             raise UndecidedError(
                 "the compiler gives this convolution a batch loop after it has read the configuration, and loses it"
             )
-        attribute = mlir.Attribute.parse(pipeline, dispatch.root.context)
-        return [CpuSpace(read_nest(dispatch), cpu, attribute, problem)]
+        attribute = mlir.Attribute.parse(pipeline, workload.root.context)
+        return [CpuSpace(read_nest(workload), cpu, attribute, problem)]

@@ -10,14 +10,17 @@ from iree.compiler.dialects import iree_codegen
 from tuninglink.iree.cpu_configurations import CpuLevel, cpu_lowering_config, read_cpu_configuration
 from tuninglink.mlir.diagnostics import error
 from tuninglink.solver.answers import AssignmentError
-from tuninglink.spaces.configuration import MismatchError
-from tuninglink.spaces.cpu.advice import ADVISED, add_advice
+from tuninglink.spaces.configuration import (
+    InvalidFormError,
+    MismatchError,
+    MissingEntryError,
+)
+from tuninglink.spaces.cpu.cpu_rules import CpuRules
 from tuninglink.spaces.cpu.decomposition import LEVELS, is_decomposed
-from tuninglink.spaces.cpu.doubts import UNCERTAIN, add_doubts, unknown
-from tuninglink.spaces.cpu.graded import GradedConstraintSet
+from tuninglink.spaces.cpu.heuristic import add_heuristic_rules
+from tuninglink.spaces.cpu.necessary import add_necessary_rules
 from tuninglink.spaces.cpu.pipelines import PIPELINES
-from tuninglink.spaces.cpu.refusals import REFUSED, add_refusals
-from tuninglink.spaces.cpu.rules import Rules
+from tuninglink.spaces.cpu.sufficient import add_sufficient_rules, unknown
 from tuninglink.spaces.cpu.tiles import LOOP_PEELING, knob_name
 from tuninglink.spaces.providers import Space
 
@@ -55,32 +58,22 @@ class CpuSpace(Space):
         what = PIPELINES[name]
         is_verified = what.decomposes and is_decomposed(nest.operation)
         self._verified = frozenset(LEVELS if is_verified else ())
-        refused = Rules(nest, cpu, what, REFUSED)
-        add_refusals(refused)
-        certain = Rules(nest, cpu, what, UNCERTAIN)
-        add_doubts(certain)
-        sensible = Rules(nest, cpu, what, ADVISED)
-        add_refusals(sensible)
-        add_doubts(sensible)
-        add_advice(sensible)
-        self.constraints: ConstraintSet = GradedConstraintSet(
-            refused.build(problem, name),
-            certain.build(problem, name),
-            sensible.build(problem, name),
-            unknown(certain),
-            refused.context,
-        )
+        rules = CpuRules(nest, cpu, what)
+        add_necessary_rules(rules)
+        add_sufficient_rules(rules)
+        add_heuristic_rules(rules)
+        self.constraints: ConstraintSet = rules.build(problem, name, unknown(rules, problem))
 
     def assignment(self, configuration: Configuration) -> Mapping[str, int]:
         """Returns the tiles of all levels; what is not tiled is 0."""
         levels = read_cpu_configuration(configuration.lowering_config)
         if levels is None:
             text = f"'lowering_config' is {configuration.lowering_config}"
-            raise MismatchError(text, is_missing=False)
+            raise MismatchError(text)
         self._expect_levels(levels)
         strange = [each for each in levels if each not in {level.value for level in CpuLevel}]
         if strange:
-            raise MismatchError(f"'{strange[0]}' is no level of tiling", is_missing=False)
+            raise MismatchError(f"'{strange[0]}' is no level of tiling")
         found = {LOOP_PEELING: int(_peels(configuration))}
         for level in CpuLevel:
             sizes = self._sizes(level.value, levels) if level.value in levels else ()
@@ -113,12 +106,13 @@ class CpuSpace(Space):
     def _expect_levels(self, levels: Mapping[str, Tiling | None]) -> None:
         for each in CpuLevel:
             if each in self._verified and each.value not in levels:
-                raise MismatchError(f"'{each.value}' is missing", is_missing=True)
+                raise InvalidFormError(f"'{each.value}' is missing")
         outermost = CpuLevel.DISTRIBUTION.value
         if outermost not in levels:
             # The pipeline takes the level from whatever operation has it.
-            is_refused = PIPELINES[str(self._pipeline)].needs_distribution and self.nest.is_alone
-            raise MismatchError(f"'{outermost}' is missing", is_missing=is_refused)
+            is_needed = PIPELINES[str(self._pipeline)].needs_distribution and self.nest.is_alone
+            kind = InvalidFormError if is_needed else MissingEntryError
+            raise kind(f"'{outermost}' is missing")
 
     def _options(self, assignment: Mapping[str, int]) -> mlir.Attribute | None:
         if not assignment.get(LOOP_PEELING):
@@ -129,18 +123,19 @@ class CpuSpace(Space):
     def _sizes(self, name: str, levels: Mapping[str, Tiling | None]) -> tuple[int, ...]:
         tiling = levels[name]
         if tiling is None:
-            raise MismatchError(f"'{name}' is no list of sizes", is_missing=False)
+            raise MismatchError(f"'{name}' is no list of sizes")
         if tiling.scalable:
-            raise MismatchError(f"'{name}' has scalable sizes", is_missing=False)
+            raise MismatchError(f"'{name}' has scalable sizes")
         if tiling.interchange:
             if sorted(tiling.interchange) != list(range(len(tiling.sizes))):
                 text = f"the interchange of '{name}' does not name each of its loops once"
-                raise MismatchError(text, is_missing=PIPELINES[str(self._pipeline)].separates)
-            raise MismatchError(f"'{name}' has an interchange", is_missing=False)
+                is_verified = PIPELINES[str(self._pipeline)].separates
+                raise InvalidFormError(text) if is_verified else MismatchError(text)
+            raise MismatchError(f"'{name}' has an interchange")
         loops = len(self.nest.loops)
         if any(tiling.sizes[loops:]):
             text = f"'{name}' has {len(tiling.sizes)} sizes, and there are {loops} loops"
-            raise MismatchError(text, is_missing=False)
+            raise MismatchError(text)
         return tiling.sizes
 
 
@@ -158,6 +153,6 @@ def _peels(configuration: Configuration) -> bool:
         entries = [options[position].name for position in range(len(options))]
         strange = [each for each in entries if each != _PEELING_OPTION]
         if strange:
-            raise MismatchError(f"'{strange[0]}' is set", is_missing=False)
+            raise MismatchError(f"'{strange[0]}' is set")
         return bool(entries)
     return False

@@ -7,25 +7,36 @@ from typing import TYPE_CHECKING
 
 from iree.compiler import ir as mlir
 
+from tuninglink.iree.op_kinds import Role
 from tuninglink.solver.answers import UndecidedError
 from tuninglink.spaces.gpu.contractions import Operand, read_operand, static_sizes
-from tuninglink.spaces.gpu.forms import Form
-from tuninglink.spaces.gpu.places import Array, Choice, Exactly, Given, Knob, Place
-from tuninglink.spaces.gpu.promotion import promoted, tile_bits
-from tuninglink.spaces.gpu.rules import MOST_INTRINSICS, Rules, product
+from tuninglink.spaces.gpu.gpu_rules import MOST_INTRINSICS, GpuRules, product
+from tuninglink.spaces.gpu.knob_table import (
+    REDUCTION,
+    SUBGROUP_BASIS,
+    WORKGROUP,
+    KnobTable,
+    gpu_template,
+    knob_name,
+)
+from tuninglink.spaces.gpu.promotion import promotion_slots, tile_bits
 from tuninglink.spaces.gpu.space import GpuSpace
-from tuninglink.spaces.gpu.thread_layouts import is_derivable
-from tuninglink.spaces.problem import Role
+from tuninglink.spaces.gpu.thread_layouts import require_derivable
+from tuninglink.spaces.templates import OptionSlot
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from tuninglink.spaces.gpu.device import Device, Intrinsic
-    from tuninglink.spaces.gpu.rules import Number
-    from tuninglink.spaces.providers import Dispatch
+    from tuninglink.spaces.gpu.gpu_rules import Number
+    from tuninglink.spaces.providers import Workload
+    from tuninglink.spaces.templates import Slot
 
 _ACCUMULATED = "f32"
 """What attention adds up in."""
+
+_ROW_BITS = 2 * 32
+"""The maximum and the sum of a row of scores."""
 
 _SPOKEN_OF = "gfx"
 """Architectures on which the compiler has constraints of its own, though not on column-major results."""
@@ -54,14 +65,14 @@ class Attention:
     operands: tuple[Operand, Operand, Operand]
 
 
-def read_attention(dispatch: Dispatch) -> Attention:
+def read_attention(workload: Workload) -> Attention:
     """Returns the attention that a root op is.
 
     Raises:
         UndecidedError: it has more dimensions than are known here, or its sizes are not known.
     """
-    problem = dispatch.problem
-    sizes = static_sizes(dispatch)
+    problem = workload.problem
+    sizes = static_sizes(workload)
     roles: dict[Role, list[int]] = {}
     for index, each in enumerate(problem.dimensions):
         roles.setdefault(each.role, []).append(index)
@@ -69,18 +80,18 @@ def read_attention(dispatch: Dispatch) -> Attention:
     if any(len(each) != 1 for each in single):
         raise UndecidedError(f"{problem} has other dimensions than one each of m, n, k1 and k2")
     (m,), (n,), (k1,), (k2,) = single
-    maps = dispatch.root.attributes["indexing_maps"]
+    maps = workload.root.attributes["indexing_maps"]
     given = list(maps) if isinstance(maps, mlir.ArrayAttr) else []
     accesses = [each.value for each in given if isinstance(each, mlir.AffineMapAttr)]
     query, key, value = (
         read_operand(operand, access)
-        for operand, access in zip(list(dispatch.root.operands)[:3], accesses[:3], strict=True)
+        for operand, access in zip(list(workload.root.operands)[:3], accesses[:3], strict=True)
     )
     return Attention(sizes, tuple(roles.get(Role.BATCH, ())), m, n, k1, k2, (query, key, value))
 
 
 def attention_space(
-    attention: Attention, dispatch: Dispatch, device: Device, pipeline: mlir.Attribute
+    attention: Attention, workload: Workload, device: Device, pipeline: mlir.Attribute
 ) -> GpuSpace:
     """Returns the configurations with intrinsics for both of its matmuls.
 
@@ -89,63 +100,60 @@ def attention_space(
     Raises:
         UndecidedError: the target has no intrinsic for one of the matmuls.
     """
-    rules = Rules()
+    rules = GpuRules()
     sizes = attention.sizes
-    query, key, value = attention.operands
+    table = KnobTable(rules, len(sizes), pipeline.context)
     tiles: dict[int, Number] = {attention.k1: rules.number(sizes[attention.k1])}
+    for loop in (*attention.batch, attention.m, attention.n):
+        tiles[loop] = table.tile(WORKGROUP, loop, sizes[loop], zero=sizes[loop])
+    tiles[attention.k2] = table.tile(REDUCTION, attention.k2, sizes[attention.k2])
     for loop in (*attention.batch, attention.m, attention.n, attention.k2):
-        name = _tile_name(attention, loop)
-        tiles[loop] = rules.knob(name, 1, sizes[loop])
-        rules.adopted(
+        rules.compilers(
             sizes[loop] % tiles[loop] == 0,
-            f"dimension {loop} must be divisible by {name} ({sizes[loop]} % {{}} == 0)",
+            f"dimension {loop} must be divisible by {_tile_name(attention, loop)} ({sizes[loop]} % {{}} == 0)",
             tiles[loop],
         )
     most = max(1, device.threads // device.subgroup_size)
-    counts = {
-        attention.m: rules.knob("sg_m_cnt", 1, most),
-        attention.n: rules.knob("sg_n_cnt", 1, most),
-    }
-    qk = _intrinsics(device, query, key)
-    pv = _intrinsics(device, value, value)
+    names = {attention.m: "sg_m_cnt", attention.n: "sg_n_cnt"}
+    counts = {loop: rules.knob(name, 1, most) for loop, name in names.items()}
+    query, key, value = attention.operands
     # Keys are divided among steps, not among subgroups.
     m, n, k1, k2 = (
         _Extent(_tile_name(attention, loop), tiles[loop], counts.get(loop, 1))
         for loop in (attention.m, attention.n, attention.k1, attention.k2)
     )
-    unrolled = _fit(rules, "qk", qk, (m, k2, k1)) + _fit(rules, "pv", pv, (m, n, k2))
-    rules.unrolled(
-        product([unrolled, *(tiles[loop] for loop in attention.batch)]),
-        "intrinsics",
-        MOST_INTRINSICS,
-    )
-    threads, subgroup_size = rules.workgroup(device)
-    rules.stages()
-    rules.subgroup_size(subgroup_size, device)
-    wanted = counts[attention.m] * counts[attention.n] * subgroup_size
-    rules.adopted(
-        threads == wanted,
-        "a workgroup must have the threads of its subgroups ({} == {})",
-        threads,
-        wanted,
-    )
-    rules.memory([tile_bits(each, tiles) for each in attention.operands], device)
+    qk, in_qk = _fit(rules, "qk", _intrinsics(device, query, key), (m, k2, k1))
+    pv, in_pv = _fit(rules, "pv", _intrinsics(device, value, value), (m, n, k2))
+    taken = product([in_qk + in_pv, *(tiles[loop] for loop in attention.batch)])
+    rules.unrolled(taken, "intrinsics", MOST_INTRINSICS)
+    threads, subgroup_size, _ = rules.workgroup(device)
+    rules.threads(threads, product(counts.values()) * subgroup_size, "of its subgroups")
+    copies = [tile_bits(each, tiles) for each in attention.operands]
+    rules.memory_bounds(copies, _exchanged(attention, tiles, device), device)
     for name, operand in zip(("query", "key", "value"), attention.operands, strict=True):
-        tile = [tiles[loop] for loop in operand.loops]
-        rules.hard(
-            is_derivable(tile, threads, operand.bits),
-            f"the {{}} threads must be able to share reading the tile {'x'.join(['{}'] * len(tile))} "
-            f"of the {name} evenly",
-            threads,
-            *tile,
+        require_derivable(rules, operand, tiles, threads, f"the {name}")
+    context = pipeline.context
+    parts = {
+        f"{part}_attrs": {
+            "mma_kind": kind,
+            SUBGROUP_BASIS: table.basis(
+                names, (each for each in range(len(sizes)) if each != absent)
+            ),
+            **promotion_slots(operands, context),
+        }
+        for part, kind, operands, absent in (
+            ("qk", qk, (0, 1), attention.n),
+            ("pv", pv, (1,), attention.k1),
         )
-    form = _form(attention, qk, pv, pipeline)
-    return GpuSpace(rules.build(dispatch.problem, str(pipeline)), form)
+    }
+    slots = {**promotion_slots((0, 1, 2), context), **table.slots()}
+    template = gpu_template(pipeline, slots, decomposition=parts)
+    return GpuSpace(rules.build(workload.problem, str(pipeline)), template)
 
 
 @dataclass(frozen=True)
 class _Extent:
-    """What a workgroup takes along a loop: what it is called, how much, and for how many subgroups."""
+    """The tile of a workgroup along a loop: its name, its size, and the number of subgroups that share it."""
 
     name: str
     tile: Number
@@ -155,11 +163,11 @@ class _Extent:
 def _tile_name(attention: Attention, loop: int) -> str:
     if loop == attention.k1:
         return f"dimension {loop}"
-    return f"red_{loop}" if loop == attention.k2 else f"wg_{loop}"
+    return knob_name(REDUCTION if loop == attention.k2 else WORKGROUP, loop)
 
 
 def _intrinsics(device: Device, lhs: Operand, rhs: Operand) -> list[Intrinsic]:
-    """Returns the intrinsics for a matmul that the compiler's own constraints do not speak of."""
+    """Returns the intrinsics for a matmul that the compiler's own constraints do not cover."""
     found = list(device.multiplying(lhs.element_type, rhs.element_type, _ACCUMULATED))
     if device.architecture.startswith(_SPOKEN_OF):
         found = [each for each in found if each.is_transposed]
@@ -169,77 +177,41 @@ def _intrinsics(device: Device, lhs: Operand, rhs: Operand) -> list[Intrinsic]:
     return found
 
 
+def _exchanged(attention: Attention, tiles: Mapping[int, Number], device: Device) -> list[Number]:
+    """Returns the sizes of what threads may exchange in shared memory, in bits.
+
+    These are the scores, as one matmul leaves and the other one takes them, unless their layouts agree; and the
+    maximum and the sum of each row, if the intrinsics of the matmuls have different m. On NVIDIA's GPUs they agree.
+    """
+    if not device.architecture.startswith(_SPOKEN_OF):
+        return []
+    rows = product([tiles[attention.m], *(tiles[loop] for loop in attention.batch)])
+    scores = rows * tiles[attention.k2] * attention.operands[2].bits
+    return [scores, rows * _ROW_BITS]
+
+
 def _fit(
-    rules: Rules,
+    rules: GpuRules,
     part: str,
     intrinsics: Sequence[Intrinsic],
     extents: tuple[_Extent, _Extent, _Extent],
-) -> Number:
+) -> tuple[Slot, Number]:
     """Asks for tiles that are whole intrinsics of one of the matmuls; the extents are its m, n and k.
 
     Returns:
-        How many intrinsics a subgroup takes in a step.
+        The slot of the intrinsic, and the number of intrinsics that a subgroup takes in a step.
     """
-    chosen = rules.choice(f"{part}_mma_idx", [each.attribute for each in intrinsics])
+    options = tuple(each.attribute for each in intrinsics)
+    chosen = rules.choice(f"{part}_mma_idx", options)
     taken = rules.number(1)
     for side, each in zip("mnk", extents, strict=True):
         step = rules.look_up(chosen, [getattr(intrinsic, side) for intrinsic in intrinsics])
         step = step * each.count
         taken = taken * (each.tile / step)
-        rules.adopted(
+        rules.compilers(
             each.tile % step == 0,
             f"{each.name} must be divisible by what the intrinsics of {part} take at a time ({{}} % {{}} == 0)",
             each.tile,
             step,
         )
-    return taken
-
-
-def _form(
-    attention: Attention,
-    qk: Sequence[Intrinsic],
-    pv: Sequence[Intrinsic],
-    pipeline: mlir.Attribute,
-) -> Form:
-    loops = range(len(attention.sizes))
-    inner = (attention.k1, attention.k2)
-    operands, kinds = promoted((0, 1, 2), pipeline.context)
-    lowering: dict[str, Place] = {
-        "promote_operands": Given(operands),
-        "promotion_types": Given(kinds, is_optional=True),
-        "reduction": Array(
-            tuple(Knob(f"red_{loop}") if loop == attention.k2 else Exactly(0) for loop in loops)
-        ),
-        "workgroup": Array(
-            tuple(
-                Exactly(0) if loop in inner else Knob(f"wg_{loop}", attention.sizes[loop])
-                for loop in loops
-            )
-        ),
-    }
-    parts = {
-        "qk_attrs": _part(attention, "qk_mma_idx", qk, (0, 1), attention.n),
-        "pv_attrs": _part(attention, "pv_mma_idx", pv, (1,), attention.k1),
-    }
-    return Form(pipeline, lowering, frozenset({"promote_operands"}), decomposition=parts)
-
-
-def _part(
-    attention: Attention,
-    knob: str,
-    intrinsics: Sequence[Intrinsic],
-    copied: tuple[int, ...],
-    absent: int,
-) -> dict[str, Place]:
-    """Returns what configures one of the matmuls, which one of the loops has nothing to do with."""
-    loops = range(len(attention.sizes))
-    names = {attention.m: "sg_m_cnt", attention.n: "sg_n_cnt"}
-    basis = tuple(Knob(names[loop]) if loop in names else Exactly(1) for loop in loops)
-    mapping = tuple(Exactly(loop) for loop in loops if loop != absent)
-    operands, kinds = promoted(copied, intrinsics[0].attribute.context)
-    return {
-        "mma_kind": Choice(knob, tuple(each.attribute for each in intrinsics)),
-        "promote_operands": Given(operands),
-        "promotion_types": Given(kinds, is_optional=True),
-        "subgroup_basis": Array((Array(basis), Array(mapping))),
-    }
+    return OptionSlot(f"{part}_mma_idx", options), taken

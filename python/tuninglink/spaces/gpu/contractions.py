@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 from iree.compiler import ir as mlir
 
+from tuninglink.iree.op_kinds import Role
 from tuninglink.iree.structured import indexing_maps
 from tuninglink.solver.answers import UndecidedError
-from tuninglink.spaces.problem import Role
 
 if TYPE_CHECKING:
-    from tuninglink.spaces.providers import Dispatch
+    from tuninglink.spaces.gpu.device import Device
+    from tuninglink.spaces.providers import Workload
 
+_NARROW_FLOATS = ("f8", "f6", "f4")
 _OPERANDS = 3
 _MOST = 1 << 31
 """Sizes from here on are no sizes of anything that a GPU computes."""
@@ -47,6 +49,7 @@ class Contraction:
         lhs: the first operand.
         rhs: the second operand.
         result: what is computed.
+        accumulates: whether sums start from given values, not from a constant.
     """
 
     sizes: tuple[int, ...]
@@ -57,21 +60,27 @@ class Contraction:
     lhs: Operand
     rhs: Operand
     result: Operand
+    accumulates: bool
+
+    @property
+    def matrix_loops(self) -> tuple[int, int, int]:
+        """The loops that intrinsics run over: m, n and k."""
+        return self.m, self.n, self.k
 
     @property
     def is_plain(self) -> bool:
-        """Whether there is one pair of matrices, which is what the compiler's own constraints speak of."""
+        """Whether there is one pair of matrices, to which the compiler's own constraints are limited."""
         return not self.batch
 
 
-def read_contraction(dispatch: Dispatch) -> Contraction:
+def read_contraction(workload: Workload) -> Contraction:
     """Returns the contraction that a root op is.
 
     Raises:
         UndecidedError: it has no such form, or its sizes are not known.
     """
-    root, problem = dispatch.root, dispatch.problem
-    sizes = static_sizes(dispatch)
+    root, problem = workload.root, workload.problem
+    sizes = static_sizes(workload)
     roles: dict[Role, list[int]] = {}
     for index, each in enumerate(problem.dimensions):
         roles.setdefault(each.role, []).append(index)
@@ -84,33 +93,45 @@ def read_contraction(dispatch: Dispatch) -> Contraction:
     affine = [each.value for each in given if isinstance(each, mlir.AffineMapAttr)]
     if len(affine) != _OPERANDS or len(root.operands) != _OPERANDS:
         raise UndecidedError(f"{problem} has other operands than two matrices and a result")
-    if not _starts_from_a_fill(root.operands[_OPERANDS - 1]):
-        raise UndecidedError(f"{problem} adds to values that are given")
     lhs, rhs, result = (
         read_operand(operand, each) for operand, each in zip(root.operands, affine, strict=True)
     )
     (m,), (n,), (k,) = roles[Role.M], roles[Role.N], roles[Role.K]
-    return Contraction(sizes, tuple(roles.get(Role.BATCH, ())), m, n, k, lhs, rhs, result)
+    accumulates = not _is_filled(root.operands[_OPERANDS - 1])
+    batch = tuple(roles.get(Role.BATCH, ()))
+    return Contraction(sizes, batch, m, n, k, lhs, rhs, result, accumulates)
 
 
-def _starts_from_a_fill(init: mlir.Value[Any]) -> bool:
-    """Tells whether sums start from a constant; given values take part in what needs shared memory."""
+def check_types(contraction: Contraction, device: Device) -> None:
+    """Checks that the device is known to lower the element types of a contraction.
+
+    Raises:
+        UndecidedError: one is of 8 bits or fewer, and the device has no intrinsic for it.
+    """
+    known = {each for found in device.intrinsics for each in found.element_types}
+    for each in (contraction.lhs, contraction.rhs, contraction.result):
+        if each.element_type.startswith(_NARROW_FLOATS) and each.element_type not in known:
+            raise UndecidedError(f"{device.architecture} may not have {each.element_type}")
+
+
+def _is_filled(init: mlir.Value[Any]) -> bool:
+    """Tells whether sums start from a constant."""
     owner = init.owner
     return not isinstance(owner, mlir.Block) and owner.operation.name == "linalg.fill"
 
 
-def static_sizes(dispatch: Dispatch) -> tuple[int, ...]:
+def static_sizes(workload: Workload) -> tuple[int, ...]:
     """Returns the sizes of the loops of a root op.
 
     Raises:
         UndecidedError: one is not known, or there is nothing to compute.
     """
     sizes = []
-    for each in dispatch.problem.dimensions:
+    for each in workload.problem.dimensions:
         if each.size is None:
-            raise UndecidedError(f"{dispatch.problem} has dimensions of unknown size")
+            raise UndecidedError(f"{workload.problem} has dimensions of unknown size")
         if not 0 < each.size < _MOST:
-            raise UndecidedError(f"{dispatch.problem} has a dimension of size {each.size}")
+            raise UndecidedError(f"{workload.problem} has a dimension of size {each.size}")
         sizes.append(each.size)
     return tuple(sizes)
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from iree.compiler import ir as mlir
 
-    from tuninglink.spaces.providers import Dispatch
+    from tuninglink.spaces.providers import Workload
 
 
 @dataclass(frozen=True)
@@ -69,16 +69,16 @@ class Device:
         return [each for each in self.intrinsics if each.element_types == (lhs, rhs, result)]
 
 
-def read_device(dispatch: Dispatch) -> Device:
+def read_device(workload: Workload) -> Device:
     """Returns what the target of a dispatch can do.
 
     Raises:
         UndecidedError: it is not known.
     """
     # The bindings end the process on a target that describes no GPU; a problem without limits has such a one.
-    if dispatch.target is None or not dispatch.problem.limits:
+    if workload.target is None or not workload.problem.limits:
         raise UndecidedError("the target does not say what its GPU can do")
-    info = iree_gpu.TargetInfo.get_gpu_target_info(dispatch.target)
+    info = iree_gpu.TargetInfo.get_gpu_target_info(workload.target)
     sizes = tuple(info.subgroup_size_choices)
     if not sizes:
         raise UndecidedError("the target does not say how many threads a subgroup has")
@@ -87,7 +87,7 @@ def read_device(dispatch: Dispatch) -> Device:
         memory=info.max_workgroup_memory_bytes,
         threads=info.max_thread_count_per_workgroup,
         subgroup_sizes=sizes,
-        intrinsics=tuple(_intrinsics(info, sizes[0], dispatch.target.context)),
+        intrinsics=tuple(_intrinsics(info, sizes[0], workload.target.context)),
     )
 
 

@@ -1,4 +1,4 @@
-"""Which operands of a contraction are copied to shared memory, as a knob."""
+"""The promotion of operands of a contraction to shared memory, as a knob."""
 
 from __future__ import annotations
 
@@ -7,48 +7,57 @@ from typing import TYPE_CHECKING, Final
 import z3
 from iree.compiler import ir as mlir
 
-from tuninglink.spaces.gpu.places import Choice, Implied
+from tuninglink.spaces.configuration import (
+    PROMOTED_OPERANDS,
+    PROMOTION_TYPES,
+    integer,
+    promotion_types,
+)
+from tuninglink.spaces.templates import ConstantSlot, ImpliedSlot, OptionSlot
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from tuninglink.spaces.gpu.contractions import Contraction, Operand
-    from tuninglink.spaces.gpu.rules import Number, Rules
+    from tuninglink.spaces.gpu.gpu_rules import GpuRules, Number
+    from tuninglink.spaces.templates import Slot
 
+_KNOB: Final = "promoted"
 _OPTIONS: Final = ((0, 1), (0,), (1,), ())
 
 
 class Promotion:
-    """The knob for the operands that are copied.
+    """The knob for the operands that are promoted.
 
     Args:
         rules: gets the knob.
-        context: for the attributes that a configuration holds.
+        context: for the attributes in a configuration.
 
     Attributes:
-        chosen: the value of the knob.
-        place: where it stands in a configuration.
-        kinds: how they are copied, by all threads together.
+        slots: the entries of the lowering config.
     """
 
-    def __init__(self, rules: Rules, context: mlir.Context) -> None:
-        self.chosen = rules.choice("promoted", [list(each) or "none" for each in _OPTIONS])
-        written = [promoted(each, context) for each in _OPTIONS if each]
-        options, kinds = zip(*written, strict=True)
-        self.place = Choice("promoted", (*options, None))
-        self.kinds = Implied("promoted", (*kinds, None))
+    def __init__(self, rules: GpuRules, context: mlir.Context) -> None:
+        self._chosen = rules.choice(_KNOB, [list(each) or "none" for each in _OPTIONS])
+        with context:
+            operands = tuple(_indices(each) for each in _OPTIONS)
+            types = tuple(promotion_types(len(each)) for each in _OPTIONS)
+        self.slots: dict[str, Slot] = {
+            PROMOTED_OPERANDS: OptionSlot(_KNOB, operands),
+            PROMOTION_TYPES: ImpliedSlot(_KNOB, types),
+        }
 
-    def some(self) -> Number:
-        """Returns the condition that any operand is copied."""
-        return self.chosen != _OPTIONS.index(())
+    def any(self) -> Number:
+        """Returns the condition that any operand is promoted."""
+        return self._chosen != _OPTIONS.index(())
 
     def of(self, operand: int) -> Number:
-        """Returns the condition that an operand is copied."""
+        """Returns the condition that an operand is promoted."""
         chosen = [index for index, each in enumerate(_OPTIONS) if operand in each]
-        return z3.Or([self.chosen == index for index in chosen])
+        return z3.Or([self._chosen == index for index in chosen])
 
     def bits(self, contraction: Contraction, tiles: Mapping[int, Number]) -> list[Number]:
-        """Returns how many bits of shared memory the copies of both operands take."""
+        """Returns the size of the copies of both operands in shared memory."""
         operands = (contraction.lhs, contraction.rhs)
         return [
             z3.If(self.of(index), tile_bits(each, tiles), 0) for index, each in enumerate(operands)
@@ -56,19 +65,21 @@ class Promotion:
 
 
 def tile_bits(operand: Operand, tiles: Mapping[int, Number]) -> Number:
-    """Returns how many bits the tile of an operand has."""
+    """Returns the size of the tile of an operand."""
     result: Number = operand.bits
     for loop in operand.loops:
         result = result * tiles[loop]
     return result
 
 
-def promoted(
-    operands: Sequence[int], context: mlir.Context
-) -> tuple[mlir.Attribute, mlir.Attribute]:
-    """Returns the attributes that have operands copied by all threads together: which ones, and how."""
-    wide = mlir.IntegerType.get_signless(64, context)
+def promotion_slots(operands: Sequence[int], context: mlir.Context) -> dict[str, Slot]:
+    """Returns the entries of a lowering config that always promotes the same operands."""
     with context:
-        together = mlir.Attribute.parse("#iree_gpu.derived_thread_config")
-        numbers = [mlir.IntegerAttr.get(wide, index) for index in operands]
-        return mlir.ArrayAttr.get(numbers), mlir.ArrayAttr.get([together] * len(operands))
+        return {
+            PROMOTED_OPERANDS: ConstantSlot(_indices(operands)),
+            PROMOTION_TYPES: ConstantSlot(promotion_types(len(operands))),
+        }
+
+
+def _indices(operands: Sequence[int]) -> mlir.ArrayAttr:
+    return mlir.ArrayAttr.get([integer(each) for each in operands])

@@ -6,10 +6,16 @@ from typing import TYPE_CHECKING, Final
 
 import z3
 
-from tuninglink.spaces.gpu.forms import Form
-from tuninglink.spaces.gpu.places import Array, Exactly, Ignored, Knob, Place
+from tuninglink.spaces.gpu.contraction_tiles import ContractionTiles
+from tuninglink.spaces.gpu.gpu_rules import GpuRules, product
+from tuninglink.spaces.gpu.knob_table import (
+    REDUCTION,
+    THREAD,
+    WORKGROUP,
+    KnobTable,
+    gpu_template,
+)
 from tuninglink.spaces.gpu.promotion import Promotion, tile_bits
-from tuninglink.spaces.gpu.rules import Rules, product
 from tuninglink.spaces.gpu.space import GpuSpace
 
 if TYPE_CHECKING:
@@ -17,7 +23,6 @@ if TYPE_CHECKING:
 
     from tuninglink.spaces.gpu.contractions import Contraction
     from tuninglink.spaces.gpu.device import Device
-    from tuninglink.spaces.gpu.rules import Number
     from tuninglink.spaces.problem import Problem
 
 _LEAST_BOUND: Final = 128
@@ -32,59 +37,44 @@ def single_threads_space(
 
     Tiles need not divide anything: what sticks out is left out where the code runs.
     """
-    rules = Rules()
-    sizes, k = contraction.sizes, contraction.k
-    tiles: dict[int, Number] = {}
-    counts: list[Number] = []
-    pieces: list[Number] = []
+    rules = GpuRules()
+    table = KnobTable(rules, len(contraction.sizes), pipeline.context)
+    tiling = ContractionTiles(contraction, rules, table)
     for loop in (*contraction.batch, contraction.m, contraction.n):
-        most = sizes[loop] if loop in contraction.batch else _most_tile(sizes[loop])
-        tiles[loop] = rules.knob(f"wg_{loop}", 1, most)
-        piece = rules.knob(f"thread_{loop}", 0, most)
-        pieces.append(z3.If(piece == 0, tiles[loop], piece))
-        counts.append(z3.If(piece == 0, 1, (tiles[loop] + piece - 1) / piece))
-        rules.adopted(
-            piece <= tiles[loop],
-            f"thread_{loop} must not be more than wg_{loop} ({{}} <= {{}})",
-            piece,
-            tiles[loop],
-        )
-    tiles[k] = rules.knob(f"red_{k}", 1, sizes[k])
-    threads, subgroup_size = rules.workgroup(device)
-    rules.stages()
-    rules.unrolled(product([*pieces, tiles[k]]), "products")
-    rules.subgroup_size(subgroup_size, device)
-    wanted = product(counts)
-    rules.adopted(
+        _tile_parallel(tiling, loop)
+    k = contraction.k
+    tiling.tiles[k] = table.tile(REDUCTION, k, contraction.sizes[k], zero=contraction.sizes[k])
+    table.ignore(WORKGROUP, k)
+    threads, _, _ = rules.workgroup(device)
+    rules.unrolled(product([*tiling.pieces.values(), tiling.tiles[k]]), "products")
+    wanted = product(tiling.counts.values())
+    rules.compilers(
         wanted <= device.threads,
         f"tiles must not ask for more than {device.threads} threads ({{}} <= {device.threads})",
         wanted,
     )
-    rules.adopted(
-        threads == wanted,
-        "a workgroup must have the threads that its tiles ask for ({} == {})",
-        threads,
-        wanted,
-    )
+    rules.threads(threads, wanted, "that its tiles ask for")
     promotion = Promotion(rules, pipeline.context)
-    exchanged = z3.If(threads == wanted, 0, tile_bits(contraction.result, tiles))
-    rules.memory([*promotion.bits(contraction, tiles), exchanged], device)
-    loops = range(len(sizes))
-    places: dict[str, Place] = {
-        "promote_operands": promotion.place,
-        "promotion_types": promotion.kinds,
-        "reduction": Array(
-            tuple(Knob(f"red_{k}", sizes[k]) if loop == k else Exactly(0) for loop in loops)
-        ),
-        "thread": Array(
-            tuple(Exactly(0) if loop == k else Knob(f"thread_{loop}") for loop in loops)
-        ),
-        "workgroup": Array(
-            tuple(Ignored() if loop == k else Knob(f"wg_{loop}", sizes[loop]) for loop in loops)
-        ),
-    }
-    form = Form(pipeline, places, frozenset({"thread"}), is_flat=False)
-    return GpuSpace(rules.build(problem, str(pipeline)), form)
+    exchanged = z3.If(threads == wanted, 0, tile_bits(contraction.result, tiling.tiles))
+    rules.memory([*promotion.bits(contraction, tiling.tiles), exchanged], device)
+    slots = {**table.slots(), **promotion.slots}
+    template = gpu_template(pipeline, slots, is_flat=False)
+    return GpuSpace(rules.build(problem, str(pipeline)), template)
+
+
+def _tile_parallel(tiling: ContractionTiles, loop: int) -> None:
+    size = tiling.contraction.sizes[loop]
+    most = size if loop in tiling.contraction.batch else _most_tile(size)
+    tile = tiling.tiles[loop] = tiling.table.tile(WORKGROUP, loop, most, zero=size)
+    piece = tiling.table.tile(THREAD, loop, most, low=0)
+    tiling.pieces[loop] = z3.If(piece == 0, tile, piece)
+    tiling.counts[loop] = z3.If(piece == 0, 1, (tile + piece - 1) / piece)
+    tiling.rules.compilers(
+        piece <= tile,
+        f"thread_{loop} must not be more than wg_{loop} ({{}} <= {{}})",
+        piece,
+        tile,
+    )
 
 
 def _most_tile(size: int) -> int:

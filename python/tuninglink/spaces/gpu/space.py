@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tuninglink.spaces.configuration import with_defaults
 from tuninglink.spaces.providers import Space
 
 if TYPE_CHECKING:
@@ -13,29 +14,29 @@ if TYPE_CHECKING:
 
     from tuninglink.spaces.configuration import Configuration
     from tuninglink.spaces.constraint_set import ConstraintSet
-    from tuninglink.spaces.gpu.forms import Form
+    from tuninglink.spaces.templates import KnobTemplate
 
 
 class GpuSpace(Space):
-    """The configurations of one form.
+    """The configurations of one template.
 
     Args:
         constraints: which of them are valid.
-        form: where their knobs stand.
+        template: where their knobs stand.
     """
 
-    def __init__(self, constraints: ConstraintSet, form: Form) -> None:
+    def __init__(self, constraints: ConstraintSet, template: KnobTemplate) -> None:
         self.constraints = constraints
-        self.form = form
+        self.template = template
 
     def assignment(self, configuration: Configuration) -> Mapping[str, int]:
         """Reads the knobs off a configuration."""
-        return self.form.read(configuration)
+        return self.template.read(with_defaults(configuration))
 
     def compilation_info(self, assignment: Mapping[str, int]) -> mlir.Attribute:
         """Writes a configuration."""
-        return self.form.write(assignment)
+        return self.template.write(assignment)
 
     def decomposition_config(self, assignment: Mapping[str, int]) -> mlir.Attribute | None:
-        """Writes what an attention hands on to its parts beside that; None for other operations."""
-        return self.form.write_decomposition(assignment)
+        """Writes the configuration of the parts of an attention; None for other operations."""
+        return self.template.write_decomposition(assignment)

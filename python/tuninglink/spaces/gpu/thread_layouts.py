@@ -13,12 +13,44 @@ from typing import TYPE_CHECKING, Any, Final
 import z3
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
+
+    from tuninglink.spaces.gpu.contractions import Operand
+    from tuninglink.spaces.gpu.gpu_rules import GpuRules
 
     Number = Any
 
 LOAD_BITS: Final = 128
 """How wide a load of one thread is at most."""
+
+
+def require_derivable(
+    rules: GpuRules,
+    operand: Operand,
+    tiles: Mapping[int, Number],
+    threads: Number,
+    name: str,
+    *,
+    unless: Number = False,
+) -> None:
+    """Adds the rule that the threads of a workgroup can share reading the tile of an operand.
+
+    Args:
+        rules: get it.
+        operand: the operand.
+        tiles: the tile of each loop.
+        threads: the number of threads.
+        name: the name of the operand in messages.
+        unless: where the rule does not apply.
+    """
+    tile = [tiles[loop] for loop in operand.loops]
+    rules.necessary(
+        z3.Or(unless, is_derivable(tile, threads, operand.bits)),
+        f"the {{}} threads must be able to share reading the tile {'x'.join(['{}'] * len(tile))} "
+        f"of {name} evenly",
+        threads,
+        *tile,
+    )
 
 
 def is_derivable(tile: Sequence[Number], threads: Number, bits: int) -> Number:

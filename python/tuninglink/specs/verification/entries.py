@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from tuninglink.mlir.diagnostics import DiagnosticSink
     from tuninglink.specs.sequences import Annotation
-    from tuninglink.specs.verification.reach import Code, Entry
+    from tuninglink.specs.verification.reach import Code, ReachedEntry
 
 _BUILTIN = (
     mlir.ArrayAttr,
@@ -59,7 +59,7 @@ class EntryChecks:
                 if not self._fits(operation.attributes["value"], kind):
                     self._report_misfit(operation, kind, None)
 
-    def check(self, entries: Iterable[Entry]) -> None:
+    def check(self, entries: Iterable[ReachedEntry]) -> None:
         """Checks the entries of one `foreach_match`."""
         for entry in entries:
             if entry.matcher_code.is_declaration or entry.action_code.is_declaration:
@@ -86,7 +86,7 @@ class EntryChecks:
         return isinstance(value, mlir.IntegerAttr | mlir.BoolAttr) and value.type == kind.type
 
     def _report_misfit(
-        self, constant: mlir.Operation, kind: mlir.Type, entry: Entry | None
+        self, constant: mlir.Operation, kind: mlir.Type, entry: ReachedEntry | None
     ) -> None:
         notes = []
         if entry:
@@ -100,7 +100,7 @@ class EntryChecks:
                 notes,
             )
 
-    def _check_annotations(self, entry: Entry, annotations: tuple[Annotation, ...]) -> None:
+    def _check_annotations(self, entry: ReachedEntry, annotations: tuple[Annotation, ...]) -> None:
         action = entry.action_code.sequence
         configuring = [each for each in annotations if each.name in self._understood]
         if not configuring and self._is_new(action, ""):

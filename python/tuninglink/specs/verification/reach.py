@@ -50,7 +50,7 @@ class Code:
 
 
 @dataclass(frozen=True, eq=False)
-class Entry:
+class ReachedEntry:
     """An entry of a `foreach_match`.
 
     Attributes:
@@ -107,12 +107,12 @@ class Reach:
             if callee:
                 yield path, callee
 
-    def entries(self, code: Code, foreach_match: mlir.Operation) -> Iterator[Entry]:
+    def entries(self, code: Code, foreach_match: mlir.Operation) -> Iterator[ReachedEntry]:
         """Yields the entries of a `foreach_match` in `code`."""
         for matcher, action in code.table.pairs(foreach_match):
             matcher_code, action_code = self.callee(code, matcher), self.callee(code, action)
             if matcher_code and action_code:
-                yield Entry(matcher, action, matcher_code, action_code, code.table)
+                yield ReachedEntry(matcher, action, matcher_code, action_code, code.table)
 
 
 _NONE: Mapping[mlir.Operation, tuple[str, ...]] = MappingProxyType({})

@@ -17,7 +17,6 @@ from tuninglink.specs.verification.entries import EntryChecks
 from tuninglink.specs.verification.entry_points import check_entry_points
 from tuninglink.specs.verification.matchers import MatcherChecks, check_references
 from tuninglink.specs.verification.reach import Reach
-from tuninglink.specs.verification.unreachable import UnreachableEntries
 
 if TYPE_CHECKING:
     from iree.compiler import ir as mlir
@@ -89,12 +88,9 @@ def _verify(module: mlir.Operation, diagnostics: DiagnosticSink) -> bool:
     check_references(reach, diagnostics)
     MatcherChecks(reach, diagnostics).run()
     entry_checks = EntryChecks(diagnostics)
-    unreachable = UnreachableEntries(reach, diagnostics)
     for code in reach.codes:
         entry_checks.check_constants(code)
         for operation in code.matchers:
             if operation.name == names.FOREACH_MATCH:
-                entries = list(reach.entries(code, operation))
-                entry_checks.check(entries)
-                unreachable.check(entries)
+                entry_checks.check(reach.entries(code, operation))
     return True

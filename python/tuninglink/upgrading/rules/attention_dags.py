@@ -1,199 +1,28 @@
-"""A dag of an attention matches nothing: a matcher of online attention says the same of what it became."""
+"""DAGs of an attention."""
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
-from tuninglink.upgrading.problems import DAG, dag_region, dag_root
-from tuninglink.upgrading.rule import OperationRule, Refusal
+from tuninglink.mlir import names
+from tuninglink.upgrading.rule import OperationSite, Refusal, operation_rule
 from tuninglink.upgrading.rules.online_attention import row_map
 
 if TYPE_CHECKING:
-    from tuninglink.upgrading.rule import OperationContext
-    from tuninglink.upgrading.source import Mark, Source, Token
+    from tuninglink.upgrading.outline import Dag
+    from tuninglink.upgrading.source import Source, Token
 
-_ATTENTION: Final = "iree_linalg_ext.attention"
 _OPERANDS: Final = ("query", "key", "value", "scale", "output")
 _RESULTS: Final = re.compile(r"(?P<names>%[\w$.\-]+(?:\s*,\s*%[\w$.\-]+)*)\s*=\s*$")
 _PARAMETER: Final = "!transform.param<i64>"
 _VALUE: Final = "!transform.any_value"
 
 
-@dataclass(frozen=True)
-class _Dag:
-    """The text of a dag matcher.
-
-    Attributes:
-        start: where its results are named.
-        end: where its types end.
-        operand: the operation that it looks at, with `%`.
-        types: the types of the attention's operands.
-        maps: the brackets with its indexing maps.
-    """
-
-    start: int
-    end: int
-    operand: str
-    types: tuple[str, ...]
-    maps: Token
-
-
-def _rewrite(mark: Mark, context: OperationContext) -> None:
-    region = dag_region(context.outline.source, mark)
-    root = dag_root(context.outline, region) if region is not None else None
-    if region is None or root is None or root.text != _ATTENTION:
-        return
-    dag = _read(mark, region, root, context)
-    source = context.outline.source
-    rows = row_map(source, dag.maps)
-    if rows is None:
-        raise Refusal("the indexing maps of the attention cannot be read", mark.start)
-    elements = [_element(each) for each in dag.types]
-    named = [f"{name}_type = {each}" for name, each in zip(_OPERANDS, elements, strict=True)]
-    named[-1] = "output_type = f32, max_type = f32, sum_type = f32"
-    maps = f"{source.text[dag.maps.start : dag.maps.end - 1]}, {rows}, {rows}]"
-    results = _fresh(context, ("batch", "m", "n", "k1", "k2"))
-    lines = [
-        (
-            f"{', '.join(results)} = transform.iree.match.online_attention {dag.operand}, {', '.join(named)}, "
-            f"indexing_maps = {maps} : !transform.any_op -> {_PARAMETER}"
-        )
-    ]
-    operands = _fresh(context, _OPERANDS[:3])
-    for number, (name, type_) in enumerate(zip(operands, dag.types, strict=False)):
-        lines.append(
-            f"{name} = transform.get_operand {dag.operand}[{number}] : (!transform.any_op) -> {_VALUE}"
-        )
-        lines.append(f"transform.iree.match.cast_compatible_type {name} = {type_} : {_VALUE}")
-    context.edits.replace(dag.start, dag.end, ("\n" + _indent(source, dag.start)).join(lines))
-    context.changed(
-        "the dag of an attention is a matcher of the online attention that it is when it is matched, with the "
-        "same maps and the same types of query, key and value"
-    )
-
-
-def _read(mark: Mark, region: Token, root: Mark, context: OperationContext) -> _Dag:
-    """Returns what a dag matcher says.
-
-    Raises:
-        Refusal: it says more than a matcher of online attention can.
-    """
-    source, sequence = context.outline.source, context.sequence
-    found = _RESULTS.search(source.text, max(0, mark.start - 200), mark.start)
-    operand = next(source.tokens(mark.end, region.start), None)
-    types = list(source.tokens(region.end, source.closers[mark.inside]))[:4]
-    if found is None or operand is None or sequence is None or len(types) < 4:  # noqa: PLR2004 - `: () -> ()`
-        raise Refusal("the dag of an attention cannot be read", mark.start)
-    later = source.text[types[-1].end : sequence.end]
-    for name in re.findall(r"%[\w$.\-]+", found["names"]):
-        if re.search(re.escape(name) + r"(?![\w$.\-])", later):
-            raise Refusal(
-                "the operands of a dag of an attention, which it is not any more, are used",
-                mark.start,
-            )
-    tokens = list(source.tokens(region.start + 1, region.end - 1))
-    arguments = _typed(source, tokens[1]) if tokens[0].text.startswith("^") else {}
-    others = [
-        each
-        for each in context.outline.marks(region.start, region.end)
-        if each.inside == region.start
-    ]
-    used = _operands(source, root, region)
-    if len([each for each in others if not each.text.startswith("#")]) != 1 or not set(used) <= set(
-        arguments
-    ):
-        raise Refusal("a dag of an attention and other operations has no counterpart", mark.start)
-    if len(used) != len(_OPERANDS):
-        raise Refusal("a dag of an attention with a mask has no counterpart", mark.start)
-    if not _is_plain(source, root, region):
-        raise Refusal(
-            "a dag of an attention that changes its scores has no counterpart", mark.start
-        )
-    kinds = tuple(arguments[each] for each in used)
-    return _Dag(found.start(), types[-1].end, operand.text, kinds, _maps(source, root, region))
-
-
-def _typed(source: Source, group: Token) -> dict[str, str]:
-    """Returns the types of the arguments of a block, by name."""
-    found: dict[str, str] = {}
-    name, start, end = "", -1, -1
-    for token in source.tokens(group.start + 1, group.end - 1):
-        if token.text.startswith("%"):
-            name, start = token.text, -1
-        elif token.text not in {":", ","}:
-            start = token.start if start < 0 else start
-            end = token.end
-            found[name] = source.text[start:end]
-    return found
-
-
-def _operands(source: Source, root: Mark, region: Token) -> list[str]:
-    """Returns the names of the operands of an attention, in order."""
-    found: list[str] = []
-    previous = ""
-    for token in source.tokens(root.end, region.end - 1):
-        if previous in {"ins", "outs"} and token.text == "(":
-            for each in source.tokens(token.start + 1, token.end - 1):
-                if each.text == ":":
-                    break
-                if each.text.startswith("%"):
-                    found.append(each.text)
-        previous = token.text
-    return found
-
-
-def _is_plain(source: Source, root: Mark, region: Token) -> bool:
-    """Tells whether the scores of an attention are used as they are."""
-    groups = [each for each in source.tokens(root.end, region.end - 1) if each.text == "{"]
-    if not groups:
-        return True
-    tokens = list(source.tokens(groups[-1].start + 1, groups[-1].end - 1))
-    operations = [each.text for each in tokens if each.kind == "word" and "." in each.text]
-    return operations == ["iree_linalg_ext.yield"]
-
-
-def _maps(source: Source, root: Mark, region: Token) -> Token:
-    """Returns the brackets with the indexing maps of an attention."""
-    pending = [each for each in source.tokens(root.end, region.end - 1) if each.text in "<{"][:1]
-    while pending:
-        group = pending.pop()
-        previous = ""
-        for token in source.tokens(group.start + 1, group.end - 1):
-            if token.text == "[" and previous == "=":
-                return token
-            if token.text == "{":
-                pending.append(token)
-            previous = token.text
-    raise Refusal("an attention without indexing maps", root.start)
-
-
-def _element(type_: str) -> str:
-    """Returns the element type of a tensor, or a scalar's type itself."""
-    inside = type_.partition("<")[2].removesuffix(">") or type_
-    return inside.rpartition("x")[2].strip()
-
-
-def _fresh(context: OperationContext, names: tuple[str, ...]) -> list[str]:
-    assert context.sequence is not None
-    text = context.outline.source.text[context.sequence.start : context.sequence.end]
-    prefix = "%"
-    while any(re.search(re.escape(prefix + each) + r"\b", text) for each in names):
-        prefix += "attention_"
-    return [prefix + each for each in names]
-
-
-def _indent(source: Source, start: int) -> str:
-    line = source.text[source.text.rfind("\n", 0, start) + 1 : start]
-    return line[: len(line) - len(line.lstrip())]
-
-
-RULE = OperationRule(
-    name="attention-dags",
-    version=(3, 12),
-    summary="A dag of `iree_linalg_ext.attention` became `match.online_attention` with the types of query, key "
-    "and value, as that is what backends configure.",
+@operation_rule(
+    names.MATCH_DAG,
+    since=(3, 12),
     before="transform.named_sequence @match(%op: !transform.any_op {transform.readonly}) {\n"
     "  %ins, %outs = transform.iree.match.cast_compatible_dag_from_root %op {\n"
     "  ^bb0(%q: tensor<?x64xf16>, %k: tensor<?x64xf16>, %v: tensor<?x32xf16>, %s: f16, %o: tensor<?x32xf16>):\n"
@@ -217,10 +46,134 @@ RULE = OperationRule(
     "  %value = transform.get_operand %op[2] : (!transform.any_op) -> !transform.any_value\n"
     "  transform.iree.match.cast_compatible_type %value = tensor<?x32xf16> : !transform.any_value\n"
     "  transform.yield\n}",
-    evidence=(
-        "https://github.com/iree-org/iree/pull/24110",
-        "https://github.com/iree-org/iree/pull/24125",
-    ),
-    operations=frozenset({DAG}),
-    rewrite=_rewrite,
+    evidence=("iree#24110", "iree#24125"),
+    is_decisive=False,
 )
+def attention_dags(site: OperationSite) -> None:
+    """A DAG of `iree_linalg_ext.attention` became `match.online_attention`.
+
+    The types of query, key and value are checked beside it.
+    """
+    dag = site.outline.dag(site.mark)
+    if dag is None or dag.root.text != names.ATTENTION:
+        return
+    source, sequence = site.source, site.sequence
+    results = _RESULTS.search(source.text, max(0, site.mark.start - 200), site.mark.start)
+    operand = next(source.tokens(site.mark.end, dag.region.start), None)
+    signature = list(source.tokens(dag.region.end, source.closers[site.mark.inside]))[:4]
+    if results is None or operand is None or sequence is None or len(signature) < 4:  # noqa: PLR2004 - `: () -> ()`
+        raise Refusal("the DAG of the attention cannot be read")
+    end = signature[-1].end
+    for name in re.findall(r"%[\w$.\-]+", results["names"]):
+        if re.search(re.escape(name) + r"(?![\w$.\-])", source.text[end : sequence.end]):
+            raise Refusal(
+                "the results of the DAG are used later, and 'match.online_attention' has none of that kind"
+            )
+    types = _types(site, dag)
+    maps = _maps(source, dag)
+    row = row_map(source, maps)
+    asked = [f"{name}_type = {_element(each)}" for name, each in zip(_OPERANDS, types, strict=True)]
+    asked[-1] = "output_type = f32, max_type = f32, sum_type = f32"
+    asked.append(f"indexing_maps = {source.text[maps.start : maps.end - 1]}, {row}, {row}]")
+    parameters = ", ".join(_fresh(site, ("batch", "m", "n", "k1", "k2")))
+    matcher = f"{names.MATCH_ONLINE_ATTENTION} {operand.text}, {', '.join(asked)}"
+    lines = [f"{parameters} = {matcher} : !transform.any_op -> {_PARAMETER}"]
+    values = _fresh(site, _OPERANDS[:3])
+    for number, (value, type_) in enumerate(zip(values, types, strict=False)):
+        lines += (
+            f"{value} = {names.GET_OPERAND} {operand.text}[{number}] : (!transform.any_op) -> {_VALUE}",
+            f"{names.MATCH_TYPE} {value} = {type_} : {_VALUE}",
+        )
+    separator = "\n" + source.indent(results.start())
+    site.edits.replace(results.start(), end, separator.join(lines))
+    site.changed(
+        "the DAG of an attention is 'match.online_attention' with the same maps and the same types of query, key "
+        "and value"
+    )
+
+
+def _types(site: OperationSite, dag: Dag) -> list[str]:
+    """Returns the types of the operands of an attention.
+
+    Raises:
+        Refusal: the DAG says more than a matcher of online attention can.
+    """
+    source, region = site.source, dag.region
+    tokens = list(source.tokens(region.start + 1, region.end - 1))
+    arguments = _typed(source, tokens[1]) if tokens[0].text.startswith("^") else {}
+    operations = [
+        each
+        for each in site.outline.marks(region.start, region.end)
+        if each.inside == region.start and not each.text.startswith("#")
+    ]
+    used = _operands(source, dag)
+    if len(operations) != 1 or not set(used) <= set(arguments):
+        raise Refusal("a DAG of an attention and other operations has no counterpart")
+    if len(used) != len(_OPERANDS):
+        raise Refusal("a DAG of an attention with a mask has no counterpart")
+    if not _is_plain(source, dag):
+        raise Refusal("a DAG of an attention that changes its scores has no counterpart")
+    return [arguments[each] for each in used]
+
+
+def _typed(source: Source, group: Token) -> dict[str, str]:
+    """Returns the types of the arguments of a block, by name."""
+    found: dict[str, str] = {}
+    name, start = "", -1
+    for token in source.tokens(group.start + 1, group.end - 1):
+        if token.text.startswith("%"):
+            name, start = token.text, -1
+        elif token.text not in {":", ","}:
+            start = token.start if start < 0 else start
+            found[name] = source.text[start : token.end]
+    return found
+
+
+def _operands(source: Source, dag: Dag) -> list[str]:
+    """Returns the names of the operands of an attention, in order."""
+    tokens = list(source.tokens(dag.root.end, dag.region.end - 1))
+    return [
+        each
+        for word, group in pairwise(tokens)
+        if word.text in {"ins", "outs"} and group.text == "("
+        for each in re.findall(
+            r"%[\w$.\-]+", source.text[group.start : group.end].partition(":")[0]
+        )
+    ]
+
+
+def _is_plain(source: Source, dag: Dag) -> bool:
+    """Tells whether the scores of an attention are used as they are."""
+    groups = [each for each in source.tokens(dag.root.end, dag.region.end - 1) if each.text == "{"]
+    inside = source.tokens(groups[-1].start + 1, groups[-1].end - 1) if groups else ()
+    operations = [each.text for each in inside if each.kind == "word" and "." in each.text]
+    return operations in ([], ["iree_linalg_ext.yield"])
+
+
+def _maps(source: Source, dag: Dag) -> Token:
+    """Returns the brackets with the indexing maps of an attention."""
+    tokens = source.tokens(dag.root.end, dag.region.end - 1)
+    group = next((each for each in tokens if each.text in "<{"), None)
+    while group is not None:
+        inside = list(source.tokens(group.start + 1, group.end - 1))
+        for equals, value in pairwise(inside):
+            if equals.text == "=" and value.text == "[":
+                return value
+        group = next((each for each in inside if each.text == "{"), None)
+    raise Refusal("the attention has no indexing maps")
+
+
+def _element(type_: str) -> str:
+    """Returns the element type of a tensor, or a scalar's type itself."""
+    inside = type_.partition("<")[2].removesuffix(">") or type_
+    return inside.rpartition("x")[2].strip()
+
+
+def _fresh(site: OperationSite, wanted: tuple[str, ...]) -> list[str]:
+    """Returns names for values that the sequence does not have."""
+    assert site.sequence is not None
+    text = site.source.text[site.sequence.start : site.sequence.end]
+    prefix = "%"
+    while any(re.search(re.escape(prefix + each) + r"\b", text) for each in wanted):
+        prefix += "attention_"
+    return [prefix + each for each in wanted]

@@ -1,15 +1,14 @@
-"""The products of an attention are no longer marked; what the marks did is said of the intrinsics."""
+"""The marks on the products of an attention."""
 
 from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING, Final
 
-from tuninglink.upgrading.rule import AttributeRule
-from tuninglink.upgrading.trees import as_node
+from tuninglink.upgrading.configuration import levels_of
+from tuninglink.upgrading.rule import AttributeSite, attribute_rule
 
 if TYPE_CHECKING:
-    from tuninglink.upgrading.rule import AttributeContext
     from tuninglink.upgrading.trees import Node
 
 _MARKERS: Final = {"qk_attrs": "attention_qk_matmul", "pv_attrs": "attention_pv_matmul"}
@@ -20,50 +19,9 @@ _REUSES_F8: Final = frozenset({("VMFMA", "16x16", "32"), ("VMFMA", "32x32", "16"
 """Intrinsics that take what another one of the same shape computes as their right-hand side, as it lies."""
 
 
-def _rewrite(node: Node, context: AttributeContext) -> None:
-    products = {name: node.node(name) for name in _MARKERS}
-    removed = [
-        marker
-        for name, marker in _MARKERS.items()
-        if (product := products[name]) is not None and product.remove(marker)
-    ]
-    if not removed:
-        return
-    context.changed(f"the marks {', '.join(map(repr, removed))} are left out: nothing reads them")
-    kinds = [_intrinsic(product) for product in products.values()]
-    first, second = kinds
-    if first is None or second is None or not _reuses(first, second):
-        return
-    for kind in (first, second):
-        if kind.find("col_major") is None:
-            kind.add("col_major", "true")
-    context.changed(
-        "both intrinsics are 'col_major = true', as the compiler then chose by itself for marked products"
-    )
-
-
-def _intrinsic(product: Node | None) -> Node | None:
-    config = product.node("lowering_config") if product is not None else None
-    field = config.positional() if config is not None else None
-    levels = as_node(field.value) if field is not None else None
-    return levels.node("mma_kind") if levels is not None else None
-
-
-def _reuses(first: Node, second: Node) -> bool:
-    """Tells whether the second product can take the first one's result as it lies, both transposed."""
-    shapes = [_SHAPE.search(each.render()) for each in (first, second)]
-    result, operand = shapes
-    if result is None or operand is None or result["mn"] != operand["mn"]:
-        return False
-    shape = (operand["kind"], operand["mn"], operand["k"])
-    return shape in _REUSES or (shape in _REUSES_F8 and operand["types"].startswith("F8"))
-
-
-RULE = AttributeRule(
-    name="attention-markers",
-    version=(3, 11),
-    summary="The marks `attention_qk_matmul` and `attention_pv_matmul` are gone; where they made the "
-    "compiler transpose both products, the intrinsics say `col_major = true`.",
+@attribute_rule(
+    "decomposition_config",
+    since=(3, 11),
     before="{qk_attrs = {attention_qk_matmul, lowering_config = #iree_gpu.lowering_config<"
     "{mma_kind = #iree_gpu.virtual_mma_layout<VMFMA_F32_32x32x16_F16>}>}, "
     "pv_attrs = {attention_pv_matmul, lowering_config = #iree_gpu.lowering_config<"
@@ -72,11 +30,42 @@ RULE = AttributeRule(
     "{mma_kind = #iree_gpu.virtual_mma_layout<VMFMA_F32_32x32x16_F16, col_major = true>}>}, "
     "pv_attrs = {lowering_config = #iree_gpu.lowering_config<"
     "{mma_kind = #iree_gpu.mma_layout<MFMA_F32_32x32x8_F16, col_major = true>}>}}",
-    evidence=(
-        "https://github.com/iree-org/iree/pull/18505",
-        "https://github.com/iree-org/iree/pull/23633",
-        "https://github.com/iree-org/iree/pull/23757",
-    ),
-    kinds=frozenset({"decomposition_config"}),
-    rewrite=_rewrite,
+    evidence=("iree#18505", "iree#23633", "iree#23757"),
 )
+def attention_markers(site: AttributeSite) -> None:
+    """The marks `attention_qk_matmul` and `attention_pv_matmul` are gone.
+
+    Where they made the compiler transpose both products, the intrinsics say `col_major = true`.
+    """
+    products = [site.node.node(name) for name in _MARKERS]
+    removed = [
+        marker
+        for product, marker in zip(products, _MARKERS.values(), strict=True)
+        if product is not None and product.remove(marker)
+    ]
+    if not removed:
+        return
+    site.changed(f"the marks {', '.join(map(repr, removed))} are left out: nothing reads them")
+    first, second = map(_intrinsic, products)
+    if first is None or second is None or not _reuses(first, second):
+        return
+    for kind in (first, second):
+        if kind.find("col_major") is None:
+            kind.add("col_major", "true")
+    site.changed(
+        "both intrinsics are 'col_major = true', as the compiler then chose by itself for marked products"
+    )
+
+
+def _intrinsic(product: Node | None) -> Node | None:
+    levels = levels_of(product.node("lowering_config")) if product is not None else None
+    return levels.node("mma_kind") if levels is not None else None
+
+
+def _reuses(first: Node, second: Node) -> bool:
+    """Tells whether the second product can take the first one's result as it lies, both transposed."""
+    result, operand = _SHAPE.search(first.render()), _SHAPE.search(second.render())
+    if result is None or operand is None or result["mn"] != operand["mn"]:
+        return False
+    shape = (operand["kind"], operand["mn"], operand["k"])
+    return shape in _REUSES or (shape in _REUSES_F8 and operand["types"].startswith("F8"))

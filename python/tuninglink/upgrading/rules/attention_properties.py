@@ -1,26 +1,32 @@
-"""The indexing maps of an attention stand in angle brackets, apart from its other attributes."""
+"""The properties of attention operations."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from tuninglink.upgrading.rule import OperationRule
+from tuninglink.mlir import names
+from tuninglink.upgrading.rule import OperationSite, operation_rule
 from tuninglink.upgrading.trees import Node, parse
 
-if TYPE_CHECKING:
-    from tuninglink.upgrading.rule import OperationContext
-    from tuninglink.upgrading.source import Mark
-
-_PROPERTIES: Final = ("indexing_maps", "decomposition_config")
+_PROPERTIES: Final = frozenset({"indexing_maps", "decomposition_config"})
 
 
-def _rewrite(mark: Mark, context: OperationContext) -> None:
-    source = context.outline.source
-    limit = source.closers.get(mark.inside, len(source.text))
-    first = next(source.tokens(mark.end, limit), None)
+@operation_rule(
+    names.ATTENTION,
+    names.ONLINE_ATTENTION,
+    since=(3, 13),
+    before="%r = iree_linalg_ext.attention {indexing_maps = [#q, #k, #v, #s, #o]} "
+    "ins(%q, %k, %v, %s : !q, !k, !v, f16) outs(%o : !o) -> !o",
+    after="%r = iree_linalg_ext.attention <{indexing_maps = [#q, #k, #v, #s, #o]}> "
+    "ins(%q, %k, %v, %s : !q, !k, !v, f16) outs(%o : !o) -> !o",
+    evidence=("iree@v3.13.0:compiler/src/iree/compiler/Dialect/LinalgExt/IR/LinalgExtOps.td",),
+)
+def attention_properties(site: OperationSite) -> None:
+    """The properties of attention operations stand in `<{…}>`."""
+    first = next(site.tokens(), None)
     if first is None or first.text != "{":
         return
-    others = parse(source, first.start, first.end)
+    others = parse(site.source, first.start, first.end)
     assert isinstance(others, Node)
     properties = Node("", "{")
     for field in [each for each in others.fields if each.name in _PROPERTIES]:
@@ -29,24 +35,5 @@ def _rewrite(mark: Mark, context: OperationContext) -> None:
     if not properties.fields:
         return
     rest = f" {others.render()}" if others.fields else ""
-    context.edits.replace(first.start, first.end, f"<{properties.render()}>{rest}")
-    context.changed(f"the indexing maps of '{mark.text}' stand in '<{{...}}>'")
-
-
-RULE = OperationRule(
-    name="attention-properties",
-    version=(3, 13),
-    summary="The properties of attention operations stand in `<{…}>`.",
-    before="%r = iree_linalg_ext.attention {indexing_maps = [#q, #k, #v, #s, #o]} "
-    "ins(%q, %k, %v, %s : !q, !k, !v, f16) outs(%o : !o) -> !o",
-    after="%r = iree_linalg_ext.attention <{indexing_maps = [#q, #k, #v, #s, #o]}> "
-    "ins(%q, %k, %v, %s : !q, !k, !v, f16) outs(%o : !o) -> !o",
-    evidence=(
-        (
-            "https://github.com/iree-org/iree/blob/v3.13.0/compiler/src/iree/compiler/Dialect/LinalgExt/IR/"
-            "LinalgExtOps.td"
-        ),
-    ),
-    operations=frozenset({"iree_linalg_ext.attention", "iree_linalg_ext.online_attention"}),
-    rewrite=_rewrite,
-)
+    site.edits.replace(first.start, first.end, f"<{properties.render()}>{rest}")
+    site.changed(f"the indexing maps of '{site.mark.text}' stand in '<{{...}}>'")

@@ -1,14 +1,10 @@
-"""Operations of the transform dialect that are gone: those without effect are left out."""
+"""Operations of the transform dialect that are gone."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from tuninglink.upgrading.rule import OperationRule, Refusal
-
-if TYPE_CHECKING:
-    from tuninglink.upgrading.rule import OperationContext
-    from tuninglink.upgrading.source import Mark
+from tuninglink.upgrading.rule import OperationSite, Refusal, operation_rule
 
 _WITHOUT_EFFECT: Final = {
     "transform.iree.emit_remark": "it only printed a remark",
@@ -24,44 +20,39 @@ _GONE: Final = {
 }
 
 
-def _rewrite(mark: Mark, context: OperationContext) -> None:
-    if mark.text in _GONE:
-        raise Refusal(f"'{mark.text}' is gone: {_GONE[mark.text]}", mark.start)
-    text = context.outline.source.text
-    start, end = mark.start, _end(mark, context)
-    line = text.rfind("\n", 0, start) + 1
-    stop = text.find("\n", end)
-    stop = stop if stop >= 0 else len(text)
-    if not text[line:start].strip() and not text[end:stop].strip() and stop < len(text):
+@operation_rule(
+    *_WITHOUT_EFFECT,
+    *_GONE,
+    since=(3, 12),
+    before='transform.iree.emit_remark "seen" at %op : !transform.any_op\ntransform.yield',
+    after="transform.yield",
+    evidence=("iree#24500",),
+)
+def gone_operations(site: OperationSite) -> None:
+    """`transform.iree.emit_remark` and `register_match_callbacks` are gone; they change no match.
+
+    What needs `match_callback` or `take_first` is kept out.
+    """
+    name, source = site.mark.text, site.source
+    if name in _GONE:
+        raise Refusal(f"'{name}' is gone: {_GONE[name]}")
+    start, end = site.mark.start, _end(site)
+    line, stop = source.line_start(start), source.line_end(end)
+    is_alone = not source.text[line:start].strip() and not source.text[end:stop].strip()
+    if is_alone and stop < len(source.text):
         start, end = line, stop + 1
-    context.edits.replace(start, end, "")
-    context.decided(f"'{mark.text}' is left out: {_WITHOUT_EFFECT[mark.text]}")
+    site.edits.replace(start, end, "")
+    site.decided(f"'{name}' is left out: {_WITHOUT_EFFECT[name]}")
 
 
-def _end(mark: Mark, context: OperationContext) -> int:
+def _end(site: OperationSite) -> int:
     """Returns where an operation without results ends."""
-    source = context.outline.source
-    limit = source.closers.get(mark.inside, len(source.text))
-    end, is_type = mark.end, False
-    for token in source.tokens(mark.end, limit):
+    end, is_type = site.mark.end, False
+    for token in site.tokens():
         if is_type:
             return token.end
-        is_next = token.kind == "word" and token.text.startswith("transform.")
-        if is_next or mark.text != "transform.iree.emit_remark":
+        if token.is_transform or site.mark.text != "transform.iree.emit_remark":
             return end
         is_type = token.text == ":"
         end = token.end
     return end
-
-
-RULE = OperationRule(
-    name="gone-operations",
-    version=(3, 12),
-    summary="`transform.iree.emit_remark` and `register_match_callbacks` are gone, and do nothing for a match; "
-    "what needs `match_callback` or `take_first` is kept out.",
-    before='transform.iree.emit_remark "seen" at %op : !transform.any_op\ntransform.yield',
-    after="transform.yield",
-    evidence=("https://github.com/iree-org/iree/pull/24500",),
-    operations=frozenset({*_WITHOUT_EFFECT, *_GONE}),
-    rewrite=_rewrite,
-)

@@ -1,111 +1,92 @@
-"""Attention is online attention when matchers see it."""
+"""Attention as matchers see it."""
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
-from tuninglink.upgrading.problems import read_affine_map
-from tuninglink.upgrading.rule import OperationRule, Refusal
+from tuninglink.mlir import names
+from tuninglink.upgrading.iteration_space import read_affine_map
+from tuninglink.upgrading.rule import OperationSite, Refusal, operation_rule
 
 if TYPE_CHECKING:
-    from tuninglink.upgrading.rule import OperationContext
-    from tuninglink.upgrading.source import Mark, Source, Token
+    from tuninglink.upgrading.source import Source, Token
 
-_BY_NAME: Final = "transform.match.operation_name"
-_BY_STRUCTURE: Final = "transform.iree.match.attention"
-_OLD: Final = '"iree_linalg_ext.attention"'
-_NEW: Final = '"iree_linalg_ext.online_attention"'
+_OLD: Final = f'"{names.ATTENTION}"'
+_NEW: Final = f'"{names.ONLINE_ATTENTION}"'
 
 
-def _rewrite(mark: Mark, context: OperationContext) -> None:
-    source = context.outline.source
-    limit = source.closers.get(mark.inside, len(source.text))
-    if mark.text == _BY_NAME:
-        for token in source.tokens(mark.end, limit):
-            if token.text == "[":
-                _rename(source, token, context)
-                return
-            if token.text == ":":
-                return
-    else:
-        _restructure(mark, source, limit, context)
+@operation_rule(
+    names.MATCH_OPERATION_NAME,
+    names.MATCH_ATTENTION,
+    since=(3, 12),
+    before='transform.match.operation_name %op ["iree_linalg_ext.attention"] : !transform.any_op',
+    after='transform.match.operation_name %op ["iree_linalg_ext.online_attention"] : !transform.any_op',
+    evidence=("iree#24110", "iree#24125"),
+    is_decisive=False,
+)
+def online_attention(site: OperationSite) -> None:
+    """Attention is `iree_linalg_ext.online_attention` when it is matched.
+
+    A matcher for `iree_linalg_ext.attention` matches nothing.
+    """
+    if site.mark.text == names.MATCH_ATTENTION:
+        _restructure(site)
+        return
+    asked = site.asked_names()
+    for token in asked:
+        if token.text == _OLD and all(each.text != _NEW for each in asked):
+            site.edits.replace(token.start, token.end, _NEW)
+            site.changed(f"{_OLD} is {_NEW} when it is matched")
 
 
-def _rename(source: Source, names: Token, context: OperationContext) -> None:
-    for token in source.tokens(names.start + 1, names.end - 1):
-        if token.text == _OLD and _NEW not in source.text[names.start : names.end]:
-            context.edits.replace(token.start, token.end, _NEW)
-            context.changed(f"{_OLD} is {_NEW} when it is matched")
-
-
-def _restructure(mark: Mark, source: Source, limit: int, context: OperationContext) -> None:
+def _restructure(site: OperationSite) -> None:
+    """Turns a matcher of attention into one of online attention."""
     fields: dict[str, Token] = {}
     previous = key = ""
-    for token in source.tokens(mark.end, limit):
-        if token.text == ":":
-            break
+    for token in site.head():
         if token.text == "=":
             key = previous
         elif key:
             fields[key], key = token, ""
         previous = token.text
-    maps, output, value = (
-        fields.get(each) for each in ("indexing_maps", "output_type", "value_type")
-    )
-    if maps is None or output is None or value is None:
+    if not fields.keys() >= {"indexing_maps", "output_type", "value_type"}:
         return
-    rows = row_map(source, maps)
-    if rows is None:
-        raise Refusal("the indexing maps of the attention cannot be read", mark.start)
-    edits = context.edits
-    edits.replace(mark.start, mark.end, "transform.iree.match.online_attention")
+    maps, output, value = fields["indexing_maps"], fields["output_type"], fields["value_type"]
+    rows = row_map(site.source, maps)
+    site.edits.replace(site.mark.start, site.mark.end, names.MATCH_ONLINE_ATTENTION)
     if "scale_type" not in fields:
         query = fields.get("query_type", value)
-        edits.insert(value.end, f", scale_type = {query.text}")
-        context.decided(
+        site.edits.insert(value.end, f", scale_type = {query.text}")
+        site.decided(
             "the scale is taken to have the type of the query, as the matcher does not say"
         )
-    edits.replace(output.start, output.end, "f32, max_type = f32, sum_type = f32")
-    edits.insert(maps.end - 1, f", {rows}, {rows}")
-    context.changed(
+    site.edits.replace(output.start, output.end, "f32, max_type = f32, sum_type = f32")
+    site.edits.insert(maps.end - 1, f", {rows}, {rows}")
+    site.changed(
         "attention is online attention when it is matched, with maximum and sum of each row"
     )
 
 
-def row_map(source: Source, maps: Token) -> str | None:
-    """Returns the map of the rows: of the result without its columns."""
-    texts = []
-    start = None
-    for token in source.tokens(maps.start + 1, maps.end - 1):
-        if token.text == "affine_map":
-            start = token.start
-        elif token.text == "<" and start is not None:
-            texts.append(source.text[start : token.end])
-            start = None
-    read = [read_affine_map(each) for each in texts]
-    query, result = (read[0], read[-1]) if len(read) > 1 else (None, None)
-    if query is None or result is None:
-        return None
-    loops = frozenset().union(*query[1])
-    domain, _, results = texts[-1].partition("->")
-    names = [each.strip() for each in results.strip().removesuffix(">").strip(" ()").split(",")]
-    if len(names) != len(result[1]):
-        return None
-    rows = [name for name, used in zip(names, result[1], strict=True) if used <= loops]
-    return f"{domain.rstrip()} -> ({', '.join(rows)})>"
+def row_map(source: Source, maps: Token) -> str:
+    """Returns the map of the rows: of the result without its columns.
 
-
-RULE = OperationRule(
-    name="online-attention",
-    version=(3, 12),
-    summary="Backends configure `iree_linalg_ext.online_attention`; a matcher for the attention that it was "
-    "made from matches nothing.",
-    before='transform.match.operation_name %op ["iree_linalg_ext.attention"] : !transform.any_op',
-    after='transform.match.operation_name %op ["iree_linalg_ext.online_attention"] : !transform.any_op',
-    evidence=(
-        "https://github.com/iree-org/iree/pull/24110",
-        "https://github.com/iree-org/iree/pull/24125",
-    ),
-    operations=frozenset({_BY_NAME, _BY_STRUCTURE}),
-    rewrite=_rewrite,
-)
+    Raises:
+        Refusal: the maps cannot be read.
+    """
+    tokens = list(source.tokens(maps.start + 1, maps.end - 1))
+    texts = [
+        source.text[name.start : group.end]
+        for name, group in pairwise(tokens)
+        if name.text == "affine_map" and group.text == "<"
+    ]
+    query = read_affine_map(texts[0]) if texts else None
+    result = read_affine_map(texts[-1]) if len(texts) > 1 else None
+    if query is not None and result is not None:
+        loops = frozenset().union(*query[1])
+        domain, _, results = texts[-1].partition("->")
+        named = [each.strip() for each in results.strip().removesuffix(">").strip(" ()").split(",")]
+        if len(named) == len(result[1]):
+            rows = [name for name, used in zip(named, result[1], strict=True) if used <= loops]
+            return f"{domain.rstrip()} -> ({', '.join(rows)})>"
+    raise Refusal("the indexing maps of the attention cannot be read")

@@ -1,38 +1,52 @@
-"""What a GPU pipeline is told stands in one attribute."""
+"""The options of a GPU pipeline."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from tuninglink.upgrading.rule import AttributeRule, Refusal
+from tuninglink.upgrading.rule import AttributeSite, Refusal, attribute_rule
 from tuninglink.upgrading.trees import Field, Leaf, Node
 
-if TYPE_CHECKING:
-    from tuninglink.upgrading.rule import AttributeContext
-
-_SWITCHES: Final = ("prefetch_shared_memory", "no_reduce_shared_memory_bank_conflicts")
 _STRATEGY: Final = "reorder_workgroups_strategy"
-_NAMES: Final = (*_SWITCHES, "no_reorder_workgroups", "reorder_workgroups")
+_NAMES: Final = frozenset(
+    {
+        "prefetch_shared_memory",
+        "no_reduce_shared_memory_bank_conflicts",
+        "no_reorder_workgroups",
+        "reorder_workgroups",
+    }
+)
 _STRATEGIES: Final = {"none": "None", "transpose": "Transpose", "swizzle": "Swizzle"}
 
 
-def _rewrite(node: Node, context: AttributeContext) -> None:
-    found = [each for each in node.fields if each.name in _NAMES]
+@attribute_rule(
+    "translation_info.options",
+    since=(2, 9),
+    before="#iree_codegen.translation_info<LLVMGPUVectorDistribute, "
+    '{prefetch_shared_memory, reorder_workgroups = "transpose"}>',
+    after="#iree_codegen.translation_info<LLVMGPUVectorDistribute, "
+    "{gpu_pipeline_options = #iree_gpu.pipeline_options<"
+    "prefetch_shared_memory = true, reorder_workgroups_strategy = Transpose>}>",
+    evidence=("iree#17340", "iree#17645", "iree#18458"),
+)
+def pipeline_options(site: AttributeSite) -> None:
+    """Unit attributes among the options became fields of `gpu_pipeline_options`."""
+    found = [each for each in site.node.fields if each.name in _NAMES]
     if not found:
         return
     moved = [_option(each) for each in found]
-    existing = node.node("gpu_pipeline_options")
-    if existing is None:
+    options = site.node.node("gpu_pipeline_options")
+    if options is None:
+        options = Node("#iree_gpu.pipeline_options", "<")
         first = found.pop(0)
-        existing = Node("#iree_gpu.pipeline_options", "<")
-        first.key, first.equals, first.value = "gpu_pipeline_options", " = ", existing
+        first.key, first.equals, first.value = "gpu_pipeline_options", " = ", options
     for each in found:
-        node.remove_field(each)
+        site.node.remove_field(each)
     for name, value in moved:
-        if existing.find(name) is None:
-            existing.add(name, value)
+        if options.find(name) is None:
+            options.add(name, value)
     named = ", ".join(f"'{name}'" for name, _ in moved)
-    context.changed(f"{named} moved into 'gpu_pipeline_options'")
+    site.changed(f"{named} moved into 'gpu_pipeline_options'")
 
 
 def _option(field: Field) -> tuple[str, str]:
@@ -47,22 +61,3 @@ def _option(field: Field) -> tuple[str, str]:
             raise Refusal(f"unknown strategy to reorder workgroups '{text}'")
         return _STRATEGY, strategy
     return name, text if text in {"true", "false"} else "true"
-
-
-RULE = AttributeRule(
-    name="pipeline-options",
-    version=(2, 9),
-    summary="Unit attributes among the options became fields of `gpu_pipeline_options`.",
-    before="#iree_codegen.translation_info<LLVMGPUVectorDistribute, "
-    '{prefetch_shared_memory, reorder_workgroups = "transpose"}>',
-    after="#iree_codegen.translation_info<LLVMGPUVectorDistribute, "
-    "{gpu_pipeline_options = #iree_gpu.pipeline_options<"
-    "prefetch_shared_memory = true, reorder_workgroups_strategy = Transpose>}>",
-    evidence=(
-        "https://github.com/iree-org/iree/pull/17340",
-        "https://github.com/iree-org/iree/pull/17645",
-        "https://github.com/iree-org/iree/pull/18458",
-    ),
-    kinds=frozenset({"translation_info.options"}),
-    rewrite=_rewrite,
-)

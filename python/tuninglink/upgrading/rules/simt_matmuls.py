@@ -1,16 +1,13 @@
-"""Matmuls without intrinsics are tiled by TileAndFuse."""
+"""The pipeline of matmuls without intrinsics."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from tuninglink.upgrading.configuration import GPU_CONFIG, TILE_SIZES_CONFIG, Configuration
-from tuninglink.upgrading.rule import AttributeRule, Refusal
-from tuninglink.upgrading.rules.tile_levels import reductions_of
-from tuninglink.upgrading.trees import Field, Leaf, Node, as_node, int_list, integer, integers
-
-if TYPE_CHECKING:
-    from tuninglink.upgrading.rule import AttributeContext
+from tuninglink.upgrading.configuration import TILE_SIZES_CONFIG, CompilationInfo
+from tuninglink.upgrading.rule import AttributeSite, Refusal, attribute_rule
+from tuninglink.upgrading.rules.tile_levels import split_sizes
+from tuninglink.upgrading.trees import Leaf, Node, integer, integers
 
 _OLD: Final = "LLVMGPUMatmulSimt"
 _NEW: Final = "LLVMGPUTileAndFuse"
@@ -18,39 +15,39 @@ _DIMENSIONS: Final = 3
 """Of a workgroup: x, y and z."""
 
 
-def _rewrite(node: Node, context: AttributeContext) -> None:
-    configuration = Configuration.of(node)
-    if configuration is None or configuration.pipeline != _OLD:
+@attribute_rule(
+    "iree_codegen.compilation_info",
+    since=(3, 1),
+    before="#iree_codegen.compilation_info<"
+    "lowering_config = #iree_codegen.lowering_config<tile_sizes = [[32, 128, 32]]>, translation_info = "
+    "<pipeline = LLVMGPUMatmulSimt workgroup_size = [32, 8, 1] subgroup_size = 32>>",
+    after="#iree_codegen.compilation_info<lowering_config = #iree_gpu.lowering_config<"
+    "{promote_operands = [0, 1], reduction = [0, 0, 32], thread = [4, 4, 0], workgroup = [32, 128, 0]}>, "
+    "translation_info = <pipeline = LLVMGPUTileAndFuse workgroup_size = [32, 8, 1] subgroup_size = 32>>",
+    evidence=("iree#19335",),
+)
+def simt_matmuls(site: AttributeSite) -> None:
+    """`LLVMGPUMatmulSimt` was replaced by TileAndFuse.
+
+    That takes the tiles of threads that the old pipeline computed from the size of the workgroup.
+    """
+    info = CompilationInfo.of(site.node)
+    if info is None or info.pipeline != _OLD:
         return
-    lowering, translation = configuration.lowering, configuration.translation
-    sizes = _sizes(lowering)
-    reductions = reductions_of(len(sizes), context)
-    threads = _threads(translation)
-    workgroup = [0 if loop in reductions else size for loop, size in enumerate(sizes)]
-    reduction = [size if loop in reductions else 0 for loop, size in enumerate(sizes)]
-    thread = _thread_tile(workgroup, threads)
-    levels = Node("", "{")
-    levels.add("promote_operands", int_list([0, 1]))
-    levels.add("reduction", int_list(reduction))
-    levels.add("thread", int_list(thread))
-    levels.add("workgroup", int_list(workgroup))
-    lowering.head, lowering.fields, lowering.tail = GPU_CONFIG, [Field(levels)], ""
-    pipeline = translation.find("pipeline")
+    levels = info.tile_sizes
+    sizes = levels[0] if len(levels) == 1 else None
+    if sizes is None or info.lowering.head != TILE_SIZES_CONFIG:
+        raise Refusal(f"the pipeline '{_OLD}' is gone, and had one list of tile sizes")
+    workgroup, reduction = split_sizes(sizes, site)
+    thread = _thread_tile(workgroup, _threads(info.translation))
+    info.tile_by_levels(workgroup=workgroup, reduction=reduction, thread=thread)
+    pipeline = info.translation.find("pipeline")
     assert pipeline is not None
     pipeline.value = Leaf(_NEW)
-    context.decided(
+    site.decided(
         f"pipeline '{_OLD}' is '{_NEW}' with the same tiles: workgroup {workgroup}, reduction {reduction}, "
         f"thread {thread}, both operands promoted"
     )
-
-
-def _sizes(lowering: Node) -> list[int]:
-    outer = as_node(lowering.value("tile_sizes"))
-    levels = [integers(each.value) for each in outer.fields] if outer is not None else []
-    sizes = levels[0] if len(levels) == 1 else None
-    if sizes is None or lowering.head != TILE_SIZES_CONFIG:
-        raise Refusal(f"the pipeline '{_OLD}' is gone, and had one list of tile sizes")
-    return sizes
 
 
 def _threads(translation: Node) -> list[int]:
@@ -66,10 +63,8 @@ def _threads(translation: Node) -> list[int]:
 
 def _thread_tile(workgroup: list[int], threads: list[int]) -> list[int]:
     """Divides a workgroup's tile among its threads: the innermost loop along x, the next along y."""
-    tile = list(workgroup)
-    parallel = [loop for loop, size in enumerate(workgroup) if size]
-    rest = list(threads)
-    for loop in reversed(parallel):
+    tile, rest = list(workgroup), list(threads)
+    for loop in reversed([loop for loop, size in enumerate(workgroup) if size]):
         along = rest.pop(0) if rest else 1
         if tile[loop] % along:
             raise Refusal(f"{along} threads do not divide the workgroup tile {workgroup}")
@@ -77,20 +72,3 @@ def _thread_tile(workgroup: list[int], threads: list[int]) -> list[int]:
     if any(each != 1 for each in rest):
         raise Refusal(f"more dimensions of threads, {threads}, than tiled loops, {workgroup}")
     return tile
-
-
-RULE = AttributeRule(
-    name="simt-matmuls",
-    version=(3, 1),
-    summary="`LLVMGPUMatmulSimt` was replaced by TileAndFuse, which is told the tiles of threads that the old "
-    "pipeline computed from the size of the workgroup.",
-    before="#iree_codegen.compilation_info<"
-    "lowering_config = #iree_codegen.lowering_config<tile_sizes = [[32, 128, 32]]>, translation_info = "
-    "<pipeline = LLVMGPUMatmulSimt workgroup_size = [32, 8, 1] subgroup_size = 32>>",
-    after="#iree_codegen.compilation_info<lowering_config = #iree_gpu.lowering_config<"
-    "{promote_operands = [0, 1], reduction = [0, 0, 32], thread = [4, 4, 0], workgroup = [32, 128, 0]}>, "
-    "translation_info = <pipeline = LLVMGPUTileAndFuse workgroup_size = [32, 8, 1] subgroup_size = 32>>",
-    evidence=("https://github.com/iree-org/iree/pull/19335",),
-    kinds=frozenset({"iree_codegen.compilation_info"}),
-    rewrite=_rewrite,
-)

@@ -1,21 +1,16 @@
-"""What belongs to an operation of the transform dialect no longer stands among its other attributes."""
+"""The properties of transform operations."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from tuninglink.upgrading.rule import OperationRule
+from tuninglink.mlir import names
+from tuninglink.upgrading.rule import OperationSite, operation_rule
 from tuninglink.upgrading.trees import Field, Leaf, Node, parse
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tuninglink.upgrading.rule import OperationContext
-    from tuninglink.upgrading.source import Mark, Token
 
 _POSITIONS: Final = ("permutation", "projected_permutation", "single", "any")
 _KEYWORDS: Final = {
-    "transform.print": ("name", "assume_verified", "use_local_scope", "skip_regions"),
+    names.PRINT: ("name", "assume_verified", "use_local_scope", "skip_regions"),
     "transform.split_handle": (
         "pass_through_empty_handle",
         "fail_on_payload_too_small",
@@ -38,8 +33,8 @@ _FIRST: Final = {"transform.merge_handles": ("deduplicate",)}
 """Operations that spell them out before their operands."""
 
 _LISTED: Final = {
-    "transform.iree.match.contraction": ("indexing_maps",),
-    "transform.iree.match.convolution": ("indexing_maps",),
+    names.MATCH_CONTRACTION: ("indexing_maps",),
+    names.MATCH_CONVOLUTION: ("indexing_maps",),
 }
 """Operations that list them behind the others: `output_type = f32, indexing_maps = […]`."""
 
@@ -58,47 +53,43 @@ _BRACKETS: Final = {
 _NAMES: Final = {**_KEYWORDS, **_FIRST, **_LISTED, **_BRACKETS}
 
 
-def _rewrite(mark: Mark, context: OperationContext) -> None:
-    source, operation = context.outline.source, mark.text
-    previous = mark.end
-    for token in _tokens(mark, context):
-        if token.text != "{":
-            previous = token.end
-            continue
-        tree = parse(source, token.start, token.end)
-        assert isinstance(tree, Node)
-        taken = [each for each in tree.fields if each.name in _NAMES[operation]]
-        if not taken:
-            return
-        for each in taken:
-            tree.remove_field(each)
-        rest = tree.render() if tree.fields else ""
-        named = ", ".join(f"'{each.name}'" for each in taken)
-        context.changed(f"{named} of '{operation}' stands outside of the attributes")
-        spelled = [_spelled(each) for each in taken]
-        if operation in _FIRST:
-            context.edits.insert(mark.end, "".join(f" {each}" for each in spelled))
-            context.edits.replace(previous, token.end, f" {rest}".rstrip())
-        elif operation in _LISTED:
-            listed = "".join(f", {each}" for each in spelled)
-            context.edits.replace(previous, token.end, f"{listed} {rest}".rstrip())
-        else:
-            text = " ".join(spelled)
-            if operation in _BRACKETS:
-                text = f"<{', '.join(spelled)}>"
-            context.edits.replace(token.start, token.end, f"{text} {rest}".rstrip())
+@operation_rule(
+    *_NAMES,
+    since=(3, 12),
+    before='transform.print %op {name = "seen"} : !transform.any_op',
+    after='transform.print %op name = "seen" : !transform.any_op',
+    evidence=("llvm#217290",),
+)
+def strict_properties(site: OperationSite) -> None:
+    """Properties of transform operations left the attribute dictionary."""
+    operation, previous, group = site.mark.text, site.mark.end, None
+    for group in site.head():
+        if group.text == "{":
+            break
+        previous = group.end
+    if group is None or group.text != "{":
         return
-
-
-def _tokens(mark: Mark, context: OperationContext) -> Iterator[Token]:
-    """Yields the tokens of an operation up to its types."""
-    source = context.outline.source
-    limit = source.closers.get(mark.inside, len(source.text))
-    for token in source.tokens(mark.end, limit):
-        is_next = token.kind == "word" and token.text.startswith("transform.")
-        if token.text == ":" or is_next:
-            return
-        yield token
+    tree = parse(site.source, group.start, group.end)
+    assert isinstance(tree, Node)
+    taken = [each for each in tree.fields if each.name in _NAMES[operation]]
+    if not taken:
+        return
+    for each in taken:
+        tree.remove_field(each)
+    rest = f" {tree.render()}" if tree.fields else ""
+    spelled = [_spelled(each) for each in taken]
+    if operation in _FIRST:
+        site.edits.insert(site.mark.end, "".join(f" {each}" for each in spelled))
+        site.edits.replace(previous, group.end, rest)
+    elif operation in _LISTED:
+        listed = "".join(f", {each}" for each in spelled)
+        site.edits.replace(previous, group.end, listed + rest)
+    elif operation in _BRACKETS:
+        site.edits.replace(group.start, group.end, f"<{', '.join(spelled)}>{rest}")
+    else:
+        site.edits.replace(group.start, group.end, f"{' '.join(spelled)}{rest}")
+    named = ", ".join(f"'{each.name}'" for each in taken)
+    site.changed(f"{named} of '{operation}' stands outside of the attributes")
 
 
 def _spelled(field: Field) -> str:
@@ -108,15 +99,3 @@ def _spelled(field: Field) -> str:
     if not value.startswith(('"', "[")):
         value = value.partition(":")[0].strip()
     return f"{field.name} = {value}"
-
-
-RULE = OperationRule(
-    name="strict-properties",
-    version=(3, 12),
-    summary="What belongs to a transform operation is refused among its other attributes.",
-    before='transform.print %op {name = "seen"} : !transform.any_op',
-    after='transform.print %op name = "seen" : !transform.any_op',
-    evidence=("https://github.com/llvm/llvm-project/pull/217290",),
-    operations=frozenset(_NAMES),
-    rewrite=_rewrite,
-)

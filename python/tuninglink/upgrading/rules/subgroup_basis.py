@@ -1,61 +1,72 @@
-"""Subgroups are distributed over all loops of an operation."""
+"""How subgroups are distributed over the loops of an operation."""
 
 from __future__ import annotations
 
 import re
 from math import gcd
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from tuninglink.upgrading.configuration import TILE_AND_FUSE, VECTOR_DISTRIBUTE, Configuration
-from tuninglink.upgrading.rule import AttributeRule, Refusal
-from tuninglink.upgrading.trees import Leaf, integer, integers
+from tuninglink.upgrading.configuration import (
+    TILE_AND_FUSE,
+    VECTOR_DISTRIBUTE,
+    CompilationInfo,
+    remove_subgroup_counts,
+    set_subgroup_basis,
+    subgroup_counts,
+)
+from tuninglink.upgrading.rule import AttributeSite, Refusal, attribute_rule
+from tuninglink.upgrading.trees import Node, integers
 
-if TYPE_CHECKING:
-    from tuninglink.upgrading.rule import AttributeContext
-    from tuninglink.upgrading.trees import Node
-
-_COUNTS: Final = ("subgroup_m_count", "subgroup_n_count")
 _SHAPE: Final = re.compile(r"_(\d+)x(\d+)x\d+")
 
 
-def _rewrite(node: Node, context: AttributeContext) -> None:
-    configuration = Configuration.of(node)
-    levels = configuration.levels if configuration is not None else None
-    if configuration is None or levels is None:
+@attribute_rule(
+    "iree_codegen.compilation_info",
+    since=(3, 8),
+    before="#iree_codegen.compilation_info<lowering_config = #iree_gpu.lowering_config<"
+    "{mma_kind = #iree_gpu.mma_layout<MFMA_F32_16x16x16_F16>, promote_operands = [0, 1], "
+    "reduction = [0, 0, 32], subgroup_m_count = 2 : i64, subgroup_n_count = 4 : i64, "
+    "workgroup = [64, 128, 0]}>, translation_info = <pipeline = LLVMGPUVectorDistribute>>",
+    after="#iree_codegen.compilation_info<lowering_config = #iree_gpu.lowering_config<"
+    "{mma_kind = #iree_gpu.mma_layout<MFMA_F32_16x16x16_F16>, promote_operands = [0, 1], "
+    "reduction = [0, 0, 32], subgroup_basis = [[2, 4, 1], [0, 1, 2]], "
+    "workgroup = [64, 128, 0]}>, translation_info = <pipeline = LLVMGPUVectorDistribute>>",
+    evidence=("iree#21895", "iree#21912", "amd-shark-ai#2272"),
+)
+def subgroup_basis(site: AttributeSite) -> None:
+    """`subgroup_m_count` and `subgroup_n_count` became `subgroup_basis` for VectorDistribute.
+
+    TileAndFuse never read them.
+    """
+    info = CompilationInfo.of(site.node)
+    counts = subgroup_counts(info.levels) if info is not None else None
+    if info is None or info.levels is None or counts is None:
         return
-    if not any(levels.find(name) for name in _COUNTS):
-        return
-    if configuration.pipeline in TILE_AND_FUSE:
-        for name in _COUNTS:
-            levels.remove(name)
-        context.changed(
+    if info.pipeline in TILE_AND_FUSE:
+        remove_subgroup_counts(info.levels)
+        site.changed(
             "subgroup counts left out: TileAndFuse goes by the 'subgroup' tile sizes and never read them"
         )
-    elif configuration.pipeline in VECTOR_DISTRIBUTE:
-        _distribute(levels, context)
+    elif info.pipeline in VECTOR_DISTRIBUTE:
+        _distribute(info.levels, counts, site)
 
 
-def _distribute(levels: Node, context: AttributeContext) -> None:
-    counts = [integer(levels.value(name)) if levels.find(name) else 1 for name in _COUNTS]
+def _distribute(levels: Node, counts: list[int | None], site: AttributeSite) -> None:
     sizes = integers(levels.value("workgroup"))
-    if sizes is None or not all(counts):
+    known = [count for count in counts if count]
+    if sizes is None or len(known) < len(counts):
         raise Refusal(
             "subgroup counts without workgroup tile sizes: there is nothing to distribute"
         )
-    m_loops, n_loops = _loops(sizes, levels, context)
-    basis = [1] * _rank(sizes, context)
-    shape = _intrinsic_shape(levels)
-    for loops, count, unit in zip((m_loops, n_loops), counts, shape, strict=True):
-        assert count is not None
+    rank, rows, columns = _loops(sizes, levels, site)
+    kind = levels.node("mma_kind")
+    shape = _SHAPE.search(kind.render()) if kind is not None else None
+    units = map(int, shape.groups()) if shape else (1, 1)
+    basis = [1] * rank
+    for loops, count, unit in zip((rows, columns), known, units, strict=True):
         _assign(basis, sizes, loops, count, unit)
-    text = f"[{basis}, {list(range(len(basis)))}]"
-    first, *others = [name for name in _COUNTS if levels.find(name)]
-    field = levels.find(first)
-    assert field is not None
-    field.key, field.value = "subgroup_basis", Leaf(text)
-    for name in others:
-        levels.remove(name)
-    context.changed(f"{counts[0]} x {counts[1]} subgroups are 'subgroup_basis = {text}'")
+    text = set_subgroup_basis(levels, basis, range(rank))
+    site.changed(f"{known[0]} x {known[1]} subgroups are 'subgroup_basis = {text}'")
 
 
 def _assign(
@@ -77,59 +88,18 @@ def _assign(
 
 
 def _loops(
-    sizes: list[int], levels: Node, context: AttributeContext
-) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    problem = context.problem
-    if problem is not None and problem.is_contraction_like:
-        return problem.m, problem.n
+    sizes: list[int], levels: Node, site: AttributeSite
+) -> tuple[int, tuple[int, ...], tuple[int, ...]]:
+    """Returns how many loops there are, and which are rows and columns."""
+    space = site.find_space()
+    if space is not None and space.is_contraction_like:
+        return max(space.loops, len(sizes)), space.m, space.n
     reduced = integers(levels.value("reduction")) or []
-    parallel = [
-        loop
-        for loop, size in enumerate(sizes)
-        if size and not (loop < len(reduced) and reduced[loop])
-    ]
-    if len(parallel) < 2:  # noqa: PLR2004 - rows and columns
-        raise Refusal(
-            "subgroup counts for an operation that is no product: there are no rows and columns"
-        )
-    context.decided(
-        f"the matcher does not show the operation; loop {parallel[-2]} is taken for its rows, "
-        f"{parallel[-1]} for its columns"
+    tiled = [loop for loop, size in enumerate(sizes) if size and not any(reduced[loop : loop + 1])]
+    if len(tiled) < 2:  # noqa: PLR2004 - rows and columns
+        raise Refusal("subgroup counts for an operation without rows and columns")
+    rows, columns = tiled[-2:]
+    site.decided(
+        f"the matcher does not show the operation; loop {rows} is taken for its rows, {columns} for its columns"
     )
-    return (parallel[-2],), (parallel[-1],)
-
-
-def _rank(sizes: list[int], context: AttributeContext) -> int:
-    problem = context.problem
-    if problem is not None and problem.is_contraction_like:
-        return max(problem.loops, len(sizes))
-    return len(sizes)
-
-
-def _intrinsic_shape(levels: Node) -> tuple[int, int]:
-    kind = levels.node("mma_kind")
-    match = _SHAPE.search(kind.render()) if kind is not None else None
-    return (int(match[1]), int(match[2])) if match else (1, 1)
-
-
-RULE = AttributeRule(
-    name="subgroup-basis",
-    version=(3, 8),
-    summary="`subgroup_m_count` and `subgroup_n_count` became `subgroup_basis` for VectorDistribute; "
-    "TileAndFuse never read them.",
-    before="#iree_codegen.compilation_info<lowering_config = #iree_gpu.lowering_config<"
-    "{mma_kind = #iree_gpu.mma_layout<MFMA_F32_16x16x16_F16>, promote_operands = [0, 1], "
-    "reduction = [0, 0, 32], subgroup_m_count = 2 : i64, subgroup_n_count = 4 : i64, "
-    "workgroup = [64, 128, 0]}>, translation_info = <pipeline = LLVMGPUVectorDistribute>>",
-    after="#iree_codegen.compilation_info<lowering_config = #iree_gpu.lowering_config<"
-    "{mma_kind = #iree_gpu.mma_layout<MFMA_F32_16x16x16_F16>, promote_operands = [0, 1], "
-    "reduction = [0, 0, 32], subgroup_basis = [[2, 4, 1], [0, 1, 2]], "
-    "workgroup = [64, 128, 0]}>, translation_info = <pipeline = LLVMGPUVectorDistribute>>",
-    evidence=(
-        "https://github.com/iree-org/iree/pull/21895",
-        "https://github.com/iree-org/iree/pull/21912",
-        "https://github.com/nod-ai/amd-shark-ai/pull/2272",
-    ),
-    kinds=frozenset({"iree_codegen.compilation_info"}),
-    rewrite=_rewrite,
-)
+    return len(sizes), (rows,), (columns,)

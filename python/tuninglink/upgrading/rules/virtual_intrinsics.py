@@ -1,30 +1,20 @@
-"""A virtual intrinsic is written without keyword."""
+"""The keyword of a virtual intrinsic."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from tuninglink.upgrading.rule import AttributeRule
-
-if TYPE_CHECKING:
-    from tuninglink.upgrading.rule import AttributeContext
-    from tuninglink.upgrading.trees import Node
+from tuninglink.upgrading.rule import AttributeSite, attribute_rule
 
 
-def _rewrite(node: Node, context: AttributeContext) -> None:
-    field = node.find("intrinsic")
-    if field is not None and field.key is not None:
-        field.key = None
-        context.changed("the virtual intrinsic is written without 'intrinsic ='")
-
-
-RULE = AttributeRule(
-    name="virtual-intrinsics",
-    version=(3, 7),
-    summary="`virtual_mma_layout<intrinsic = X>` became `virtual_mma_layout<X>`.",
+@attribute_rule(
+    "iree_gpu.virtual_mma_layout",
+    since=(3, 7),
     before="#iree_gpu.virtual_mma_layout<intrinsic = VMFMA_F32_16x16x32_F16>",
     after="#iree_gpu.virtual_mma_layout<VMFMA_F32_16x16x32_F16>",
-    evidence=("https://github.com/iree-org/iree/pull/21537",),
-    kinds=frozenset({"iree_gpu.virtual_mma_layout"}),
-    rewrite=_rewrite,
+    evidence=("iree#21537",),
 )
+def virtual_intrinsics(site: AttributeSite) -> None:
+    """`virtual_mma_layout<intrinsic = X>` became `virtual_mma_layout<X>`."""
+    field = site.node.find("intrinsic")
+    if field is not None and field.key is not None:
+        field.key = None
+        site.changed("the virtual intrinsic is written without 'intrinsic ='")

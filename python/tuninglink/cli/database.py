@@ -1,0 +1,159 @@
+"""`tuninglink database`: look at databases of trials, merge, export and import them."""
+
+from __future__ import annotations
+
+import json
+from enum import Enum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from tuninglink.cli.terminal import print_table
+from tuninglink.files import STANDARD_STREAM, write_output
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tuninglink.tuning.database import EnvironmentRecord, Trial
+
+database = typer.Typer(
+    name="database",
+    help="Look at databases of trials, merge, export and import them.",
+    no_args_is_help=True,
+)
+
+File = Annotated[Path, typer.Argument(help="The database.", metavar="DATABASE")]
+
+
+class ExportFormat(Enum):
+    """What an export is written as."""
+
+    JSON = "json"
+    T4 = "t4"
+
+
+@database.command()
+def show(
+    file: File,
+    *,
+    trials: Annotated[
+        bool, typer.Option("--trials", help="List every trial, fastest first.")
+    ] = False,
+) -> None:
+    """Show the problems with their trials, the default's time and the best."""
+    from tuninglink.tuning.database import Database  # noqa: PLC0415 - takes long to import
+
+    with Database(file, read_only=True) as opened:
+        found = list(opened.all_trials())
+    groups: dict[tuple[str, EnvironmentRecord], list[Trial]] = {}
+    for each in found:
+        groups.setdefault((each.problem.key, each.environment), []).append(each)
+    print_table(
+        (
+            "problem",
+            "target",
+            "device",
+            "compiler",
+            "trials",
+            "failed",
+            "default µs",
+            "best µs",
+            "speedup",
+        ),
+        [_summary(group) for group in groups.values()],
+    )
+    if trials:
+        for group in groups.values():
+            _print_trials(group)
+
+
+@database.command()
+def merge(
+    file: File,
+    others: Annotated[list[Path], typer.Argument(help="Databases whose trials are added to it.")],
+) -> None:
+    """Add the trials of other databases; what is there already is not added again."""
+    from tuninglink.tuning.database import Database  # noqa: PLC0415 - takes long to import
+
+    with Database(file) as opened:
+        for each in others:
+            typer.echo(f"{each}: {opened.merge(each)} trials added")
+
+
+@database.command()
+def export(
+    file: File,
+    *,
+    form: Annotated[
+        ExportFormat,
+        typer.Option("--format", help="All that is known, or Kernel Tuner's T4 results."),
+    ] = ExportFormat.JSON,
+    output: Annotated[
+        str, typer.Option("-o", help="The file to write, `-` for standard output.")
+    ] = STANDARD_STREAM,
+) -> None:
+    """Write all trials as JSON."""
+    from tuninglink.tuning.database import Database  # noqa: PLC0415 - takes long to import
+    from tuninglink.tuning.database.exporting import to_json, to_t4  # noqa: PLC0415
+
+    with Database(file, read_only=True) as opened:
+        convert = to_t4 if form is ExportFormat.T4 else to_json
+        text = json.dumps(convert(opened.all_trials()), indent=1) + "\n"
+    write_output(output, text.encode())
+
+
+@database.command("import")
+def import_trials(
+    file: File,
+    tables: Annotated[list[Path], typer.Argument(help="Recorded tables, or exports as JSON.")],
+) -> None:
+    """Add the trials of recorded tables and of exports."""
+    from tuninglink.tuning.database import Database  # noqa: PLC0415 - takes long to import
+    from tuninglink.tuning.database.importing import read_trials  # noqa: PLC0415
+
+    with Database(file) as opened:
+        for each in tables:
+            typer.echo(f"{each}: {opened.record_all(read_trials(each))} trials added")
+
+
+def _summary(group: Sequence[Trial]) -> tuple[str, ...]:
+    from tuninglink.tuning.database.database import winners_among  # noqa: PLC0415
+
+    first = group[0]
+    (winner,) = winners_among(group) or (None,)
+    best = winner.trial.median if winner else None
+    default = winner.default_us if winner else None
+    return (
+        first.problem.description,
+        first.environment.target,
+        first.environment.device,
+        first.environment.compiler,
+        str(len(group)),
+        str(sum(each.failure is not None for each in group)),
+        _figure(default),
+        _figure(best),
+        f"{default / best:.2f}" if default and best else "",
+    )
+
+
+def _print_trials(group: Sequence[Trial]) -> None:
+    ranked = sorted(group, key=lambda each: (each.median is None, each.median or 0.0))
+    rows = [
+        (
+            _figure(each.median) or (each.failure.kind.value if each.failure else ""),
+            each.stage,
+            each.origin,
+            each.configuration.pipeline,
+            ", ".join(f"{name} = {value}" for name, value in each.configuration.knobs.items()),
+        )
+        for each in ranked
+    ]
+    typer.echo()
+    print_table(
+        ("µs", "stage", "origin", "pipeline", "knobs"), rows, title=group[0].problem.description
+    )
+
+
+def _figure(microseconds: float | None) -> str:
+    return "" if microseconds is None else f"{microseconds:.2f}"

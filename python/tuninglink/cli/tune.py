@@ -1,0 +1,199 @@
+"""`tuninglink tune`: from a program to a spec that wins."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from tuninglink.cli import process
+from tuninglink.cli.interrupts import INTERRUPTED
+from tuninglink.cli.progress import progress
+from tuninglink.cli.tune_options import parse_tune_arguments
+from tuninglink.cli.tune_progress import ProgressLines
+from tuninglink.compiler.probing import check_targets
+from tuninglink.compiler.session import set_up_command_line
+from tuninglink.errors import TuninglinkError
+from tuninglink.files import STANDARD_STREAM, make_directory, write_output
+from tuninglink.mlir.contexts import thread_context
+from tuninglink.mlir.diagnostics import error
+from tuninglink.specs.library import DefaultLibrary
+from tuninglink.specs.loading import load_spec
+from tuninglink.tuning.budget import Budget
+from tuninglink.tuning.compilation import CandidateCompiler
+from tuninglink.tuning.database import Database
+from tuninglink.tuning.devices import Devices, default_device
+from tuninglink.tuning.dispatches import read_program
+from tuninglink.tuning.journal import Journal
+from tuninglink.tuning.report import write_report
+from tuninglink.tuning.reporting import report_of
+from tuninglink.tuning.reproducers import Reproducers
+from tuninglink.tuning.search import search_named
+from tuninglink.tuning.task_tuner import TaskTuner
+from tuninglink.tuning.timing import Settings
+from tuninglink.tuning.tuner import Tuner
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from tuninglink.cli.tune_options import TuneOptions
+    from tuninglink.specs.model import Spec
+    from tuninglink.tuning.dispatches import DispatchedProgram
+    from tuninglink.tuning.results import TuningResult
+
+PROGRAM: Final = "tuninglink tune"
+
+USAGE: Final = """\
+Usage: tuninglink tune INPUT -o SPEC.mlir [--device URI]... [--budget TIME] [any iree-compile flag]...
+
+Measure configurations of a program's dispatches on a device, and write a spec with those that are faster than
+the compiler's own.
+
+INPUT is a program in MLIR, one dispatch, or a dispatch benchmark that iree-compile has dumped; - is standard
+input. It is compiled with the flags that you give. An interrupt ends with what was won so far, written.
+
+  -o SPEC              Where to write the spec. Default: standard output.
+  --device URI         The device, as in cuda://0 or local-task. May be repeated: equal devices share the work.
+                       Default: the one that runs what the program is compiled for.
+  --budget TIME        How long to tune, as in 90s, 10m or 1.5h. Default: 10m, or no limit with --trials.
+  --trials N           Try at most N candidates of each dispatch.
+  --only PATTERN       Tune dispatches with this in their name or their function's. May be repeated; * and ?.
+  --top N              Tune the N dispatches that take most of the time.
+  --min-share PART     Tune dispatches that take at least this part of the time, as in 5%.
+  --min-gain PART      The least gain worth an entry. Default: 2%.
+  --spec SPEC          Try the configurations of this spec, too. May be repeated.
+  --spec-dir DIR       Look for default specs, which are tried as well, in this directory first. May be repeated.
+  --no-default-specs   Try no default specs.
+  --no-upgrade         Refuse specs that were written for an older compiler, instead of upgrading them.
+  --database FILE      Keep all results in FILE; what is there already is not measured again.
+  --report DIR         Write a report to DIR, as JSON and as a page.
+  --failures DIR       Keep candidates that fail to compile in DIR, each as a file that shows it.
+  --jobs N             How many compilations run at once. Default: one for each core.
+  --timeout TIME       When a compilation or a benchmark counts as hanging. Default: 30s.
+  --caches warm|cold   Whether a dispatch finds its data in the caches. Default: warm.
+  --search NAME        The order of candidates: model, random or neighbors. Default: model.
+  --seed N             Fixes samples, inputs and orders. Default: 0.
+  --no-model           Do not run the whole program with the spec in the end.
+  --help               Show this message and exit.
+"""
+
+
+def tune_command(arguments: Sequence[str]) -> int:
+    """Runs `tuninglink tune` with the arguments that stand behind these words.
+
+    It sets the flags of the whole process, so a process can run it once.
+
+    Returns:
+        The exit code.
+
+    Raises:
+        TuninglinkError: the program cannot be tuned, or a result not written.
+    """
+    if not {"--help", "-help", "-h"}.isdisjoint(arguments):
+        sys.stdout.write(USAGE)
+        return process.SUCCESS
+    options = parse_tune_arguments(arguments)
+    check_targets(options.flags)
+    set_up_command_line(PROGRAM, options.flags)
+    search_named(options.settings.search)  # an unknown one is told before anything takes time
+    _check_output(options.output)
+    budget = Budget(options.settings.seconds, options.settings.trials)
+    with progress("compiling"):
+        program = read_program(options.input, options.flags, first=options.compile_from)
+    result = _tune(program, options, budget)
+    write_output(options.output, result.spec.encode())
+    if result.failure is not None:
+        raise result.failure
+    return process.SUCCESS
+
+
+def _check_output(path: str) -> None:
+    """Refuses a spec that cannot be written before hours are spent on it.
+
+    Raises:
+        TuninglinkError: its directory is missing or cannot be written to.
+    """
+    directory = os.path.dirname(os.path.abspath(path))  # noqa: PTH100, PTH120 - of a name, not of a file
+    if path != STANDARD_STREAM and not os.access(directory, os.W_OK):
+        problem = "is not writable" if os.path.isdir(directory) else "does not exist"  # noqa: PTH112
+        message = f"cannot write '{path}': the directory '{directory}' {problem}"
+        raise TuninglinkError(error(message))
+
+
+def _tune(program: DispatchedProgram, options: TuneOptions, budget: Budget) -> TuningResult:
+    settings = options.settings
+    listener = ProgressLines()
+    measuring = Settings(caches=settings.caches, seed=settings.seed)
+    uris = settings.devices or _default_devices(program)
+    with ExitStack() as opened:
+        database = (
+            opened.enter_context(Database(Path(options.database))) if options.database else None
+        )
+        reproducers = None
+        if options.failures:
+            reproducers = Reproducers(make_directory(options.failures), options.flags)
+        devices = opened.enter_context(Devices(uris, measuring, settings.timeout))
+        compiler = opened.enter_context(CandidateCompiler(options.flags, settings.jobs))
+        opened.enter_context(_stopping(budget))
+        listener.found(program, devices.descriptions)
+        journal = None
+        if database:
+            journal = Journal(database, devices.first.description, settings, options.flags)
+        tasks = TaskTuner(settings, compiler, devices, listener, journal, reproducers)
+        specs = _specs(program, options)
+        result = Tuner(program, options.flags, tasks, budget, specs, process.show).run()
+    if options.report:
+        report = report_of(options.input, devices.descriptions[0], result)
+        write_report(report, Path(options.report))
+    return result
+
+
+def _default_devices(program: DispatchedProgram) -> tuple[str, ...]:
+    """Returns the device that runs the first problem.
+
+    Raises:
+        TuninglinkError: there is no problem, or no known driver.
+    """
+    if not program.tasks:
+        notes = [str(each) for each in program.omissions]
+        raise TuninglinkError(error("there is no dispatch to tune: " + "; ".join(notes)))
+    return (default_device(program.tasks[0].target.backend),)
+
+
+def _specs(program: DispatchedProgram, options: TuneOptions) -> list[Spec]:
+    """Returns the specs whose configurations are candidates: those given, and the targets' default specs."""
+    upgrade, sink = options.upgrade, process.shown_diagnostics()
+    specs = [load_spec(each, upgrade=upgrade, diagnostics=sink) for each in options.specs]
+    if options.default_specs:
+        library = DefaultLibrary(options.spec_directories, upgrade=upgrade)
+        targets = dict.fromkeys(each.target for each in program.tasks)
+        files = [library.find(each) for each in targets]
+        specs += [
+            each.load(thread_context(), upgrade=upgrade, diagnostics=sink) for each in files if each
+        ]
+    return specs
+
+
+@contextmanager
+def _stopping(budget: Budget) -> Iterator[None]:
+    """Lets an interrupt end the budget while the block runs, and a second one end the process."""
+    if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+        yield
+        return
+
+    def stop(*_: object) -> None:
+        if budget.is_stopped:
+            os._exit(INTERRUPTED)
+        budget.stop()
+        os.write(2, f"\n{PROGRAM}: interrupted; ending with what was won so far\n".encode())
+
+    watcher = signal.set_wakeup_fd(-1)  # whoever reads it would end the process
+    before = signal.signal(signal.SIGINT, stop)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+        signal.set_wakeup_fd(watcher, warn_on_full_buffer=False)

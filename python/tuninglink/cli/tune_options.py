@@ -1,0 +1,177 @@
+"""Reading the arguments of `tuninglink tune`."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final
+
+from tuninglink.compiler.flags import COMPILE_FLAGS, FlagReader, KnownFlag
+from tuninglink.compiler.phases import Phase
+from tuninglink.errors import CompileError
+from tuninglink.files import STANDARD_STREAM
+from tuninglink.mlir.diagnostics import error, note
+from tuninglink.tuning.settings import TuningSettings
+from tuninglink.tuning.timing import Caches
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+
+@dataclass(frozen=True)
+class TuneOptions:
+    """What the arguments ask for.
+
+    Attributes:
+        input: the path of the program, `-` for standard input.
+        output: where the spec goes, `-` for standard output.
+        compile_from: the phase that the program has gone through already.
+        specs: specs whose configurations are candidates.
+        spec_directories: where default specs are looked for beside the shipped ones.
+        default_specs: whether configurations of default specs are candidates.
+        upgrade: whether specs that were written for an older compiler are upgraded.
+        database: the file of the database, or nothing.
+        report: a directory for the report, or nothing.
+        failures: a directory for candidates that fail to compile, or nothing.
+        settings: how to tune.
+        flags: flags of the compiler.
+    """
+
+    input: str
+    output: str
+    compile_from: Phase
+    specs: tuple[str, ...]
+    spec_directories: tuple[str, ...]
+    default_specs: bool
+    upgrade: bool
+    database: str
+    report: str
+    failures: str
+    settings: TuningSettings
+    flags: tuple[str, ...]
+
+
+_UNITS: Final = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0}
+
+
+def _duration(text: str) -> float:
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)([smh]?)", text)
+    if found is None:
+        raise ValueError("expected a time such as 90s, 10m or 1.5h")
+    return float(found[1]) * _UNITS[found[2]]
+
+
+def _budget(text: str) -> float:
+    seconds = _duration(text)
+    if not seconds:
+        raise ValueError("there is no time to tune in")
+    return seconds
+
+
+def _fraction(text: str) -> float:
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)(%?)", text)
+    value = float(found[1]) / (100 if found[2] else 1) if found else -1.0
+    if not 0.0 <= value <= 1.0:
+        raise ValueError("expected a part such as 2% or 0.02")
+    return value
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal() or int(text) == 0:
+        raise ValueError("expected a number above 0")
+    return int(text)
+
+
+def _number(text: str) -> int:
+    if not text.isdecimal():
+        raise ValueError("expected a number")
+    return int(text)
+
+
+def _caches(text: str) -> Caches:
+    try:
+        return Caches(text)
+    except ValueError:
+        raise ValueError("expected warm or cold") from None
+
+
+def _own(target: str, read: Callable[[str], object] = str, *, repeats: bool = False) -> KnownFlag:
+    return KnownFlag(target, read, repeats=repeats)
+
+
+_SHARED: Final = (
+    *("o", "spec", "spec-dir", "no-default-specs", "no-upgrade", "compile-from"),
+    *("iree-codegen-tuning-spec-path", "iree-codegen-enable-default-tuning-specs"),
+)
+"""The flags of `tuninglink compile` that mean the same here."""
+
+_FLAGS: Final = {
+    **{name: COMPILE_FLAGS[name] for name in _SHARED},
+    "device": _own("devices", repeats=True),
+    "budget": _own("seconds", _budget),
+    "trials": _own("trials", _count),
+    "database": _own("database"),
+    "report": _own("report"),
+    "top": _own("top", _count),
+    "only": _own("patterns", repeats=True),
+    "min-share": _own("min_share", _fraction),
+    "min-gain": _own("min_gain", _fraction),
+    "jobs": _own("jobs", _count),
+    "failures": _own("failures"),
+    "timeout": _own("timeout", _duration),
+    "caches": _own("caches", _caches),
+    "seed": _own("seed", _number),
+    "search": _own("search"),
+    "no-model": KnownFlag("runs_model", lambda _: False, switch=True),
+}
+
+_SETTINGS: Final = frozenset(TuningSettings.__dataclass_fields__)
+
+
+def parse_tune_arguments(arguments: Sequence[str]) -> TuneOptions:
+    """Reads the arguments that come after the program's name.
+
+    Raises:
+        CompileError: there is no input, a value is malformed or missing, or a flag is unknown or of no use.
+    """
+    reader = FlagReader(_FLAGS, arguments)
+    for each in reader.flags:
+        name = each.partition("=")[0].removeprefix("--")
+        if name in COMPILE_FLAGS:
+            raise CompileError(
+                error(f"flag '--{name}' is of no use here: nothing but a spec is written")
+            )
+    if reader.input is None:
+        raise CompileError(error("no input; name a program, or - for standard input"))
+    values: dict[str, Any] = dict(reader.values)
+    settings = {name: values.pop(name) for name in list(values) if name in _SETTINGS}
+    defaults: dict[str, Any] = {
+        "output": STANDARD_STREAM,
+        "compile_from": Phase.START,
+        "specs": (),
+        "spec_directories": (),
+        "default_specs": True,
+        "upgrade": True,
+        **dict.fromkeys(("database", "report", "failures"), ""),
+    }
+    options = TuneOptions(
+        input=reader.input,
+        settings=TuningSettings(**settings),
+        flags=reader.flags,
+        **(defaults | values),
+    )
+    return _checked(options)
+
+
+_DEFAULT_SECONDS: Final = 600.0
+
+
+def _checked(options: TuneOptions) -> TuneOptions:
+    """Returns options with a limit: where there is neither time nor trials, ten minutes."""
+    settings = options.settings
+    if settings.timeout <= 0:
+        remedy = note("a hanging benchmark is killed after it")
+        raise CompileError(error("'0' is no value for flag '--timeout'", notes=[remedy]))
+    if settings.trials is None and settings.seconds == TuningSettings.seconds:
+        return replace(options, settings=replace(settings, seconds=_DEFAULT_SECONDS))
+    return options

@@ -1,0 +1,107 @@
+"""Saying how tuning goes on, on standard error."""
+
+from __future__ import annotations
+
+import math
+import sys
+from typing import TYPE_CHECKING
+
+from tuninglink.tuning.listener import Listener
+from tuninglink.tuning.results import Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tuninglink.tuning.budget import Budget
+    from tuninglink.tuning.device import DeviceDescription
+    from tuninglink.tuning.dispatches import DispatchedProgram, Omission
+    from tuninglink.tuning.model_run import ModelVerdict
+    from tuninglink.tuning.preparation import PreparedTask
+    from tuninglink.tuning.results import TaskResult, TrialResult
+
+
+class ProgressLines(Listener):
+    """Writes a line for each step, and on a terminal one that changes with each trial."""
+
+    def __init__(self) -> None:
+        self._is_watched = sys.stderr.isatty()
+        self._default = 0.0
+        self._best = 0.0
+        self._tried = 0
+        self._failed = 0
+
+    def found(self, program: DispatchedProgram, devices: Sequence[DeviceDescription]) -> None:
+        """Names the devices."""
+        names = ", ".join(each.uri for each in devices)
+        problems = _count(len(program.tasks), "problem")
+        calls = sum(each.calls for each in program.tasks)
+        self._say(f"{problems} in {_count(calls, 'call')}, on {devices[0].name} ({names})")
+
+    def omitted(self, omission: Omission) -> None:
+        """Names what is not tuned."""
+        self._say(f"not tuned: {omission}")
+
+    def begun(self, prepared: PreparedTask, share: float, default_us: float) -> None:
+        """Names what is tuned next."""
+        self._default = self._best = default_us
+        self._tried = self._failed = 0
+        what = f"{prepared.task.name}: {prepared.spaces.problem}"
+        self._say(f"{what}: {default_us:.4g} us, {share:.0%} of the time")
+
+    def tried(self, prepared: PreparedTask, trial: TrialResult, budget: Budget) -> None:  # noqa: ARG002
+        """Shows the best so far."""
+        self._tried += 1
+        self._failed += trial.failure is not None
+        is_best = trial.microseconds is not None and trial.microseconds < self._best
+        if is_best and trial.microseconds is not None:
+            self._best = trial.microseconds
+        if not (is_best or self._is_watched):
+            return
+        failed = f", {self._failed} failed" if self._failed else ""
+        left = budget.remaining
+        rest = "" if math.isinf(left) else f", {left:.0f} s left"
+        best = f"best {self._best:.4g} us ({self._default / self._best:.2f}x)"
+        self._say(f"  {self._tried} tried{failed}, {best}{rest}", is_fleeting=not is_best)
+
+    def racing(self, prepared: PreparedTask, finalists: int) -> None:  # noqa: ARG002
+        """Says that the best candidates are compared."""
+        self._say(f"  comparing {_count(finalists, 'candidate')} with the compiler's choice")
+
+    def ended(self, result: TaskResult) -> None:
+        """Says what became of a task."""
+        for candidate, failure in result.wrong:
+            self._say(f"  wrong result of {candidate}: {failure.message}")
+        self._say(f"  {_outcome(result)}")
+
+    def comparing(self) -> None:
+        """Says that the whole program is run."""
+        self._say("running the whole program with the spec and without")
+
+    def compared(self, verdict: ModelVerdict) -> None:
+        """Says how that went."""
+        comparison = verdict.comparison
+        if comparison is None:
+            self._say(f"  it could not be compared: {verdict.reason}")
+            return
+        times = f"{comparison.default_ms:.4g} ms, with the spec {comparison.tuned_ms:.4g} ms"
+        self._say(f"  {times}: {comparison.speedup}")
+
+    def _say(self, text: str, *, is_fleeting: bool = False) -> None:
+        erase = "\r\033[K" if self._is_watched else ""
+        print(f"{erase}{text}", end="" if is_fleeting else "\n", file=sys.stderr, flush=True)  # noqa: T201
+
+
+def _outcome(result: TaskResult) -> str:
+    tried = f"{_count(len(result.trials), 'candidate')} tried"
+    decision = result.decision
+    if result.verdict is Verdict.WON and decision is not None:
+        times = f"{decision.default_us:.4g} us to {decision.tuned_us:.4g} us"
+        return f"won: {decision.speedup}, {times}; {tried}"
+    if result.verdict is Verdict.UNDECIDED:
+        interval = f": {decision.speedup}" if decision is not None else ""
+        return f"undecided{interval}; {tried}"
+    return f"nothing is faster than the compiler's choice; {tried}"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -1,0 +1,180 @@
+"""Converting a spec: replace DAG matchers, compare old with new in the interpreter, undo where they differ."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from iree.compiler import ir as mlir
+
+from tuninglink.dag_to_named.dag_matchers import NotExpressible, read_dag
+from tuninglink.dag_to_named.perturbations import Program, perturbations
+from tuninglink.dag_to_named.report import ConvertedEntry, ConvertedSpec
+from tuninglink.dag_to_named.rewriting import replace_dag
+from tuninglink.mlir import names
+from tuninglink.mlir.serialization import parse_module, to_text
+from tuninglink.mlir.symbols import symbol_name
+from tuninglink.mlir.walk import body, collect
+from tuninglink.payloads import PayloadError, payload_for, spec_of, winners
+from tuninglink.specs.sequences import reference
+from tuninglink.specs.structure import Anatomy
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from tuninglink.payloads import Payload
+    from tuninglink.specs.model import Spec
+    from tuninglink.specs.structure import Entry
+
+
+class _Different(Exception):  # noqa: N818 - it is an answer, not an error
+    """An old and a new matcher are not proven to give the same answers."""
+
+
+def convert_dags(spec: Spec) -> ConvertedSpec:
+    """Converts DAG matchers to contraction and convolution matchers, where that changes nothing.
+
+    For each entry a program is made that it matches, and programs that differ from it in one thing. The
+    compiler's interpreter runs the old and the new matcher on all of them: an entry is converted if both match the
+    first, and answer alike on the others. One difference is meant: a DAG matcher refuses an op with any attribute
+    that the DAG does not have, and the new matcher only one with a configuration.
+
+    Args:
+        spec: the spec, which is not changed.
+    """
+    return _Conversion(spec).run()
+
+
+@dataclass
+class _Conversion:
+    """The conversion of one spec.
+
+    Attributes:
+        spec: the spec.
+    """
+
+    spec: Spec
+    _reasons: dict[str, str] = field(default_factory=dict)
+    """Why sequences stay unchanged, by name."""
+    _matcher_ops: dict[str, str] = field(default_factory=dict)
+    """The matcher op that replaces the DAG matchers of each sequence."""
+
+    def run(self) -> ConvertedSpec:
+        module = self._converted()
+        entries = self._compare(Anatomy(module))
+        while any(each.reason and self._convertible(each) for each in entries):
+            # A sequence that one entry needs as it was stays so for all that use it.
+            for each in entries:
+                if each.reason:
+                    self._keep(self._convertible(each), each)
+            module = self._converted()
+            entries = self._compare(Anatomy(module))
+        return ConvertedSpec(to_text(module), tuple(entries))
+
+    def _converted(self) -> mlir.Operation:
+        """Returns a copy of the spec with its DAG matchers converted, but for sequences with a known reason."""
+        module = self.spec.module.clone()
+        for sequence in body(module):
+            name = symbol_name(sequence) or ""
+            if sequence.name != names.NAMED_SEQUENCE:
+                continue
+            dags = collect(sequence, names.MATCH_DAG)
+            if not dags or name in self._reasons:
+                continue
+            try:
+                matchers = [read_dag(each) for each in dags]
+            except NotExpressible as failure:
+                self._reasons[name] = failure.reason
+                continue
+            for each in matchers:
+                self._matcher_ops[name] = each.named
+                replace_dag(each)
+        return module
+
+    @cached_property
+    def _includes(self) -> dict[str, list[str]]:
+        """The sequences that each sequence includes, by name."""
+        return {
+            symbol_name(sequence) or "": [
+                reference(each.attributes["target"]) for each in collect(sequence, names.INCLUDE)
+            ]
+            for sequence in body(self.spec.module)
+            if sequence.name == names.NAMED_SEQUENCE
+        }
+
+    def _used(self, entry: Entry | ConvertedEntry) -> list[str]:
+        """Returns the sequences with dag matchers that an entry's matcher consists of."""
+        waiting, seen = [entry.matcher], {entry.matcher}
+        while waiting:
+            for target in self._includes.get(waiting.pop(), ()):
+                if target not in seen:
+                    seen.add(target)
+                    waiting.append(target)
+        return [each for each in sorted(seen) if each in self._matcher_ops or each in self._reasons]
+
+    def _convertible(self, entry: ConvertedEntry) -> list[str]:
+        return [each for each in self._used(entry) if each not in self._reasons]
+
+    def _keep(self, sequences: Iterable[str], entry: ConvertedEntry) -> None:
+        for each in sequences:
+            self._reasons[each] = f"@{entry.matcher} needs it: {entry.reason}"
+            self._matcher_ops.pop(each, None)
+
+    def _compare(self, fresh: Anatomy) -> list[ConvertedEntry]:
+        return [
+            self._answer(old, new)
+            for old, new in zip(self.spec.entries, fresh.entries, strict=True)
+        ]
+
+    def _answer(self, old: Entry, new: Entry) -> ConvertedEntry:
+        answer = ConvertedEntry(old.matcher, old.action, old.place)
+        used = self._used(old)
+        matcher_ops = tuple(
+            dict.fromkeys(self._matcher_ops[each] for each in used if each in self._matcher_ops)
+        )
+        if not matcher_ops:
+            reasons = [self._reasons[each] for each in used]
+            return replace(answer, reason="; ".join(reasons) or "it has no dag matcher")
+        try:
+            programs = _same_answers(old, new)
+        except _Different as failure:
+            return replace(answer, reason=str(failure))
+        return replace(answer, matcher_ops=matcher_ops, programs=programs)
+
+
+def _same_answers(old: Entry, new: Entry) -> int:
+    """Compares two entries, and returns on how many programs.
+
+    Raises:
+        _Different: they do not give the same answers, or that cannot be told.
+    """
+    try:
+        payload = payload_for(old)
+    except PayloadError as failure:
+        raise _Different(f"no program can be made that it matches: {failure.reason}") from None
+    context = old.anatomy.module.context
+    programs = list(perturbations(payload.body, context))
+    if not programs:
+        raise _Different("the program that is made for it has no 'linalg.generic' at its end")
+    before, after = (_matched(each, payload, programs) for each in (old, new))
+    if not (before[0] and after[0]):
+        raise _Different("the new matcher does not match the program that is made for the old one")
+    for program, was, now in zip(programs, before, after, strict=True):
+        if was != now:
+            raise _Different(
+                f"where {program.what}, the dag {'matches' if was else 'does not match'}, and "
+                f"what would replace it {'does' if now else 'does not'}"
+            )
+    return len(programs)
+
+
+def _matched(entry: Entry, payload: Payload, programs: Sequence[Program]) -> list[bool]:
+    """Tells which programs an entry matches, alone."""
+    context = entry.anatomy.module.context
+    alone = Anatomy(parse_module(spec_of(entry), "entry", context))
+    payloads = [replace(payload, body=each.text) for each in programs]
+    try:
+        return [each is not None for each in winners(alone, payloads)]
+    except mlir.MLIRError as failure:
+        raise _Different(f"the interpreter fails on it: {failure}") from None

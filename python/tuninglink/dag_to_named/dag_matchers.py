@@ -1,0 +1,112 @@
+"""DAG matchers of a single contraction or convolution."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from tuninglink.iree.op_kinds import OpKind
+from tuninglink.iree.structured_op import StructuredOp
+from tuninglink.mlir import names
+from tuninglink.mlir.walk import body
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from iree.compiler import ir as mlir
+
+_NAMED: Final[Mapping[OpKind, str]] = {
+    OpKind.CONTRACTION: names.MATCH_CONTRACTION,
+    OpKind.CONVOLUTION: names.MATCH_CONVOLUTION,
+}
+"""The matcher op for each kind."""
+
+_OPERANDS: Final = 3
+"""Left-hand side, right-hand side and result."""
+_ATTRIBUTES: Final = frozenset({"indexing_maps", "iterator_types", "operandSegmentSizes"})
+
+
+class NotExpressible(Exception):  # noqa: N818 - it is an answer, not an error
+    """No named matcher op says what a DAG matcher says.
+
+    Attributes:
+        reason: why not.
+    """
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+@dataclass(frozen=True)
+class DagMatcher:
+    """A DAG matcher of one contraction or convolution.
+
+    Attributes:
+        dag: the DAG matcher.
+        op: the `linalg.generic` in it: left-hand side, right-hand side and result are tensors.
+    """
+
+    dag: mlir.Operation
+    op: StructuredOp
+
+    @property
+    def named(self) -> str:
+        """The name of the matcher op for ops of this kind."""
+        return _NAMED[self.op.kind]
+
+    def size(self, loop: int) -> int | None:
+        """Returns the size of a loop, None if it is dynamic in an operand or the operands disagree."""
+        found = {
+            size
+            for operand in range(_OPERANDS)
+            for each, size in self._dimensions(operand)
+            if each == loop
+        }
+        return found.pop() if len(found) == 1 else None
+
+    def needs_type(self, operand: int) -> bool:
+        """Tells whether the sizes of the loops leave a static size of an operand open.
+
+        The size of a loop is that of the first dimension that it indexes, of the operands in order; in a program,
+        the other ones may be dynamic.
+        """
+        before = {loop for each in self.op.operand_loops[:operand] for loop in each}
+        return any(
+            size is not None and (loop is None or loop in before or self.size(loop) is None)
+            for loop, size in self._dimensions(operand)
+        )
+
+    def _dimensions(self, operand: int) -> list[tuple[int | None, int | None]]:
+        """Returns loop and size of each dimension of an operand."""
+        sizes = self.op.operands[operand].sizes or ()
+        return list(zip(self.op.operand_loops[operand], sizes, strict=True))
+
+
+def read_dag(dag: mlir.Operation) -> DagMatcher:
+    """Returns a DAG matcher of one contraction or convolution.
+
+    Raises:
+        NotExpressible: it matches something else.
+    """
+    operations = [each for each in body(dag) if each.name != names.YIELD]
+    if len(operations) != 1:
+        raise NotExpressible(f"its dag has {len(operations)} operations, not one")
+    (root,) = operations
+    if root.name != names.GENERIC:
+        raise NotExpressible(f"its dag is a '{root.name}'")
+    if any(list(result.uses) for result in dag.results):
+        raise NotExpressible("the operands that its dag returns are used")
+    if any(each not in _ATTRIBUTES for each in root.attributes):
+        raise NotExpressible("the operation in its dag has attributes of its own")
+    operands: list[Any] = list(root.operands)
+    if len(operands) != _OPERANDS or operands != list(dag.regions[0].blocks[0].arguments):
+        raise NotExpressible(
+            "its operation does not take left-hand side, right-hand side and result"
+        )
+    op = StructuredOp(root)
+    if not all(each.is_tensor for each in op.operands):
+        raise NotExpressible("its operands are not all tensors")
+    if op.kind not in _NAMED:
+        raise NotExpressible("its operation is neither a contraction nor a convolution")
+    return DagMatcher(dag, op)

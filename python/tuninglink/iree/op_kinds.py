@@ -1,0 +1,109 @@
+"""Kinds of ops, the roles of their loops, and how both follow from indexing maps."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import TYPE_CHECKING, Any, Final
+
+from iree.compiler import ir as mlir
+
+# `iree.compiler.dialects` hands these on, but takes 140 ms to build classes for the operations.
+from iree.compiler._mlir_libs import (  # type: ignore[attr-defined]
+    _ireeCompilerDialects,
+    _mlirDialectsLinalg,
+)
+
+from tuninglink.mlir import names
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+ATTENTION_OUTPUTS: Final = {names.ATTENTION: 1, names.ONLINE_ATTENTION: 3}
+"""The number of outputs of the attention ops: the result; for online attention also the maximum and the sum."""
+
+
+class OpKind(Enum):
+    """What an op computes, as the compiler tells ops apart."""
+
+    CONTRACTION = "contraction"
+    CONVOLUTION = "convolution"
+    ATTENTION = "attention"
+    REDUCTION = "reduction"
+    ELEMENTWISE = "elementwise"
+    OTHER = "other"
+
+
+class Role(Enum):
+    """The role of a loop, as the compiler names it in the ops that match each kind."""
+
+    BATCH = "batch"
+    M = "m"
+    N = "n"
+    K = "k"
+    K1 = "k1"
+    K2 = "k2"
+    OUTPUT_IMAGE = "output image"
+    OUTPUT_CHANNEL = "output channel"
+    FILTER = "filter"
+    INPUT_CHANNEL = "input channel"
+    DEPTH = "depth"
+    PARALLEL = "parallel"
+    REDUCTION = "reduction"
+
+
+ROLES: Final[Mapping[OpKind, Mapping[Role, str]]] = {
+    OpKind.CONTRACTION: {Role.BATCH: "batch", Role.M: "m", Role.N: "n", Role.K: "k"},
+    OpKind.CONVOLUTION: {
+        Role.BATCH: "batch",
+        Role.OUTPUT_IMAGE: "output_image",
+        Role.OUTPUT_CHANNEL: "output_channel",
+        Role.FILTER: "filter_loop",
+        Role.INPUT_CHANNEL: "input_channel",
+        Role.DEPTH: "depth",
+    },
+    OpKind.ATTENTION: {
+        Role.BATCH: "batch_dims",
+        Role.M: "m_dims",
+        Role.N: "n_dims",
+        Role.K1: "k1_dims",
+        Role.K2: "k2_dims",
+    },
+}
+"""The roles of each kind, in the order of the results of its matcher op, and their names in the bindings."""
+
+
+def loops_by_role(
+    kind: OpKind, maps: Sequence[mlir.AffineMap], output: int = -1
+) -> dict[Role, tuple[int, ...]]:
+    """Returns the loops in each role, in the order of `ROLES`; empty if the maps are of another kind.
+
+    Args:
+        kind: what the op computes.
+        maps: its indexing maps.
+        output: the position of the first output's map.
+    """
+    found: Any = None
+    if kind is OpKind.CONTRACTION:
+        found = _mlirDialectsLinalg.infer_contraction_dimensions_from_maps(list(maps))
+    elif kind is OpKind.CONVOLUTION:
+        found = _mlirDialectsLinalg.infer_convolution_dimensions_from_maps(list(maps))
+    elif kind is OpKind.ATTENTION:
+        detail = _ireeCompilerDialects.iree_codegen.get_attention_op_detail
+        found = detail(maps[0], maps[1], maps[2], maps[output])
+    if found is None:
+        return {}
+    return {role: tuple(getattr(found, name)) for role, name in ROLES[kind].items()}
+
+
+def affine_maps(attribute: mlir.Attribute | None) -> tuple[mlir.AffineMap, ...]:
+    """Returns the affine maps in an array attribute; none in any other attribute."""
+    if not isinstance(attribute, mlir.ArrayAttr):
+        return ()
+    return tuple(each.value for each in attribute if isinstance(each, mlir.AffineMapAttr))
+
+
+def indexing_loops(map_: mlir.AffineMap) -> tuple[int | None, ...]:
+    """Returns the loop that each result of an indexing map is; None for any other expression."""
+    return tuple(
+        each.position if isinstance(each, mlir.AffineDimExpr) else None for each in map_.results
+    )

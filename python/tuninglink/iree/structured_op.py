@@ -1,0 +1,260 @@
+"""Structured ops as data: kind, loops and their roles, sizes, element types, accumulation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final
+
+from iree.compiler import ir as mlir
+
+# `iree.compiler.dialects.linalg` hands this on, but takes 90 ms to build classes for the operations.
+from iree.compiler._mlir_libs import _mlirDialectsLinalg  # type: ignore[attr-defined]
+
+from tuninglink.iree.op_kinds import (
+    ATTENTION_OUTPUTS,
+    OpKind,
+    Role,
+    affine_maps,
+    indexing_loops,
+    loops_by_role,
+)
+from tuninglink.mlir import names
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+Sizes = tuple[int | None, ...]
+"""Sizes of loops or dimensions; None for a dynamic one."""
+
+PARALLEL: Final = "parallel"
+REDUCTION: Final = "reduction"
+
+
+@dataclass(frozen=True)
+class ValueType:
+    """The type of an operand or result.
+
+    Attributes:
+        text: the type, as MLIR prints it.
+        element: the element type of a shaped type; else the type itself.
+        sizes: the size of each dimension; None if the type is not shaped or has no rank.
+        is_tensor: whether it is a ranked tensor.
+        encoding: the encoding of a tensor, or nothing.
+    """
+
+    text: str
+    element: str
+    sizes: Sizes | None
+    is_tensor: bool
+    encoding: str = ""
+
+    @staticmethod
+    def of(type_: mlir.Type) -> ValueType:
+        """Returns a type as data."""
+        is_tensor = isinstance(type_, mlir.RankedTensorType)
+        encoding = str(type_.encoding or "") if isinstance(type_, mlir.RankedTensorType) else ""
+        return ValueType(
+            str(type_),
+            str(element_type(type_)),
+            shape(type_),
+            is_tensor=is_tensor,
+            encoding=encoding,
+        )
+
+    def __str__(self) -> str:
+        """The sizes and the element type, such as `16x?xf16`."""
+        if self.sizes is None:
+            return self.element
+        return "x".join(
+            [*("?" if each is None else str(each) for each in self.sizes), self.element]
+        )
+
+
+@dataclass(frozen=True)
+class Accumulation:
+    """How an op accumulates over its reduction loops.
+
+    Attributes:
+        element_type: the element type of the accumulator, as MLIR prints it.
+        starts_from_fill: whether the accumulator starts from a constant; else from given values.
+    """
+
+    element_type: str
+    starts_from_fill: bool
+
+
+@dataclass(frozen=True)
+class StructuredOp:
+    """A structured op as data.
+
+    Each property is read from the op when first used, and once. An op without indexing maps has no loops.
+
+    Attributes:
+        operation: the op; it must live as long as this object is asked.
+    """
+
+    operation: mlir.Operation
+
+    @cached_property
+    def name(self) -> str:
+        """The name of the op."""
+        return self.operation.name
+
+    @cached_property
+    def kind(self) -> OpKind:
+        """What the op computes."""
+        if self.name in ATTENTION_OUTPUTS:
+            return OpKind.ATTENTION
+        if not self._is_linalg:
+            return OpKind.OTHER
+        if _mlirDialectsLinalg.isa_contraction_op(self.operation):
+            return OpKind.CONTRACTION
+        if _mlirDialectsLinalg.isa_convolution_op(self.operation):
+            return OpKind.CONVOLUTION
+        if self._iterators is None:
+            return OpKind.OTHER
+        return OpKind.REDUCTION if REDUCTION in self._iterators else OpKind.ELEMENTWISE
+
+    @cached_property
+    def maps_attribute(self) -> mlir.ArrayAttr | None:
+        """The indexing maps as an attribute; None without them."""
+        found: mlir.Attribute | None
+        if self._is_linalg:
+            found = _mlirDialectsLinalg.get_indexing_maps(self.operation)
+        else:
+            found = self.operation.attributes.get("indexing_maps")
+        return found if isinstance(found, mlir.ArrayAttr) else None
+
+    @cached_property
+    def maps(self) -> tuple[mlir.AffineMap, ...]:
+        """The indexing maps, one for each operand that has one."""
+        return affine_maps(self.maps_attribute)
+
+    @cached_property
+    def operand_loops(self) -> tuple[tuple[int | None, ...], ...]:
+        """For each operand and each of its dimensions, the loop that indexes it; None for another expression."""
+        return tuple(map(indexing_loops, self.maps))
+
+    @property
+    def loop_count(self) -> int:
+        """The number of loops."""
+        return self.maps[0].n_dims if self.maps else 0
+
+    @cached_property
+    def iterator_types(self) -> tuple[str, ...]:
+        """For each loop, `parallel` or `reduction`.
+
+        Named ops do not spell them out: there, the loops that index no output are reductions.
+        """
+        if self._iterators is not None:
+            return self._iterators
+        outputs = self.operand_loops[self.first_output :]
+        parallel = {loop for each in outputs for loop in each}
+        return tuple(PARALLEL if loop in parallel else REDUCTION for loop in range(self.loop_count))
+
+    @cached_property
+    def loops(self) -> Mapping[Role, tuple[int, ...]]:
+        """The loops in each role, for the kinds in `ROLES` and in their order; empty for the other kinds."""
+        return loops_by_role(self.kind, self.maps, self.first_output)
+
+    @cached_property
+    def roles(self) -> tuple[Role, ...]:
+        """The role of each loop."""
+        roles = [Role.PARALLEL] * self.loop_count
+        if self.kind is OpKind.REDUCTION:
+            roles = [Role(each) for each in self.iterator_types]
+        for role, loops in self.loops.items():
+            for loop in loops:
+                roles[loop] = role
+        return tuple(roles)
+
+    @cached_property
+    def sizes(self) -> Sizes:
+        """The size of each loop: that of the first static dimension that it alone indexes."""
+        sizes: list[int | None] = [None] * self.loop_count
+        for operand, loops in zip(self.operation.operands, self.operand_loops, strict=False):
+            for loop, size in zip(loops, shape(operand.type) or (), strict=False):
+                if loop is not None and sizes[loop] is None:
+                    sizes[loop] = size
+        return tuple(sizes)
+
+    @cached_property
+    def strides(self) -> tuple[int, ...]:
+        """The stride of each dimension of a convolution's image; empty for the other kinds."""
+        return tuple(self._convolution.strides) if self._convolution else ()
+
+    @cached_property
+    def dilations(self) -> tuple[int, ...]:
+        """The dilation of each dimension of a convolution's filter; empty for the other kinds."""
+        return tuple(self._convolution.dilations) if self._convolution else ()
+
+    @cached_property
+    def operands(self) -> tuple[ValueType, ...]:
+        """The types of the operands."""
+        return tuple(ValueType.of(each.type) for each in self.operation.operands)
+
+    @cached_property
+    def results(self) -> tuple[ValueType, ...]:
+        """The types of the results."""
+        return tuple(ValueType.of(each.type) for each in self.operation.results)
+
+    @cached_property
+    def element_types(self) -> tuple[str, ...]:
+        """The element types of the operands, inputs before outputs, as MLIR prints them."""
+        return tuple(str(element_type(each.type)) for each in self.operation.operands)
+
+    @property
+    def first_output(self) -> int:
+        """The position of the first output among the operands with indexing maps."""
+        outputs = ATTENTION_OUTPUTS.get(self.name) or max(1, len(self.operation.results))
+        return max(0, len(self.maps) - outputs)
+
+    @cached_property
+    def accumulation(self) -> Accumulation | None:
+        """How the op accumulates; None if it has no reduction loop.
+
+        Attention makes its accumulators itself, in f32; the other ops update their output.
+        """
+        if REDUCTION not in self.iterator_types:
+            return None
+        if self.name == names.ATTENTION:
+            return Accumulation("f32", starts_from_fill=True)
+        output = self.operation.operands[self.first_output]
+        owner = output.owner
+        is_filled = not isinstance(owner, mlir.Block) and owner.operation.name == names.FILL
+        return Accumulation(str(element_type(output.type)), is_filled)
+
+    @property
+    def _is_linalg(self) -> bool:
+        return self.name.startswith("linalg.")
+
+    @cached_property
+    def _iterators(self) -> tuple[str, ...] | None:
+        iterators = self.operation.attributes.get("iterator_types")
+        if not isinstance(iterators, mlir.ArrayAttr):
+            return None
+        parallel = mlir.Attribute.parse("#linalg.iterator_type<parallel>", iterators.context)
+        return tuple(PARALLEL if each == parallel else REDUCTION for each in iterators)
+
+    @cached_property
+    def _convolution(self) -> Any:
+        """The compiler's own answer about a convolution; None for the other kinds."""
+        if self.kind is not OpKind.CONVOLUTION:
+            return None
+        return _mlirDialectsLinalg.infer_convolution_dimensions(self.operation)
+
+
+def shape(type_: mlir.Type) -> Sizes | None:
+    """Returns the size of each dimension of a type; None if it is not shaped or has no rank."""
+    if not isinstance(type_, mlir.ShapedType) or not type_.has_rank:
+        return None
+    return tuple(
+        None if type_.is_dynamic_dim(each) else type_.get_dim_size(each)
+        for each in range(type_.rank)
+    )
+
+
+def element_type(type_: mlir.Type) -> mlir.Type:
+    """Returns the element type of a shaped type, and any other type itself."""
+    return type_.element_type if isinstance(type_, mlir.ShapedType) else type_

@@ -1,0 +1,256 @@
+"""The differences between what a matcher asks for and what an op is, in the order of the compiler's interpreter.
+
+What stands behind something that cannot be told is not compared, so that no difference is named as the first one
+unless it is.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from tuninglink.iree.op_kinds import ATTENTION_OUTPUTS, ROLES
+from tuninglink.matching.graphs import computation_of
+from tuninglink.matching.predicates import (
+    OPERAND,
+    UNMASKED_INPUTS,
+    AtLeast,
+    AtMost,
+    HasAttributes,
+    HasElementType,
+    HasMaps,
+    HasOperandCount,
+    HasRegions,
+    HasRoleSizes,
+    HasValue,
+    IsCastCompatible,
+    IsDag,
+    IsKind,
+    IsUnconfigured,
+    IsUnmasked,
+    MultipleOf,
+    NameIn,
+    ValueRef,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tuninglink.iree.structured_op import Sizes, ValueType
+    from tuninglink.matching.op_info import OpInfo
+    from tuninglink.matching.predicates import Predicate
+    from tuninglink.matching.reader import Matcher
+
+_INDEXING_MAPS: Final = "indexing_maps"
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A predicate of a matcher that does not hold for an op.
+
+    Attributes:
+        condition: what is compared, such as `n` or `lhs type`.
+        actual: what the op has.
+        expected: what the matcher asks for.
+    """
+
+    condition: str
+    actual: str
+    expected: str
+
+    def __str__(self) -> str:
+        return f"{self.condition}: {self.actual}, the entry has {self.expected}"
+
+
+class CannotTellError(Exception):
+    """Whether a predicate holds is not known; the message says why."""
+
+
+@dataclass(frozen=True)
+class MatcherComparison:
+    """A matcher compared with an op.
+
+    Attributes:
+        differences: the predicates that do not hold, in the order in which the interpreter meets them.
+        unsure: why it cannot be told what else the matcher asks for; nothing if all is known.
+    """
+
+    differences: tuple[Difference, ...]
+    unsure: str = ""
+
+    @property
+    def matches(self) -> bool | None:
+        """Whether the matcher matches; None if that cannot be told."""
+        if self.differences:
+            return False
+        return None if self.unsure else True
+
+
+def compare(matcher: Matcher, op: OpInfo) -> MatcherComparison:
+    """Compares a matcher with an op, which may live in different contexts."""
+    found: list[Difference] = []
+    try:
+        for each in matcher.predicates:
+            found += differences(each, op)
+    except CannotTellError as failure:
+        return MatcherComparison(tuple(found), str(failure))
+    return MatcherComparison(tuple(found), matcher.stop.reason if matcher.stop else "")
+
+
+def differences(predicate: Predicate, op: OpInfo) -> Iterator[Difference]:  # noqa: C901, PLR0912 - a table
+    """Yields in what an op differs from a predicate.
+
+    A predicate about something that the op does not have, such as a third operand, yields nothing where another one
+    of the matcher tells that already.
+
+    Raises:
+        CannotTellError: whether the predicate holds is not known.
+    """
+    match predicate:
+        case NameIn(accepted):
+            if op.name not in accepted:
+                yield Difference("operation", op.name, " or ".join(accepted))
+        case IsUnconfigured():
+            if op.is_configured:
+                yield Difference("configuration", "one of its own", "none")
+        case IsKind(kind):
+            if op.kind is not kind:
+                actual = op.kind.value if op.kind in ROLES else f"no {kind.value}"
+                yield Difference("kind", actual, kind.value)
+        case HasElementType(kind, operand, role, wanted):
+            if op.kind is kind and op.operands[operand].element != wanted:
+                yield Difference(f"{role} type", op.operands[operand].element, wanted)
+        case HasMaps():
+            yield from _maps(predicate, op)
+        case IsUnmasked():
+            if _is_masked(op):
+                # The interpreter refuses some of them although all that the matcher says holds.
+                raise CannotTellError("the attention has a mask")
+        case HasRoleSizes(kind, role, sizes):
+            if op.kind is kind and not _agree(op.role_sizes[role], sizes):
+                found = _product(op.role_sizes[role], "?"), _product(sizes, "any")
+                yield Difference(role.replace("_", " "), *found)
+        case HasValue(value):
+            count = len(op.operands if value.group == OPERAND else op.results)
+            if value.number >= count:
+                yield Difference(f"{value.group}s", str(count), f"at least {value.number + 1}")
+        case HasOperandCount(count):
+            if len(op.operands) != count:
+                yield Difference("operands", str(len(op.operands)), str(count))
+        case IsCastCompatible(value, wanted_type):
+            yield from _type(value, wanted_type, op)
+        case MultipleOf() | AtLeast() | AtMost():
+            yield from _dimension(predicate, op)
+        case HasRegions(key, computation):
+            if op.regions != key:
+                actual = computation_of(op.operation)
+                on_others = " on other values" if actual == computation else ""
+                yield Difference("computation", actual + on_others, computation)
+        case HasAttributes(items):
+            yield from _attributes(dict(items), op)
+        case IsDag():
+            if not predicate.has_free_operands:
+                raise CannotTellError("what computes the operands is compared as well")
+
+
+def _maps(predicate: HasMaps, op: OpInfo) -> Iterator[Difference]:
+    wanted, actual = predicate.maps.operands, [str(each) for each in op.maps]
+    if len(actual) != len(wanted):
+        yield Difference("indexing maps", str(len(actual)), str(len(wanted)))
+        return
+    inputs, outputs = predicate.inputs, predicate.outputs
+    hidden = [f"operand {each}" for each in range(len(inputs), len(wanted) - len(outputs))]
+    for name, one, other in zip((*inputs, *hidden, *outputs), actual, wanted, strict=True):
+        if one != other:
+            yield Difference(f"{name} map", one, other)
+
+
+def _is_masked(op: OpInfo) -> bool:
+    outputs = ATTENTION_OUTPUTS.get(op.name)
+    return outputs is not None and len(op.operands) - outputs > UNMASKED_INPUTS
+
+
+def _agree(actual: Sizes, wanted: Sizes) -> bool:
+    return len(actual) == len(wanted) and all(
+        size is None or size == one for size, one in zip(wanted, actual, strict=True)
+    )
+
+
+def _type_of(value: ValueRef, op: OpInfo) -> ValueType | None:
+    """Returns the type of an operand or result, None if there is no such value."""
+    values = op.operands if value.group == OPERAND else op.results
+    return values[value.number] if value.number < len(values) else None
+
+
+def _dimension_name(value: ValueRef, dimension: int, op: OpInfo) -> str:
+    called = None
+    if value.group == OPERAND:
+        called = op.dimension_names.get((value.number, dimension))
+    return called or f"{value} dimension {dimension}"
+
+
+def _type(value: ValueRef, wanted: ValueType, op: OpInfo) -> Iterator[Difference]:
+    actual = _type_of(value, op)
+    if actual is None:
+        return
+    is_alike = actual.is_tensor and actual.encoding == wanted.encoding
+    if not (is_alike if wanted.is_tensor else actual.text == wanted.text):
+        yield Difference(f"{value} type", actual.text, wanted.text)
+    elif wanted.is_tensor:
+        sizes, expected = actual.sizes or (), wanted.sizes or ()
+        if actual.element != wanted.element or len(sizes) != len(expected):
+            yield Difference(f"{value} type", str(actual), str(wanted))
+            return
+        for dimension, (size, one) in enumerate(zip(sizes, expected, strict=True)):
+            if one is not None and size != one:
+                name = _dimension_name(value, dimension, op)
+                yield Difference(name, "?" if size is None else str(size), str(one))
+
+
+def _dimension(fact: MultipleOf | AtLeast | AtMost, op: OpInfo) -> Iterator[Difference]:
+    group, number, dimension = fact.dimension
+    value = ValueRef(group, number)
+    actual = _type_of(value, op)
+    if actual is None:
+        return
+    name = _dimension_name(value, dimension, op)
+    if actual.sizes is None or dimension >= len(actual.sizes):
+        raise CannotTellError(f"{value} has no dimension {dimension}")
+    size = actual.sizes[dimension]
+    if size is None:
+        raise CannotTellError(f"{name} is dynamic, and may be known to be {_in_words(fact)}")
+    if not allows(fact, size):
+        yield Difference(name, str(size), _in_words(fact))
+
+
+def allows(fact: MultipleOf | AtLeast | AtMost, size: int) -> bool:
+    """Tells whether a predicate on a dimension holds for a static size."""
+    match fact:
+        case MultipleOf(_, factor):
+            return size % factor == 0
+        case AtLeast(_, bound):
+            return size >= bound
+        case AtMost(_, bound):
+            return size <= bound
+
+
+def _in_words(fact: MultipleOf | AtLeast | AtMost) -> str:
+    match fact:
+        case MultipleOf(_, factor):
+            return f"a multiple of {factor}"
+        case AtLeast(_, bound):
+            return f"at least {bound}"
+        case AtMost(_, bound):
+            return f"at most {bound}"
+
+
+def _attributes(wanted: dict[str, str], op: OpInfo) -> Iterator[Difference]:
+    actual = op.attributes
+    for name in sorted({*wanted, *actual} - {_INDEXING_MAPS}):
+        if wanted.get(name) != actual.get(name):
+            called = name.replace("_", " ")
+            yield Difference(called, actual.get(name, "none"), wanted.get(name, "none"))
+
+
+def _product(sizes: Sizes, unknown: str) -> str:
+    return "x".join(unknown if each is None else str(each) for each in sizes) or "none"

@@ -1,0 +1,265 @@
+"""Exact conditions, folded from the predicates of matchers that were read up to their yield."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Final
+
+from tuninglink.iree.op_kinds import ATTENTION_OUTPUTS, OpKind
+from tuninglink.matching.conditions import Condition, Opaque
+from tuninglink.matching.loops import loops_of
+from tuninglink.matching.predicates import (
+    OPERAND,
+    RESULT,
+    STRUCTURED_OPERANDS,
+    UNMASKED_INPUTS,
+    AtLeast,
+    AtMost,
+    Equals,
+    HasAttributes,
+    HasElementType,
+    HasMaps,
+    HasOperandCount,
+    HasRegions,
+    HasRoleSizes,
+    HasValue,
+    IsCastCompatible,
+    IsDag,
+    IsKind,
+    IsUnconfigured,
+    IsUnmasked,
+    MultipleOf,
+    NameIn,
+    NotUnderstoodError,
+    role_name,
+)
+from tuninglink.mlir import names
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Mapping
+
+    from tuninglink.iree.structured_op import ValueType
+    from tuninglink.matching.loops import Loops
+    from tuninglink.matching.predicates import Maps, Predicate, SizeFact, ValueRef
+    from tuninglink.matching.reader import Matcher
+
+_MATCHED_KINDS: Final = frozenset({OpKind.CONTRACTION, OpKind.CONVOLUTION})
+"""The kinds that have a matcher op of their own for any name."""
+
+
+def exact_condition(matcher: Matcher) -> Condition | Opaque:
+    """Returns the condition under which a matcher matches.
+
+    An op matches if and only if the condition holds. A matcher with anything in it that is not understood is opaque as
+    a whole, and says why.
+    """
+    if matcher.stop:
+        rest = matcher.stop.rest
+        key = None if rest is None else (matcher.predicates, rest)
+        return Opaque(matcher.stop.reason, key)
+    fold = _Fold(matcher.predicates)
+    try:
+        for each in matcher.predicates:
+            fold.add(each)
+        return fold.condition()
+    except NotUnderstoodError as failure:
+        return Opaque(str(failure), matcher.predicates)
+
+
+@dataclass
+class _Fold:
+    """What predicates ask for together. Attributes are those of a `Condition`, and the same for results."""
+
+    predicates: tuple[Predicate, ...]
+    names: frozenset[str] | None = None
+    kinds: frozenset[OpKind] = frozenset()
+    maps: Maps | None = None
+    types: dict[int, str] = field(default_factory=dict)
+    scalars: dict[int, str] = field(default_factory=dict)
+    tensors: set[int] = field(default_factory=set)
+    ranks: dict[int, int] = field(default_factory=dict)
+    least_ranks: dict[int, int] = field(default_factory=dict)
+    counts: dict[str, int] = field(default_factory=dict)
+    operands: int = 0
+    regions: Hashable | None = None
+    dag: IsDag | None = None
+    is_unconfigured: bool = False
+    sizes: set[SizeFact] = field(default_factory=set)
+    results: int = 0
+    result_types: list[ValueType] = field(default_factory=list)
+    least_result_rank: int = 0
+
+    def __post_init__(self) -> None:
+        self.maps = next((each.maps for each in self.predicates if isinstance(each, HasMaps)), None)
+
+    def add(self, predicate: Predicate) -> None:  # noqa: C901, PLR0912 - a table
+        """Adds what a predicate asks for."""
+        match predicate:
+            case NameIn(accepted):
+                known = frozenset(accepted) if self.names is None else self.names
+                self.names = known.intersection(accepted)
+            case IsUnconfigured():
+                self.is_unconfigured = True
+            case IsKind(kind):
+                self.kinds |= {kind}
+                self._need_operands(STRUCTURED_OPERANDS)
+            case HasElementType(kind, operand, _, element):
+                count = STRUCTURED_OPERANDS
+                if kind is OpKind.ATTENTION and self.maps:
+                    count = len(self.maps.operands)
+                number = operand if operand >= 0 else count + operand
+                _require(self.types, number, element, "element types")
+            case HasMaps(maps):
+                if maps != self.maps:
+                    raise NotUnderstoodError("it asks for different indexing maps")
+            case IsUnmasked():
+                self._refuse_mask()
+            case HasRoleSizes(kind, role, sizes):
+                self._add_role(role_name(kind, role), sizes)
+            case HasValue(value):
+                self._add_value(value)
+            case HasOperandCount(count):
+                self._need_operands(count)
+            case IsCastCompatible(value, wanted):
+                if value.group == RESULT:
+                    self.result_types.append(wanted)
+                else:
+                    self._add_type(value.number, wanted)
+            case MultipleOf() | AtLeast() | AtMost():
+                self._add_bound(predicate)
+            case HasRegions(key):
+                if self.regions is not None and self.regions != key:
+                    raise NotUnderstoodError("it asks for different regions")
+                self.regions = key
+            case HasAttributes(items):
+                attributes = {name for name, _ in items}
+                configured = {names.LOWERING_CONFIG, names.COMPILATION_INFO} & attributes
+                self.is_unconfigured |= not configured
+            case IsDag(kind=kind):
+                if self.dag is not None:
+                    raise NotUnderstoodError("it matches several graphs")
+                self.dag = predicate
+                self.kinds |= {kind} & _MATCHED_KINDS
+
+    def _refuse_mask(self) -> None:
+        """Leaves out maps of an online attention with a mask, which its matcher op refuses all the same."""
+        unmasked = UNMASKED_INPUTS + ATTENTION_OUTPUTS[names.ONLINE_ATTENTION]
+        is_online = self.names is not None and names.ONLINE_ATTENTION in self.names
+        if is_online and self.maps is not None and len(self.maps.operands) > unmasked:
+            raise NotUnderstoodError("it asks for a mask, which is refused")
+
+    def _need_operands(self, count: int) -> None:
+        self.operands = max(self.operands, count)
+
+    def _add_role(self, role: str, sizes: tuple[int | None, ...]) -> None:
+        _require(self.counts, role, len(sizes), "numbers of dimensions")
+        self.sizes |= {
+            Equals((role, at, 0), size) for at, size in enumerate(sizes) if size is not None
+        }
+
+    def _add_value(self, value: ValueRef) -> None:
+        if value.group == OPERAND:
+            self._need_operands(value.number + 1)
+        else:
+            self.results = max(self.results, value.number + 1)
+
+    def _add_bound(self, fact: MultipleOf | AtLeast | AtMost) -> None:
+        group, number, dimension = fact.dimension
+        if group == OPERAND:
+            self.least_ranks[number] = max(self.least_ranks.get(number, 0), dimension + 1)
+        else:
+            self.least_result_rank = max(self.least_result_rank, dimension + 1)
+        self.sizes.add(fact)
+
+    def _add_type(self, number: int, wanted: ValueType) -> None:
+        """Adds the type that an operand can be cast to."""
+        self._need_operands(number + 1)
+        is_shaped = wanted.is_tensor or wanted.element != wanted.text
+        if is_shaped and (not wanted.is_tensor or wanted.encoding):
+            raise NotUnderstoodError(f"it asks for an operand of type {wanted.text}")
+        _require(self.types, number, wanted.element, "element types")
+        if not is_shaped:
+            self.scalars[number] = wanted.text
+            return
+        sizes = wanted.sizes or ()
+        self.tensors.add(number)
+        _require(self.ranks, number, len(sizes), "ranks")
+        self.sizes |= {
+            Equals((OPERAND, number, at), size) for at, size in enumerate(sizes) if size is not None
+        }
+
+    def condition(self) -> Condition:
+        """Returns the condition, with dimensions named by their loops where the maps are known."""
+        self._add_results()
+        loops = loops_of(self.maps.loops, self.maps.roles) if self.maps else None
+        if loops:
+            self._add_loops(loops)
+        if self.kinds and self.operands > STRUCTURED_OPERANDS:
+            raise NotUnderstoodError("it asks for more operands than two inputs and an output")
+        if any(self.ranks.get(key, rank) < rank for key, rank in self.least_ranks.items()):
+            raise NotUnderstoodError("it asks for a dimension that its operand does not have")
+        if not self.scalars.keys().isdisjoint(self.tensors):
+            raise NotUnderstoodError("it asks for different types of one operand")
+        of_loops = loops.dimensions if loops else {}
+        return Condition(
+            names=self.names,
+            kinds=self.kinds,
+            maps=self.maps,
+            types=self.types,
+            scalars=self.scalars,
+            tensors=frozenset(self.tensors),
+            ranks=self.ranks,
+            least_ranks=self.least_ranks,
+            operands=self.operands,
+            counts=self.counts,
+            regions=self.regions,
+            root=self.dag.root_key if self.dag else None,
+            dag=self.dag.key if self.dag else None,
+            has_free_operands=self.dag.has_free_operands if self.dag else True,
+            is_unconfigured=self.is_unconfigured,
+            sizes=frozenset(
+                replace(each, dimension=of_loops.get(each.dimension, each.dimension))
+                for each in self.sizes
+            ),
+            loops=of_loops,
+        )
+
+    def _add_loops(self, loops: Loops) -> None:
+        if self.operands > loops.operands:
+            raise NotUnderstoodError("it asks for more operands than it has maps")
+        self.operands = loops.operands
+        if _differ(self.counts, loops.counts) or _differ(self.ranks, loops.ranks):
+            raise NotUnderstoodError("it asks for other numbers of dimensions than its maps have")
+        self.counts |= loops.counts
+        self.ranks |= loops.ranks
+
+    def _add_results(self) -> None:
+        """Takes what is asked of the result as asked of the output, whose type and sizes it has."""
+        if not self.results:
+            return
+        has_known_operands = OpKind.CONTRACTION in self.kinds or self.maps is not None
+        if not self.kinds or not has_known_operands or self.results > 1:
+            raise NotUnderstoodError("it asks for results of an operation of any kind")
+        output = STRUCTURED_OPERANDS - 1
+        self.tensors.add(output)  # An operation on buffers has no results.
+        for each in self.result_types:
+            self._add_type(output, each)
+        if self.least_result_rank:
+            known = self.least_ranks.get(output, 0)
+            self.least_ranks[output] = max(known, self.least_result_rank)
+        self.sizes = {
+            replace(each, dimension=(OPERAND, output, each.dimension[2]))
+            if each.dimension[0] == RESULT
+            else each
+            for each in self.sizes
+        }
+
+
+def _require(known: dict[Any, Any], key: Hashable, value: object, what: str) -> None:
+    """Notes what is asked for by value, which can be asked for only once."""
+    if known.setdefault(key, value) != value:
+        raise NotUnderstoodError(f"it asks for different {what}")
+
+
+def _differ(known: Mapping[Any, int], found: Mapping[Any, int]) -> bool:
+    return any(found.get(key, value) != value for key, value in known.items())

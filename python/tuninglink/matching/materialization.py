@@ -1,0 +1,170 @@
+"""Materialization: the specs of each dispatch of a program, chosen, linked, pruned and embedded."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from iree.compiler import ir as mlir
+
+from tuninglink.iree.dispatches import find_dispatches
+from tuninglink.matching.dispatch_signature import ANYTHING, SignatureReader
+from tuninglink.matching.pruning import PruningLinker
+from tuninglink.mlir import names
+from tuninglink.specs.embedding import (
+    carried_spec,
+    check_can_hold_specs,
+    load_embedded_spec,
+    spec_attribute,
+)
+from tuninglink.specs.loading import in_context
+from tuninglink.specs.programs import check_is_program
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from tuninglink.iree.dispatches import Dispatch
+    from tuninglink.iree.targets import Target
+    from tuninglink.matching.dispatch_signature import DispatchSignature
+    from tuninglink.matching.pruning import Pruning
+    from tuninglink.mlir.diagnostics import DiagnosticSink
+    from tuninglink.specs.library import DefaultLibrary, DefaultSpecFile
+    from tuninglink.specs.linking import LinkedSpec
+    from tuninglink.specs.model import Spec
+
+
+@dataclass(frozen=True)
+class LinkedDispatch:
+    """A dispatch with the spec that is linked for it.
+
+    Attributes:
+        dispatch: the dispatch.
+        linked: the spec; None if the dispatch keeps what it carries, or carries nothing.
+    """
+
+    dispatch: Dispatch
+    linked: LinkedSpec | None
+
+
+def link_dispatches(
+    root: mlir.Operation,
+    specs: Sequence[Spec],
+    *,
+    library: DefaultLibrary | None,
+    pruning: Pruning | None = None,
+    diagnostics: DiagnosticSink | None = None,
+    context: mlir.Context | None = None,
+) -> tuple[LinkedDispatch, ...]:
+    """Chooses and links the specs of each dispatch; the program is not changed.
+
+    A dispatch gets `specs`, and after them the default spec of its target; where it carries a spec already,
+    that one takes the place of the default. Dispatches with the same specs share one linked spec.
+
+    Args:
+        root: a module, an executable or a variant.
+        specs: the user's specs in order of precedence, in any context.
+        library: where default specs are looked up; None for nowhere.
+        pruning: what is known of specs for pruning; each dispatch gets only the entries that may match in it then.
+            That configures nothing otherwise, and a dispatch in which none may match gets nothing.
+        diagnostics: told about specs that may override an earlier one, and about entries of an old default
+            spec that cannot be upgraded.
+        context: where specs are loaded and linked; by default where `root` lives. A compilation gives
+            another: nothing of what it links may outlive its session, and what Python owns might.
+
+    Returns:
+        The dispatches in order.
+
+    Raises:
+        SpecError: `root` is no program, a spec cannot be linked, or an embedded one is damaged.
+        TargetError: see `find_dispatches`.
+        TuninglinkError: the default library cannot be read.
+    """
+    check_is_program(root, remedy="give specs to materialize in the option 'specs'")
+    check_can_hold_specs(root)
+    linker = _Linker(
+        context or root.context, specs, library=library, diagnostics=diagnostics, pruning=pruning
+    )
+    reader = SignatureReader() if pruning else None
+    return tuple(
+        LinkedDispatch(
+            each, linker.link_for(each, reader.read(each.module) if reader else ANYTHING)
+        )
+        for each in find_dispatches(root)
+    )
+
+
+def embed_specs(dispatches: Iterable[LinkedDispatch], context: mlir.Context) -> None:
+    """Embeds the linked specs in their dispatches; what many share is made into an attribute once.
+
+    Args:
+        dispatches: the dispatches.
+        context: the context of the program.
+    """
+    attributes: dict[int, mlir.Attribute] = {}
+    for each in dispatches:
+        linked = each.linked
+        if linked is None:
+            continue
+        if id(linked) not in attributes:
+            attributes[id(linked)] = spec_attribute(linked.spec.bytecode(), context)
+        each.dispatch.module.attributes[names.EMBEDDED_SPEC] = attributes[id(linked)]
+
+
+class _Linker:
+    """Links the specs of dispatches, each distinct combination once."""
+
+    def __init__(
+        self,
+        context: mlir.Context,
+        specs: Sequence[Spec],
+        *,
+        library: DefaultLibrary | None,
+        diagnostics: DiagnosticSink | None,
+        pruning: Pruning | None,
+    ) -> None:
+        self._pruning = pruning
+        self._context = context
+        self._specs = [in_context(each, context) for each in specs]
+        self._library = library
+        self._diagnostics = diagnostics
+        self._defaults: dict[Target, DefaultSpecFile | None] = {}
+        self._linkers: dict[mlir.Attribute | DefaultSpecFile | None, PruningLinker | None] = {}
+
+    def link_for(self, dispatch: Dispatch, signature: DispatchSignature) -> LinkedSpec | None:
+        """Returns the spec that a dispatch is to carry; None where nothing changes."""
+        carried = carried_spec(dispatch.module)
+        last = carried or self._default(dispatch.target)
+        if last not in self._linkers:
+            self._linkers[last] = self._linker(dispatch, last)
+        linker = self._linkers[last]
+        if linker is None:
+            return None
+        # What is carried is replaced by something, or the compiler would apply it.
+        return linker.link(signature, never_nothing=carried is not None)
+
+    def _default(self, target: Target | None) -> DefaultSpecFile | None:
+        if target is None or self._library is None:
+            return None
+        if target not in self._defaults:
+            self._defaults[target] = self._library.find(target)
+        return self._defaults[target]
+
+    def _linker(
+        self, dispatch: Dispatch, last: mlir.Attribute | DefaultSpecFile | None
+    ) -> PruningLinker | None:
+        specs = list(self._specs)
+        if isinstance(last, mlir.Attribute):
+            carried = load_embedded_spec(last, dispatch.name, dispatch.module, self._context)
+            if not specs:
+                return None
+            specs.append(carried)
+        elif last is not None:
+            assert self._library is not None
+            specs.append(
+                last.load(
+                    self._context, upgrade=self._library.upgrade, diagnostics=self._diagnostics
+                )
+            )
+        if not specs:
+            return None
+        return PruningLinker(specs, diagnostics=self._diagnostics, pruning=self._pruning)

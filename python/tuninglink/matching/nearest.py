@@ -1,0 +1,196 @@
+"""The index of entries by form and sizes: finds the nearest entries to an op without comparing every one.
+
+Entries of one form are a family, which is compared with an op once. In a family those that share a size with the op
+are looked up; the more they share, the nearer they are.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+from bisect import bisect_left
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from tuninglink.matching.differences import CannotTellError, allows, differences
+from tuninglink.matching.forms import form_of, kind_of
+from tuninglink.matching.predicates import OPERAND, RESULT, HasValue, IsUnconfigured, NameIn
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Iterator, Sequence
+
+    from tuninglink.matching.forms import MatcherForm
+    from tuninglink.matching.op_info import OpInfo
+    from tuninglink.matching.predicates import Dimension, Predicate
+    from tuninglink.matching.reader import Matcher
+
+_PER_FAMILY: Final = 8
+"""The entries of a family that are looked at more closely."""
+
+_FAMILIES: Final = 24
+"""The families that are, those with the fewest differences first."""
+
+_UNSIZED: Final = 256
+"""The entries without fixed sizes that are compared with an op, the first ones."""
+
+
+@dataclass(frozen=True)
+class NearEntry:
+    """An entry that may be near an op.
+
+    Attributes:
+        position: the position of the entry in its spec.
+        differences: how many of the known predicates do not hold.
+        agreements: how many do.
+        distance: how far off the sizes are that differ: the sum of the logarithms of their ratios.
+    """
+
+    position: int
+    differences: int
+    agreements: int
+    distance: float
+
+    @property
+    def rank(self) -> tuple[float, ...]:
+        """What the nearest entry has the least of: differences; then missing agreements; then distance."""
+        return (self.differences, -self.agreements, self.distance)
+
+
+class NearestEntries:
+    """The entries of a spec, to be looked up by ops.
+
+    An entry of which nothing is known is neither near nor far.
+
+    Args:
+        matchers: the matcher of each entry.
+    """
+
+    def __init__(self, matchers: Sequence[Matcher]) -> None:
+        self._families: dict[Hashable, _Family] = {}
+        for position, matcher in enumerate(matchers):
+            form = form_of(matcher.predicates)
+            if all(isinstance(each, HasValue | IsUnconfigured) for each in form.predicates):
+                continue
+            key = form.predicates, tuple(form.sizes)
+            if key not in self._families:
+                self._families[key] = _Family(form)
+            self._families[key].add(position, form)
+        self._found: dict[Hashable, list[NearEntry]] = {}
+
+    def nearest(self, op: OpInfo) -> list[NearEntry]:
+        """Returns the entries that are near an op, the nearest first.
+
+        Entries for another kind of op are not among them.
+        """
+        if op.key not in self._found:
+            self._found[op.key] = self._nearest(op)
+        return self._found[op.key]
+
+    def _nearest(self, op: OpInfo) -> list[NearEntry]:
+        compared = [
+            (count, each)
+            for each in self._families.values()
+            if (count := each.differences(op)) is not None
+        ]
+        compared.sort(key=lambda item: item[0])
+        found = [
+            candidate
+            for count, family in compared[:_FAMILIES]
+            for candidate in family.nearest(op, count)
+        ]
+        return sorted(found, key=lambda each: (each.rank, each.position))
+
+
+class _Family:
+    """Entries of one form."""
+
+    def __init__(self, form: MatcherForm) -> None:
+        self._predicates = form.predicates
+        self._dimensions = tuple(form.sizes)
+        self._kind = kind_of(form.predicates)
+        self._forms: dict[int, MatcherForm] = {}
+        self._by_size: dict[tuple[int, int], list[int]] = {}
+        self._by_volume: list[tuple[int, int]] = []
+        self._is_sorted = False
+
+    def add(self, position: int, form: MatcherForm) -> None:
+        self._forms[position] = form
+        for slot, size in enumerate(form.sizes.values()):
+            self._by_size.setdefault((slot, size), []).append(position)
+        self._by_volume.append((math.prod(form.sizes.values()), position))
+
+    def differences(self, op: OpInfo) -> int | None:
+        """Returns in how many predicates but for sizes an op differs; None if it is of another kind."""
+        if self._kind is not None and self._kind is not op.kind:
+            return None
+        count = 0
+        for each in self._predicates:
+            found = _count(each, op)
+            if found and self._kind is None and isinstance(each, NameIn):
+                return None
+            count += found
+        return count
+
+    def nearest(self, op: OpInfo, count: int) -> Iterator[NearEntry]:
+        """Yields the nearest entries to an op, given the differences but for sizes."""
+        sizes = [_size(op, each) for each in self._dimensions]
+        positions = self._sharing(sizes) if sizes else [*self._forms][:_UNSIZED]
+        candidates = [self._candidate(op, each, sizes, count) for each in positions]
+        yield from heapq.nsmallest(
+            _PER_FAMILY, candidates, key=lambda each: (each.rank, each.position)
+        )
+
+    def _sharing(self, sizes: Sequence[int | None]) -> list[int]:
+        """Returns the entries that share most sizes with an op, and those that are as large."""
+        shared: Counter[int] = Counter()
+        for slot, size in enumerate(sizes):
+            if size is not None:
+                shared.update(self._by_size.get((slot, size), ()))
+        found = [position for position, _ in shared.most_common(2 * _PER_FAMILY)]
+        if len(found) < _PER_FAMILY:
+            found += (each for each in self._as_large(sizes) if each not in shared)
+        return found
+
+    def _as_large(self, sizes: Sequence[int | None]) -> list[int]:
+        if not self._is_sorted:
+            self._by_volume.sort()
+            self._is_sorted = True
+        volume = math.prod(each or 1 for each in sizes)
+        here = bisect_left(self._by_volume, (volume, 0))
+        around = self._by_volume[max(0, here - _PER_FAMILY) : here + _PER_FAMILY]
+        return [position for _, position in around]
+
+    def _candidate(
+        self, op: OpInfo, position: int, sizes: Sequence[int | None], count: int
+    ) -> NearEntry:
+        form = self._forms[position]
+        distance = 0.0
+        for actual, wanted in zip(sizes, form.sizes.values(), strict=True):
+            if actual != wanted:
+                count += 1
+                distance += abs(math.log2(max(wanted, 1) / max(actual or 1, 1)))
+        for each in form.bounds:
+            size = _size(op, each.dimension)
+            count += size is not None and not allows(each, size)
+        known = len(form.predicates) + len(form.sizes) + len(form.bounds)
+        return NearEntry(position, count, known - count, distance)
+
+
+def _count(predicate: Predicate, op: OpInfo) -> int:
+    """Returns how many differences are known."""
+    try:
+        return len(list(differences(predicate, op)))
+    except CannotTellError:
+        return 0
+
+
+def _size(op: OpInfo, dimension: Dimension) -> int | None:
+    """Returns the size of a dimension, None if it is dynamic or not there."""
+    group, number, position = dimension
+    if group not in (OPERAND, RESULT):
+        sizes = op.role_sizes.get(group, ())
+        return sizes[number] if number < len(sizes) else None
+    values = op.operands if group == OPERAND else op.results
+    sizes = (values[number].sizes or ()) if number < len(values) else ()
+    return sizes[position] if position < len(sizes) else None

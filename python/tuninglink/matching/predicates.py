@@ -1,0 +1,273 @@
+"""Predicates: what a matcher asks of an op, as plain data.
+
+A matcher is a conjunction of predicates. Predicates refer to no context and no op, so that they compare across
+contexts and serve as keys.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable
+
+    from tuninglink.iree.op_kinds import OpKind
+    from tuninglink.iree.structured_op import ValueType
+
+Dimension = tuple[str, int, int]
+"""A dimension of an op.
+
+- `("operand", number, dimension)` and `("result", number, dimension)`;
+- `(role, position, 0)`, the size of a loop in a role, such as `contraction m`;
+- `("loop", number, n)`, the n-th dimension that runs over a loop (`loops` numbers them), which takes the place of the
+  others where the indexing maps are known.
+"""
+
+OPERAND: Final = "operand"
+RESULT: Final = "result"
+LOOP: Final = "loop"
+
+STRUCTURED_OPERANDS: Final = 3
+"""The number of operands of contractions, and of convolutions that are understood: two inputs and an output."""
+
+UNMASKED_INPUTS: Final = 4
+"""The number of inputs of an attention without a mask: query, key, value and scale."""
+
+STEPS: Final = ("strides", "dilations")
+"""The roles of convolutions that are no loops."""
+
+
+class NotUnderstoodError(Exception):
+    """A matcher asks for something that is not understood; the message says for what."""
+
+
+@dataclass(frozen=True)
+class Maps:
+    """Indexing maps as data.
+
+    Attributes:
+        text: the maps, as MLIR prints them.
+        operands: each map by itself.
+        loop_count: the number of loops.
+        loops: for each operand and each of its dimensions, the loop that indexes it; None for another expression.
+        roles: the loops in each role, such as `contraction m`, of the kind that the op is.
+    """
+
+    text: str
+    operands: tuple[str, ...] = field(compare=False)
+    loop_count: int = field(compare=False)
+    loops: tuple[tuple[int | None, ...], ...] = field(compare=False)
+    roles: tuple[tuple[str, tuple[int, ...]], ...] = field(compare=False)
+
+
+@dataclass(frozen=True)
+class ValueRef:
+    """An operand or a result of the op.
+
+    Attributes:
+        group: `operand` or `result`.
+        number: its position.
+    """
+
+    group: str
+    number: int
+
+    def __str__(self) -> str:
+        return f"{self.group} {self.number}"
+
+
+@dataclass(frozen=True)
+class NameIn:
+    """The op has one of these names."""
+
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class IsUnconfigured:
+    """The op has no configuration."""
+
+
+@dataclass(frozen=True)
+class IsKind:
+    """The op is a contraction or a convolution."""
+
+    kind: OpKind
+
+
+@dataclass(frozen=True)
+class HasElementType:
+    """An operand of an op of a kind has an element type.
+
+    Attributes:
+        kind: the kind.
+        operand: the position of the operand; from the last one on if negative.
+        role: what the matcher op calls the operand, such as `lhs`.
+        element: the element type, as MLIR prints it.
+    """
+
+    kind: OpKind
+    operand: int
+    role: str
+    element: str
+
+
+@dataclass(frozen=True)
+class HasMaps:
+    """The op has these indexing maps.
+
+    Attributes:
+        maps: the maps.
+        inputs: what the matcher op calls the first operands.
+        outputs: what it calls the last ones.
+    """
+
+    maps: Maps
+    inputs: tuple[str, ...] = ()
+    outputs: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class IsUnmasked:
+    """The op is an attention that the matcher ops for attention accept; they refuse some with a mask."""
+
+
+@dataclass(frozen=True)
+class HasRoleSizes:
+    """The loops in a role have these sizes, as many as there are; None for any.
+
+    Attributes:
+        kind: what the matcher op takes the op for.
+        role: the role, such as `m`.
+        sizes: a size for each loop.
+    """
+
+    kind: OpKind
+    role: str
+    sizes: tuple[int | None, ...]
+
+
+@dataclass(frozen=True)
+class HasValue:
+    """The op has this operand or result."""
+
+    value: ValueRef
+
+
+@dataclass(frozen=True)
+class IsCastCompatible:
+    """An operand or result can be cast to a type."""
+
+    value: ValueRef
+    type: ValueType
+
+
+@dataclass(frozen=True)
+class Equals:
+    """A dimension is static and has a size."""
+
+    dimension: Dimension
+    size: int
+
+
+@dataclass(frozen=True)
+class MultipleOf:
+    """A dimension is known to be a multiple of a number."""
+
+    dimension: Dimension
+    factor: int
+
+
+@dataclass(frozen=True)
+class AtLeast:
+    """A dimension is known to be at least so large."""
+
+    dimension: Dimension
+    bound: int
+
+
+@dataclass(frozen=True)
+class AtMost:
+    """A dimension is known to be at most so large."""
+
+    dimension: Dimension
+    bound: int
+
+
+SizeFact = Equals | MultipleOf | AtLeast | AtMost
+
+
+@dataclass(frozen=True)
+class HasOperandCount:
+    """The op has exactly so many operands."""
+
+    count: int
+
+
+@dataclass(frozen=True)
+class HasAttributes:
+    """The op has exactly these attributes, as MLIR prints them, indexing maps aside."""
+
+    items: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
+class HasRegions:
+    """The regions of the op hold a computation.
+
+    Attributes:
+        key: equal for regions that compute the same.
+        computation: the names of the ops in them.
+    """
+
+    key: Hashable
+    computation: str = field(compare=False)
+
+
+@dataclass(frozen=True)
+class IsDag:
+    """The op and the producers of its operands are those of a DAG.
+
+    Attributes:
+        key: equal for DAGs that match the same; without sizes of the op's own operands.
+        root_key: the same of the op alone.
+        kind: what the op computes.
+        has_free_operands: whether the DAG is one op, with different operands that may come from anywhere.
+    """
+
+    key: Hashable
+    root_key: Hashable
+    kind: OpKind
+    has_free_operands: bool
+
+
+Predicate = (
+    NameIn
+    | IsUnconfigured
+    | IsKind
+    | HasElementType
+    | HasMaps
+    | IsUnmasked
+    | HasRoleSizes
+    | HasValue
+    | IsCastCompatible
+    | MultipleOf
+    | AtLeast
+    | AtMost
+    | HasOperandCount
+    | HasAttributes
+    | HasRegions
+    | IsDag
+)
+
+
+def role_name(kind: OpKind, role: str) -> str:
+    """Returns a role as dimensions name it: that of a kind, such as `contraction m`."""
+    return f"{kind.value} {role}"
+
+
+def extent(dimension: Dimension) -> Dimension:
+    """Returns the dimension that has the same size as `dimension` if both are static."""
+    group, number, _ = dimension
+    return (group, number, 0) if group == LOOP else dimension

@@ -1,0 +1,161 @@
+"""Pruning keys: what predicates ask for that is still there before the compiler prepares a dispatch.
+
+A key is folded from the predicates up to where reading stopped, which are necessary: where it does not fit, the matcher
+fails, and silently; where it fits, nothing is known.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from tuninglink.iree.op_kinds import ROLES, OpKind
+from tuninglink.matching.extents import box
+from tuninglink.matching.forms import kind_of
+from tuninglink.matching.predicates import (
+    OPERAND,
+    STEPS,
+    AtLeast,
+    AtMost,
+    HasElementType,
+    HasMaps,
+    HasRoleSizes,
+    IsCastCompatible,
+    MultipleOf,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from tuninglink.iree.structured_op import Sizes, ValueType
+    from tuninglink.matching.extents import Extent
+    from tuninglink.matching.predicates import Maps, Predicate
+
+KEPT_OPERANDS: Final = 3
+"""How many operands of an attention the compiler leaves as they are: query, key and value."""
+
+
+@dataclass(frozen=True)
+class LoopSizes:
+    """The sizes of the loops of an op, in no order and without those of size 1.
+
+    What the compiler does before it matches reorders loops, adds and removes such of size 1, and leaves the others.
+
+    Attributes:
+        sizes: the sizes that are known, in ascending order.
+        is_complete: whether these are all.
+    """
+
+    sizes: tuple[int, ...]
+    is_complete: bool
+
+
+_UNKNOWN: Final = LoopSizes((), is_complete=False)
+
+
+@dataclass(frozen=True)
+class PruningKey:
+    """What a matcher asks of the op that it is asked about.
+
+    Attributes:
+        kind: a contraction, a convolution or an attention; None if it does not say.
+        loops: the sizes of its loops, as far as they are fixed.
+        element_types: the element types that some operand has.
+        extents: what the size of some loop must be, where a loop of size 1 would not do.
+    """
+
+    kind: OpKind | None = None
+    loops: LoopSizes = _UNKNOWN
+    element_types: frozenset[str] = frozenset()
+    extents: frozenset[Extent] = frozenset()
+
+
+def pruning_key(predicates: Sequence[Predicate]) -> PruningKey:
+    """Returns the key of a matcher, given its predicates up to where reading stopped."""
+    kind = kind_of(predicates)
+    if kind is None:
+        return PruningKey()
+    roles: dict[str, Sizes] = {}
+    types: dict[int, ValueType] = {}
+    elements: set[str] = set()
+    maps: Maps | None = None
+    bounds: list[MultipleOf | AtLeast | AtMost] = []
+    for each in predicates:
+        match each:
+            case HasRoleSizes(of_kind, role, sizes) if of_kind is kind and role not in STEPS:
+                roles.setdefault(role, sizes)
+            case HasElementType(of_kind, operand, _, element) if of_kind is kind:
+                if kind is not OpKind.ATTENTION or 0 <= operand < KEPT_OPERANDS:
+                    elements.add(element)
+            case HasMaps(found):
+                maps = maps or found
+            case IsCastCompatible(value, type_) if value.group == OPERAND and type_.is_tensor:
+                types.setdefault(value.number, type_)
+            case MultipleOf() | AtLeast() | AtMost():
+                bounds.append(each)
+    elements.update(
+        type_.element
+        for operand, type_ in types.items()
+        if kind is not OpKind.ATTENTION or operand < KEPT_OPERANDS
+    )
+    extents = [
+        extent
+        for (group, operand, _), extent in (box(bounds).items() if bounds else ())
+        if group == OPERAND and _has_own_loops(kind, operand) and not extent.admits(1)
+    ]
+    loops = _loops(kind, roles, types, maps)
+    return PruningKey(kind, loops, frozenset(elements), frozenset(extents))
+
+
+def _loops(
+    kind: OpKind, roles: Mapping[str, Sizes], types: Mapping[int, ValueType], maps: Maps | None
+) -> LoopSizes:
+    """Returns what is known of the loops by the roles, the maps or a single operand, whichever tells most."""
+    by_role = _by_role(kind, roles, maps)
+    if by_role.is_complete or not types:
+        return by_role
+    candidates = [by_role]
+    if maps is not None:
+        candidates.append(_by_maps(types, maps))
+    candidates += (
+        _loop_sizes(type_.sizes or (), is_complete=False)
+        for operand, type_ in types.items()
+        if _has_own_loops(kind, operand)
+    )
+    return max(candidates, key=lambda each: (each.is_complete, len(each.sizes)))
+
+
+def _by_role(kind: OpKind, roles: Mapping[str, Sizes], maps: Maps | None) -> LoopSizes:
+    known = [size for sizes in roles.values() for size in sizes]
+    has_all = len(roles) == len(ROLES[kind]) or (
+        bool(roles) and maps is not None and len(known) == maps.loop_count
+    )
+    return _loop_sizes(known, is_complete=has_all and None not in known)
+
+
+def _by_maps(types: Mapping[int, ValueType], maps: Maps) -> LoopSizes:
+    """Reads the sizes of loops off the operands, where the maps say which loops run over them."""
+    known: dict[int, int] = {}
+    for loops, type_ in (
+        (maps.loops[at], type_) for at, type_ in types.items() if at < len(maps.loops)
+    ):
+        sizes = type_.sizes or ()
+        if len(sizes) == len(loops):
+            known.update(
+                (loop, size)
+                for loop, size in zip(loops, sizes, strict=True)
+                if loop is not None and size is not None
+            )
+    return _loop_sizes(known.values(), is_complete=len(known) == maps.loop_count)
+
+
+def _loop_sizes(sizes: Iterable[int | None], *, is_complete: bool) -> LoopSizes:
+    known = [size for size in sizes if size is not None and size != 1]
+    return LoopSizes(tuple(sorted(known)), is_complete)
+
+
+def _has_own_loops(kind: OpKind, operand: int) -> bool:
+    """Tells whether each dimension of an operand has a loop of its own."""
+    if kind is OpKind.CONVOLUTION:
+        return operand > 0  # over the image run two loops at once
+    return kind is OpKind.CONTRACTION or operand < KEPT_OPERANDS

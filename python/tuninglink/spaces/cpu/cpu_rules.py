@@ -1,0 +1,112 @@
+"""Writing down the rules of a space: over knobs that are the tiles of its loops."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import z3
+
+from tuninglink.solver.assertions import Grade
+from tuninglink.spaces.builder import ConstraintSetBuilder
+from tuninglink.spaces.cpu.tiles import Tiles
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from tuninglink.iree.cpu_configurations import CpuLevel
+    from tuninglink.spaces.constraint_set import ConstraintSet
+    from tuninglink.spaces.cpu.device import Cpu
+    from tuninglink.spaces.cpu.nest import Nest
+    from tuninglink.spaces.cpu.pipelines import CpuPipeline
+    from tuninglink.spaces.problem import Problem
+
+PROVIDER: Final = "tuninglink's CPU provider"
+"""Who provides the sets that are made here."""
+
+BYTE: Final = 8
+
+_PROVENANCE: Final = {
+    Grade.NECESSARY: "the compiler refuses it otherwise",
+    Grade.SUFFICIENT: "the compiler may refuse it otherwise",
+    Grade.HEURISTIC: "it is not worth trying otherwise",
+}
+
+
+class CpuRules:
+    """Collects the knobs and the rules of a space.
+
+    Args:
+        nest: the loops of the root op.
+        cpu: what is compiled for.
+        pipeline: what is configured.
+
+    Attributes:
+        grade: the grade of the rules that are added from now on.
+        tiles: the knobs.
+        parts: what the tiles leave of each loop.
+        loops: the numbers of the loops.
+    """
+
+    def __init__(self, nest: Nest, cpu: Cpu, pipeline: CpuPipeline) -> None:
+        self.nest = nest
+        self.cpu = cpu
+        self.pipeline = pipeline
+        self.grade = Grade.NECESSARY
+        self._builder = ConstraintSetBuilder()
+        self.tiles = Tiles(self._builder, nest)
+        self.loops = range(len(nest.loops))
+        self.parts = [self.tiles.part(loop) for loop in self.loops]
+
+    def build(self, problem: Problem, name: str, unknown: str) -> ConstraintSet:
+        """Returns the rules that were added as a set; the object is spent."""
+        return self._builder.build(problem, name, PROVIDER, unknown=unknown)
+
+    def add(self, condition: z3.BoolRef | bool, message: str, *values: z3.ArithRef | int) -> None:  # noqa: FBT001
+        """Adds a rule; `{}` in the message stands for a value."""
+        self._builder.require(
+            condition, message, *values, provenance=_PROVENANCE[self.grade], grade=self.grade
+        )
+
+    def parallel(self) -> Iterator[int]:
+        """Yields the numbers of the loops that reduce nothing."""
+        return (loop for loop in self.loops if not self.nest.loops[loop].reduces)
+
+    def limit_tile(self, level: CpuLevel, loop: int) -> None:
+        """Adds that a tile is not negative."""
+        tile, name = self.tiles.tile(level, loop), self.tiles.name(level, loop)
+        self.add(tile >= 0, f"{name} must not be negative ({{}} >= 0)", tile)
+
+    def separate_levels(self) -> None:
+        """Adds that parallel levels tile parallel loops and reduction levels reductions."""
+        for level, loop in self.tiles.misplaced():
+            tile, name = self.tiles.tile(level, loop), self.tiles.name(level, loop)
+            other = "a reduction" if self.nest.loops[loop].reduces else "parallel"
+            self.add(tile == 0, f"{name} must be 0, as loop {loop} is {other} ({{}} == 0)", tile)
+
+    def limit_vector(
+        self,
+        what: str,
+        sizes: Sequence[z3.ArithRef],
+        bits: int,
+        when: Sequence[z3.BoolRef] = (),
+    ) -> None:
+        """Adds that a vector is smaller than the compiler's limit.
+
+        Args:
+            what: what it is, up to the verb.
+            sizes: how many elements it has along each loop.
+            bits: the width of an element.
+            when: what must be the case for it to exist.
+        """
+        if not sizes:
+            return
+        limit = self.cpu.vector_limit
+        total = bits
+        for each in sizes:
+            total = total * each
+        # The compiler rounds up to whole bytes before it compares.
+        fits = total <= BYTE * (limit - 1)
+        shape = "x".join(["{}"] * len(sizes))
+        message = f"{what} {shape} elements of {bits} bits, and must be smaller than {{}} bytes"
+        condition = z3.Implies(z3.And(*when), fits) if when else fits
+        self.add(condition, message, *sizes, limit)

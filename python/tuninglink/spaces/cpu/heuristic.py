@@ -1,0 +1,93 @@
+"""Heuristic rules: a finite choice among the configurations that compile, for proposals and search."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import z3
+
+from tuninglink.iree.cpu_configurations import CpuLevel
+from tuninglink.solver.assertions import Grade
+from tuninglink.spaces.cpu.cpu_rules import BYTE
+
+if TYPE_CHECKING:
+    from tuninglink.spaces.cpu.cpu_rules import CpuRules
+
+_MOST_DISTRIBUTED: Final = 1024
+"""A larger tile of a workgroup is not tried."""
+
+_VECTOR_TILES: Final = tuple(1 << power for power in range(9))
+"""The sizes of vector tiles that are tried, beside the whole loop."""
+
+_LEVEL_1_CACHE_BYTES: Final = 32 * 1024
+"""The size of the data cache of the first level on the smaller ones of today's CPUs."""
+
+
+def add_heuristic_rules(rules: CpuRules) -> None:
+    """Adds the rules for configurations that are proposed or enumerated."""
+    rules.grade = Grade.HEURISTIC
+    if not rules.pipeline.checks_vectors:
+        rules.separate_levels()
+    for level in (
+        CpuLevel.CACHE_PARALLEL,
+        CpuLevel.CACHE_REDUCTION,
+        CpuLevel.VECTOR_INNER_PARALLEL,
+    ):
+        for loop in rules.loops:
+            tile, name = rules.tiles.tile(level, loop), rules.tiles.name(level, loop)
+            rules.add(tile == 0, f"{name} is not tried ({{}} == 0)", tile)
+    for loop in rules.loops:
+        _shape_vector(rules, loop)
+    for loop in rules.parallel():
+        _shape_distribution(rules, loop)
+    if rules.nest.vectors:
+        _use_registers(rules)
+        _use_cache(rules)
+
+
+def _shape_vector(rules: CpuRules, loop: int) -> None:
+    size = rules.nest.loops[loop].size
+    tile = rules.tiles.vector_tile(loop)
+    tried = [each for each in _VECTOR_TILES if size is None or each < size]
+    if size is not None and 0 < size <= _VECTOR_TILES[-1]:
+        tried.append(size)
+    message = f"the vector tile of loop {loop} should be a power of two or the whole loop ({{}})"
+    rules.add(z3.Or(*(tile == each for each in tried or [1])), message, tile)
+
+
+def _shape_distribution(rules: CpuRules, loop: int) -> None:
+    size = rules.nest.loops[loop].size
+    most = min(size or _MOST_DISTRIBUTED, _MOST_DISTRIBUTED)
+    tile, vector = rules.tiles.tile(CpuLevel.DISTRIBUTION, loop), rules.tiles.vector_tile(loop)
+    name = rules.tiles.name(CpuLevel.DISTRIBUTION, loop)
+    message = f"{name} should be from 0 to {most} ({{}})"
+    rules.add(z3.And(tile >= 0, tile <= most), message, tile)
+    doubled = [tile == vector * factor for factor in _VECTOR_TILES]
+    whole = [tile == 0] if most == size else []
+    message = (
+        f"{name} should be the vector tile times a power of two, or the whole loop ({{}}, {{}})"
+    )
+    rules.add(z3.Or(*doubled, *whole), message, tile, vector)
+
+
+def _use_registers(rules: CpuRules) -> None:
+    """Adds that the results of a vector tile fit into the registers."""
+    tiles = [rules.tiles.vector_tile(loop) for loop in rules.parallel()]
+    room = rules.cpu.registers * rules.cpu.vector_bytes
+    total, bits = rules.tiles.number(rules.nest.vectors[0].bits), rules.nest.vectors[0].bits
+    for each in tiles:
+        total = total * each
+    shape = "x".join(["{}"] * len(tiles)) or "1"
+    message = f"the results of a vector tile, {shape} elements of {bits} bits, should fit into {room} bytes of registers"
+    rules.add(total <= BYTE * room, message, *tiles)
+
+
+def _use_cache(rules: CpuRules) -> None:
+    """Adds that what one vector tile reads fits into the cache of the first level."""
+    total = rules.tiles.number(rules.nest.widest)
+    for loop in rules.loops:
+        total = total * rules.tiles.vector_tile(loop)
+    message = (
+        f"the elements under a vector tile should fit into {_LEVEL_1_CACHE_BYTES} bytes of cache"
+    )
+    rules.add(total <= BYTE * _LEVEL_1_CACHE_BYTES, message)

@@ -1,0 +1,62 @@
+"""Necessary rules: configurations that break one do not compile, as found by compiling."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import z3
+
+from tuninglink.iree.cpu_configurations import CpuLevel
+from tuninglink.solver.assertions import Grade
+from tuninglink.spaces.cpu.decomposition import add_decomposition
+from tuninglink.spaces.cpu.device import Masking
+
+if TYPE_CHECKING:
+    from tuninglink.spaces.cpu.cpu_rules import CpuRules
+
+
+def add_necessary_rules(rules: CpuRules) -> None:
+    """Adds the rules that every configuration fulfils that compiles."""
+    rules.grade = Grade.NECESSARY
+    for loop in rules.loops:
+        _refuse_negative(rules, loop)
+    if rules.pipeline.separates:
+        rules.separate_levels()
+    if rules.pipeline.decomposes:
+        add_decomposition(rules)
+    if rules.pipeline.checks_vectors:
+        when = _vectorized(rules)
+        for each in rules.nest.vectors:
+            sizes = [rules.parts[loop].size for loop in each.loops]
+            rules.limit_vector(f"the vector of {each.what} has", sizes, each.bits, when)
+
+
+def _refuse_negative(rules: CpuRules, loop: int) -> None:
+    """Adds that no tile is negative, where there is anything to tile: a loop of one iteration is left alone."""
+    size = rules.nest.loops[loop].size
+    if size is not None and size <= 1:
+        return
+    for level in rules.pipeline.natural:
+        tile, name = rules.tiles.tile(level, loop), rules.tiles.name(level, loop)
+        others = [rules.tiles.tile(each, loop) for each in CpuLevel if each is not level]
+        condition = z3.Or(tile >= 0, *(each == 1 for each in others))
+        rules.add(condition, f"{name} must not be negative ({{}} >= 0)", tile)
+
+
+def _vectorized(rules: CpuRules) -> list[z3.BoolRef]:
+    """Returns when the operation is vectorized for certain: when the compiler knows a size for every loop.
+
+    It is the size of its part, or the configured one if vectors are masked. A masked vector is not smaller than the
+    part that it covers.
+    """
+    # What the innermost level does to the operation is not known.
+    innermost = [
+        rules.tiles.tile(CpuLevel.VECTOR_INNER_PARALLEL, loop) == 0 for loop in rules.loops
+    ]
+    if rules.cpu.masking is Masking.NEVER:
+        return [*innermost, *(each.is_known for each in rules.parts)]
+    configured = (
+        z3.Or(part.is_known, rules.tiles.vector_tile(loop) > 0)
+        for loop, part in enumerate(rules.parts)
+    )
+    return [*innermost, *configured]

@@ -1,0 +1,113 @@
+"""Sufficient rules: configurations that break none of them, and no necessary one, compile."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import z3
+
+from tuninglink.iree.cpu_configurations import CpuLevel
+from tuninglink.iree.op_kinds import OpKind, Role
+from tuninglink.solver.assertions import Grade
+from tuninglink.spaces.cpu.cpu_rules import BYTE
+from tuninglink.spaces.cpu.device import Masking
+
+if TYPE_CHECKING:
+    from tuninglink.spaces.cpu.cpu_rules import CpuRules
+    from tuninglink.spaces.problem import Problem
+
+
+def add_sufficient_rules(rules: CpuRules) -> None:
+    """Adds the rules with which configurations compile, provided that nothing is `unknown`."""
+    rules.grade = Grade.SUFFICIENT
+    if not rules.pipeline.checks_vectors:
+        return
+    for loop in rules.loops:
+        for level in CpuLevel:
+            rules.limit_tile(level, loop)
+    rules.separate_levels()
+    _bound_vectors(rules)
+    _bound_neighbors(rules)
+    if rules.cpu.masking is Masking.ALWAYS:
+        _keep_peeling_finite(rules)
+
+
+def unknown(rules: CpuRules, problem: Problem) -> str:
+    """Returns why no configuration is known to compile; empty if the rules tell."""
+    if problem.kind is OpKind.ATTENTION:
+        return "no configuration of an attention is known to compile in this pipeline"
+    if problem.kind is OpKind.CONVOLUTION and any(
+        each.size == 1 or each.role is Role.DEPTH for each in problem.dimensions
+    ):
+        return (
+            "the compiler rewrites depthwise convolutions and those with a loop of one iteration "
+            "after it has read the configuration"
+        )
+    if not rules.pipeline.vectorizes:
+        return ""
+    if not rules.pipeline.checks_vectors:
+        return "what this pipeline makes of the tiles is not known well enough"
+    bits = rules.nest.untiled_bits
+    if bits is None or bits > BYTE * (rules.cpu.vector_limit - 1):
+        return "another operation in the dispatch has loops of its own, and may become too large a vector"
+    return ""
+
+
+def _bound_vectors(rules: CpuRules) -> None:
+    """Adds that no vector of the root op reaches the limit, however the compiler bounds its parts."""
+    if not rules.parts:
+        return
+    what, bits = "the vectors of the operation may have", rules.nest.widest
+    known = z3.And(*(each.is_known for each in rules.parts))
+    masked = [_masked(rules, loop) for loop in rules.loops]
+    if rules.cpu.masking is Masking.ALWAYS:
+        rules.limit_vector(what, masked, bits)
+        return
+    rules.limit_vector(what, [each.size for each in rules.parts], bits, [known])
+    when = [z3.Not(known)]
+    if rules.cpu.masking is Masking.NEVER:
+        # What is peeled has the size of the tile, whether the loop has as many iterations or not.
+        when.append(rules.tiles.peeling != 0)
+    rules.limit_vector(what, masked, bits, when)
+
+
+def _masked(rules: CpuRules, loop: int) -> z3.ArithRef:
+    """Returns the most elements that a masked vector has along a loop.
+
+    Where no size is configured, the compiler finds a bound, which may be any tile or the whole loop.
+    """
+    part, tile = rules.parts[loop], rules.tiles.vector_tile(loop)
+    configured = z3.If(tile > part.size, tile, part.size)
+    return z3.If(tile > 0, configured, z3.If(part.is_known, part.size, part.bound))
+
+
+def _bound_neighbors(rules: CpuRules) -> None:
+    """Adds that no vector of what is fused with the root op reaches the limit.
+
+    What is fused gets the vector tiles, too, unless a tiled reduction around them keeps it outside.
+    """
+    outside = [
+        rules.tiles.tile(CpuLevel.CACHE_REDUCTION, loop) != 0
+        for loop in rules.loops
+        if rules.nest.loops[loop].reduces
+    ]
+    inside = [z3.Not(each) for each in outside]
+    for each in rules.nest.beside:
+        what = f"the vectors of {each.what} may have"
+        sizes = [_masked(rules, loop) for loop in each.loops]
+        rules.limit_vector(what, sizes, each.bits, inside)
+        if outside:
+            outer = [rules.tiles.outer_part(loop) for loop in each.loops]
+            whole = [z3.If(part.is_known, part.size, part.bound) for part in outer]
+            rules.limit_vector(what, whole, each.bits, [z3.Or(*outside)])
+
+
+def _keep_peeling_finite(rules: CpuRules) -> None:
+    """Adds what keeps the compiler from peeling for ever, where vectors are always masked."""
+    outer, inner = CpuLevel.DISTRIBUTION, CpuLevel.CACHE_PARALLEL
+    for loop in rules.parallel():
+        around, tile = rules.tiles.tile(outer, loop), rules.tiles.tile(inner, loop)
+        names = rules.tiles.name(inner, loop), rules.tiles.name(outer, loop)
+        message = f"with peeling, {names[0]} must not be larger than {names[1]} ({{}} <= {{}})"
+        condition = z3.Or(rules.tiles.peeling == 0, tile <= around, tile == 0)
+        rules.add(condition, message, tile, around)

@@ -1,0 +1,53 @@
+"""The tiles of a contraction, as expressions over the knobs of a pipeline."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from tuninglink.spaces.templates import OptionSlot
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tuninglink.spaces.gpu.contractions import Contraction
+    from tuninglink.spaces.gpu.device import Intrinsic
+    from tuninglink.spaces.gpu.gpu_rules import GpuRules, Number
+    from tuninglink.spaces.gpu.knob_table import KnobTable
+    from tuninglink.spaces.templates import Slot
+
+_INTRINSIC: Final = "mma_idx"
+
+
+@dataclass
+class ContractionTiles:
+    """The tiles of a contraction, by loop.
+
+    Attributes:
+        contraction: the contraction.
+        rules: get the knobs and the rules.
+        table: gets the knobs.
+        tiles: the tile of a workgroup; for a reduction, of one step.
+        shapes: the extent of the intrinsic, 1 along loops that it does not run over.
+        counts: the number of subgroups, or of threads.
+        pieces: what one subgroup, or thread, takes of a tile.
+    """
+
+    contraction: Contraction
+    rules: GpuRules
+    table: KnobTable
+    tiles: dict[int, Number] = field(default_factory=dict)
+    shapes: dict[int, Number] = field(default_factory=dict)
+    counts: dict[int, Number] = field(default_factory=dict)
+    pieces: dict[int, Number] = field(default_factory=dict)
+
+    def choose_intrinsic(self, intrinsics: Sequence[Intrinsic]) -> Slot:
+        """Adds the knob for the intrinsic, takes its extents for shapes, and returns the slot of the knob."""
+        options = tuple(each.attribute for each in intrinsics)
+        chosen = self.rules.choice(_INTRINSIC, options)
+        for loop in self.contraction.batch:
+            self.shapes[loop] = self.rules.number(1)
+        for loop, side in zip(self.contraction.matrix_loops, "mnk", strict=True):
+            extents = [getattr(each, side) for each in intrinsics]
+            self.shapes[loop] = self.rules.look_up(chosen, extents)
+        return OptionSlot(_INTRINSIC, options)

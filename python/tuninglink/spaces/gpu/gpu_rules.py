@@ -1,0 +1,170 @@
+"""Collecting the knobs and the rules of a space for GPUs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import z3
+
+from tuninglink.solver.assertions import Grade
+from tuninglink.spaces.builder import ConstraintSetBuilder
+from tuninglink.spaces.knobs import IntegerKnob, OneOfKnob
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from tuninglink.spaces.constraint_set import ConstraintSet
+    from tuninglink.spaces.gpu.device import Device
+    from tuninglink.spaces.problem import Problem
+
+Number = Any
+"""An integer expression, or an integer."""
+
+PROVIDER: Final = "the GPU provider"
+"""The provider of the sets that are made here."""
+
+THREADS_KNOB: Final = "wg_size_x"
+SUBGROUP_SIZE_KNOB: Final = "sg_size"
+STAGES_KNOB: Final = "prefetch_num_stages"
+
+MOST_INTRINSICS: Final = 512
+"""More of these in one step of a loop take minutes to compile."""
+
+_MOST_STAGES: Final = 3
+"""More are not covered; one stage is as good as none."""
+
+_MOST_UNROLLED: Final = 1 << 12
+_BITS: Final = 8
+
+
+class GpuRules:
+    """Collects the knobs and the rules of a space."""
+
+    def __init__(self) -> None:
+        self._builder = ConstraintSetBuilder()
+
+    def number(self, value: int) -> z3.ArithRef:
+        """Returns an integer as an expression."""
+        return z3.IntVal(value, self._builder.context)
+
+    def knob(self, name: str, low: int, high: int) -> z3.ArithRef:
+        """Adds an integer knob."""
+        return self._builder.knob(IntegerKnob(name, low, high), Grade.SUFFICIENT)
+
+    def choice(self, name: str, options: Iterable[object]) -> z3.ArithRef:
+        """Adds a knob that chooses among options."""
+        return self._builder.knob(OneOfKnob(name, tuple(map(str, options))), Grade.SUFFICIENT)
+
+    def necessary(self, condition: Number, message: str, *values: Number) -> None:
+        """Adds a rule without which code generation fails, as found by compiling."""
+        self._builder.require(
+            condition, message, *values, provenance="code generation fails otherwise"
+        )
+
+    def sufficient(self, condition: Number, message: str, *values: Number) -> None:
+        """Adds a rule without which code generation may fail, or take minutes."""
+        self._builder.require(
+            condition,
+            message,
+            *values,
+            provenance="code generation may fail or take minutes otherwise",
+            grade=Grade.SUFFICIENT,
+        )
+
+    def compilers(self, condition: Number, message: str, *values: Number) -> None:
+        """Adds a rule of the compiler's own constraints."""
+        self._builder.require(
+            condition,
+            message,
+            *values,
+            provenance="the compiler's own constraints ask so where they apply",
+            grade=Grade.COMPILER,
+        )
+
+    def unrolled(self, count: Number, what: str, most: int = _MOST_UNROLLED) -> None:
+        """Limits the number of operations in the code of one thread."""
+        self.sufficient(
+            count <= most,
+            f"a thread must have at most {most} {what} in a step ({{}} <= {most})",
+            count,
+        )
+
+    def look_up(self, index: z3.ArithRef, values: Sequence[int]) -> Number:
+        """Returns the value at an index."""
+        result = self.number(values[-1])
+        for position, value in reversed([*enumerate(values)][:-1]):
+            result = z3.If(index == position, self.number(value), result)
+        return result
+
+    def workgroup(self, device: Device) -> tuple[Number, Number, Number]:
+        """Adds the knobs of a workgroup.
+
+        Returns:
+            The number of threads in a workgroup and in a subgroup, and the number of stages that are prefetched.
+        """
+        threads = self.knob(THREADS_KNOB, 1, device.threads)
+        subgroup_size = self.knob(SUBGROUP_SIZE_KNOB, 1, max(device.subgroup_sizes))
+        stages = self.knob(STAGES_KNOB, 0, _MOST_STAGES)
+        self.compilers(
+            subgroup_size == device.subgroup_size,
+            f"a subgroup must have {device.subgroup_size} threads, not {{}}",
+            subgroup_size,
+        )
+        return threads, subgroup_size, stages
+
+    def memory_bounds(
+        self, least: Sequence[Number], further: Sequence[Number], device: Device
+    ) -> None:
+        """Limits the shared memory that a workgroup uses, where the exact size is not known.
+
+        Args:
+            least: the sizes in bits that are certainly used.
+            further: those that may be used as well.
+            device: the device.
+        """
+        self.memory(least, device)
+        most: Number = self.number(0)
+        for each in (*least, *further):
+            most = most + each
+        self.sufficient(
+            most <= device.memory * _BITS,
+            f"shared memory must suffice for what may be exchanged ({{}} <= {device.memory} bytes)",
+            most / _BITS,
+        )
+
+    def threads(self, threads: Number, wanted: Number, source: str) -> None:
+        """Limits the number of threads in a workgroup to the number that the tiles of a `source` ask for."""
+        self.compilers(
+            threads == wanted,
+            f"a workgroup must have the threads {source} ({{}} == {{}})",
+            threads,
+            wanted,
+        )
+
+    def memory(self, bits: Sequence[Number], device: Device) -> None:
+        """Limits the shared memory that a workgroup uses; `bits` are added up."""
+        used: Number = self.number(0)
+        for each in bits:
+            used = used + each
+        self.necessary(
+            used <= device.memory * _BITS,
+            f"shared memory must suffice ({{}} <= {device.memory} bytes)",
+            used / _BITS,
+        )
+
+    def build(self, problem: Problem, pipeline: str) -> ConstraintSet:
+        """Returns the set; the rules are spent."""
+        return self._builder.build(problem, pipeline, PROVIDER)
+
+
+def product(factors: Iterable[Number]) -> Number:
+    """Returns the product of at least one factor."""
+    result: Number = None
+    for each in factors:
+        result = each if result is None else result * each
+    return result
+
+
+def round_up(number: Number, step: Number) -> Number:
+    """Returns the least multiple of `step` that is not less than a positive number."""
+    return (number + step - 1) / step * step

@@ -1,0 +1,150 @@
+"""The tile knobs of a pipeline: which loop, which knob, which entry of the lowering config."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from iree.compiler import ir as mlir
+
+from tuninglink.mlir import names
+from tuninglink.spaces.configuration import (
+    NO_BANK_CONFLICT_REDUCTION,
+    PIPELINE_OPTIONS,
+    STAGES,
+    SUBGROUP_SIZE,
+    USE_IGEMM,
+    WORKGROUP_SIZE,
+    integer,
+)
+from tuninglink.spaces.gpu.gpu_rules import STAGES_KNOB, SUBGROUP_SIZE_KNOB, THREADS_KNOB
+from tuninglink.spaces.templates import (
+    ArraySlot,
+    ConstantSlot,
+    DictionarySlot,
+    IgnoredSlot,
+    IntegerSlot,
+    KnobTemplate,
+    WorkgroupSlot,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from tuninglink.spaces.gpu.gpu_rules import GpuRules, Number
+    from tuninglink.spaces.templates import Slot
+
+WORKGROUP: Final = "workgroup"
+REDUCTION: Final = "reduction"
+SUBGROUP: Final = "subgroup"
+THREAD: Final = "thread"
+SUBGROUP_BASIS: Final = "subgroup_basis"
+
+_PREFIXES: Final = {WORKGROUP: "wg", REDUCTION: "red", SUBGROUP: "sg", THREAD: "thread"}
+
+
+def knob_name(entry: str, loop: int) -> str:
+    """Returns the name of the knob that tiles a loop in an entry of the lowering config."""
+    return f"{_PREFIXES[entry]}_{loop}"
+
+
+class KnobTable:
+    """The knobs for the loops of a root op, and where they stand in its lowering config.
+
+    Args:
+        rules: gets the knobs.
+        loops: the number of loops.
+        context: for the attributes that stand where there is no knob.
+    """
+
+    def __init__(self, rules: GpuRules, loops: int, context: mlir.Context) -> None:
+        self._rules = rules
+        self._loops = loops
+        self._context = context
+        self._slots: dict[str, dict[int, Slot]] = {}
+
+    def tile(
+        self, entry: str, loop: int, high: int, *, low: int = 1, zero: int | None = None
+    ) -> Number:
+        """Adds the knob for the tile of a loop.
+
+        Args:
+            entry: the entry of the lowering config.
+            loop: the loop.
+            high: its greatest value.
+            low: its least value.
+            zero: the value that a zero stands for, if it is not zero.
+        """
+        name = knob_name(entry, loop)
+        self._slots.setdefault(entry, {})[loop] = IntegerSlot(name, zero)
+        return self._rules.knob(name, low, high)
+
+    def ignore(self, entry: str, loop: int) -> None:
+        """Accepts any tile of a loop, where code generation does not look at it."""
+        with self._context:
+            self._slots.setdefault(entry, {})[loop] = IgnoredSlot(integer(0))
+
+    def slots(self) -> dict[str, Slot]:
+        """Returns the entries of the lowering config that hold tiles; a loop without a knob has the tile 0."""
+        return {
+            entry: ArraySlot(
+                tuple(slots.get(loop, self._constant(0)) for loop in range(self._loops))
+            )
+            for entry, slots in self._slots.items()
+        }
+
+    def basis(self, counts: Mapping[int, str], loops: Iterable[int] | None = None) -> Slot:
+        """Returns the `subgroup_basis`.
+
+        Args:
+            counts: the knobs for the number of subgroups along loops; there is one subgroup along others.
+            loops: the loops of the operation that the dimensions of the basis stand for; all by default.
+        """
+        along = [
+            IntegerSlot(counts[loop]) if loop in counts else self._constant(1)
+            for loop in range(self._loops)
+        ]
+        mapped = range(self._loops) if loops is None else loops
+        return ArraySlot((ArraySlot(tuple(along)), ArraySlot(tuple(map(self._constant, mapped)))))
+
+    def _constant(self, value: int) -> Slot:
+        with self._context:
+            return ConstantSlot(integer(value))
+
+
+def gpu_template(
+    pipeline: mlir.Attribute,
+    lowering: Mapping[str, Slot],
+    *,
+    ignored: frozenset[str] = frozenset(),
+    is_flat: bool = True,
+    decomposition: Mapping[str, Mapping[str, Slot]] | None = None,
+) -> KnobTemplate:
+    """Returns the template of a pipeline for GPUs.
+
+    Args:
+        pipeline: the pipeline.
+        lowering: the entries of the lowering config.
+        ignored: further entries that it may have, which make no difference.
+        is_flat: whether a workgroup has one dimension; else it does not matter how its threads are arranged.
+        decomposition: for attention, the entries of the lowering configs of its parts.
+    """
+    with pipeline.context:
+        off = mlir.BoolAttr.get(False)
+    entries: dict[str, Slot] = dict(lowering)
+    if decomposition is not None:
+        parts = {
+            name: DictionarySlot(
+                {names.LOWERING_CONFIG: DictionarySlot(slots, frozenset(), is_lowering_config=True)}
+            )
+            for name, slots in decomposition.items()
+        }
+        entries[names.DECOMPOSITION_CONFIG] = DictionarySlot(parts)
+    entries[WORKGROUP_SIZE] = WorkgroupSlot(THREADS_KNOB, is_flat)
+    entries[SUBGROUP_SIZE] = IntegerSlot(SUBGROUP_SIZE_KNOB)
+    options: dict[str, Slot] = {
+        STAGES: IntegerSlot(STAGES_KNOB),
+        NO_BANK_CONFLICT_REDUCTION: IgnoredSlot(off),
+        USE_IGEMM: ConstantSlot(off),
+    }
+    entries[PIPELINE_OPTIONS] = DictionarySlot(options)
+    return KnobTemplate(pipeline, DictionarySlot(entries, ignored))

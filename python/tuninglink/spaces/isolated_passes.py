@@ -1,0 +1,82 @@
+"""Running passes of the compiler where they may crash or hang: in a worker process."""
+
+from __future__ import annotations
+
+import io
+from importlib import import_module
+from typing import TYPE_CHECKING, Final
+
+from tuninglink.solver.answers import UndecidedError
+from tuninglink.workers import JobTimeoutError, Pool, WorkerCrashedError
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable
+
+
+class CompilerCrashError(UndecidedError):
+    """The compiler crashed on a module."""
+
+
+class IsolatedPassManager:
+    """Runs pass pipelines in a pool of workers.
+
+    Args:
+        pool: the pool.
+        seconds: the time limit of a run.
+
+    Attributes:
+        known_crashes: inputs on which the compiler crashes, by a key of the caller's, with the reason.
+    """
+
+    def __init__(self, pool: Pool, seconds: float = 60.0) -> None:
+        self._pool = pool
+        self._seconds = seconds
+        self.known_crashes: dict[Hashable, str] = {}
+
+    def run(self, pipeline: str, bytecode: bytes) -> bytes:
+        """Returns a module as a pass pipeline leaves it.
+
+        Args:
+            pipeline: a textual pass pipeline.
+            bytecode: a module.
+
+        Raises:
+            CompilerCrashError: the compiler crashed.
+            UndecidedError: the compiler took too long, or reported an error; says which.
+        """
+        try:
+            return self._pool.submit(_run, pipeline, bytecode, seconds=self._seconds).result()
+        except JobTimeoutError as failure:
+            message = f"the compiler did not answer within {failure.seconds:g} s"
+            raise UndecidedError(message) from None
+        except WorkerCrashedError as failure:
+            raise CompilerCrashError(f"the compiler crashed ({failure.status})") from None
+        except OSError as failure:
+            message = f"the compiler's process does not start: {failure.strerror}"
+            raise UndecidedError(message) from None
+
+
+def _run(pipeline: str, bytecode: bytes) -> bytes:
+    """Runs in a worker."""
+    from iree.compiler import ir as mlir  # noqa: PLC0415 - who only submits it needs no compiler
+    from iree.compiler.passmanager import PassManager  # noqa: PLC0415
+
+    with mlir.Context() as context:
+        try:
+            module = mlir.Module.parse(bytecode, context)
+            PassManager.parse(pipeline, context).run(module.operation)
+        except mlir.MLIRError as failure:
+            messages = [each.message for each in failure.error_diagnostics]
+            reason = "; ".join(messages or [str(failure)])
+            raise UndecidedError(f"the compiler reports: {reason}") from None
+        except ValueError as failure:  # of a malformed pipeline
+            raise UndecidedError(f"the compiler reports: {failure}") from None
+        buffer = io.BytesIO()
+        module.operation.write_bytecode(buffer)
+        return buffer.getvalue()
+
+
+SHARED_PASS_MANAGER: Final = IsolatedPassManager(
+    Pool(1, import_module, ("iree.compiler.passmanager",))
+)
+"""The pass manager that everything in this process shares; its worker starts with the first run."""

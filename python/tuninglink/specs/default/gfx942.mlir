@@ -1,0 +1,1 @@
+/work/wt/matching/specs/default/gfx942.mlir

@@ -1,0 +1,48 @@
+"""Where the configuration of an entry comes from: an attribute of its matcher, which survives linking."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from iree.compiler import ir as mlir
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from tuninglink.specs.sequences import SequenceTable
+
+PROVENANCE: Final = "tuninglink.provenance"
+"""The attribute: a dictionary."""
+
+
+def provenance_attribute(values: Mapping[str, object]) -> mlir.Attribute:
+    """Returns values as an attribute of the current context: numbers, text, lists and dictionaries."""
+    return mlir.DictAttr.get({name: _attribute(each) for name, each in values.items()})
+
+
+def provenance_of(table: SequenceTable, matcher: str) -> dict[str, object]:
+    """Returns what a matcher says about its configuration, nothing if it says nothing."""
+    sequence = table.lookup(matcher)
+    found = sequence.attributes.get(PROVENANCE) if sequence is not None else None
+    if not isinstance(found, mlir.DictAttr):
+        return {}
+    entries = (found[position] for position in range(len(found)))
+    return {each.name: _plain(each.attr) for each in entries}
+
+
+def _attribute(value: object) -> mlir.Attribute:
+    if isinstance(value, list | tuple):
+        return mlir.ArrayAttr.get([_attribute(each) for each in value])
+    if isinstance(value, int):
+        return mlir.IntegerAttr.get(mlir.IntegerType.get_signless(64), value)
+    if isinstance(value, float):
+        return mlir.FloatAttr.get(mlir.F64Type.get(), value)
+    return mlir.StringAttr.get(str(value))
+
+
+def _plain(attribute: mlir.Attribute) -> object:
+    if isinstance(attribute, mlir.ArrayAttr):
+        return [_plain(each) for each in attribute]
+    if isinstance(attribute, mlir.IntegerAttr | mlir.FloatAttr | mlir.StringAttr):
+        return attribute.value
+    return str(attribute)

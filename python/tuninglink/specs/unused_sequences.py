@@ -1,0 +1,93 @@
+"""Unused sequences: those that no entry point of a spec reaches."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tuninglink.mlir import names
+from tuninglink.mlir.symbols import references_in, symbol_name, symbols
+from tuninglink.mlir.walk import body
+from tuninglink.specs.structure import is_entry_point
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from iree.compiler import ir as mlir
+
+
+def unused_sequences(module: mlir.Operation) -> list[mlir.Operation]:
+    """Returns the unused named sequences of a module and of those nested in it.
+
+    What symbols that are no sequences refer to is used, and so is everything in a module without an entry point.
+    A sequence of a nested module that is used only by another unused one is found once that is gone.
+    """
+    return [sequence for scope in scopes(module) for sequence in scope.unused()]
+
+
+def scopes(
+    module: mlir.Operation, from_outside: frozenset[str] = frozenset()
+) -> Iterator[SequenceScope]:
+    """Yields the scope of a module, and those of the modules nested in it.
+
+    Args:
+        module: a `builtin.module`.
+        from_outside: the symbols in it that are referred to from around it.
+    """
+    yield SequenceScope(module, from_outside)
+    nested = {name: op for name, op in symbols(module).items() if op.name == names.MODULE}
+    if not nested:
+        return
+    used: dict[str, set[str]] = {name: set() for name in nested}
+    for path in references_in(module):
+        if len(path) > 1 and path[0] in used:
+            used[path[0]].add(path[1])
+    for name, table in nested.items():
+        yield from scopes(table, frozenset(used[name]))
+
+
+class SequenceScope:
+    """The named sequences of one module, which see each other.
+
+    Args:
+        module: the module.
+        from_outside: the symbols in it that are referred to from around it.
+
+    Attributes:
+        module: the module.
+        sequences: its named sequences, by symbol.
+        is_used: whether anything uses its sequences: an entry point, or what is around the module. If not, it is
+            not known what they are for.
+        pinned: the symbols that must stay.
+    """
+
+    def __init__(self, module: mlir.Operation, from_outside: frozenset[str]) -> None:
+        self.module = module
+        operations = list(body(module))
+        self.sequences = {
+            name: op
+            for op in operations
+            if op.name == names.NAMED_SEQUENCE and (name := symbol_name(op)) is not None
+        }
+        used = from_outside | {name for name, op in self.sequences.items() if is_entry_point(op)}
+        self.is_used = bool(used)
+        others = [op for op in operations if op.name != names.NAMED_SEQUENCE]
+        # References out of a nested module end in it, unless nothing there has the name.
+        self.pinned = used | {path[0] for op in others for path in references_in(op)}
+
+    def unused(self) -> list[mlir.Operation]:
+        """Returns the unused sequences, none where it is not known what they are for."""
+        if not self.is_used:
+            return []
+        reached = self._reached()
+        return [sequence for name, sequence in self.sequences.items() if name not in reached]
+
+    def _reached(self) -> set[str]:
+        reached: set[str] = set()
+        waiting = [name for name in self.pinned if name in self.sequences]
+        while waiting:
+            name = waiting.pop()
+            if name not in reached:
+                reached.add(name)
+                uses = (path[0] for path in references_in(self.sequences[name]))
+                waiting.extend(use for use in uses if use in self.sequences)
+        return reached

@@ -1,0 +1,21 @@
+"""The database: every trial with all that its result depends on."""
+
+from tuninglink.tuning.database.database import Database
+from tuninglink.tuning.database.errors import DatabaseError
+from tuninglink.tuning.database.records import (
+    ConfigurationRecord,
+    EnvironmentRecord,
+    ProblemRecord,
+    Trial,
+    Winner,
+)
+
+__all__ = [
+    "ConfigurationRecord",
+    "Database",
+    "DatabaseError",
+    "EnvironmentRecord",
+    "ProblemRecord",
+    "Trial",
+    "Winner",
+]

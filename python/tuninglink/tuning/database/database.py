@@ -1,0 +1,260 @@
+"""The database: records trials, finds them again, and merges with others."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import astuple, fields, replace
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any, Final, Self
+
+from tuninglink.tuning.database.errors import translated
+from tuninglink.tuning.database.records import (
+    ConfigurationRecord,
+    EnvironmentRecord,
+    ProblemRecord,
+    Trial,
+    Winner,
+)
+from tuninglink.tuning.database.schema import open_connection
+from tuninglink.tuning.failures import Failure, FailureKind
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from pathlib import Path
+    from types import TracebackType
+
+_SELECT: Final = """
+SELECT p.key, p.kind, p.description, p.program,
+  e.target, e.sku, e.device, e.driver, e.compiler, e.runtime, e.flags, e.cores, e.protocol,
+  c.key, c.pipeline, c.knobs, c.attribute, c.decomposition,
+  t.stage, t.origin, t.samples, t.batch, t.caches, t.clocks, t.failure, t.message, t.time
+FROM trial t JOIN problem p ON p.id = t.problem JOIN environment e ON e.id = t.environment
+  JOIN configuration c ON c.id = t.configuration
+"""
+
+_ENVIRONMENT_COLUMNS: Final = tuple(each.name for each in fields(EnvironmentRecord))
+_ENVIRONMENT: Final = " AND ".join(f"e.{each} = ?" for each in _ENVIRONMENT_COLUMNS)
+
+_STAGES: Final = ("screen", "race", "final")
+"""From the cheapest figures to the best."""
+
+
+class Database:
+    """Trials in an SQLite file. They are only ever added, and kept from the moment they are recorded.
+
+    Several processes may use one file. An object belongs to the thread that made it.
+
+    Args:
+        path: the file; made if there is none. None for a database in memory.
+        read_only: whether nothing will be recorded.
+
+    Raises:
+        DatabaseError: the file cannot be opened, belongs to another program, or is of a newer version.
+    """
+
+    def __init__(self, path: Path | None = None, *, read_only: bool = False) -> None:
+        self._name = str(path) if path else ":memory:"
+        self._connection = open_connection(path, read_only=read_only)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        exception_type: type[BaseException] | None,
+        exception: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Closes the file."""
+        self._connection.close()
+
+    def record(self, trial: Trial) -> None:
+        """Adds a trial; it is kept when this returns, whatever happens to the process.
+
+        Raises:
+            DatabaseError: the file cannot be written.
+        """
+        self.record_all([trial])
+
+    def record_all(self, trials: Iterable[Trial]) -> int:
+        """Adds trials, all or none, and returns how many were not there yet.
+
+        Raises:
+            DatabaseError: the file cannot be written; none was added.
+        """
+        with translated(self._name):
+            self._connection.execute("BEGIN IMMEDIATE")
+            try:
+                added = sum(map(self._insert, trials))
+                self._connection.execute("COMMIT")
+            except BaseException:
+                if self._connection.in_transaction:
+                    self._connection.execute("ROLLBACK")
+                raise
+        return added
+
+    def merge(self, path: Path) -> int:
+        """Adds the trials of another database, and returns how many were not there yet.
+
+        Raises:
+            DatabaseError: a file cannot be read or written; nothing was added.
+        """
+        with Database(path, read_only=True) as other:
+            return self.record_all(other.all_trials())
+
+    def trials(self, problem_key: str, environment: EnvironmentRecord | None = None) -> list[Trial]:
+        """Returns the trials of a problem, in the order in which they were recorded.
+
+        Args:
+            problem_key: the problem.
+            environment: only those of this environment; of all by default.
+
+        Raises:
+            DatabaseError: the file cannot be read.
+        """
+        if environment is None:
+            return list(self._select("WHERE p.key = ?", problem_key))
+        return list(
+            self._select(f"WHERE p.key = ? AND {_ENVIRONMENT}", problem_key, *astuple(environment))
+        )
+
+    def all_trials(self) -> Iterator[Trial]:
+        """Yields all trials in the order in which they were recorded.
+
+        Raises:
+            DatabaseError: the file cannot be read.
+        """
+        return self._select("")
+
+    def elsewhere(self, problem_key: str, environment: EnvironmentRecord) -> list[Trial]:
+        """Returns the trials of a problem for the same target and device in other environments.
+
+        What was measured with another compiler, driver or runtime is worth measuring again, not worth believing.
+
+        Raises:
+            DatabaseError: the file cannot be read.
+        """
+        found = self._select(
+            "WHERE p.key = ? AND e.target = ? AND e.device = ?",
+            problem_key,
+            environment.target,
+            environment.device,
+        )
+        return [each for each in found if each.environment != environment]
+
+    def winners(self, kind: str, target: str) -> list[Winner]:
+        """Returns the fastest configuration of each problem of a kind, in each environment with a target.
+
+        Raises:
+            DatabaseError: the file cannot be read.
+        """
+        found = list(self._select("WHERE p.kind = ? AND e.target = ?", kind, target))
+        return winners_among(found)
+
+    # --- Reading and writing ---------------------------------------------------------------------------------
+
+    def _select(self, condition: str, *values: object) -> Iterator[Trial]:
+        with translated(self._name):
+            rows = self._connection.execute(f"{_SELECT} {condition} ORDER BY t.id", values)
+            for row in rows:
+                yield _trial(row)
+
+    def _insert(self, trial: Trial) -> int:
+        configuration = trial.configuration
+        failure = trial.failure
+        knobs = json.dumps(dict(configuration.knobs), separators=(",", ":"))
+        result: tuple[Any, ...] = (
+            trial.stage,
+            trial.origin,
+            json.dumps(trial.samples),
+            trial.batch,
+            trial.caches,
+            json.dumps(trial.clocks_mhz),
+            failure.kind.value if failure else None,
+            failure.message if failure else None,
+            trial.time,
+        )
+        problem = trial.problem
+        whole = (problem.key, astuple(trial.environment), configuration.key, result)
+        key = sha256(json.dumps(whole).encode()).hexdigest()
+        if self._connection.execute("SELECT 1 FROM trial WHERE key = ?", (key,)).fetchone():
+            return 0
+        identities = (
+            self._identity("problem", ("key",), astuple(problem)),
+            self._identity("environment", _ENVIRONMENT_COLUMNS, astuple(trial.environment)),
+            self._identity(
+                "configuration",
+                ("key",),
+                (
+                    configuration.key,
+                    configuration.pipeline,
+                    knobs,
+                    configuration.attribute,
+                    configuration.decomposition,
+                ),
+            ),
+        )
+        row = (key, *identities, *result)
+        places = ", ".join("?" * len(row))
+        insert = f"INSERT INTO trial VALUES (NULL, {places})"  # noqa: S608 - of question marks
+        self._connection.execute(insert, row)
+        return 1
+
+    def _identity(self, table: str, unique: Sequence[str], values: tuple[object, ...]) -> int:
+        """Returns the number of a record, which is added if it is new."""
+        condition = " AND ".join(f"{each} = ?" for each in unique)
+        query = f"SELECT id FROM {table} WHERE {condition}"  # noqa: S608 - of our own names
+        found = self._connection.execute(query, values[: len(unique)]).fetchone()
+        if found is None:
+            places = ", ".join("?" * len(values))
+            insert = f"INSERT INTO {table} VALUES (NULL, {places}) RETURNING id"  # noqa: S608
+            found = self._connection.execute(insert, values).fetchone()
+        return int(found[0])
+
+
+def winners_among(trials: Iterable[Trial]) -> list[Winner]:
+    """Returns the fastest configuration of each problem in each environment; the compiler's own choice may win."""
+    groups: dict[tuple[str, EnvironmentRecord], list[Trial]] = {}
+    for each in trials:
+        groups.setdefault((each.problem.key, each.environment), []).append(each)
+    found = []
+    for group in groups.values():
+        latest = _latest(group)
+        defaults = [each for each in latest if each.origin == "default"]
+        if latest:
+            best = min(latest, key=lambda each: each.median or 0.0)
+            found.append(Winner(best, defaults[0].median if defaults else None))
+    return found
+
+
+def _latest(trials: Sequence[Trial]) -> list[Trial]:
+    """Returns the trial of each configuration with the best figures; none of one that failed in any."""
+    failed = {each.configuration.key for each in trials if each.failure}
+    ranked = sorted(trials, key=lambda each: _STAGES.index(each.stage))
+    by_key = {each.configuration.key: each for each in ranked if each.samples}
+    return [each for key, each in by_key.items() if key not in failed]
+
+
+def _trial(row: Sequence[Any]) -> Trial:
+    problem = ProblemRecord(*row[:4])
+    environment = EnvironmentRecord(*row[4:13])
+    configuration = ConfigurationRecord(row[13], row[14], json.loads(row[15]), row[16], row[17])
+    stage, origin, samples, batch, caches, clocks, failure, message, time = row[18:]
+    trial = Trial(
+        problem,
+        environment,
+        configuration,
+        stage,
+        origin,
+        tuple(json.loads(samples)),
+        batch,
+        caches,
+        tuple(json.loads(clocks)),
+        time=time,
+    )
+    return (
+        trial if failure is None else replace(trial, failure=Failure(FailureKind(failure), message))
+    )

@@ -1,0 +1,107 @@
+"""Recorded tables and exported trials, as trials."""
+
+from __future__ import annotations
+
+import json
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any
+
+from tuninglink.tuning.database.errors import database_error
+from tuninglink.tuning.database.exporting import FORMAT, VERSION
+from tuninglink.tuning.database.records import (
+    ConfigurationRecord,
+    EnvironmentRecord,
+    ProblemRecord,
+    Trial,
+)
+from tuninglink.tuning.failures import Failure, FailureKind
+from tuninglink.tuning.recorded_problems import problem_of_table
+from tuninglink.tuning.tables import load_table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+    from tuninglink.tuning.tables import RecordedTable, RecordedTrial
+
+
+def read_trials(path: Path) -> list[Trial]:
+    """Reads the trials of a recorded table or of an export.
+
+    Raises:
+        TuninglinkError: the file cannot be read, or is neither.
+    """
+    data = _data(path)
+    if isinstance(data, dict) and data.get("format") == FORMAT:
+        try:
+            return list(_exported(data))
+        except (KeyError, TypeError, ValueError) as failure:
+            reason = f"{type(failure).__name__}: {failure}"
+            raise database_error(f"'{path}' is no export of version {VERSION} ({reason})") from None
+    return list(_recorded(load_table(path)))
+
+
+def _data(path: Path) -> Any:
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None  # reading it as a table says what is wrong
+
+
+def _exported(data: Mapping[str, Any]) -> Iterator[Trial]:
+    if data["version"] != VERSION:
+        raise ValueError(f"version {data['version']}")
+    problems = {each["key"]: ProblemRecord(**each) for each in data["problems"]}
+    for each in data["trials"]:
+        failure = each["failure"]
+        yield Trial(
+            problems[each["problem"]],
+            EnvironmentRecord(**each["environment"]),
+            ConfigurationRecord(**each["configuration"]),
+            each["stage"],
+            each["origin"],
+            tuple(each["samples_us"]),
+            each["batch"],
+            each["caches"],
+            tuple(each["clocks_mhz"]),
+            Failure(FailureKind(failure["kind"]), failure["message"]) if failure else None,
+            each["time"],
+        )
+
+
+def _recorded(table: RecordedTable) -> Iterator[Trial]:
+    """Yields the trials of a table. It says nothing of samples, drivers and flags: those are empty."""
+    facts = problem_of_table(table)
+    key = _hash(table.program, table.target)
+    problem = ProblemRecord(key, facts.kind, str(facts), table.program)
+    environment = EnvironmentRecord(table.target, "", table.device, "", table.compiler, "")
+    default = ConfigurationRecord(_hash(key, "default"), "", {})
+    samples = (table.default_us,)
+    yield Trial(problem, environment, default, "screen", "default", samples, time=table.date)
+    for each in table.trials:
+        yield _recorded_trial(problem, environment, each, table.date)
+
+
+def _recorded_trial(
+    problem: ProblemRecord, environment: EnvironmentRecord, trial: RecordedTrial, date: str
+) -> Trial:
+    candidate = trial.candidate
+    known = {kind.value for kind in FailureKind}
+    kind = trial.failure if trial.failure in known else FailureKind.RUN.value
+    failed = trial.microseconds is None
+    return Trial(
+        problem,
+        environment,
+        ConfigurationRecord(_hash(candidate.key), candidate.pipeline, candidate.knobs),
+        "screen",
+        "space",
+        () if trial.microseconds is None else (trial.microseconds,),
+        failure=Failure(FailureKind(kind), trial.failure or "recorded as failed")
+        if failed
+        else None,
+        time=date,
+    )
+
+
+def _hash(*parts: str) -> str:
+    return sha256("\n".join(parts).encode()).hexdigest()

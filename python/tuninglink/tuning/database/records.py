@@ -1,0 +1,132 @@
+"""What a database holds, as data."""
+
+from __future__ import annotations
+
+import statistics
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from tuninglink.tuning.timing import PROTOCOL_VERSION
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from tuninglink.tuning.failures import Failure
+
+
+def now() -> str:
+    """Returns the time as databases keep it."""
+    return datetime.now(UTC).isoformat(timespec="microseconds")
+
+
+@dataclass(frozen=True)
+class ProblemRecord:
+    """A problem.
+
+    Attributes:
+        key: the hash of the stripped dispatch and its target.
+        kind: the kind of the root op, such as `contraction`.
+        description: the problem in words.
+        program: the dispatch, or the program, as MLIR text.
+    """
+
+    key: str
+    kind: str
+    description: str
+    program: str
+
+
+@dataclass(frozen=True)
+class EnvironmentRecord:
+    """What a time depends on beside the problem and the configuration.
+
+    Attributes:
+        target: the architecture that is compiled for, as in `gfx942`.
+        sku: the product that is compiled for, as in `mi300x`, or nothing.
+        device: the name of the device that ran it.
+        driver: the driver of the runtime, with the version of the vendor's.
+        compiler: the version of the compiler.
+        runtime: the version of the runtime.
+        flags: the flags of the compiler, in order, separated by spaces.
+        cores: the threads of a CPU device, 0 of another.
+        protocol: the version of the way to measure.
+    """
+
+    target: str
+    sku: str
+    device: str
+    driver: str
+    compiler: str
+    runtime: str
+    flags: str = ""
+    cores: int = 0
+    protocol: int = PROTOCOL_VERSION
+
+
+@dataclass(frozen=True)
+class ConfigurationRecord:
+    """A configuration.
+
+    Attributes:
+        key: what tells it from others, such as a hash of the texts.
+        pipeline: the pipeline, as MLIR writes it.
+        knobs: the values of the knobs; empty where no space speaks of the configuration.
+        attribute: the `#iree_codegen.compilation_info`, as MLIR writes it; empty where only the knobs are known.
+        decomposition: the `decomposition_config` of an attention, or nothing.
+    """
+
+    key: str
+    pipeline: str
+    knobs: Mapping[str, int] = field(hash=False)
+    attribute: str = ""
+    decomposition: str = ""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One attempt with a configuration.
+
+    Attributes:
+        problem: the problem.
+        environment: what else the result depends on.
+        configuration: the configuration.
+        stage: the step of the tuner: `screen`, `race` or `final`.
+        origin: where the candidate came from: `default`, `space` or `spec`.
+        samples: microseconds an iteration, of one batch each; empty if it failed.
+        batch: the iterations of a sample.
+        caches: `warm` or `cold`.
+        clocks_mhz: the clocks of the device, as far as they were read.
+        failure: why there are no samples, None if there are.
+        time: when the trial ended, in ISO 8601.
+    """
+
+    problem: ProblemRecord
+    environment: EnvironmentRecord
+    configuration: ConfigurationRecord
+    stage: str
+    origin: str
+    samples: tuple[float, ...] = ()
+    batch: int = 0
+    caches: str = "warm"
+    clocks_mhz: tuple[int, ...] = ()
+    failure: Failure | None = None
+    time: str = field(default_factory=now)
+
+    @property
+    def median(self) -> float | None:
+        """The median of the samples in microseconds, None if the trial failed."""
+        return statistics.median(self.samples) if self.samples else None
+
+
+@dataclass(frozen=True)
+class Winner:
+    """The fastest configuration of a problem in an environment.
+
+    Attributes:
+        trial: the trial with the best median, of the latest stage that there is.
+        default_us: the median time of the compiler's own choice, None if it was not measured.
+    """
+
+    trial: Trial
+    default_us: float | None

@@ -1,0 +1,161 @@
+"""The tables of a database, and the check that a file is one."""
+
+from __future__ import annotations
+
+import sqlite3
+from typing import TYPE_CHECKING, Final
+
+from tuninglink.tuning.database.errors import database_error, translated
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+APPLICATION_ID: Final = 0x54554E4C
+"""`TUNL` in ASCII: marks the file as ours."""
+
+VERSION: Final = 1
+"""The version of the tables."""
+
+_PATIENCE_SECONDS: Final = 30.0
+"""How long one tuner waits for another's transaction, each of which writes one trial."""
+
+_TABLES: Final = """
+CREATE TABLE problem (
+  id INTEGER PRIMARY KEY,
+  key TEXT NOT NULL UNIQUE,
+  kind TEXT NOT NULL,
+  description TEXT NOT NULL,
+  program TEXT NOT NULL
+) STRICT;
+CREATE TABLE environment (
+  id INTEGER PRIMARY KEY,
+  target TEXT NOT NULL,
+  sku TEXT NOT NULL,
+  device TEXT NOT NULL,
+  driver TEXT NOT NULL,
+  compiler TEXT NOT NULL,
+  runtime TEXT NOT NULL,
+  flags TEXT NOT NULL,
+  cores INTEGER NOT NULL,
+  protocol INTEGER NOT NULL,
+  UNIQUE (target, sku, device, driver, compiler, runtime, flags, cores, protocol)
+) STRICT;
+CREATE TABLE configuration (
+  id INTEGER PRIMARY KEY,
+  key TEXT NOT NULL UNIQUE,
+  pipeline TEXT NOT NULL,
+  knobs TEXT NOT NULL,
+  attribute TEXT NOT NULL,
+  decomposition TEXT NOT NULL
+) STRICT;
+CREATE TABLE trial (
+  id INTEGER PRIMARY KEY,
+  key TEXT NOT NULL UNIQUE,
+  problem INTEGER NOT NULL REFERENCES problem,
+  environment INTEGER NOT NULL REFERENCES environment,
+  configuration INTEGER NOT NULL REFERENCES configuration,
+  stage TEXT NOT NULL,
+  origin TEXT NOT NULL,
+  samples TEXT NOT NULL,
+  batch INTEGER NOT NULL,
+  caches TEXT NOT NULL,
+  clocks TEXT NOT NULL,
+  failure TEXT,
+  message TEXT,
+  time TEXT NOT NULL
+) STRICT;
+CREATE INDEX trial_of_problem ON trial (problem, environment);
+"""
+
+_APPEND_ONLY: Final = """
+CREATE TRIGGER keep_{table}_on_{action} BEFORE {action} ON {table}
+BEGIN SELECT RAISE(ABORT, 'records are never changed'); END;
+"""
+
+
+def open_connection(path: Path | None, *, read_only: bool = False) -> sqlite3.Connection:
+    """Opens the file of a database; one that is missing or empty becomes one.
+
+    Args:
+        path: the file; None for a database in memory.
+        read_only: whether nothing will be written. Then the file must be there.
+
+    Raises:
+        DatabaseError: the file cannot be opened, is something else, or is of a newer version.
+    """
+    name = str(path) if path else ":memory:"
+    if read_only and path is not None and not path.is_file():
+        raise database_error(f"there is no database '{name}'")
+    with translated(name):
+        address = (
+            f"{path.absolute().as_uri()}?mode={'ro' if read_only else 'rwc'}" if path else name
+        )
+        connection = sqlite3.connect(
+            address, timeout=_PATIENCE_SECONDS, isolation_level=None, uri=path is not None
+        )
+        try:
+            if not read_only:
+                connection.execute("PRAGMA foreign_keys = ON")
+                _create(connection, name)
+            _check(connection, name)
+        except BaseException:
+            connection.close()
+            raise
+    return connection
+
+
+def _create(connection: sqlite3.Connection, name: str) -> None:
+    """Makes the tables of an empty file. Two processes may do so at the same time."""
+    if _pragma(connection, "application_id") == APPLICATION_ID:
+        _check(connection, name)
+        # A file that cannot be written shows it here, not with the first trial.
+        connection.execute("BEGIN IMMEDIATE")
+        connection.execute("ROLLBACK")
+        return
+    _check_foreign(connection, name)
+    connection.execute("PRAGMA journal_mode = WAL")
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        if _pragma(connection, "application_id") != APPLICATION_ID:
+            _check_foreign(connection, name)
+            for statement in _statements():
+                connection.execute(statement)
+            connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+            connection.execute(f"PRAGMA user_version = {VERSION}")
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise
+
+
+def _statements() -> list[str]:
+    tables = [each for each in _TABLES.split(";\n") if each.strip()]
+    triggers = [
+        _APPEND_ONLY.format(table=table, action=action)
+        for table in ("problem", "environment", "configuration", "trial")
+        for action in ("UPDATE", "DELETE")
+    ]
+    return tables + triggers
+
+
+def _check(connection: sqlite3.Connection, name: str) -> None:
+    if _pragma(connection, "application_id") != APPLICATION_ID:
+        raise database_error(f"database '{name}' belongs to another program", "name another file")
+    version = _pragma(connection, "user_version")
+    if version > VERSION:
+        raise database_error(
+            f"database '{name}' is of version {version}, and this program knows {VERSION}",
+            "use the program that wrote it, or a newer one",
+        )
+
+
+def _check_foreign(connection: sqlite3.Connection, name: str) -> None:
+    (tables,) = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
+    if tables or _pragma(connection, "application_id"):
+        raise database_error(f"database '{name}' belongs to another program", "name another file")
+
+
+def _pragma(connection: sqlite3.Connection, name: str) -> int:
+    (value,) = connection.execute(f"PRAGMA {name}").fetchone()
+    return int(value)

@@ -1,0 +1,197 @@
+"""Devices of the runtime: which there are, what each is, and how one is opened."""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import iree.runtime as rt
+
+from tuninglink.errors import TuninglinkError
+from tuninglink.mlir.diagnostics import error, note
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tuninglink.mlir.diagnostics import Diagnostic
+
+LOCAL_DRIVERS: Final = frozenset({"local-task", "local-sync"})
+"""The drivers whose device is the CPU."""
+
+_THREADED_DRIVER: Final = "local-task"
+
+
+class DeviceError(TuninglinkError):
+    """A device is unknown, missing, busy or gone."""
+
+
+@dataclass(frozen=True)
+class DeviceDescription:
+    """What a device is.
+
+    Attributes:
+        uri: how the runtime finds it, as in `cuda://0`.
+        name: the product, as in `NVIDIA H200`; on the CPU the model of the processor.
+        driver: the driver of the runtime, as in `cuda`.
+        driver_version: the version of the vendor's driver; on the CPU that of the kernel; empty if unknown.
+        runtime: the version of the runtime.
+        cores: the number of threads that work on a dispatch; 0 if the device is not the CPU.
+    """
+
+    uri: str
+    name: str
+    driver: str
+    driver_version: str
+    runtime: str
+    cores: int
+
+    @property
+    def is_local(self) -> bool:
+        """Whether the device is the CPU that also compiles."""
+        return self.driver in LOCAL_DRIVERS
+
+
+def driver_of(uri: str) -> str:
+    """Returns the name of the driver in the URI of a device."""
+    return uri.partition("://")[0]
+
+
+def available_devices() -> list[DeviceDescription]:
+    """Returns the devices of all drivers that can be loaded, the CPU's first."""
+    names = sorted(rt.query_available_drivers(), key=lambda name: (name not in LOCAL_DRIVERS, name))
+    return [each for name in names for each in _devices_of(name)]
+
+
+def describe(uri: str, cores: Sequence[int] = ()) -> DeviceDescription:
+    """Returns what a device is, without opening it.
+
+    Args:
+        uri: the device; a driver alone stands for its first device.
+        cores: the processors that a threaded CPU device is pinned to; see `open_device`.
+
+    Raises:
+        DeviceError: there is no such driver or device.
+    """
+    driver = driver_of(uri)
+    if driver in LOCAL_DRIVERS:
+        _driver(driver)
+        return _local_device(uri, driver, cores)
+    found = _devices_of(driver, is_required=True)
+    path = uri.partition("://")[2]
+    for index, each in enumerate(found):
+        if path in {"", str(index), each.uri.partition("://")[2]}:
+            return DeviceDescription(
+                uri, each.name, driver, each.driver_version, each.runtime, cores=0
+            )
+    known = ", ".join(each.uri for each in found) or "none"
+    raise DeviceError(error(f"there is no device '{uri}'", notes=[note(f"available: {known}")]))
+
+
+def open_device(uri: str, cores: Sequence[int] = ()) -> rt.HalDevice:
+    """Opens a device. It is this process's from then on, and so are the processors that it is pinned to.
+
+    Args:
+        uri: the device.
+        cores: the processors for the threads of `local-task`, one each; by default the physical cores that the
+            process may run on.
+
+    Raises:
+        DeviceError: there is no such driver or device, or it is busy.
+    """
+    if driver_of(uri) == _THREADED_DRIVER:
+        pinned = ",".join(map(str, cores or physical_cores()))
+        rt.flags.parse_flags(f"--task_topology_cpu_ids={pinned}")
+    driver = _driver(driver_of(uri))
+    try:
+        return driver.create_device_by_uri(uri)
+    except Exception as failure:  # noqa: BLE001 - a status of the runtime becomes one of several types
+        raise DeviceError(
+            error(f"cannot open device '{uri}': {_reason(failure)}", notes=[_remedy()])
+        ) from None
+
+
+def physical_cores() -> list[int]:
+    """Returns the processors that this process may run on, one of each physical core."""
+    allowed = sorted(os.sched_getaffinity(0))
+    first_of_core: dict[str, int] = {}
+    for each in allowed:
+        siblings = Path(f"/sys/devices/system/cpu/cpu{each}/topology/thread_siblings_list")
+        key = siblings.read_text().strip() if siblings.is_file() else str(each)
+        first_of_core.setdefault(key, each)
+    return sorted(first_of_core.values())
+
+
+def _driver(name: str) -> rt.HalDriver:
+    known = sorted(rt.query_available_drivers())
+    if name not in known:
+        drivers = note(f"the runtime knows: {', '.join(known)}")
+        raise DeviceError(error(f"there is no driver '{name}'", notes=[drivers]))
+    try:
+        return rt.get_driver(name)
+    except Exception as failure:  # noqa: BLE001 - a status of the runtime becomes one of several types
+        message = f"driver '{name}' cannot be loaded: {_reason(failure)}"
+        raise DeviceError(error(message, notes=[_remedy()])) from None
+
+
+def _devices_of(driver: str, *, is_required: bool = False) -> list[DeviceDescription]:
+    if driver in LOCAL_DRIVERS:
+        return [_local_device(driver, driver, ())]
+    try:
+        found = _driver(driver).query_available_devices()
+    except DeviceError:
+        if is_required:
+            raise
+        return []
+    except Exception as failure:  # noqa: BLE001 - a status of the runtime becomes one of several types
+        if is_required:
+            message = f"driver '{driver}' lists no devices: {_reason(failure)}"
+            raise DeviceError(error(message, notes=[_remedy()])) from None
+        return []
+    version = _driver_version(driver)
+    runtime = metadata.version("iree-base-runtime")
+    return [
+        DeviceDescription(
+            f"{driver}://{each.get('path') or index}", each["name"], driver, version, runtime, 0
+        )
+        for index, each in enumerate(found)
+    ]
+
+
+def _local_device(uri: str, driver: str, cores: Sequence[int]) -> DeviceDescription:
+    is_threaded = driver == _THREADED_DRIVER
+    count = len(cores or physical_cores()) if is_threaded else 1
+    runtime = metadata.version("iree-base-runtime")
+    return DeviceDescription(uri, _processor(), driver, platform.release(), runtime, count)
+
+
+def _processor() -> str:
+    information = Path("/proc/cpuinfo")
+    text = information.read_text() if information.is_file() else ""
+    found = re.search(r"^model name\s*:\s*(.+)$", text, re.MULTILINE)
+    return found[1].strip() if found else platform.processor() or platform.machine()
+
+
+def _driver_version(driver: str) -> str:
+    """Returns the version of a vendor's kernel module, where the system tells."""
+    module = {"cuda": "nvidia", "hip": "amdgpu", "vulkan": "nvidia"}.get(driver, driver)
+    file = Path(f"/sys/module/{module}/version")
+    return file.read_text().strip() if file.is_file() else ""
+
+
+def _reason(failure: Exception) -> str:
+    """Returns what the runtime says, without the chain of its source positions."""
+    text = " ".join(str(failure).split())
+    found = re.search(r"\b([A-Z_]{4,}); (.+?)(?::? Tried:|;? \[|; while |$)", text)
+    return f"{found[2]} ({found[1]})" if found else text
+
+
+def _remedy() -> Diagnostic:
+    local = ", ".join(sorted(LOCAL_DRIVERS))
+    return note(
+        f"check the vendor's driver and that no other process holds the device; always there: {local}"
+    )

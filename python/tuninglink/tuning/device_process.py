@@ -1,0 +1,230 @@
+"""The process that holds a device: it stays up, and is replaced when a benchmark hangs or breaks it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, Self, TypeVar
+
+from tuninglink.mlir.diagnostics import error
+from tuninglink.tuning.device import DeviceDescription, DeviceError, describe
+from tuninglink.tuning.failures import Failure, FailureKind
+from tuninglink.tuning.measurement import Measurer
+from tuninglink.tuning.numerics import compare
+from tuninglink.tuning.running import MeasurementError
+from tuninglink.workers import JobTimeoutError, Pool, WorkerCrashedError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from types import TracebackType
+
+    from tuninglink.mlir.diagnostics import Diagnostic
+    from tuninglink.tuning.benchmark import Benchmark
+    from tuninglink.tuning.timing import Program, Rounds, Settings, Timing
+
+Result = TypeVar("Result")
+
+_OPENING_SECONDS: Final = 60.0
+"""How long a device may take to open; the first context on a GPU of a large machine takes seconds."""
+
+
+_BROKEN: Final = frozenset({FailureKind.RUN, FailureKind.CRASH, FailureKind.TIMEOUT})
+"""Failures that leave a process that is gone, or a context on a GPU in which everything fails from then on."""
+
+
+class DeviceProcess:
+    """A device in a process of its own, one benchmark at a time.
+
+    A benchmark that hangs or ends the process costs itself: the process is replaced before the next one.
+
+    Args:
+        uri: the device.
+        cores: the processors for a threaded CPU device; see `open_device`.
+        settings: how benchmarks are measured.
+        timeout: the seconds that a benchmark may take for a question before it counts as hanging.
+
+    Attributes:
+        description: what the device is.
+
+    Raises:
+        DeviceError: there is no such device, or it cannot be opened.
+    """
+
+    description: DeviceDescription
+
+    def __init__(
+        self,
+        uri: str,
+        cores: Sequence[int] = (),
+        settings: Settings | None = None,
+        timeout: float = 30.0,
+    ) -> None:
+        self._arguments = (uri, tuple(cores), settings)
+        self._timeout = timeout
+        self._pool = self._start()
+        try:
+            self.description = self._open()
+        except BaseException:
+            self.close()
+            raise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        exception_type: type[BaseException] | None,
+        exception: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Ends the process."""
+        self._pool.close()
+
+    def measure(
+        self,
+        benchmark: Benchmark,
+        seconds: float = 0.02,
+        limit_microseconds: float | None = None,
+    ) -> Timing | Failure:
+        """Measures one benchmark; see `Measurer.measure`.
+
+        Raises:
+            DeviceError: the device is gone.
+        """
+        return self._ask(_measure, benchmark, seconds, limit_microseconds)
+
+    def rounds(self, benchmarks: Sequence[Benchmark], count: int, seed: int) -> Rounds | Failure:
+        """Measures benchmarks against each other; see `Measurer.rounds`.
+
+        Raises:
+            DeviceError: the device is gone.
+        """
+        return self._ask(_rounds, tuple(benchmarks), count, seed)
+
+    def program_rounds(
+        self, programs: Sequence[Program], count: int, seed: int
+    ) -> Rounds | Failure:
+        """Measures whole programs against each other; see `Measurer.program_rounds`.
+
+        Raises:
+            DeviceError: the device is gone.
+        """
+        return self._ask(_program_rounds, tuple(programs), count, seed)
+
+    def compare(
+        self, benchmark: Benchmark, reference: Benchmark, reduction: int = 1
+    ) -> Failure | None:
+        """Compares what a benchmark computes with what another does on the same inputs.
+
+        Args:
+            benchmark: what is judged.
+            reference: what is right.
+            reduction: how many products make an element of an output.
+
+        Returns:
+            None if they agree; else what is wrong and where, or why it could not be run.
+
+        Raises:
+            DeviceError: the device is gone.
+        """
+        return self._ask(_compare, benchmark, reference, reduction)
+
+    def _ask(
+        self, question: Callable[..., Result | Failure], *arguments: object
+    ) -> Result | Failure:
+        try:
+            answer = self._pool.submit(question, *arguments, seconds=self._timeout).result()
+        except JobTimeoutError:
+            message = (
+                f"no answer within {self._timeout:g} s; the process of the device was replaced"
+            )
+            answer = Failure(FailureKind.TIMEOUT, message)
+        except WorkerCrashedError as failure:
+            answer = Failure(FailureKind.CRASH, str(failure))
+        if isinstance(answer, Failure) and answer.kind in _BROKEN:
+            self._replace()
+        return answer
+
+    def _start(self) -> Pool:
+        return Pool(1, _open_device, self._arguments)
+
+    def _replace(self) -> None:
+        self.close()
+        self._pool = self._start()
+        self._open()
+
+    def _open(self) -> DeviceDescription:
+        uri = self._arguments[0]
+        try:
+            answer = self._pool.submit(_describe, seconds=_OPENING_SECONDS).result()
+        except JobTimeoutError:
+            raise DeviceError(error(f"device '{uri}' does not open: it may be busy")) from None
+        except WorkerCrashedError as failure:
+            message = f"the process that opens device '{uri}' ended: {failure}"
+            raise DeviceError(error(message)) from None
+        if isinstance(answer, DeviceDescription):
+            return answer
+        raise DeviceError(*answer)
+
+
+# --- In the process of the device ------------------------------------------------------------------------
+
+_measurer: Measurer | DeviceError
+_description: DeviceDescription
+
+
+def _open_device(uri: str, cores: tuple[int, ...], settings: Settings | None) -> None:
+    global _measurer, _description  # noqa: PLW0603 - what the process is for
+    try:
+        _description = describe(uri, cores)
+        _measurer = Measurer(uri, cores, settings)
+    except DeviceError as failure:
+        _measurer = failure
+
+
+def _opened() -> Measurer:
+    if isinstance(_measurer, DeviceError):
+        raise MeasurementError(Failure(FailureKind.LOAD, str(_measurer)))
+    return _measurer
+
+
+def _describe() -> DeviceDescription | tuple[Diagnostic, ...]:
+    return _measurer.diagnostics if isinstance(_measurer, DeviceError) else _description
+
+
+def _measure(benchmark: Benchmark, seconds: float, limit: float | None) -> Timing | Failure:
+    try:
+        return _opened().measure(benchmark, seconds, limit)
+    except MeasurementError as failure:
+        return failure.failure
+
+
+def _rounds(benchmarks: Sequence[Benchmark], count: int, seed: int) -> Rounds | Failure:
+    try:
+        return _opened().rounds(benchmarks, count, seed)
+    except MeasurementError as failure:
+        return failure.failure
+
+
+def _program_rounds(programs: Sequence[Program], count: int, seed: int) -> Rounds | Failure:
+    try:
+        return _opened().program_rounds(programs, count, seed)
+    except MeasurementError as failure:
+        return failure.failure
+
+
+def _compare(benchmark: Benchmark, reference: Benchmark, reduction: int) -> Failure | None:
+    try:
+        expected = _opened().outputs(reference)
+        actual = _opened().outputs(benchmark)
+    except MeasurementError as failure:
+        return failure.failure
+    if actual.violation is not None:
+        return Failure(FailureKind.OUT_OF_BOUNDS, actual.violation)
+    for index, found in actual.bindings.items():
+        binding = benchmark.layout.bindings[index]
+        comparison = compare(binding, found, expected.bindings[index], reduction)
+        if not comparison.agrees:
+            return Failure(FailureKind.WRONG, f"binding {index}: {comparison}")
+    return None

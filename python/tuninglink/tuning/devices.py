@@ -1,0 +1,176 @@
+"""Equal devices that share the work; times are compared as ratios to each device's own default."""
+
+from __future__ import annotations
+
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from queue import SimpleQueue
+from typing import TYPE_CHECKING, Final, Self
+
+from tuninglink.errors import TuninglinkError
+from tuninglink.mlir.diagnostics import error
+from tuninglink.tuning.device_process import DeviceProcess
+from tuninglink.tuning.failures import Failure
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from types import TracebackType
+
+    from tuninglink.tuning.benchmark import Benchmark
+    from tuninglink.tuning.device import DeviceDescription
+    from tuninglink.tuning.timing import Settings, Timing
+
+_DEVICE_OF_BACKEND: Final = {
+    "llvm-cpu": "local-task",
+    "vmvx": "local-task",
+    "cuda": "cuda",
+    "rocm": "hip",
+    "vulkan": "vulkan",
+    "metal": "metal",
+}
+"""The driver that runs what a backend compiles."""
+
+
+def default_device(backend: str) -> str:
+    """Returns the device that runs what a backend compiles.
+
+    Raises:
+        TuninglinkError: none is known.
+    """
+    if backend not in _DEVICE_OF_BACKEND:
+        message = (
+            f"no driver is known to run what backend '{backend}' compiles; name one with --device"
+        )
+        raise TuninglinkError(error(message))
+    return _DEVICE_OF_BACKEND[backend]
+
+
+def may_run(driver: str, backend: str) -> bool:
+    """Tells whether a driver may run what a backend compiles; of drivers that are not known it may."""
+    wanted = _DEVICE_OF_BACKEND.get(backend, driver)
+    same = {"local-task", "local-sync"}
+    return driver == wanted or (driver in same and wanted in same)
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """The time of a candidate.
+
+    Attributes:
+        microseconds: of an iteration on the first device.
+        timing: the samples, as they were taken.
+    """
+
+    microseconds: float
+    timing: Timing
+
+
+class Devices:
+    """Devices of one kind, each in a process of its own.
+
+    Args:
+        uris: the devices.
+        settings: how benchmarks are measured.
+        timeout: the seconds after which a benchmark counts as hanging.
+
+    Attributes:
+        first: the device that races are run on.
+
+    Raises:
+        DeviceError: a device is missing or cannot be opened.
+        TuninglinkError: the devices are not equal.
+    """
+
+    def __init__(self, uris: Sequence[str], settings: Settings, timeout: float) -> None:
+        self._processes: list[DeviceProcess] = []
+        self._free: SimpleQueue[DeviceProcess] = SimpleQueue()
+        self._defaults: dict[DeviceProcess, float] = {}
+        try:
+            for uri in uris:
+                self._processes.append(DeviceProcess(uri, settings=settings, timeout=timeout))
+            self._expect_equal(uris)
+        except BaseException:
+            self.close()
+            raise
+        self._threads = ThreadPoolExecutor(len(self._processes))
+        for each in self._processes:
+            self._free.put(each)
+
+    def _expect_equal(self, uris: Sequence[str]) -> None:
+        names = [each.description.name for each in self._processes]
+        for uri, name in zip(uris, names, strict=True):
+            if name != names[0]:
+                message = (
+                    f"device '{uri}' is a {name}, and '{uris[0]}' is a {names[0]}; "
+                    "devices that share the work must be equal"
+                )
+                raise TuninglinkError(error(message))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Ends the processes."""
+        for each in self._processes:
+            each.close()
+
+    @property
+    def first(self) -> DeviceProcess:
+        """The first device."""
+        return self._processes[0]
+
+    @property
+    def descriptions(self) -> list[DeviceDescription]:
+        """What the devices are."""
+        return [each.description for each in self._processes]
+
+    @property
+    def devices(self) -> int:
+        """How many devices there are."""
+        return len(self._processes)
+
+    def measure_default(self, benchmark: Benchmark, seconds: float = 0.1) -> float | Failure:
+        """Measures the default of a task on each device.
+
+        Returns:
+            The microseconds of an iteration on the first device.
+        """
+        for each in self._processes:
+            timing = each.measure(benchmark, seconds)
+            if isinstance(timing, Failure):
+                return timing
+            self._defaults[each] = timing.median
+        return self._defaults[self.first]
+
+    def submit(
+        self, benchmark: Benchmark, limit_microseconds: float
+    ) -> Future[Measurement | Failure]:
+        """Measures a candidate on the next device that is free, after its default was measured.
+
+        Args:
+            benchmark: the candidate.
+            limit_microseconds: one that takes longer is not worth a second sample.
+
+        Returns:
+            A future of its time, or of why there is none.
+        """
+        return self._threads.submit(self._measure, benchmark, limit_microseconds)
+
+    def _measure(self, benchmark: Benchmark, limit: float) -> Measurement | Failure:
+        device = self._free.get()
+        try:
+            scale = self._defaults[self.first] / self._defaults[device]
+            timing = device.measure(benchmark, limit_microseconds=limit / scale)
+        finally:
+            self._free.put(device)
+        if isinstance(timing, Failure):
+            return timing
+        return Measurement(timing.median * scale, timing)

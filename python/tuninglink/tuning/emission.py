@@ -1,0 +1,172 @@
+"""Writing specs: for each winner a matcher that finds its problem, and an action that configures it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+from iree.compiler import ir as mlir
+
+from tuninglink.mlir import names
+from tuninglink.mlir.contexts import thread_context
+from tuninglink.mlir.serialization import to_text
+from tuninglink.mlir.symbols import FreshNames
+from tuninglink.specs.builders import add_kernel_config, yield_
+from tuninglink.specs.provenance import PROVENANCE, provenance_attribute
+from tuninglink.tuning.candidates import configuration_of
+from tuninglink.tuning.matchers import FORMS, create
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from tuninglink.spaces.providers import Workload
+    from tuninglink.tuning.candidates import Candidate
+
+
+_ANY_OP: Final = "!transform.any_op"
+_ANY_PARAMETER: Final = "!transform.any_param"
+
+
+@dataclass(frozen=True)
+class SpecEntry:
+    """An entry to be written.
+
+    Attributes:
+        label: what the entry is called, `match_` before it.
+        dispatch: the dispatch whose root op it is to find, as matchers see it, without a configuration.
+        form: how it is found, one of `FORMS`.
+        candidate: the configuration.
+        provenance: what `tuninglink.provenance` says.
+    """
+
+    label: str
+    dispatch: Workload
+    form: str
+    candidate: Candidate
+    provenance: Mapping[str, object] = field(default_factory=dict)
+
+
+def write_spec(name: str, entries: Sequence[SpecEntry]) -> str:
+    """Returns a spec in default-entrypoint form, as text.
+
+    That form needs an entry; without any, the spec has an entry point that does nothing.
+
+    Args:
+        name: the symbol of its module.
+        entries: its entries, in order of precedence.
+
+    Raises:
+        NoMatcherError: the form of an entry cannot find its operation.
+    """
+    context = entries[0].dispatch.root.context if entries else thread_context()
+    with context, mlir.Location.unknown(context):
+        module = mlir.Module.create().operation
+        unit = mlir.UnitAttr.get()
+        module.attributes[names.SYMBOL_NAME] = mlir.StringAttr.get(name)
+        module.attributes[names.WITH_NAMED_SEQUENCE] = unit
+        if entries:
+            module.attributes[names.DEFAULT_ENTRY_POINT] = unit
+        actions = {
+            has_decomposition: _add_action(module, has_decomposition=has_decomposition)
+            for has_decomposition in (False, True)
+            if any(bool(each.candidate.decomposition) is has_decomposition for each in entries)
+        }
+        fresh = FreshNames([])
+        pairs = []
+        for each in entries:
+            matcher = fresh.take(f"match_{each.label}")
+            _add_matcher(module, matcher, each)
+            pairs.append((matcher, actions[bool(each.candidate.decomposition)]))
+        _add_entry_point(module, pairs)
+        module.verify()
+        return to_text(module)
+
+
+def matcher_key(dispatch: Workload, form: str) -> str:
+    """Returns a text that is equal for dispatches which the same matcher finds.
+
+    Raises:
+        NoMatcherError: the form cannot find the operation.
+    """
+    with dispatch.root.context as context, mlir.Location.unknown(context):
+        module = mlir.Module.create().operation
+        block = _add_sequence(module, "match", [_ANY_OP], [])
+        with mlir.InsertionPoint(block):
+            FORMS[form](dispatch, block.arguments[0])
+            yield_([])
+        return to_text(module)
+
+
+def _add_sequence(
+    module: mlir.Operation, name: str, inputs: Sequence[str], outputs: Sequence[str]
+) -> mlir.Block:
+    """Adds a named sequence that only reads its arguments, and returns its block."""
+    types = [mlir.Type.parse(each) for each in inputs]
+    results = [mlir.Type.parse(each) for each in outputs]
+    readonly = mlir.DictAttr.get({names.READONLY: mlir.UnitAttr.get()})
+    attributes = {
+        names.SYMBOL_NAME: mlir.StringAttr.get(name),
+        "function_type": mlir.TypeAttr.get(mlir.FunctionType.get(types, results)),
+        "arg_attrs": mlir.ArrayAttr.get([readonly] * len(types)),
+    }
+    with mlir.InsertionPoint(module.regions[0].blocks[0]):
+        sequence = mlir.Operation.create(names.NAMED_SEQUENCE, attributes=attributes, regions=1)
+    locations = [mlir.Location.unknown()] * len(types)
+    block: mlir.Block = sequence.regions[0].blocks.append(*types, arg_locs=locations)
+    return block
+
+
+def _add_action(module: mlir.Operation, *, has_decomposition: bool) -> str:
+    name = "configure_attention" if has_decomposition else "configure"
+    annotated = [names.COMPILATION_INFO]
+    if has_decomposition:
+        annotated.append(names.DECOMPOSITION_CONFIG)
+    block = _add_sequence(module, name, [_ANY_OP, *[_ANY_PARAMETER] * len(annotated)], [])
+    operation, *parameters = block.arguments
+    with mlir.InsertionPoint(block):
+        for attribute, parameter in zip(annotated, parameters, strict=True):
+            text = mlir.StringAttr.get(attribute)
+            create(names.ANNOTATE, [operation, parameter], [], name=text)
+        yield_([])
+    return name
+
+
+def _add_matcher(module: mlir.Operation, name: str, entry: SpecEntry) -> None:
+    context = entry.dispatch.root.context
+    configurations = list(configuration_of(entry.candidate, context).values())
+    results = [_ANY_OP, *[_ANY_PARAMETER] * len(configurations)]
+    block = _add_sequence(module, name, [_ANY_OP], results)
+    operation = block.arguments[0]
+    with mlir.InsertionPoint(block):
+        create(names.HAS_NO_LOWERING_CONFIG, [operation], [])
+        FORMS[entry.form](entry.dispatch, operation)
+        parameters = [
+            create(names.PARAM_CONSTANT, [], [_ANY_PARAMETER], value=each)[0]
+            for each in configurations
+        ]
+        yield_([operation, *parameters])
+    if entry.provenance:
+        sequence: Any = block.owner
+        sequence.operation.attributes[PROVENANCE] = provenance_attribute(entry.provenance)
+
+
+def _add_entry_point(module: mlir.Operation, pairs: Sequence[tuple[str, str]]) -> None:
+    entry_point = add_kernel_config(module, consumes=bool(pairs))
+    block = entry_point.regions[0].blocks[0]
+    root = block.arguments[0]
+    if not pairs:
+        with mlir.InsertionPoint(block):
+            yield_([root])
+        return
+    matchers, actions = (
+        mlir.ArrayAttr.get([mlir.FlatSymbolRefAttr.get(each[side]) for each in pairs])
+        for side in (0, 1)
+    )
+    with mlir.InsertionPoint(block):
+        found = mlir.Operation.create(
+            names.FOREACH_MATCH,
+            operands=[root],
+            results=[root.type],
+            attributes={"matchers": matchers, "actions": actions},
+        )
+        yield_(list(found.results))

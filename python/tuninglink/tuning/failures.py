@@ -1,0 +1,33 @@
+"""Failures of trials: the kinds, and what was said."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+
+class FailureKind(Enum):
+    """Why a trial has no time; the value is what databases and reports say."""
+
+    COMPILE = "compile"
+    COMPILE_TIMEOUT = "compile-timeout"
+    COMPILE_CRASH = "compile-crash"
+    LOAD = "load"
+    RUN = "run"
+    TIMEOUT = "timeout"
+    CRASH = "crash"
+    WRONG = "wrong"
+    OUT_OF_BOUNDS = "out-of-bounds"
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A trial that failed.
+
+    Attributes:
+        kind: at which step, and how.
+        message: the diagnostic, or what was observed.
+    """
+
+    kind: FailureKind
+    message: str

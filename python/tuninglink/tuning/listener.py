@@ -1,0 +1,43 @@
+"""Being told how tuning goes on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tuninglink.tuning.budget import Budget
+    from tuninglink.tuning.device import DeviceDescription
+    from tuninglink.tuning.dispatches import DispatchedProgram, Omission
+    from tuninglink.tuning.model_run import ModelVerdict
+    from tuninglink.tuning.preparation import PreparedTask
+    from tuninglink.tuning.results import TaskResult, TrialResult
+
+
+class Listener:
+    """Is told about each step of a tuner; this one does nothing with it."""
+
+    def found(self, program: DispatchedProgram, devices: Sequence[DeviceDescription]) -> None:
+        """The dispatches of a program are known, and the devices are open."""
+
+    def omitted(self, omission: Omission) -> None:
+        """Dispatches are not tuned."""
+
+    def begun(self, prepared: PreparedTask, share: float, default_us: float) -> None:
+        """A task is tuned next."""
+
+    def tried(self, prepared: PreparedTask, trial: TrialResult, budget: Budget) -> None:
+        """A candidate was tried."""
+
+    def racing(self, prepared: PreparedTask, finalists: int) -> None:
+        """The best candidates of a task are compared."""
+
+    def ended(self, result: TaskResult) -> None:
+        """It is known what became of a task."""
+
+    def comparing(self) -> None:
+        """The whole program is about to be run."""
+
+    def compared(self, verdict: ModelVerdict) -> None:
+        """The whole program was run, or could not be."""

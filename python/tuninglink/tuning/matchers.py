@@ -1,0 +1,190 @@
+"""Matchers for the root ops of dispatches, in several forms."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from iree.compiler import ir as mlir
+
+from tuninglink.iree.structured import (
+    contraction_loops,
+    convolution_loops,
+    indexing_maps,
+    is_contraction,
+    is_convolution,
+)
+from tuninglink.mlir import names
+from tuninglink.specs.builders import yield_
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from tuninglink.spaces.providers import Workload
+
+    Value = mlir.Value[Any]
+    Matcher = Callable[["Workload", Value], None]
+    """Adds to a matcher of an operation what tells the root op of a dispatch from others."""
+
+_PARAMETER: Final = "!transform.param<i64>"
+_ANY_VALUE: Final = "!transform.any_value"
+_OPERANDS: Final = 3
+"""Left-hand side, right-hand side and result of a product."""
+_CONVOLUTION_STEPS: Final = 2
+"""Strides and dilations, which a convolution matcher returns behind the loops."""
+
+
+class NoMatcherError(Exception):
+    """A form of matchers cannot find an operation; says why not."""
+
+
+def _match_contraction(dispatch: Workload, operation: Value) -> None:
+    root = dispatch.root
+    if not (root.name.startswith("linalg.") and is_contraction(root)):
+        raise NoMatcherError("it is no contraction")
+    loops = contraction_loops(_maps(root))
+    _match_product(names.MATCH_CONTRACTION, dispatch, operation, list(loops.values()), 0)
+
+
+def _match_convolution(dispatch: Workload, operation: Value) -> None:
+    root = dispatch.root
+    if not (root.name.startswith("linalg.") and is_convolution(root)):
+        raise NoMatcherError("it is no convolution")
+    loops = list(convolution_loops(_maps(root)).values())
+    _match_product(names.MATCH_CONVOLUTION, dispatch, operation, loops, _CONVOLUTION_STEPS)
+
+
+def _match_product(
+    form: str, dispatch: Workload, operation: Value, loops: Sequence[Sequence[int]], steps: int
+) -> None:
+    root = dispatch.root
+    types = [each.type for each in root.operands]
+    if len(types) != _OPERANDS or not all(isinstance(each, mlir.ShapedType) for each in types):
+        raise NoMatcherError("it has other operands than two factors and a result")
+    lhs, rhs, output = (mlir.TypeAttr.get(each.element_type) for each in types)
+    results = create(
+        form,
+        [operation],
+        [_PARAMETER] * (len(loops) + steps),
+        lhs_type=lhs,
+        rhs_type=rhs,
+        output_type=output,
+        indexing_maps=_maps_attribute(root),
+    )
+    _match_sizes(dispatch, results, loops)
+    if form == names.MATCH_CONVOLUTION:
+        # The loops leave open how much of the image there is behind the last window.
+        _match_type(operation, 0, types[0])
+
+
+def _match_attention(dispatch: Workload, operation: Value) -> None:
+    root = dispatch.root
+    if root.name not in (names.ATTENTION, names.ONLINE_ATTENTION):
+        raise NoMatcherError("it is no attention")
+    is_online = root.name == names.ONLINE_ATTENTION
+    maps = _maps_attribute(root)
+    operands = [each.type for each in root.operands]
+    outputs = [each.type for each in root.results]
+    inputs = dict(zip(("query", "key", "value", "scale"), operands, strict=False))
+    named = {f"{name}_type": _element(inputs[name]) for name in ("query", "key", "value")}
+    if is_online:
+        named["scale_type"] = _element(inputs["scale"])
+    called = ("output", "max", "sum")
+    named |= {f"{name}_type": _element(kind) for name, kind in zip(called, outputs, strict=False)}
+    form = names.MATCH_ONLINE_ATTENTION if is_online else names.MATCH_ATTENTION
+    roles = ("batch", "m", "n", "k1", "k2")
+    results = create(form, [operation], [_PARAMETER] * len(roles), indexing_maps=maps, **named)
+    dimensions = dispatch.problem.dimensions
+    loops = [
+        [loop for loop, each in enumerate(dimensions) if each.role.value == role] for role in roles
+    ]
+    _match_sizes(dispatch, results, loops)
+
+
+def _match_dag(dispatch: Workload, operation: Value) -> None:
+    """Matches an operation with the same attributes, types and body, whatever its operands come from."""
+    root = dispatch.root
+    create(
+        names.MATCH_OPERATION_NAME,
+        [operation],
+        [],
+        op_names=mlir.ArrayAttr.get([mlir.StringAttr.get(root.name)]),
+    )
+    dag = mlir.Operation.create(
+        names.MATCH_DAG,
+        operands=[operation],
+        results=[mlir.Type.parse(_ANY_VALUE)] * 2,
+        regions=1,
+    )
+    operands = list(dict.fromkeys(root.operands))
+    if any(not isinstance(each.type, mlir.RankedTensorType) for each in operands):
+        raise NoMatcherError("it has operands that are no tensors")
+    location = mlir.Location.unknown()
+    block = dag.regions[0].blocks.append(
+        *(each.type for each in operands), arg_locs=[location] * len(operands)
+    )
+    with mlir.InsertionPoint(block):
+        copy = root.operation.clone().operation
+        for position, each in enumerate(root.operands):
+            copy.operands[position] = block.arguments[operands.index(each)]
+        yield_([])
+
+
+FORMS: Final[Mapping[str, Matcher]] = {
+    "contraction": _match_contraction,
+    "convolution": _match_convolution,
+    "attention": _match_attention,
+    "dag": _match_dag,
+}
+"""The forms of matchers, the most robust ones first."""
+
+
+def _maps_attribute(root: mlir.Operation) -> mlir.ArrayAttr:
+    found = indexing_maps(root) if root.name.startswith("linalg.") else None
+    found = found if found is not None else root.attributes.get("indexing_maps")
+    if not isinstance(found, mlir.ArrayAttr):
+        raise NoMatcherError("it has no indexing maps")
+    return found
+
+
+def _maps(root: mlir.Operation) -> list[mlir.AffineMap]:
+    return [each.value for each in _maps_attribute(root) if isinstance(each, mlir.AffineMapAttr)]
+
+
+def _match_sizes(
+    dispatch: Workload, handles: Sequence[Value], loops: Sequence[Sequence[int]]
+) -> None:
+    for handle, numbers in zip(handles, loops, strict=False):
+        sizes = [dispatch.problem.dimensions[each].size for each in numbers]
+        if not sizes:
+            continue
+        if any(each is None for each in sizes):
+            raise NoMatcherError("it has dynamic sizes")
+        create(
+            names.MATCH_DIMS_EQUAL,
+            [handle],
+            [],
+            expected_values=mlir.DenseI64ArrayAttr.get([each or 0 for each in sizes]),
+        )
+
+
+def _match_type(operation: Value, number: int, kind: mlir.Type) -> None:
+    position = mlir.DenseI64ArrayAttr.get([number])
+    (operand,) = create(names.GET_OPERAND, [operation], [_ANY_VALUE], raw_position_list=position)
+    create(names.MATCH_TYPE, [operand], [], target_type=mlir.TypeAttr.get(kind))
+
+
+def _element(kind: mlir.Type) -> mlir.Attribute:
+    return mlir.TypeAttr.get(kind.element_type if isinstance(kind, mlir.ShapedType) else kind)
+
+
+def create(
+    name: str, operands: Sequence[Value], results: Sequence[str], /, **attributes: mlir.Attribute
+) -> list[Value]:
+    """Builds an operation at the current insertion point, and returns its results."""
+    operation = mlir.Operation.create(
+        name,
+        operands=list(operands),
+        results=[mlir.Type.parse(each) for each in results],
+        attributes=attributes,
+    )
+    return list(operation.results)

@@ -1,0 +1,80 @@
+"""Reports as JSON, in the form that `report.schema.json` beside this file describes."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from importlib import resources
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from tuninglink.tuning.report.model import DispatchReport, Speedup, TuningReport
+
+    Object = dict[str, Any]
+
+FORMAT: Final = "tuninglink.tuning"
+"""What the document says that it is."""
+
+VERSION: Final = 1
+"""The version of the form. What is added does not change it; what is changed or removed does."""
+
+
+def schema() -> Object:
+    """Returns the JSON Schema of the documents."""
+    file = resources.files("tuninglink.tuning.report") / "report.schema.json"
+    found: Object = json.loads(file.read_text(encoding="utf-8"))
+    return found
+
+
+def to_object(report: TuningReport) -> Object:
+    """Returns a report as what `json` writes."""
+    model = report.model
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        "program": report.program,
+        "device": report.device,
+        "driver": report.driver,
+        "compiler": report.compiler,
+        "date": report.date,
+        "seconds": report.seconds,
+        "model": model
+        and {
+            "default_ms": model.default_ms,
+            "tuned_ms": model.tuned_ms,
+            "speedup": model.speedup.median,
+            "interval": _interval(model.speedup),
+        },
+        "notes": list(report.notes),
+        "dispatches": [_dispatch(each) for each in report.dispatches],
+        "omissions": [asdict(each) for each in report.omissions],
+        "spec": report.spec,
+    }
+
+
+def to_json(report: TuningReport) -> str:
+    """Returns a report as JSON text."""
+    return json.dumps(to_object(report), indent=1, ensure_ascii=False) + "\n"
+
+
+def _dispatch(dispatch: DispatchReport) -> Object:
+    return {
+        "names": list(dispatch.names),
+        "problem": dispatch.problem,
+        "target": dispatch.target,
+        "outcome": dispatch.outcome,
+        "share": dispatch.share,
+        "default_us": dispatch.default_us,
+        "tuned_us": dispatch.tuned_us,
+        "speedup": dispatch.speedup and dispatch.speedup.median,
+        "interval": dispatch.speedup and _interval(dispatch.speedup),
+        "trials": len(dispatch.trials),
+        "failures": dispatch.failures,
+        "configuration": dispatch.configuration,
+        "notes": list(dispatch.notes),
+        "history": [{**asdict(each), "knobs": dict(each.knobs)} for each in dispatch.trials],
+    }
+
+
+def _interval(speedup: Speedup) -> list[float]:
+    return [speedup.low, speedup.high]

@@ -1,0 +1,141 @@
+"""What a report says, as data."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+@dataclass(frozen=True)
+class Speedup:
+    """How many times as fast something became, with its interval (95 %).
+
+    Attributes:
+        low: the lower bound.
+        median: the estimate.
+        high: the upper bound.
+    """
+
+    low: float
+    median: float
+    high: float
+
+
+@dataclass(frozen=True)
+class TrialPoint:
+    """One trial of a dispatch.
+
+    Attributes:
+        seconds: when it was known, from the start of tuning.
+        microseconds: its time, None if it failed.
+        failure: the kind of failure, None if there is a time.
+        origin: where the candidate came from: `default`, `space` or `spec`.
+        pipeline: its pipeline.
+        knobs: the values of its knobs.
+    """
+
+    seconds: float
+    microseconds: float | None
+    failure: str | None
+    origin: str
+    pipeline: str
+    knobs: Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class DispatchReport:
+    """What came of one problem.
+
+    Attributes:
+        names: the dispatches that have this problem.
+        problem: the problem in words.
+        target: what it is compiled for.
+        outcome: what became of it: `won`, `default`, `undecided` or `left-out`.
+        share: its share of the time of all dispatches, from 0 to 1.
+        default_us: the time of the compiler's own choice.
+        tuned_us: the time of the winner, None without one.
+        speedup: of the winner, None without one.
+        configuration: the winner's, as MLIR writes it, None without one.
+        trials: the trials, in the order in which they were known.
+        notes: findings, such as a fast candidate with wrong results.
+    """
+
+    names: tuple[str, ...]
+    problem: str
+    target: str
+    outcome: str
+    share: float
+    default_us: float
+    tuned_us: float | None
+    speedup: Speedup | None
+    configuration: str | None
+    trials: tuple[TrialPoint, ...]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def failures(self) -> dict[str, int]:
+        """How many trials failed, by kind."""
+        return dict(Counter(each.failure for each in self.trials if each.failure is not None))
+
+
+@dataclass(frozen=True)
+class ModelReport:
+    """The whole program without and with the spec.
+
+    Attributes:
+        default_ms: the median time of a call without the spec.
+        tuned_ms: with it.
+        speedup: from one to the other.
+    """
+
+    default_ms: float
+    tuned_ms: float
+    speedup: Speedup
+
+
+@dataclass(frozen=True)
+class Omission:
+    """A dispatch that was not tuned.
+
+    Attributes:
+        name: its name.
+        reason: why not.
+    """
+
+    name: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class TuningReport:
+    """What came of tuning a program.
+
+    Attributes:
+        program: the path of the program.
+        device: the name of the device, or of several.
+        driver: its driver.
+        compiler: the version of the compiler.
+        date: when tuning ended, in ISO 8601.
+        seconds: how long it took.
+        dispatches: what came of each problem.
+        omissions: what was not tuned.
+        model: the whole program, None if it was not run.
+        notes: what else is to be said, such as why the program was not run.
+        spec: the spec, as MLIR text.
+    """
+
+    program: str
+    device: str
+    driver: str
+    compiler: str
+    date: str
+    seconds: float
+    dispatches: tuple[DispatchReport, ...]
+    omissions: tuple[Omission, ...]
+    model: ModelReport | None
+    notes: tuple[str, ...]
+    spec: str

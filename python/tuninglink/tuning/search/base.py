@@ -1,0 +1,106 @@
+"""The base of all searches: ask for candidates, tell their times."""
+
+from __future__ import annotations
+
+import random
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, ClassVar, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from tuninglink.tuning.search.pool import Candidate, Pool
+
+MOST_CANDIDATES: Final = 1500
+"""How many candidates of a space a search looks at; a space may have millions."""
+
+
+class Search(ABC):
+    """Chooses the candidates of one problem, in the light of the times of those before.
+
+    The same pool, seed and times give the same candidates.
+
+    Args:
+        pool: what to choose from.
+        seed: fixes whatever is random.
+        default_microseconds: the time of the compiler's own choice, where it is known.
+        known: candidates worth trying first, such as winners of similar problems, with their times on this problem
+            where they were measured before.
+
+    Attributes:
+        name: what the command line calls it.
+    """
+
+    name: ClassVar[str]
+
+    def __init__(
+        self,
+        pool: Pool,
+        seed: int,
+        default_microseconds: float | None,
+        known: Sequence[tuple[Candidate, float | None]] = (),
+    ) -> None:
+        self._pool = pool
+        self._seed = seed
+        self._chance = random.Random(seed)  # noqa: S311 - no secret
+        self._times: dict[str, tuple[Candidate, float]] = {}
+        self._failed: dict[str, Candidate] = {}
+        self._asked: set[str] = set()
+        self._first = [each for each, microseconds in known if microseconds is None]
+        self._first += pool.given
+        for each, microseconds in known:
+            if microseconds is not None:
+                self._asked.add(each.key)
+                self.tell(each, microseconds)
+        if pool.default is not None:
+            self._asked.add(pool.default.key)
+            if default_microseconds is not None:
+                self.tell(pool.default, default_microseconds)
+
+    def ask(self, count: int) -> list[Candidate]:
+        """Returns the next candidates, at most `count`; none when all were tried.
+
+        Times of earlier ones may still be missing.
+        """
+        chosen = self._new(self._first, count)
+        while len(chosen) < count:
+            found = self._new(self.propose(count - len(chosen)), count - len(chosen))
+            if not found:
+                break
+            chosen += found
+        return chosen
+
+    def tell(self, candidate: Candidate, microseconds: float | None) -> None:
+        """Takes the time of a candidate, or None for one that failed."""
+        if microseconds is None:
+            self._failed[candidate.key] = candidate
+        else:
+            self._times[candidate.key] = (candidate, microseconds)
+
+    @abstractmethod
+    def propose(self, count: int) -> Iterable[Candidate]:
+        """Returns candidates, best first; those that were asked for before are skipped.
+
+        Args:
+            count: how many are wanted. More cost nothing, fewer mean to be asked again; if all are old, the search
+                is over.
+        """
+
+    def best(self, count: int) -> list[Candidate]:
+        """Returns the fastest candidates so far."""
+        ranked = sorted(self._times.values(), key=lambda each: each[1])
+        return [candidate for candidate, _ in ranked[:count]]
+
+    def is_new(self, candidate: Candidate) -> bool:
+        """Tells whether a candidate was not asked for yet."""
+        return candidate.key not in self._asked
+
+    def _new(self, candidates: Iterable[Candidate], count: int) -> list[Candidate]:
+        found: list[Candidate] = []
+        for each in candidates:
+            if len(found) == count:
+                break
+            if self.is_new(each):
+                self._asked.add(each.key)
+                found.append(each)
+        return found

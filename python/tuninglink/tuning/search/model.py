@@ -1,0 +1,169 @@
+"""Search with a model: an ensemble of trees on what was measured so far."""
+
+from __future__ import annotations
+
+import math
+from functools import cached_property
+from typing import TYPE_CHECKING, ClassVar, Final
+
+import numpy as np
+
+from tuninglink.tuning.search.base import MOST_CANDIDATES, Search
+from tuninglink.tuning.search.ensemble import Ensemble
+from tuninglink.tuning.search.features import features
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tuninglink.tuning.search.pool import Candidate
+
+_FIRST: Final = 8
+"""Trials before there is a model, half of them the best by the estimate, half spread over the space."""
+
+_NEAR_DEFAULT: Final = 12
+"""Neighbors of the compiler's choice that are tried before there is a model."""
+
+_TRUST: Final = 0.5
+"""The part of the estimate that the model only corrects; the rest it has to learn."""
+
+_OPTIMISM: Final = 1.0
+"""How many standard deviations below its expected time a candidate is taken to be."""
+
+_EXPLORATION: Final = 0.03
+"""The probability that a candidate is drawn at random."""
+
+_NEW: Final = 4
+"""So many new times, and a tenth of all, are worth another model, which takes a tenth of a second."""
+
+_LEAST_PROBABILITY: Final = 1 / 64
+"""A candidate that is like those that failed is taken to be this many times slower at most."""
+
+_FEWEST: Final = 2
+"""With fewer times there is nothing to learn from."""
+
+_CLIMBERS: Final = 3
+"""The neighbors of this many of the best candidates are looked at, whether they were sampled or not."""
+
+
+class ModelSearch(Search):
+    """Learns the logarithm of the time from knobs and derived features, and whether candidates compile at all.
+
+    It begins with the neighborhood of the compiler's choice, what an estimate calls fast, and a spread sample. Then
+    it takes what the model thinks is fastest, with optimism where it is unsure; neighbors of the best few are always
+    looked at, so that it ends as a hill climb.
+    """
+
+    name: ClassVar[str] = "model"
+
+    def propose(self, count: int) -> Sequence[Candidate]:
+        """Returns the most promising candidates."""
+        if self._tried < len(self._first_candidates) or len(self._times) < _FEWEST:
+            begun = [each for each in self._first_candidates if self.is_new(each)]
+            if begun:
+                return begun
+        ranked = [each for each in self._ranked() if self.is_new(each)]
+        if not ranked:
+            return [each for each in self._candidates() if self.is_new(each)]
+        chosen = ranked[:count]
+        for position in range(len(chosen)):
+            if self._chance.random() < _EXPLORATION:
+                chosen[position] = self._chance.choice(ranked)
+        return chosen
+
+    @property
+    def _tried(self) -> int:
+        return len(self._times) + len(self._failed)
+
+    def _ranked(self) -> list[Candidate]:
+        """Returns what was not tried yet, best first; ranked again when there is enough new to learn from."""
+        if self._ranking is None or self._tried >= self._ranking[0] + max(_NEW, self._tried // 10):
+            rest = [each for each in self._candidates() if self.is_new(each)]
+            if len(self._times) < _FEWEST or not rest:
+                self._chance.shuffle(rest)
+            else:
+                rest = [rest[each] for each in np.argsort(self._scores(rest), kind="stable")]
+            self._ranking = self._tried, rest
+        return self._ranking[1]
+
+    _ranking: tuple[int, list[Candidate]] | None = None
+
+    @cached_property
+    def _first_candidates(self) -> list[Candidate]:
+        """The candidates that are tried before there is a model."""
+        default = self._pool.default
+        near = list(self._neighbors(default))[:_NEAR_DEFAULT] if default is not None else []
+        sampled = list(self._sampled.values())
+        jitter = {each.key: self._chance.gauss(0, 0.2) for each in sampled}
+        promising = sorted(sampled, key=lambda each: self._estimate(each) + jitter[each.key])
+        quarter = promising[: max(_FIRST, len(promising) // 4)]
+        chosen = [
+            *promising[: _FIRST // 2],
+            *self._chance.sample(quarter, min(len(quarter), _FIRST // 2)),
+        ]
+        spread = self._chance.sample(sampled, min(len(sampled), _FIRST))
+        unlike = {each.key: each for each in [*chosen, *spread]}
+        return [*near, *list(unlike.values())[:_FIRST]]
+
+    def _candidates(self) -> list[Candidate]:
+        found = dict(self._sampled)
+        for each in self.best(_CLIMBERS):
+            found |= {one.key: one for one in self._neighbors(each)}
+        return list(found.values())
+
+    @cached_property
+    def _sampled(self) -> dict[str, Candidate]:
+        return {each.key: each for each in self._pool.sample(MOST_CANDIDATES, self._seed)}
+
+    def _neighbors(self, candidate: Candidate) -> Sequence[Candidate]:
+        if candidate.key not in self._known_neighbors:
+            self._known_neighbors[candidate.key] = self._pool.neighbors(candidate)
+        return self._known_neighbors[candidate.key]
+
+    @cached_property
+    def _known_neighbors(self) -> dict[str, Sequence[Candidate]]:
+        return {}
+
+    # --- The model -------------------------------------------------------------------------------------------
+
+    def _scores(self, rest: Sequence[Candidate]) -> np.ndarray:
+        """Returns the optimistic logarithm of the time of candidates, worse for those that may not compile."""
+        measured = [candidate for candidate, _ in self._times.values()]
+        failed = list(self._failed.values())
+        table = self._table([*measured, *failed, *rest])
+        known, unknown = table[: len(measured)], table[len(measured) + len(failed) :]
+        times = np.log2([microseconds for _, microseconds in self._times.values()])
+        trust = np.array([_TRUST * self._estimate(each) for each in measured])
+        guesses = Ensemble(known, times - trust, self._seed).guesses(unknown)
+        expected = guesses.mean(axis=0) + [_TRUST * self._estimate(each) for each in rest]
+        scores: np.ndarray = expected - _OPTIMISM * guesses.std(axis=0)
+        if failed:
+            scores -= np.log2(self._compiling(table, len(measured), len(failed)))
+        return scores
+
+    def _compiling(self, table: np.ndarray, succeeded: int, failed: int) -> np.ndarray:
+        """Returns the probability that each of the remaining candidates can be compiled and run."""
+        outcomes = np.repeat([1.0, 0.0], [succeeded, failed])
+        judge = Ensemble(table[: succeeded + failed], outcomes, self._seed)
+        probability = judge.guesses(table[succeeded + failed :]).mean(axis=0)
+        likely: np.ndarray = np.maximum(probability, _LEAST_PROBABILITY)
+        return likely
+
+    def _table(self, candidates: Sequence[Candidate]) -> np.ndarray:
+        described = [self._features(each) for each in candidates]
+        columns = sorted({name for each in described for name in each})
+        return np.array(
+            [[each.get(name, -1.0) for name in columns] for each in described], np.float32
+        )
+
+    def _features(self, candidate: Candidate) -> dict[str, float]:
+        if candidate.key not in self._described:
+            self._described[candidate.key] = features(self._pool.problem, candidate)
+        return self._described[candidate.key]
+
+    def _estimate(self, candidate: Candidate) -> float:
+        estimate = self._features(candidate).get("estimate", 0.0)
+        return estimate if math.isfinite(estimate) else 0.0
+
+    @cached_property
+    def _described(self) -> dict[str, dict[str, float]]:
+        return {}

@@ -1,0 +1,50 @@
+"""Hill climbing: the neighbors of the best few."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, ClassVar, Final
+
+from tuninglink.tuning.search.base import MOST_CANDIDATES, Search
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tuninglink.tuning.search.pool import Candidate
+
+_CLIMBERS: Final = 3
+"""The neighbors of this many candidates are tried."""
+
+_FIRST_SAMPLE: Final = 8
+"""Where no candidate is known to start from, the best of so many."""
+
+
+class NeighborSearch(Search):
+    """Tries the neighbors of the compiler's choice, then those of the best few, then random ones."""
+
+    name: ClassVar[str] = "neighbors"
+
+    def propose(self, count: int) -> Sequence[Candidate]:  # noqa: ARG002 - whatever is near
+        """Returns the neighbors of the best few, if there are new ones."""
+        if len(self._times) + len(self._failed) >= _FIRST_SAMPLE or self._pool.default is not None:
+            for each in self.best(_CLIMBERS):
+                near = [one for one in self._neighbors(each) if self.is_new(one)]
+                if near:
+                    return near
+        new = [each for each in self._shuffled if self.is_new(each)]
+        return new[: max(1, _FIRST_SAMPLE - len(self._times))]
+
+    def _neighbors(self, candidate: Candidate) -> Sequence[Candidate]:
+        if candidate.key not in self._known_neighbors:
+            self._known_neighbors[candidate.key] = self._pool.neighbors(candidate)
+        return self._known_neighbors[candidate.key]
+
+    @cached_property
+    def _known_neighbors(self) -> dict[str, Sequence[Candidate]]:
+        return {}
+
+    @cached_property
+    def _shuffled(self) -> list[Candidate]:
+        drawn = list(self._pool.sample(MOST_CANDIDATES, self._seed))
+        self._chance.shuffle(drawn)
+        return drawn

@@ -1,0 +1,82 @@
+"""Searches by name: ours, and those of plug-ins."""
+
+from __future__ import annotations
+
+from importlib.metadata import entry_points
+from typing import TYPE_CHECKING, Final
+
+from tuninglink.errors import TuninglinkError
+from tuninglink.mlir.diagnostics import error, note
+from tuninglink.tuning.search.base import Search
+from tuninglink.tuning.search.neighbors import NeighborSearch
+from tuninglink.tuning.search.random_order import RandomSearch
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from importlib.metadata import EntryPoint
+
+GROUP: Final = "tuninglink.search"
+"""The entry-point group under which a plug-in registers a search: a subclass of `Search`."""
+
+DEFAULT_SEARCH: Final = "model"
+
+
+def search_names() -> list[str]:
+    """Returns the names of all searches, the default first."""
+    return [
+        DEFAULT_SEARCH,
+        *sorted({*_own(), *(each.name for each in _plug_ins())} - {DEFAULT_SEARCH}),
+    ]
+
+
+def search_named(name: str) -> type[Search]:
+    """Returns a search.
+
+    Raises:
+        TuninglinkError: there is none of this name, or its plug-in cannot be used.
+    """
+    own = _own().get(name)
+    if own is not None:
+        return own()
+    found = [each for each in _plug_ins() if each.name == name]
+    if not found:
+        known = note(f"known: {', '.join(search_names())}")
+        raise TuninglinkError(error(f"there is no search '{name}'", notes=[known]))
+    return _loaded(found[0])
+
+
+def _own() -> dict[str, Callable[[], type[Search]]]:
+    return {
+        "model": _model_search,
+        "random": lambda: RandomSearch,
+        "neighbors": lambda: NeighborSearch,
+    }
+
+
+def _model_search() -> type[Search]:
+    try:
+        from tuninglink.tuning.search.model import ModelSearch  # noqa: PLC0415 - needs an extra
+    except ImportError as failure:
+        message = f"the search 'model' needs scikit-learn: {failure}"
+        remedy = note("install the extra: pip install 'tuninglink[tune]'")
+        raise TuninglinkError(error(message, notes=[remedy])) from None
+    return ModelSearch
+
+
+def _plug_ins() -> Iterable[EntryPoint]:
+    return sorted(entry_points(group=GROUP), key=lambda each: each.name)
+
+
+def _loaded(entry_point: EntryPoint) -> type[Search]:
+    try:
+        loaded = entry_point.load()
+    except Exception as failure:  # noqa: BLE001 - whatever a stranger's code does wrong
+        message = f"plug-in '{entry_point.name}' ({entry_point.value}) cannot be loaded: {failure}"
+        raise TuninglinkError(error(message)) from None
+    if not (isinstance(loaded, type) and issubclass(loaded, Search)):
+        expected = f"{Search.__module__}.{Search.__qualname__}"
+        message = (
+            f"plug-in '{entry_point.name}' ({entry_point.value}) is not a subclass of {expected}"
+        )
+        raise TuninglinkError(error(message))
+    return loaded

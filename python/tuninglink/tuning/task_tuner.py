@@ -1,0 +1,245 @@
+"""Tuning one task: explore its candidates, let the best ones race, and verify what the spec will give."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from importlib import metadata
+from typing import TYPE_CHECKING, Final, cast
+
+from tuninglink.errors import TuninglinkError
+from tuninglink.mlir.diagnostics import error, note
+from tuninglink.tuning.decision import Decision, Outcome, decide
+from tuninglink.tuning.emission import write_spec
+from tuninglink.tuning.exploration import Alternating, Exploration, Overlapping, Schedule
+from tuninglink.tuning.failures import Failure, FailureKind
+from tuninglink.tuning.listener import Listener
+from tuninglink.tuning.race import race
+from tuninglink.tuning.results import TaskResult, TrialResult, Verdict
+from tuninglink.tuning.search import search_named
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tuninglink.tuning.benchmark import Benchmark
+    from tuninglink.tuning.budget import Budget
+    from tuninglink.tuning.compilation import CandidateCompiler
+    from tuninglink.tuning.defaults import MeasuredTask
+    from tuninglink.tuning.devices import Devices
+    from tuninglink.tuning.exploration import Search
+    from tuninglink.tuning.journal import Journal
+    from tuninglink.tuning.preparation import PreparedTask
+    from tuninglink.tuning.reproducers import Reproducers
+    from tuninglink.tuning.search.pool import Pool
+    from tuninglink.tuning.settings import TuningSettings
+
+_FINALISTS: Final = 6
+_NEAR: Final = 1.05
+"""A candidate that is this much slower than the default in its first samples may still be faster."""
+
+_RACING: Final = 0.3
+"""The part of a task's time that is kept for the race."""
+
+_COMPILE_FACTOR: Final = 10.0
+_LEAST_COMPILE_SECONDS: Final = 5.0
+"""A candidate may compile this many times as long as the default, and at least so many seconds."""
+
+_LEAST_BATCH: Final = 8
+"""Candidates that are compiled at once where measuring has to wait for that."""
+
+_VERDICTS: Final = {
+    Outcome.FASTER: Verdict.WON,
+    Outcome.NOT_FASTER: Verdict.DEFAULT,
+    Outcome.UNDECIDED: Verdict.UNDECIDED,
+}
+
+
+@dataclass(frozen=True)
+class TaskTuner:
+    """Tunes tasks, one at a time.
+
+    Attributes:
+        settings: what is asked for.
+        compiler: compiles candidates.
+        devices: measure them.
+        listener: is told how it goes on.
+        journal: keeps what is found out; None for nobody.
+        reproducers: keeps candidates that fail to compile; None for nobody.
+    """
+
+    settings: TuningSettings
+    compiler: CandidateCompiler
+    devices: Devices
+    listener: Listener = field(default_factory=Listener)
+    journal: Journal | None = None
+    reproducers: Reproducers | None = None
+
+    def tune(self, prepared: PreparedTask, measured: MeasuredTask, budget: Budget) -> TaskResult:
+        """Tunes a task.
+
+        Raises:
+            DeviceError: the device is gone.
+            DatabaseError: a result cannot be kept.
+        """
+        default_us = self.devices.measure_default(measured.benchmark)
+        if isinstance(default_us, Failure):
+            default_us = measured.default_us
+        self.listener.begun(prepared, measured.share, default_us)
+        trials = self.explore(prepared, measured, default_us, budget)
+        result = TaskResult(prepared, measured.share, default_us, tuple(trials), Verdict.DEFAULT)
+        recorded = self.journal.race(prepared) if self.journal else None
+        if recorded is not None and not any(each.seconds for each in trials):
+            # Nothing is new: the race would be the same.
+            decision = decide(recorded.blocks, self.settings.min_gain, self.settings.seed)
+            winners = [each for each in trials if each.candidate.key == recorded.winner]
+            return self._decided(result, winners, decision)
+        finalists = self._finalists(prepared, trials, default_us)
+        if not finalists:
+            return result
+        if budget.is_over:
+            return replace(result, verdict=Verdict.UNDECIDED)
+        return self.race(result, measured.benchmark, finalists, budget)
+
+    def explore(
+        self, prepared: PreparedTask, measured: MeasuredTask, default_us: float, budget: Budget
+    ) -> list[TrialResult]:
+        """Tries candidates of a task in the part of the budget that is not for the race."""
+        budget = budget.part(1 - _RACING)
+        journal = self.journal
+        similar = journal.similar(prepared) if journal else []
+        # A search hands on what it got from the pool: candidates of this pool.
+        pool = cast("Pool", prepared.spaces)
+        first = [(each, None) for each in similar]
+        search_type = search_named(self.settings.search)
+        search = cast("Search", search_type(pool, self.settings.seed, default_us, first))
+
+        def report(trial: TrialResult) -> None:
+            self.listener.tried(prepared, trial, budget)
+            is_new = trial.seconds > 0
+            if is_new and journal:
+                journal.record(prepared, trial)
+            if is_new and self.reproducers and trial.failure and trial.benchmark is None:
+                candidate, failure = trial.candidate, trial.failure
+                self.reproducers.keep(prepared.task.label, prepared.template, candidate, failure)
+
+        seconds = max(_LEAST_COMPILE_SECONDS, _COMPILE_FACTOR * measured.compile_seconds)
+        exploration = Exploration(
+            prepared.template,
+            self.compiler,
+            self.devices,
+            search,
+            self._schedule(),
+            budget,
+            min(seconds, self.settings.timeout),
+            default_us,
+            journal.known(prepared) if journal else {},
+            report,
+        )
+        return exploration.run()
+
+    def race(
+        self,
+        result: TaskResult,
+        default: Benchmark,
+        finalists: Sequence[TrialResult],
+        budget: Budget,
+    ) -> TaskResult:
+        """Lets finalists race with the default, and verifies the spec of the winner."""
+        self.listener.racing(result.prepared, len(finalists))
+        found = race(
+            self.devices.first,
+            default,
+            [each.benchmark for each in finalists if each.benchmark is not None],
+            reduction=result.prepared.spaces.problem.reduction,
+            min_gain=self.settings.min_gain,
+            seed=self.settings.seed,
+            deadline=budget.deadline,
+        )
+        if self.journal:
+            self.journal.record_race(result.prepared, finalists, found)
+        wrong = tuple(
+            (finalists[position].candidate, failure)
+            for position, failure in found.failures.items()
+            if failure.kind in (FailureKind.WRONG, FailureKind.OUT_OF_BOUNDS)
+        )
+        result = replace(result, wrong=wrong)
+        if found.winner is None or found.decision is None:
+            return result
+        return self._decided(result, [finalists[found.winner]], found.decision)
+
+    def provenance(self, result: TaskResult) -> dict[str, object]:
+        """Returns where the configuration of a winner comes from."""
+        device = self.devices.first.description
+        decision = result.decision
+        assert decision is not None
+        return {
+            "device": device.name,
+            "driver": " ".join(filter(None, (device.driver, device.driver_version))),
+            "target": result.task.target.name,
+            "compiler": metadata.version("iree-base-compiler"),
+            "default_us": round(decision.default_us, 3),
+            "tuned_us": round(decision.tuned_us, 3),
+            "interval": [round(decision.speedup.low, 3), round(decision.speedup.high, 3)],
+            "trials": len(result.trials),
+            "date": result.date,
+        }
+
+    # --- Steps -------------------------------------------------------------------------------------------
+
+    def _schedule(self) -> Schedule:
+        if self.devices.first.description.is_local:
+            return Alternating(max(_LEAST_BATCH, self.compiler.jobs))
+        return Overlapping(2 * self.compiler.jobs)
+
+    def _finalists(
+        self, prepared: PreparedTask, trials: Sequence[TrialResult], default_us: float
+    ) -> list[TrialResult]:
+        """Returns the best candidates, compiled."""
+        near = [
+            (each.microseconds, position, each)
+            for position, each in enumerate(trials)
+            if each.microseconds is not None and each.microseconds < default_us * _NEAR
+        ]
+        best = [each for *_, each in sorted(near)[:_FINALISTS]]
+        compiled = [self._compiled(prepared, each) for each in best]
+        return [each for each in compiled if each is not None]
+
+    def _compiled(self, prepared: PreparedTask, trial: TrialResult) -> TrialResult | None:
+        """Returns a candidate with its benchmark, which is not kept from earlier runs; None if it fails now."""
+        if trial.benchmark is not None:
+            return trial
+        job = self.compiler.submit(prepared.template, trial.candidate, self.settings.timeout)
+        found = job.result()
+        return None if isinstance(found, Failure) else replace(trial, benchmark=found)
+
+    def _decided(
+        self, result: TaskResult, winners: Sequence[TrialResult], decision: Decision
+    ) -> TaskResult:
+        """Returns the result with a decision; a winner is one only if its spec gives what was measured."""
+        verdict = _VERDICTS[decision.outcome]
+        result = replace(result, decision=decision)
+        if verdict is not Verdict.WON or not winners:
+            return replace(result, verdict=verdict)
+        winner = self._compiled(result.prepared, winners[0])
+        result = replace(result, verdict=verdict, winner=winner)
+        self._verify(result)
+        return result
+
+    def _verify(self, result: TaskResult) -> None:
+        """Compares the binary of a winner with the one that the written spec gives.
+
+        Raises:
+            TuninglinkError: they differ, which is a mistake of the tuner.
+        """
+        assert result.winner is not None
+        winner, measured = result.winner.candidate, result.winner.benchmark
+        spec = write_spec("tuned", [result.prepared.entry(winner, self.provenance(result))])
+        job = self.compiler.submit_program(result.task.source, spec, self.settings.timeout)
+        compiled = job.result()
+        if isinstance(compiled, Failure):
+            why = compiled.message
+        elif measured is not None and compiled.image == measured.image:
+            return
+        else:
+            why = "the binaries differ"
+        message = f"the spec for {result.task.name} does not give what was measured: {why}"
+        raise TuninglinkError(error(message, notes=[note(str(winner))]))

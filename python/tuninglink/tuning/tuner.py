@@ -1,0 +1,187 @@
+"""The tuner: from a program to a spec that wins, in stages that can be used alone."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from tuninglink.errors import TuninglinkError
+from tuninglink.mlir.diagnostics import error, note
+from tuninglink.spaces.registry import ProviderRegistry
+from tuninglink.tuning.compute_units import COMPUTE_UNITS, compute_units
+from tuninglink.tuning.defaults import measure_defaults
+from tuninglink.tuning.devices import may_run
+from tuninglink.tuning.dispatches import Omission
+from tuninglink.tuning.emission import write_spec
+from tuninglink.tuning.model_run import ModelRuns, ModelVerdict, judge_entries
+from tuninglink.tuning.preparation import NotTunableError, PreparedTask, prepare
+from tuninglink.tuning.results import TaskResult, TuningResult, Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from tuninglink.mlir.diagnostics import Diagnostic
+    from tuninglink.specs.model import Spec
+    from tuninglink.tuning.budget import Budget
+    from tuninglink.tuning.defaults import MeasuredTask
+    from tuninglink.tuning.dispatches import DispatchedProgram, TuningTask
+    from tuninglink.tuning.task_tuner import TaskTuner
+
+
+@dataclass
+class Tuner:
+    """Tunes a program.
+
+    Attributes:
+        program: the program.
+        flags: flags of the compiler; those of the whole process must have been set before.
+        tasks: tunes its tasks.
+        budget: the time.
+        specs: specs whose configurations are candidates.
+        warn: is told about plug-ins that cannot be used.
+    """
+
+    program: DispatchedProgram
+    flags: Sequence[str]
+    tasks: TaskTuner
+    budget: Budget
+    specs: Sequence[Spec] = ()
+    warn: Callable[[Diagnostic], None] = lambda _: None
+    _omissions: list[Omission] = field(default_factory=list)
+
+    def run(self) -> TuningResult:
+        """Tunes until the budget is over or stopped; returns what was won so far.
+
+        Raises:
+            TuninglinkError: nothing of the program can be tuned on the devices.
+        """
+        began = time.monotonic()
+        for each in self.program.omissions:
+            self._omit(each)
+        seconds = self.tasks.settings.timeout
+        meant = self._meant(self.program.tasks)
+        found = measure_defaults(meant, self.tasks.compiler, self.tasks.devices, seconds)
+        for each in found.omissions:
+            self._omit(each)
+        results: list[TaskResult] = []
+        failure = self._tune_all(self._prepared(found.measured), results)
+        model = self._run_model(results, failure)
+        results = [
+            replace(each, verdict=Verdict.LEFT_OUT)
+            if each.verdict is Verdict.WON and each not in model.kept
+            else each
+            for each in results
+        ]
+        return TuningResult(
+            self.spec(results),
+            results,
+            self._omissions,
+            model.comparison,
+            model.reason,
+            began,
+            time.monotonic() - began,
+            failure,
+        )
+
+    def spec(self, results: Sequence[TaskResult]) -> str:
+        """Returns the spec of what was won, as text."""
+        entries = [
+            each.prepared.entry(each.winner.candidate, self.tasks.provenance(each))
+            for each in results
+            if each.verdict is Verdict.WON and each.winner is not None
+        ]
+        return write_spec("tuned", entries)
+
+    def _omit(self, omission: Omission) -> None:
+        self._omissions.append(omission)
+        self.tasks.listener.omitted(omission)
+
+    def _meant(self, tasks: Sequence[TuningTask]) -> list[TuningTask]:
+        """Returns the tasks that the user means and the device runs."""
+        driver = self.tasks.devices.first.description.driver
+        patterns = self.tasks.settings.patterns
+        meant = []
+        for each in tasks:
+            if patterns and not each.is_meant(patterns):
+                continue
+            if may_run(driver, each.target.backend):
+                meant.append(each)
+            else:
+                reason = f"driver '{driver}' does not run what '{each.target.backend}' compiles"
+                self._omit(Omission(each.dispatches, reason))
+        if not meant:
+            reasons = [note(str(each)) for each in self._omissions]
+            what = "that --only means" if patterns and tasks and not reasons else "to tune"
+            raise TuninglinkError(error(f"there is no dispatch {what}", notes=reasons))
+        return meant
+
+    def _prepared(
+        self, measured: Sequence[MeasuredTask]
+    ) -> list[tuple[PreparedTask, MeasuredTask]]:
+        """Prepares tasks, and merges those that the same matcher finds into the heaviest of them."""
+        settings = self.tasks.settings
+        registry = ProviderRegistry(self.warn)
+        device = self.tasks.devices.first.description
+        limits = {} if device.is_local else {COMPUTE_UNITS: compute_units(device.name)}
+        found: dict[str, tuple[PreparedTask, MeasuredTask]] = {}
+        for each in measured:
+            task = each.task
+            if settings.top is not None and len(found) >= settings.top:
+                break
+            if each.share < settings.min_share:
+                break
+            try:
+                prepared = prepare(task, self.flags, self.specs, registry, limits)
+            except NotTunableError as failure:
+                self._omit(Omission(task.dispatches, str(failure)))
+                continue
+            known = found.get(prepared.matcher)
+            if known is None:
+                found[prepared.matcher] = prepared, each
+                continue
+            heaviest, weight = known
+            found[prepared.matcher] = heaviest, replace(weight, share=weight.share + each.share)
+            reason = f"it is configured by the same entry as {heaviest.task.name}, which is heavier"
+            self._omit(Omission(task.dispatches, reason))
+        return sorted(found.values(), key=lambda each: -each[1].share)
+
+    def _tune_all(
+        self, prepared: Sequence[tuple[PreparedTask, MeasuredTask]], results: list[TaskResult]
+    ) -> TuninglinkError | None:
+        """Tunes tasks, each in a part of the time that is left; returns what ended it early, if something did."""
+        for position, (task, measured) in enumerate(prepared):
+            if self.budget.is_over:
+                why = "tuning was interrupted" if self.budget.is_stopped else "the budget was over"
+                self._omit(Omission(task.task.dispatches, f"{why} before its turn"))
+                continue
+            weight = sum(each.share for _, each in prepared[position:])
+            part = self.budget.part(measured.share / weight if weight else 1.0)
+            try:
+                results.append(self.tasks.tune(task, measured, part))
+            except TuninglinkError as failure:
+                # The device is gone, or the disk full: what was won so far is worth writing.
+                return failure
+            self.tasks.listener.ended(results[-1])
+        return None
+
+    def _run_model(
+        self, results: Sequence[TaskResult], failure: TuninglinkError | None
+    ) -> ModelVerdict:
+        """Runs the whole program with the entries and without, unless there is a reason not to."""
+        tasks = self.tasks
+        won = [each for each in results if each.verdict is Verdict.WON]
+        reason = ""
+        if not won:
+            reason = "there is no entry"
+        elif not tasks.settings.runs_model:
+            reason = "it was not asked for"
+        elif self.budget.is_stopped or failure is not None:
+            reason = "tuning ended early"
+        if reason:
+            return ModelVerdict(tuple(won), reason=reason)
+        tasks.listener.comparing()
+        runs = ModelRuns(self.program, tasks.compiler, tasks.devices.first, tasks.settings.seed)
+        verdict = judge_entries(won, runs, self.spec)
+        tasks.listener.compared(verdict)
+        return verdict

@@ -1,0 +1,286 @@
+"""The loops of the operation that a matcher looks for, and what they are for."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING, Final
+
+from tuninglink.mlir import names
+from tuninglink.upgrading.source import Source
+from tuninglink.upgrading.trees import Leaf, Node, as_node, parse
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tuninglink.upgrading.generalization import Generalization
+    from tuninglink.upgrading.outline import Dag, NamedSequence, Outline
+    from tuninglink.upgrading.source import Mark
+    from tuninglink.upgrading.trees import Value
+
+_MATCHERS: Final = frozenset(
+    {
+        names.MATCH_CONTRACTION,
+        names.MATCH_CONVOLUTION,
+        names.MATCH_ATTENTION,
+        names.MATCH_ONLINE_ATTENTION,
+    }
+)
+_DEEPEST_INCLUDE: Final = 16
+_QUERY_RANKS: Final = range(2, 7)
+_OPERANDS: Final = 3
+"""Left-hand side, right-hand side and result."""
+_ATTENTION_OPERANDS: Final = 4
+"""At least: query, key, value and result."""
+
+Dimensions = tuple[frozenset[int], ...]
+"""The loops that index each dimension of an operand."""
+
+
+@dataclass(frozen=True)
+class IterationSpace:
+    """The loops of an operation.
+
+    Attributes:
+        loops: how many there are.
+        maps: for each operand, inputs first, the loops that index each of its dimensions.
+        is_attention: whether it is an attention, whose operands are query, key, value, perhaps scale and
+            mask, and output.
+        is_assumed: whether the matcher gives only a name and the shape of the query, so that the usual order
+            of loops is assumed: batches, M, N, K1, K2.
+    """
+
+    loops: int
+    maps: tuple[Dimensions, ...]
+    is_attention: bool = False
+    is_assumed: bool = False
+
+    @cached_property
+    def _used(self) -> tuple[frozenset[int], ...]:
+        return tuple(frozenset().union(*results) for results in self.maps)
+
+    @cached_property
+    def is_contraction_like(self) -> bool:
+        """Whether it multiplies two operands and adds up: contractions and convolutions."""
+        return len(self.maps) == _OPERANDS and bool(self.m and self.n and self.reductions)
+
+    @cached_property
+    def reductions(self) -> tuple[int, ...]:
+        """The loops that the result does not have."""
+        return tuple(loop for loop in range(self.loops) if loop not in self._used[-1])
+
+    @cached_property
+    def m(self) -> tuple[int, ...]:
+        """The loops of the left-hand side and the result alone; of a convolution those of the image."""
+        return tuple(sorted((self._used[0] & self._used[-1]) - self._used[1]))
+
+    @cached_property
+    def n(self) -> tuple[int, ...]:
+        """The loops of the right-hand side and the result alone."""
+        return tuple(sorted((self._used[1] & self._used[-1]) - self._used[0]))
+
+    @cached_property
+    def query_key(self) -> tuple[int, ...]:
+        """The loops of an attention's first product, query by key."""
+        return tuple(sorted(self._used[0] | self._used[1]))
+
+    @cached_property
+    def probability_value(self) -> tuple[int, ...]:
+        """The loops of an attention's second product."""
+        query, key, value = self._used[:3]
+        rows = (query - key) | (query & key & value)
+        return tuple(sorted(rows | value))
+
+    @cached_property
+    def query_rows(self) -> tuple[int, ...]:
+        """The loops of an attention's rows."""
+        query, key, value = self._used[:3]
+        return tuple(sorted(query - key - value))
+
+
+@dataclass
+class IterationSpaces:
+    """The iteration spaces of the operations that the sequences of a spec are for.
+
+    Args:
+        outline: the spec.
+        generalization: its named operations as generic ones.
+    """
+
+    outline: Outline
+    generalization: Generalization
+
+    def __post_init__(self) -> None:
+        self._found: dict[int, IterationSpace | None] = {}
+
+    def of(self, sequence: NamedSequence | None) -> IterationSpace | None:
+        """Returns the iteration space of what a matcher matches or an action configures, if the text shows it."""
+        if sequence is None:
+            return None
+        if sequence.start not in self._found:
+            found = self._matched(sequence, {sequence.name})
+            if found is None:
+                matched = {
+                    self._matched(each, {each.name}) for each in self.outline.matchers_of(sequence)
+                }
+                found = matched.pop() if len(matched) == 1 else None
+            self._found[sequence.start] = found
+        return self._found[sequence.start]
+
+    def _matched(self, sequence: NamedSequence, seen: set[str]) -> IterationSpace | None:
+        """Returns the iteration space that a matcher shows, or a sequence that it includes."""
+        for found in self._shown(sequence):
+            if found is not None:
+                return found
+        for other in self.outline.includes(sequence):
+            if other.name not in seen and len(seen) < _DEEPEST_INCLUDE:
+                seen.add(other.name)
+                found = self._matched(other, seen)
+                if found is not None:
+                    return found
+        return None
+
+    def _shown(self, sequence: NamedSequence) -> Iterator[IterationSpace | None]:
+        """Yields what the operations of a sequence show."""
+        is_attention = False
+        for mark in self.outline.marks(sequence.start, sequence.end):
+            if mark.text == names.MATCH_OPERATION_NAME:
+                is_attention = is_attention or _names_attention(self.outline.source, mark)
+            elif mark.text == names.MATCH_TYPE and is_attention:
+                yield _usual_attention(self.outline.source, mark)
+            elif mark.text == names.MATCH_DAG:
+                dag = self.outline.dag(mark)
+                yield self._of_dag(dag) if dag is not None else None
+            elif mark.text in _MATCHERS:
+                yield self._of_matcher(mark)
+
+    def _of_dag(self, dag: Dag) -> IterationSpace | None:
+        """Returns the iteration space of the root of a DAG."""
+        source, is_attention = self.outline.source, "attention" in dag.root.text
+        found, after_equals = None, False
+        for token in source.tokens(dag.root.end, dag.region.end - 1):
+            if token.kind == "group" and token.text in "{<":
+                text = source.text[token.start : token.end]
+                if "#" not in text:
+                    found = _of_attributes(text, is_attention=is_attention)
+                else:
+                    maps = _maps_in(parse(source, token.start, token.end))
+                    found = self._of_maps(maps, is_attention=is_attention)
+                break
+            if token.kind == "group" and token.text == "[" and after_equals:
+                maps = parse(source, token.start, token.end)
+                found = self._of_maps(maps, is_attention=is_attention)
+                break
+            if token.text in {"ins", "outs"}:
+                break
+            after_equals = token.text == "="
+        if found is None and dag.region.start in self.generalization.dags:
+            maps_text = self.generalization.dags[dag.region.start].maps
+            found = _of_attributes(f"{{indexing_maps = {maps_text}}}", is_attention=False)
+        return found
+
+    def _of_matcher(self, mark: Mark) -> IterationSpace | None:
+        """Returns the iteration space that `match.contraction` and the like ask for."""
+        source, previous = self.outline.source, ""
+        for token in source.following(mark):
+            is_maps = token.text == "[" and previous == "indexing_maps"
+            if is_maps or token.text == "{":
+                value = parse(source, token.start, token.end)
+                maps = value if is_maps else _maps_in(value)
+                return self._of_maps(maps, is_attention="attention" in mark.text)
+            if token.text == ":" or token.is_transform:
+                return None
+            if token.text != "=":
+                previous = token.text
+        return None
+
+    def _of_maps(self, maps: Value | None, *, is_attention: bool) -> IterationSpace | None:
+        if not isinstance(maps, Node):
+            return None
+        return _space([self._map_text(each.value) for each in maps.fields], is_attention)
+
+    def _map_text(self, value: Value) -> str:
+        if isinstance(value, Leaf) and value.text.startswith("#"):
+            alias = self.outline.aliases.get(value.text)
+            return self.outline.source.text[alias.value : alias.end] if alias else ""
+        return value.render()
+
+
+@lru_cache(maxsize=1024)
+def _of_attributes(text: str, *, is_attention: bool) -> IterationSpace | None:
+    """Reads attributes that use no alias; many matchers of a spec have the same."""
+    maps = _maps_in(parse(Source(text), 0, len(text)))
+    if not isinstance(maps, Node):
+        return None
+    return _space([each.value.render() for each in maps.fields], is_attention)
+
+
+def _space(maps: list[str], is_attention: bool) -> IterationSpace | None:  # noqa: FBT001
+    read = [read_affine_map(each) for each in maps]
+    known = [each for each in read if each is not None]
+    least = _ATTENTION_OPERANDS if is_attention else _OPERANDS - 1
+    if len(known) < max(least, len(read)):
+        return None
+    return IterationSpace(known[-1][0], tuple(each[1] for each in known), is_attention)
+
+
+def _names_attention(source: Source, mark: Mark) -> bool:
+    """Tells whether an operation matched by name is an attention."""
+    listed = next((each for each in source.following(mark) if each.text == "["), None)
+    return listed is not None and "attention" in source.text[listed.start : listed.end]
+
+
+def _usual_attention(source: Source, mark: Mark) -> IterationSpace | None:
+    """Returns the iteration space of an attention whose query has the type that is checked at `mark`."""
+    type_ = next((each for each in source.following(mark) if each.text == "<"), None)
+    rank = source.text.count("x", type_.start, type_.end) if type_ is not None else 0
+    if rank not in _QUERY_RANKS:
+        return None
+    *batches, m, n, k1, k2 = range(rank + 2)
+
+    def operand(*loops: int) -> Dimensions:
+        return tuple(frozenset({loop}) for loop in (*batches, *loops))
+
+    maps = (operand(m, k1), operand(k2, k1), operand(n, k2), operand(m, n))
+    return IterationSpace(rank + 2, maps, is_attention=True, is_assumed=True)
+
+
+def _maps_in(attributes: Value | None) -> Value | None:
+    """Returns the indexing maps in `{…}` or `<{…}>` or `<…>`."""
+    node = as_node(attributes)
+    if node is None:
+        return None
+    if node.bracket == "<" and node.fields and node.node("indexing_maps") is None:
+        node = as_node(node.fields[0].value) or node
+    return node.value("indexing_maps")
+
+
+def read_affine_map(text: str) -> tuple[int, Dimensions] | None:
+    """Reads `affine_map<(d0, d1) -> (d0 + d1)>`: how many loops, and which index each dimension."""
+    inside = text[text.find("<") + 1 : text.rfind(">")]
+    domain, arrow, results = inside.partition("->")
+    if not arrow:
+        return None
+    loops = {name: index for index, name in enumerate(_words(domain.partition("[")[0]))}
+    read = tuple(
+        frozenset(loops[word] for word in _words(each) if word in loops)
+        for each in _split(results.strip().removeprefix("(").removesuffix(")"))
+    )
+    return len(loops), read
+
+
+def _split(results: str) -> Iterator[str]:
+    """Splits at the commas that are in no brackets."""
+    depth = start = 0
+    for position, character in enumerate(results):
+        depth += (character in "([") - (character in ")]")
+        if character == "," and depth == 0:
+            yield results[start:position]
+            start = position + 1
+    if results[start:].strip():
+        yield results[start:]
+
+
+def _words(text: str) -> list[str]:
+    return re.findall(r"(?<!\w)[^\W\d]\w*", text)

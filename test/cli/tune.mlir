@@ -1,0 +1,51 @@
+// From a program to a spec that wins: the compiler is told to choose badly, so that anything else is better.
+
+// RUN: rm -rf %t && mkdir -p %t
+// RUN: tuninglink tune %s -o %t/tuned.mlir --iree-hal-target-device=local --iree-hal-local-target-device-backends=llvm-cpu --iree-llvmcpu-target-cpu=host --iree-llvmcpu-distribution-size=1 --device local-sync --only matmul --trials 6 --search random --database %t/tuning.db --report %t/report 2>%t/progress
+// RUN: filecheck %s --input-file=%t/progress --check-prefix=PROGRESS
+// PROGRESS: 2 problems in 3 calls, on {{.+}} (local-sync)
+// PROGRESS-NEXT: @main_dispatch_0::@embedded_elf_x86_64: contraction 4x256x256 f32xf32xf32: {{.+}} us, 100% of the time
+// PROGRESS: best {{.+}} us ({{.+}}x)
+// PROGRESS: comparing {{[1-6]}} candidate
+// PROGRESS-NEXT: won: {{.+}} us to {{.+}} us; 6 candidates tried
+// PROGRESS: running the whole program with the spec and without
+// PROGRESS-NEXT: {{.+}} ms, with the spec {{.+}} ms
+
+// RUN: filecheck %s --input-file=%t/tuned.mlir --check-prefix=SPEC
+// SPEC: module @tuned attributes {iree_codegen.tuning_spec_with_default_entrypoint, transform.with_named_sequence}
+// SPEC: transform.named_sequence @match_main_dispatch_0_matmul_4x256x256_f32
+// SPEC-SAME: tuninglink.provenance = {compiler = "{{.+}}", date = "{{.+}}", default_us = {{.+}} : f64, device = "{{.+}}", driver = "local-sync{{.*}}", interval = [{{.+}}, {{.+}}], target = "{{.+}}", trials = 6 : i64, tuned_us = {{.+}} : f64}
+// SPEC: transform.iree.match.contraction
+// SPEC: transform.iree.match.dims_equal %m_dims, [4]
+
+// The spec holds under our own checks, takes effect in the program, and says where it comes from.
+// RUN: tuninglink check %t/tuned.mlir 2>&1 | filecheck %s --check-prefix=CHECK
+// CHECK: tuned.mlir (matcher list, 1 entry)
+// CHECK-NOT: error
+// RUN: tuninglink explain %s --spec %t/tuned.mlir --no-default-specs --iree-hal-target-device=local --iree-hal-local-target-device-backends=llvm-cpu --iree-llvmcpu-target-cpu=host | filecheck %s --check-prefix=EXPLAIN
+// EXPLAIN: @main_dispatch_0::@embedded_elf_x86_64 {{ *}}tuned
+// EXPLAIN-NEXT: entry {{ *}}@match_main_dispatch_0_matmul_4x256x256_f32
+// EXPLAIN-NEXT: provenance {{ *}}compiler = {{.+}}, default_us = {{.+}}
+// RUN: iree-compile %s -o %t/tuned.vmfb --iree-hal-target-device=local --iree-hal-local-target-device-backends=llvm-cpu --iree-llvmcpu-target-cpu=host --iree-codegen-tuning-spec-path=%t/tuned.mlir
+
+// RUN: filecheck %s --input-file=%t/report/report.json --check-prefix=REPORT
+// REPORT: "outcome": "won"
+
+// What is in the database is not measured again, and wins again.
+// RUN: tuninglink tune %s -o %t/again.mlir --iree-hal-target-device=local --iree-hal-local-target-device-backends=llvm-cpu --iree-llvmcpu-target-cpu=host --iree-llvmcpu-distribution-size=1 --device local-sync --only matmul --trials 6 --search random --database %t/tuning.db --no-model 2>%t/progress
+// RUN: filecheck %s --input-file=%t/progress --check-prefix=AGAIN
+// AGAIN-NOT: comparing
+// AGAIN: won:
+// RUN: diff %t/tuned.mlir %t/again.mlir
+
+func.func @main(%a: tensor<4x256xf32>, %b: tensor<256x256xf32>, %x: tensor<64x256xf32>) -> (tensor<4x256xf32>, tensor<64xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %empty = tensor.empty() : tensor<4x256xf32>
+  %start = linalg.fill ins(%zero : f32) outs(%empty : tensor<4x256xf32>) -> tensor<4x256xf32>
+  %first = linalg.matmul ins(%a, %b : tensor<4x256xf32>, tensor<256x256xf32>) outs(%start : tensor<4x256xf32>) -> tensor<4x256xf32>
+  %second = linalg.matmul ins(%first, %b : tensor<4x256xf32>, tensor<256x256xf32>) outs(%start : tensor<4x256xf32>) -> tensor<4x256xf32>
+  %few = tensor.empty() : tensor<64xf32>
+  %zeros = linalg.fill ins(%zero : f32) outs(%few : tensor<64xf32>) -> tensor<64xf32>
+  %sums = linalg.reduce { arith.addf } ins(%x : tensor<64x256xf32>) outs(%zeros : tensor<64xf32>) dimensions = [1]
+  return %second, %sums : tensor<4x256xf32>, tensor<64xf32>
+}

@@ -1,0 +1,65 @@
+"""The candidates of a problem."""
+
+from __future__ import annotations
+
+import pytest
+from tuning_programs import CONVOLUTION, REDUCTION, matmul, prepared
+
+from tuninglink.tuning.candidates import Origin
+
+CASES = [
+    (matmul(8, 256, 512), "llvm-cpu"),
+    (REDUCTION, "llvm-cpu"),
+    (CONVOLUTION, "llvm-cpu"),
+    (matmul(128, 256, 512, "f16"), "cuda"),
+    (matmul(128, 256, 512, "f16"), "hip"),
+]
+
+
+@pytest.mark.parametrize(("source", "target"), CASES)
+def test_the_default_is_a_candidate(source: str, target: str) -> None:
+    default = prepared(source, target).spaces.default
+    assert default.origin is Origin.DEFAULT
+    assert default.pipeline in default.configuration
+
+
+def test_the_default_of_a_matmul_is_in_the_space() -> None:
+    spaces = prepared(matmul(8, 256, 512), "llvm-cpu").spaces
+    assert spaces.default.knobs["vector_common_parallel_0"] > 1
+    assert spaces.candidate(spaces.default.pipeline, spaces.default.knobs) is not None
+
+
+@pytest.mark.parametrize(("source", "target"), CASES)
+def test_a_sample_is_spread_over_the_spaces(source: str, target: str) -> None:
+    spaces = prepared(source, target).spaces
+    found = spaces.sample(12, seed=1)
+    assert 1 <= len(found) <= 12
+    assert len({each.key for each in found}) == len(found)
+    assert {each.origin for each in found} == {Origin.SPACE}
+    assert len({each.space for each in found}) == min(len(spaces.spaces), len(found))
+    assert found == spaces.sample(12, seed=1)
+
+
+@pytest.mark.parametrize(("source", "target"), CASES[:1] + CASES[3:])
+def test_neighbors_differ_in_one_or_two_knobs(source: str, target: str) -> None:
+    spaces = prepared(source, target).spaces
+    neighbors = spaces.neighbors(spaces.default)
+    assert neighbors
+    changes = []
+    for each in neighbors:
+        known = spaces.spaces[each.space].constraints
+        assert known.check(each.knobs).violations == ()
+        old = spaces.default.knobs
+        changes.append(sum(old[name] != value for name, value in each.knobs.items()))
+    assert set(changes) <= {1, 2}
+    assert changes == sorted(changes)
+
+
+def test_what_no_space_speaks_of_has_no_neighbors() -> None:
+    spaces = prepared(matmul(8, 256, 512), "llvm-cpu").spaces
+    assert spaces.candidate("#iree_cpu.pipeline<DoubleTilingExpert>", {"strange": 1}) is None
+
+
+def test_problems_say_what_is_added_up() -> None:
+    assert prepared(matmul(8, 256, 512), "llvm-cpu").spaces.problem.reduction == 512
+    assert prepared(CONVOLUTION, "llvm-cpu").spaces.problem.reduction == 3 * 3 * 16
