@@ -78,7 +78,7 @@ pytest: $(installed_dev)
 
 # --- The rest ------------------------------------------------------------------------------------------
 
-benchmarks := $(filter-out %/generate.py %/measure.py %/plot.py,$(wildcard benchmarks/*.py))
+benchmarks := $(filter-out %/candidate_compilation.py %/generate.py %/measure.py %/plot.py %/search.py %/tuning.py,$(wildcard benchmarks/*.py))
 
 bench: $(installed_dev)
 	@set -e; for each in $(benchmarks); do echo "$$each"; $(BIN)/python "$$each"; done

@@ -213,8 +213,8 @@ func.func @layout(%lhs: tensor<4x192x128xf16>, %rhs: tensor<4x128x96xf16>, %empt
         pipeline = #iree_gpu.pipeline<VectorDistribute> workgroup_size = [128, 1, 1] subgroup_size = 32, {gpu_pipeline_options = #iree_gpu.pipeline_options<prefetch_num_stages = 2, no_reduce_shared_memory_bank_conflicts = false, use_igemm_convolution = false>}>} {
   %zero = arith.constant 0.0 : f32
   %init = linalg.fill ins(%zero : f32) outs(%empty : tensor<4x192x96xf32>) -> tensor<4x192x96xf32>
-  // expected-error@+2 {{the configuration is invalid in pipeline #iree_gpu.pipeline<VectorDistribute>: the 128 threads must be able to share reading the tile 1x48x32 of operand 0 evenly [wg_0 = 1, wg_1 = 48, red_3 = 32, wg_size_x = 128, promoted = 0 ([0, 1])]}}
-  // expected-note@+1 {{the nearest valid configuration changes promoted from 0 to 2}}
+  // expected-note@+2 {{the nearest valid configuration changes promoted from 0 to 2}}
+  // expected-error@+1 {{the configuration is invalid in pipeline #iree_gpu.pipeline<VectorDistribute>: the 128 threads must be able to share reading the tile 1x48x32 of operand 0 evenly [wg_0 = 1, sg_0_cnt = 1, wg_1 = 48, sg_m_cnt = 1, red_3 = 32, wg_size_x = 128, promoted = 0 ([0, 1])]}}
   %result = linalg.generic {
       indexing_maps = [#lhs, #rhs, #out], iterator_types = ["parallel", "parallel", "parallel", "reduction"]
     } ins(%lhs, %rhs : tensor<4x192x128xf16>, tensor<4x128x96xf16>) outs(%init : tensor<4x192x96xf32>)
@@ -436,6 +436,7 @@ func.func @attention(%query: tensor<2x192x64xf16>, %key: tensor<2x128x64xf16>, %
 func.func @attention_uneven(%query: tensor<2x192x64xf16>, %key: tensor<2x128x64xf16>, %value: tensor<2x128x64xf16>, %scale: f16, %out: tensor<2x192x64xf32>, %max: tensor<2x192xf32>, %sum: tensor<2x192xf32>) -> tensor<2x192x64xf32>
     attributes {hal.executable.target = #target, translation_info = #iree_codegen.translation_info<
         pipeline = #iree_gpu.pipeline<VectorDistribute> workgroup_size = [128, 1, 1] subgroup_size = 32>} {
+  // expected-note@+3 {{the nearest valid configuration changes wg_1 from 48 to 64}}
   // expected-note@+2 {{violated as well: wg_1 must be divisible by what the intrinsics of pv take at a time (48 % 64 == 0) [wg_1 = 48, sg_m_cnt = 4]}}
   // expected-warning@+1 {{the compiler's own constraints would not choose the configuration in pipeline #iree_gpu.pipeline<VectorDistribute>: wg_1 must be divisible by what the intrinsics of qk take at a time (48 % 64 == 0) [wg_1 = 48, sg_m_cnt = 4]}}
   %result:3 = iree_linalg_ext.online_attention <{

@@ -202,7 +202,7 @@ def test_an_entry_that_can_never_be_reached_is_dead() -> None:
     (spec_report,) = explained.specs
     assert (spec_report.used, spec_report.shadowed, spec_report.dead) == (0, 0, 1)
     first, again = spec_report.usages
-    assert (first.dead, again.dead) == ("", "@first comes first and matches whatever it matches")
+    assert (first.dead, again.dead) == ("", "'@first' comes first and matches whatever it matches")
 
 
 def test_a_dispatch_that_was_configured_before_keeps_that() -> None:

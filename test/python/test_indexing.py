@@ -17,7 +17,7 @@ from programs import run
 
 from tuninglink.matching.conditions import Condition
 from tuninglink.matching.index import LONGEST_LIST, Indexing, index_matchers
-from tuninglink.matching.index_plan import Group, IndexEntry, Structure, plan_index
+from tuninglink.matching.index_plan import IndexEntry, IndexGroup, Structure, plan_index
 from tuninglink.mlir.diagnostics import Diagnostic, DiagnosticSink, Severity
 from tuninglink.specs import Spec, link_specs, load_spec
 from tuninglink.specs.linking import Form
@@ -149,7 +149,7 @@ def entries_of(count: int, choice: Random) -> list[IndexEntry]:
 def lists_in(items: Sequence[Item]) -> Iterator[Sequence[Item]]:
     yield items
     for item in items:
-        if isinstance(item, Group):
+        if isinstance(item, IndexGroup):
             yield from lists_in(item.items)
 
 
@@ -182,7 +182,7 @@ def first(
 ) -> int | None:
     """Returns the first entry that matches an operation of the structure; of the opaque ones, those given do."""
     for item in items:
-        if isinstance(item, Group):
+        if isinstance(item, IndexGroup):
             check = item.check
             if isinstance(check, Structure) or check.least <= operation[check.axis] <= check.most:
                 return first(item.items, operation, opaque)

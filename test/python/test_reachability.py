@@ -122,3 +122,15 @@ def test_there_are_no_more_findings_than_entries() -> None:
     assert len(overlaps) == count - 1
     assert all(len(each.winners) <= 3 for each in overlaps)
     assert overlaps[-1].at_most == 2 * count // 3
+
+
+def test_matchers_that_are_not_understood_are_told_by_what_they_do() -> None:
+    def producer(operand: int, name: str) -> str:
+        return f"""
+      %producer = transform.get_producer_of_operand %op[{operand}] : (!transform.any_op) -> !transform.any_op
+      transform.match.operation_name %producer ["{name}"] : !transform.any_op"""
+
+    wanted = [(0, "linalg.fill"), (1, "linalg.fill"), (0, "linalg.copy"), (0, "linalg.fill")]
+    spec = listed(*(producer(*each) for each in wanted))
+    assert [each.position for each in find_unreachable(spec)] == [3]
+    assert [each.verdict for each in find_reachability(spec)[:3]] == [Verdict.NOT_DECIDED] * 3

@@ -172,7 +172,7 @@ class MatcherReader:
     def __init__(self, table: SequenceTable | None = None) -> None:
         self._table = table
         self._matchers: dict[str, Matcher] = {}
-        self.structured: dict[Hashable, tuple[Sequence[Predicate], Sequence[_Meaning]]] = {}
+        self.structured: dict[Hashable, tuple[tuple[Predicate, ...], Sequence[_Meaning]]] = {}
         self._is_any_op: dict[mlir.Type, bool] = {}
         self._maps: dict[Hashable, Maps] = {}
         self._numbers: dict[Hashable, int] = {}
@@ -282,8 +282,8 @@ class _Reading:
         except NotUnderstoodError as failure:
             stop = self._stop or Stop(str(failure), place_of(sequence.location))
             return Matcher(tuple(self._predicates), stop)
-        stop = replace(self._stop, rest=tuple(self._rest)) if self._stop else None
-        return Matcher(tuple(self._predicates), stop)
+        end = replace(self._stop, rest=tuple(self._rest)) if self._stop else None
+        return Matcher(tuple(self._predicates), end)
 
     def ask(self, *predicates: Predicate) -> None:
         """Notes what the matcher asks for next."""
@@ -320,7 +320,8 @@ class _Reading:
             id(self._table),  # References mean what they do there.
             frozenset((name, str(value)) for name, value in op.attributes.items()),
             tuple(map(self._meaning, op.operands)),
-            op.get_asm(use_local_scope=True) if list(op.regions) else "",
+            tuple(str(each.type) for each in op.results),
+            _regions_key(op),
         )
         self._rest.append(key)
         self.define_unknown(op, key)
@@ -558,6 +559,14 @@ def _maps(attribute: mlir.Attribute, kind: OpKind, outputs: int) -> Maps:
             (role_name(kind, role.value.replace(" ", "_")), loops) for role, loops in roles.items()
         ),
     )
+
+
+def _regions_key(op: mlir.Operation) -> Hashable:
+    """Returns a key of the regions of an op, which is like no other if they use values from around it."""
+    try:
+        return regions_key(op)
+    except NotUnderstoodError:
+        return object()
 
 
 def _integer(attribute: mlir.Attribute) -> int:

@@ -111,7 +111,10 @@ class ConstraintSet:
                 return CheckAnswer(Verdict.NOT_DECIDED, reason=failure.reason)
         if violated:
             words = tuple(self._violation(index, assignment) for index in violated)
-            return CheckAnswer(_verdict(words), words, self.unknown)
+            verdict = _verdict(words)
+            if verdict is Verdict.PROVEN and self.unknown:
+                verdict = Verdict.NOT_DECIDED
+            return CheckAnswer(verdict, words, self.unknown)
         verdict = Verdict.NOT_DECIDED if self.unknown else Verdict.PROVEN
         return CheckAnswer(verdict, reason=self.unknown)
 

@@ -216,7 +216,7 @@ def _program_rounds(programs: Sequence[Program], count: int, seed: int) -> Round
 
 def _compare(benchmark: Benchmark, reference: Benchmark, reduction: int) -> Failure | None:
     try:
-        expected = _opened().outputs(reference)
+        expected = _opened().expected(reference)
         actual = _opened().outputs(benchmark)
     except MeasurementError as failure:
         return failure.failure

@@ -85,6 +85,7 @@ class Devices:
         self._processes: list[DeviceProcess] = []
         self._free: SimpleQueue[DeviceProcess] = SimpleQueue()
         self._defaults: dict[DeviceProcess, float] = {}
+        self._threads = ThreadPoolExecutor(len(uris))
         try:
             for uri in uris:
                 self._processes.append(DeviceProcess(uri, settings=settings, timeout=timeout))
@@ -92,7 +93,6 @@ class Devices:
         except BaseException:
             self.close()
             raise
-        self._threads = ThreadPoolExecutor(len(self._processes))
         for each in self._processes:
             self._free.put(each)
 
@@ -121,6 +121,7 @@ class Devices:
         """Ends the processes."""
         for each in self._processes:
             each.close()
+        self._threads.shutdown(wait=False)
 
     @property
     def first(self) -> DeviceProcess:

@@ -39,6 +39,9 @@ _INTEGERS: Final[dict[str, type]] = {
 _CANARY: Final = np.frombuffer(b"\xa5\x5a\xc3\x96", np.uint8)
 """What guards hold. Four different bytes: a write that is shifted by one to three bytes shows."""
 
+_PERIOD: Final = 1_048_583
+"""So many elements are drawn, and repeated: a prime, so that no two rows or columns of a large binding are alike."""
+
 
 def element_type(name: str) -> np.dtype | None:
     """Returns the type of the elements of a binding in memory.
@@ -52,6 +55,15 @@ def element_type(name: str) -> np.dtype | None:
     """
     known = _FLOATS.get(name) or _INTEGERS.get(name.lstrip("su")) or {"i1": np.bool_}.get(name)
     return None if known is None else np.dtype(known)
+
+
+def _repeated(pattern: Bytes, length: int) -> Bytes:
+    return np.tile(pattern, -(-length // len(pattern)))[:length]
+
+
+def _width(name: str) -> int:
+    dtype = element_type(name)
+    return dtype.itemsize if dtype else 1
 
 
 def is_float(name: str) -> bool:
@@ -88,13 +100,12 @@ def make_inputs(layout: BufferLayout, sets: int = 1, seed: int = 0) -> Bytes:
 
     The same layout and seed give the same bytes; all sets are equal.
     """
-    one = np.resize(_CANARY, layout.stride)
+    one = _repeated(_CANARY, layout.stride)
     for index, each in enumerate(layout.bindings):
-        dtype = element_type(each.element_type)
-        count = each.byte_length // (dtype.itemsize if dtype else 1)
+        count = each.byte_length // _width(each.element_type)
         raw = random_bytes(each.element_type, count, (seed, index))
         one[each.offset : each.offset + len(raw)] = raw
-    whole = np.resize(_CANARY, buffer_length(layout, sets))
+    whole = _repeated(_CANARY, buffer_length(layout, sets))
     whole[: layout.stride * sets].reshape(sets, -1)[:] = one
     return whole
 
@@ -135,6 +146,8 @@ def random_bytes(name: str, count: int, seed: Sequence[int]) -> Bytes:
         count: the number of elements.
         seed: fixes the values.
     """
+    if count > _PERIOD:
+        return _repeated(random_bytes(name, _PERIOD, seed), count * _width(name))
     random = np.random.default_rng(seed)
     dtype = element_type(name)
     if dtype is None:

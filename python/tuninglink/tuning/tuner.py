@@ -182,6 +182,10 @@ class Tuner:
             return ModelVerdict(tuple(won), reason=reason)
         tasks.listener.comparing()
         runs = ModelRuns(self.program, tasks.compiler, tasks.devices.first, tasks.settings.seed)
-        verdict = judge_entries(won, runs, self.spec)
+        try:
+            verdict = judge_entries(won, runs, self.spec)
+        except TuninglinkError as gone:
+            # What was won is worth writing even if the device is gone by now.
+            verdict = ModelVerdict(tuple(won), reason=gone.diagnostics[0].message)
         tasks.listener.compared(verdict)
         return verdict

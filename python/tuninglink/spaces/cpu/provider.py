@@ -43,4 +43,20 @@ class CpuProvider(Provider):
                 "the compiler gives this convolution a batch loop after it has read the configuration, and loses it"
             )
         attribute = mlir.Attribute.parse(pipeline, workload.root.context)
-        return [CpuSpace(read_nest(workload), cpu, attribute, problem)]
+        return [CpuSpace(read_nest(workload), cpu, attribute, problem, _doubt(workload))]
+
+
+def _doubt(workload: Workload) -> str:
+    """Returns why no configuration of a workload is known to compile; empty if the rules tell."""
+    problem, root = workload.problem, workload.root
+    if problem.kind is OpKind.ATTENTION:
+        return "no configuration of an attention is known to compile in this pipeline"
+    # Once the compiler has configured an operation, it has rewritten it.
+    if problem.kind is not OpKind.CONVOLUTION or names.LOWERING_CONFIG in root.attributes:
+        return ""
+    if any(each.size == 1 or each.role is Role.DEPTH for each in problem.dimensions):
+        return (
+            "the compiler rewrites depthwise convolutions, and those with a loop of one iteration, "
+            "after it has read the configuration"
+        )
+    return ""

@@ -45,12 +45,15 @@ class CpuSpace(Space):
         cpu: what it is compiled for.
         pipeline: the pipeline.
         problem: what the configuration is for.
+        doubt: why no configuration is known to compile; empty if the rules tell.
 
     Attributes:
         nest: the loops of the root op.
     """
 
-    def __init__(self, nest: Nest, cpu: Cpu, pipeline: mlir.Attribute, problem: Problem) -> None:
+    def __init__(
+        self, nest: Nest, cpu: Cpu, pipeline: mlir.Attribute, problem: Problem, doubt: str = ""
+    ) -> None:
         self.nest = nest
         self._pipeline = pipeline
         name = str(pipeline)
@@ -62,7 +65,7 @@ class CpuSpace(Space):
         add_necessary_rules(rules)
         add_sufficient_rules(rules)
         add_heuristic_rules(rules)
-        self.constraints: ConstraintSet = rules.build(problem, name, unknown(rules, problem))
+        self.constraints: ConstraintSet = rules.build(problem, name, doubt or unknown(rules))
 
     def assignment(self, configuration: Configuration) -> Mapping[str, int]:
         """Returns the tiles of all levels; what is not tiled is 0."""

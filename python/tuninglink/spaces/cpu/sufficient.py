@@ -7,14 +7,12 @@ from typing import TYPE_CHECKING
 import z3
 
 from tuninglink.iree.cpu_configurations import CpuLevel
-from tuninglink.iree.op_kinds import OpKind, Role
 from tuninglink.solver.assertions import Grade
 from tuninglink.spaces.cpu.cpu_rules import BYTE
 from tuninglink.spaces.cpu.device import Masking
 
 if TYPE_CHECKING:
     from tuninglink.spaces.cpu.cpu_rules import CpuRules
-    from tuninglink.spaces.problem import Problem
 
 
 def add_sufficient_rules(rules: CpuRules) -> None:
@@ -32,17 +30,8 @@ def add_sufficient_rules(rules: CpuRules) -> None:
         _keep_peeling_finite(rules)
 
 
-def unknown(rules: CpuRules, problem: Problem) -> str:
+def unknown(rules: CpuRules) -> str:
     """Returns why no configuration is known to compile; empty if the rules tell."""
-    if problem.kind is OpKind.ATTENTION:
-        return "no configuration of an attention is known to compile in this pipeline"
-    if problem.kind is OpKind.CONVOLUTION and any(
-        each.size == 1 or each.role is Role.DEPTH for each in problem.dimensions
-    ):
-        return (
-            "the compiler rewrites depthwise convolutions and those with a loop of one iteration "
-            "after it has read the configuration"
-        )
     if not rules.pipeline.vectorizes:
         return ""
     if not rules.pipeline.checks_vectors:

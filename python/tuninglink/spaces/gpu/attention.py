@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import z3
 from iree.compiler import ir as mlir
 
 from tuninglink.iree.op_kinds import Role
@@ -131,7 +132,8 @@ def attention_space(
     copies = [tile_bits(each, tiles) for each in attention.operands]
     rules.memory_bounds(copies, _exchanged(attention, tiles, device), device)
     for name, operand in zip(("query", "key", "value"), attention.operands, strict=True):
-        require_derivable(rules, operand, tiles, threads, f"the {name}")
+        uneven = z3.Or([sizes[loop] % tiles[loop] != 0 for loop in operand.loops])
+        require_derivable(rules, operand, tiles, threads, f"the {name}", unless=uneven)
     context = pipeline.context
     parts = {
         f"{part}_attrs": {

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from tuninglink.spaces.gpu.contractions import Contraction
     from tuninglink.spaces.gpu.device import Device, Intrinsic
+    from tuninglink.spaces.gpu.gpu_rules import Number
     from tuninglink.spaces.problem import Problem
 
 
@@ -72,9 +73,9 @@ def vector_distribute_space(
     promotion = Promotion(rules, pipeline.context)
     rules.memory(promotion.bits(contraction, tiling.tiles), device)
     for index, operand in enumerate((contraction.lhs, contraction.rhs)):
-        is_read_alone = z3.Not(promotion.of(index))
-        name = f"operand {index}"
-        require_derivable(rules, operand, tiling.tiles, threads, name, unless=is_read_alone)
+        uneven = [_is_uneven(tiling, loop) for loop in operand.loops]
+        exempt = z3.Or(z3.Not(promotion.of(index)), *uneven)
+        require_derivable(rules, operand, tiling.tiles, threads, f"operand {index}", unless=exempt)
     if contraction.is_plain:
         vector_distribute_limits(tiling, threads, stages, promotion)
     slots = {
@@ -84,6 +85,13 @@ def vector_distribute_space(
         **table.slots(),
     }
     return GpuSpace(rules.build(problem, str(pipeline)), gpu_template(pipeline, slots))
+
+
+def _is_uneven(tiling: ContractionTiles, loop: int) -> Number:
+    """Returns the condition that a tile is rounded up and masked, so that another one is read than configured."""
+    size, tile = tiling.contraction.sizes[loop], tiling.tiles[loop]
+    step = tiling.shapes[loop] * tiling.counts.get(loop, 1)
+    return z3.Or(size % tile != 0, tile % step != 0)
 
 
 def _counts(contraction: Contraction) -> dict[int, str]:

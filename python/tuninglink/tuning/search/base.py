@@ -11,8 +11,11 @@ if TYPE_CHECKING:
 
     from tuninglink.tuning.search.pool import Candidate, Pool
 
+FIRST_CANDIDATES: Final = 400
+"""How many candidates of the spaces are drawn to begin with: the device waits for the first ones."""
+
 MOST_CANDIDATES: Final = 1500
-"""How many candidates of a space a search looks at; a space may have millions."""
+"""How many candidates of the spaces a search looks at; a space may have millions."""
 
 
 class Search(ABC):
@@ -46,6 +49,7 @@ class Search(ABC):
         self._times: dict[str, tuple[Candidate, float]] = {}
         self._failed: dict[str, Candidate] = {}
         self._asked: set[str] = set()
+        self._drawn: dict[int, Sequence[Candidate]] = {}
         self._first = [each for each, microseconds in known if microseconds is None]
         self._first += pool.given
         for each, microseconds in known:
@@ -85,6 +89,14 @@ class Search(ABC):
             count: how many are wanted. More cost nothing, fewer mean to be asked again; if all are old, the search
                 is over.
         """
+
+    def drawn(self, count: int) -> Sequence[Candidate]:
+        """Returns candidates from the spaces in random order, the same ones each time."""
+        if count not in self._drawn:
+            found = list(self._pool.sample(count, self._seed))
+            self._chance.shuffle(found)
+            self._drawn[count] = found
+        return self._drawn[count]
 
     def best(self, count: int) -> list[Candidate]:
         """Returns the fastest candidates so far."""

@@ -1,36 +1,19 @@
-"""What candidates have in common across knobs and pipelines: derived quantities, and a first estimate.
+"""What candidates have in common across knobs and pipelines.
 
-A tiled loop nest is seen as a batch of matrix products: every loop belongs to one side of it by its role. All
-logarithms are to the base of 2.
+A tiled loop nest is seen as a batch of matrix products: every loop belongs to one side of it by its role.
 """
 
 from __future__ import annotations
 
-import math
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from tuninglink.tuning.compute_units import COMPUTE_UNITS, TYPICAL
+from tuninglink.tuning.search.cpu_shape import cpu_features, cpu_shape_of
+from tuninglink.tuning.search.gpu_shape import gpu_features, shape_of
+from tuninglink.tuning.search.sides import logarithm, side_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from tuninglink.tuning.search.pool import Candidate, Problem
-
-_SIDES: Final = {
-    "m": "m",
-    "output image": "m",
-    "n": "n",
-    "output channel": "n",
-    "k": "k",
-    "k1": "k",
-    "k2": "k",
-    "filter": "k",
-    "input channel": "k",
-    "reduction": "k",
-}
-"""The side of a role; all others are batches."""
 
 _LEVELS: Final = {
     "wg": "workgroup",
@@ -47,216 +30,26 @@ _LEVELS: Final = {
 """What the knobs of tiles are about, by the part of their name before the loop."""
 
 _TILE: Final = re.compile(r"(.+)_(\d+)")
-_WIDTH: Final = re.compile(r"\d+")
-
-_INTRINSIC_K: Final = 16
-"""The reduction of one intrinsic on 16-bit operands, as most have it; TileAndFuse counts its steps in them."""
-
-_FEW_BYTES: Final = 164 << 10
-"""Shared memory of a compute unit of an A100."""
-
-_REGISTERS: Final = 1 << 16
-_BASE_REGISTERS: Final = 40
-"""Registers of a thread that hold neither operands nor results: addresses, indices, what is in flight."""
-
-_SPILLING: Final = 130
-"""More accumulators of a thread than this leave no room for operands: they are spilled, at a heavy price."""
-
-_WITHOUT_INTRINSICS: Final = 8
-"""How many times as long plain multiply-adds take; data sheets say 8 to 16 for 16-bit operands."""
-
-_BUSY_WARPS: Final = 8
-"""Warps of a compute unit that hide the latency of its tensor cores and of most of its memory."""
-
-
-@dataclass(frozen=True)
-class Shape:
-    """The tiles of a candidate on a GPU, in elements of the matrix product.
-
-    Attributes:
-        size: the whole problem: batch, m, n and k.
-        tile: what a workgroup takes, and the step of its reduction loop.
-        subgroup: what a subgroup takes: m and n.
-        threads: of a workgroup.
-        subgroups: of a workgroup.
-        operand_bytes: of one element.
-        intermediates: what a workgroup keeps beside its results: the scores of an attention.
-        units: the compute units of the device.
-        has_intrinsics: whether matrix intrinsics compute it.
-    """
-
-    size: tuple[int, int, int, int]
-    tile: tuple[int, int, int, int]
-    subgroup: tuple[float, float]
-    threads: int
-    subgroups: int
-    operand_bytes: float
-    intermediates: int
-    units: int
-    has_intrinsics: bool
-
-    @property
-    def workgroups(self) -> int:
-        """The number of workgroups."""
-        pairs = zip(self.size[:3], self.tile[:3], strict=True)
-        return math.prod(-(-size // tile) for size, tile in pairs)
-
-    @property
-    def accumulators(self) -> float:
-        """The elements that a thread adds up."""
-        return (math.prod(self.tile[:3]) + self.intermediates) / self.threads
-
-    @property
-    def shared_bytes(self) -> float:
-        """What the operands of one step take in shared memory, if both are promoted."""
-        batch, m, n, k = self.tile
-        return batch * (m + n) * k * self.operand_bytes
-
-    @property
-    def resident(self) -> int:
-        """How many workgroups a compute unit holds at once."""
-        registers = min(255, self.accumulators + sum(self.subgroup) / 4 + _BASE_REGISTERS)
-        by_registers = _REGISTERS / (registers * 32) // self.subgroups
-        return int(max(1, min(32, by_registers, _FEW_BYTES // max(self.shared_bytes, 1))))
-
-
-def shape_of(problem: Problem, candidate: Candidate) -> Shape | None:
-    """Returns the tiles of a candidate with workgroups of threads, None for any other."""
-    knobs = candidate.knobs
-    threads = knobs.get("wg_size_x", 0) * knobs.get("wg_size_y", 1) * knobs.get("wg_size_z", 1)
-    if threads <= 0 or None in problem.sizes:
-        return None
-    subgroups = max(1, threads // max(1, knobs.get("sg_size", 32)))
-    size = dict.fromkeys("bmnk", 1)
-    tile = dict.fromkeys("bmnk", 1)
-    step_unit = _INTRINSIC_K if "TileAndFuse" in candidate.pipeline and "mma_idx" in knobs else 1
-    for loop, (extent, role) in enumerate(zip(problem.sizes, problem.roles, strict=True)):
-        side = _SIDES.get(role, "b")
-        size[side] *= extent or 1
-        if role == "k1":
-            continue  # is never tiled: the scores of an attention are computed at once
-        if side == "k":
-            step = knobs.get(f"red_{loop}", 0) * step_unit or (1 if role == "filter" else extent)
-            tile["k"] *= min(step or 1, extent or 1)
-        else:
-            tile[side] *= max(1, knobs.get(f"wg_{loop}", 1))
-    per_subgroup = max(1.0, tile["m"] * tile["n"] / subgroups)
-    if "sg_m_cnt" in knobs:
-        rows = max(1.0, tile["m"] / max(1, knobs["sg_m_cnt"]))
-    else:
-        aspect = _aspect(problem, knobs) or tile["m"] / tile["n"]
-        rows = math.sqrt(per_subgroup * aspect)
-    rows = min(rows, tile["m"])
-    width = _WIDTH.search(problem.element_types[0]) if problem.element_types else None
-    return Shape(
-        (size["b"], size["m"], size["n"], size["k"]),
-        (tile["b"], tile["m"], tile["n"], tile["k"]),
-        (rows, per_subgroup / rows),
-        threads,
-        subgroups,
-        int(width[0]) / 8 if width else 4,
-        tile["b"] * tile["m"] * tile["k"] if problem.kind == "attention" else 0,
-        problem.limits.get(COMPUTE_UNITS, TYPICAL),
-        any(name.endswith("mma_idx") for name in knobs),
-    )
-
-
-def _aspect(problem: Problem, knobs: Mapping[str, int]) -> float | None:
-    """Returns how many times as many rows as columns a subgroup takes, None if no knob says so."""
-    sides = {"m": 1.0, "n": 1.0}
-    known = False
-    for loop, role in enumerate(problem.roles):
-        side = _SIDES.get(role, "b")
-        if side in sides and f"sg_{loop}" in knobs:
-            sides[side] *= max(1, knobs[f"sg_{loop}"])
-            known = True
-    # The intrinsics of a warp have twice as many rows as columns, those of a wavefront as many.
-    intrinsic = 2 if knobs.get("sg_size") == 32 else 1  # noqa: PLR2004
-    return sides["m"] / sides["n"] * intrinsic if known else None
-
-
-def estimate(shape: Shape) -> float:
-    """Returns the logarithm of the time that a candidate takes, up to a constant of the problem.
-
-    A roofline of sorts: the padded work, made slower by operands that are read again by each subgroup and each
-    workgroup, by short reduction loops' steps, by too few warps to hide latencies, by a last wave that is not full,
-    and by spilled accumulators. It only has to be right about which candidates are worth a look.
-    """
-    batch, m, n, k = shape.tile
-    rows, columns = shape.subgroup
-    per_element = 1 + 24 * (1 / rows + 1 / columns) + 16 * (1 / m + 1 / n) + 8 / k
-    waves = shape.workgroups / shape.units
-    rounds = max(
-        1.0, (waves + math.ceil(waves)) / 2
-    )  # a last wave that is not full is not quite lost
-    warps = min(shape.resident, max(1.0, waves)) * shape.subgroups
-    throughput = min(1.0, warps / _BUSY_WARPS) ** 0.5
-    spilled = max(1.0, shape.accumulators / _SPILLING) ** 3
-    work = batch * m * n * shape.size[3] * per_element
-    work *= 1 if shape.has_intrinsics else _WITHOUT_INTRINSICS
-    return math.log2(work * rounds / throughput * spilled)
 
 
 def features(problem: Problem, candidate: Candidate) -> dict[str, float]:
     """Returns what a model knows of a candidate: its knobs, its tiles by side, and what follows from them."""
     knobs = candidate.knobs
     found = {f"pipeline {candidate.pipeline}": 1.0}
-    found |= {f"knob {name}": _log(value) for name, value in knobs.items()}
+    found |= {f"knob {name}": logarithm(value) for name, value in knobs.items()}
     for name, value in knobs.items():
         matched = _TILE.fullmatch(name)
         level = _LEVELS.get(matched[1]) if matched else None
         if matched is None or level is None or int(matched[2]) >= len(problem.roles):
             continue
-        side = _SIDES.get(problem.roles[int(matched[2])], "b")
+        side = side_of(problem.roles[int(matched[2])])
         extent = problem.sizes[int(matched[2])] or 1
         key = f"{level} {side}"
-        found[key] = found.get(key, 0.0) + _log(value or extent)
-    shape = shape_of(problem, candidate)
-    found |= _gpu(shape) if shape else _cpu(found)
+        found[key] = found.get(key, 0.0) + logarithm(value or extent)
+    threads = shape_of(problem, candidate)
+    vectors = cpu_shape_of(problem, candidate)
+    if threads is not None:
+        found |= gpu_features(threads)
+    elif vectors is not None:
+        found |= cpu_features(vectors)
     return found
-
-
-def _gpu(shape: Shape) -> dict[str, float]:
-    _, m, n, k = shape.tile
-    rows, columns = shape.subgroup
-    waves = shape.workgroups / shape.units
-    return {
-        "estimate": estimate(shape),
-        "threads": _log(shape.threads),
-        "workgroups": _log(shape.workgroups),
-        "tail": waves / math.ceil(waves),
-        "waves": _log(math.ceil(waves / shape.resident)),
-        "occupancy": _log(shape.resident * shape.subgroups),
-        "accumulators": _log(shape.accumulators),
-        "shared": _log(shape.shared_bytes),
-        "intensity": _log(m * n / (m + n)),
-        "subgroup intensity": _log(rows * columns / (rows + columns)),
-        "aspect": _log(m / n),
-        "subgroup aspect": _log(rows / columns),
-        "steps": _log(shape.size[3] / k),
-        "flops per thread": _log(shape.accumulators * shape.size[3]),
-        "bytes per thread": _log(shape.shared_bytes / shape.threads),
-    }
-
-
-def _cpu(tiles: Mapping[str, float]) -> dict[str, float]:
-    """Returns what follows from the logarithms of the tiles of a nest that threads share by workgroups."""
-
-    def level(name: str) -> tuple[float, float, float]:
-        return tuple(tiles.get(f"{name} {side}", 0.0) for side in "bmn")  # type: ignore[return-value]
-
-    inner, outer, cache = level("inner"), level("workgroup"), level("cache")
-    inner_step, step = tiles.get("inner_step k", 0.0), tiles.get("step k", 0.0)
-    return {
-        "accumulators": sum(inner),
-        "unrolled": sum(inner) + inner_step,
-        "inner intensity": inner[1] + inner[2] - _log(2 ** inner[1] + 2 ** inner[2]),
-        "workgroup elements": sum(outer),
-        "cache elements": sum(cache),
-        "workgroup bytes": _log(2 ** outer[1] + 2 ** outer[2]) + step,
-        "tiles of a workgroup": sum(outer) - sum(inner),
-    }
-
-
-def _log(value: float) -> float:
-    return math.log2(value) if value > 0 else -1.0

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, Final
 
 import numpy as np
 
-from tuninglink.tuning.search.base import MOST_CANDIDATES, Search
+from tuninglink.tuning.search.base import FIRST_CANDIDATES, MOST_CANDIDATES, Search
 from tuninglink.tuning.search.ensemble import Ensemble
 from tuninglink.tuning.search.features import features
 
@@ -31,6 +31,9 @@ _OPTIMISM: Final = 1.0
 
 _EXPLORATION: Final = 0.03
 """The probability that a candidate is drawn at random."""
+
+_SETTLED: Final = 24
+"""After so many trials, the model chooses from all candidates instead of from those that were drawn first."""
 
 _NEW: Final = 4
 """So many new times, and a tenth of all, are worth another model, which takes a tenth of a second."""
@@ -63,7 +66,7 @@ class ModelSearch(Search):
                 return begun
         ranked = [each for each in self._ranked() if self.is_new(each)]
         if not ranked:
-            return [each for each in self._candidates() if self.is_new(each)]
+            return self.drawn(MOST_CANDIDATES)
         chosen = ranked[:count]
         for position in range(len(chosen)):
             if self._chance.random() < _EXPLORATION:
@@ -92,7 +95,7 @@ class ModelSearch(Search):
         """The candidates that are tried before there is a model."""
         default = self._pool.default
         near = list(self._neighbors(default))[:_NEAR_DEFAULT] if default is not None else []
-        sampled = list(self._sampled.values())
+        sampled = list(self.drawn(FIRST_CANDIDATES))
         jitter = {each.key: self._chance.gauss(0, 0.2) for each in sampled}
         promising = sorted(sampled, key=lambda each: self._estimate(each) + jitter[each.key])
         quarter = promising[: max(_FIRST, len(promising) // 4)]
@@ -105,14 +108,11 @@ class ModelSearch(Search):
         return [*near, *list(unlike.values())[:_FIRST]]
 
     def _candidates(self) -> list[Candidate]:
-        found = dict(self._sampled)
+        count = MOST_CANDIDATES if self._tried >= _SETTLED else FIRST_CANDIDATES
+        found = {each.key: each for each in self.drawn(count)}
         for each in self.best(_CLIMBERS):
             found |= {one.key: one for one in self._neighbors(each)}
         return list(found.values())
-
-    @cached_property
-    def _sampled(self) -> dict[str, Candidate]:
-        return {each.key: each for each in self._pool.sample(MOST_CANDIDATES, self._seed)}
 
     def _neighbors(self, candidate: Candidate) -> Sequence[Candidate]:
         if candidate.key not in self._known_neighbors:

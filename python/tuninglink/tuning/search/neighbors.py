@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar, Final
 
-from tuninglink.tuning.search.base import MOST_CANDIDATES, Search
+from tuninglink.tuning.search.base import FIRST_CANDIDATES, MOST_CANDIDATES, Search
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,7 +31,8 @@ class NeighborSearch(Search):
                 near = [one for one in self._neighbors(each) if self.is_new(one)]
                 if near:
                     return near
-        new = [each for each in self._shuffled if self.is_new(each)]
+        new = [each for each in self.drawn(FIRST_CANDIDATES) if self.is_new(each)]
+        new = new or [each for each in self.drawn(MOST_CANDIDATES) if self.is_new(each)]
         return new[: max(1, _FIRST_SAMPLE - len(self._times))]
 
     def _neighbors(self, candidate: Candidate) -> Sequence[Candidate]:
@@ -42,9 +43,3 @@ class NeighborSearch(Search):
     @cached_property
     def _known_neighbors(self) -> dict[str, Sequence[Candidate]]:
         return {}
-
-    @cached_property
-    def _shuffled(self) -> list[Candidate]:
-        drawn = list(self._pool.sample(MOST_CANDIDATES, self._seed))
-        self._chance.shuffle(drawn)
-        return drawn

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar
 
-from tuninglink.tuning.search.base import MOST_CANDIDATES, Search
+from tuninglink.tuning.search.base import FIRST_CANDIDATES, MOST_CANDIDATES, Search
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,11 +18,6 @@ class RandomSearch(Search):
     name: ClassVar[str] = "random"
 
     def propose(self, count: int) -> Sequence[Candidate]:  # noqa: ARG002 - all at once
-        """Returns all."""
-        return self._shuffled
-
-    @cached_property
-    def _shuffled(self) -> list[Candidate]:
-        drawn = list(self._pool.sample(MOST_CANDIDATES, self._seed))
-        self._chance.shuffle(drawn)
-        return drawn
+        """Returns all that were drawn, and draws more when they were tried."""
+        new = [each for each in self.drawn(FIRST_CANDIDATES) if self.is_new(each)]
+        return new or self.drawn(MOST_CANDIDATES)

@@ -1,1 +1,0 @@
-/work/wt/matching/specs/default/gfx942.mlir
