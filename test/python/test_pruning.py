@@ -253,3 +253,23 @@ func.func @matmul(%a: tensor<48x64xf16>, %b: tensor<64x32xf16>) -> tensor<48x32x
     (applied,) = compiled[1].applied
     assert applied.entry
     assert applied.entry.matcher == "m2"
+
+
+def test_a_subset_keeps_what_has_colons_in_its_name() -> None:
+    """The sequence `library::is_fill` is not the sequence `is_fill` in `library`."""
+    helper = """transform.named_sequence @{}(%op: !transform.any_op {{transform.readonly}}) {{
+      transform.match.operation_name %op ["{}"] : !transform.any_op
+      transform.yield
+    }}"""
+    library = "module @library attributes {transform.with_named_sequence} {%s}"
+    include = "transform.include @{} failures(propagate) (%op) : (!transform.any_op) -> ()\n"
+    matchers = [include.format('"library::is_fill"'), include.format("library::@is_fill")]
+    text = spec_of(matchers).replace(
+        "transform.named_sequence @set(",
+        helper.format('"library::is_fill"', "linalg.fill")
+        + library % helper.format("is_fill", "linalg.copy")
+        + "\ntransform.named_sequence @set(",
+    )
+    subset = Subsets(load_spec(text.encode())).subset([0])
+    assert subset.module.verify()
+    assert '@"library::is_fill"' in subset.text()
