@@ -497,3 +497,100 @@ module @program {
     return
   }
 }
+
+// -----
+
+// A producer that is used twice is not two equal producers: either entry matches what the other one does not.
+
+// CHECK-LABEL: module @shared_producer
+// CHECK:         foreach_match in %arg0
+// CHECK-NEXT:      @one_producer -> @apply_one,
+// CHECK-NEXT:      @two_producers -> @apply_two :
+module @shared_producer attributes {transform.with_named_sequence, iree_codegen.tuning_spec_with_default_entrypoint} {
+  transform.named_sequence @one_producer(%op: !transform.any_op {transform.readonly}) -> !transform.any_op {
+    %ins, %outs = transform.iree.match.cast_compatible_dag_from_root %op {
+    ^bb0(%a: tensor<?x?xf32>, %e: tensor<?x?xf32>):
+      %1 = linalg.copy ins(%a : tensor<?x?xf32>) outs(%e : tensor<?x?xf32>) -> tensor<?x?xf32>
+      %r = linalg.matmul ins(%1, %1 : tensor<?x?xf32>, tensor<?x?xf32>) outs(%e : tensor<?x?xf32>) -> tensor<?x?xf32>
+    } : (!transform.any_op) -> (!transform.any_value, !transform.any_value)
+    transform.yield %op : !transform.any_op
+  }
+  transform.named_sequence @two_producers(%op: !transform.any_op {transform.readonly}) -> !transform.any_op {
+    %ins, %outs = transform.iree.match.cast_compatible_dag_from_root %op {
+    ^bb0(%a: tensor<?x?xf32>, %e: tensor<?x?xf32>):
+      %1 = linalg.copy ins(%a : tensor<?x?xf32>) outs(%e : tensor<?x?xf32>) -> tensor<?x?xf32>
+      %2 = linalg.copy ins(%a : tensor<?x?xf32>) outs(%e : tensor<?x?xf32>) -> tensor<?x?xf32>
+      %r = linalg.matmul ins(%1, %2 : tensor<?x?xf32>, tensor<?x?xf32>) outs(%e : tensor<?x?xf32>) -> tensor<?x?xf32>
+    } : (!transform.any_op) -> (!transform.any_value, !transform.any_value)
+    transform.yield %op : !transform.any_op
+  }
+  transform.named_sequence @apply_one(%op: !transform.any_op {transform.readonly}) {
+    transform.annotate %op "one" : !transform.any_op
+    transform.yield
+  }
+  transform.named_sequence @apply_two(%op: !transform.any_op {transform.readonly}) {
+    transform.annotate %op "two" : !transform.any_op
+    transform.yield
+  }
+  transform.named_sequence @__kernel_config(%variant: !transform.any_op {transform.consumed}) -> !transform.any_op attributes {iree_codegen.tuning_spec_entrypoint} {
+    %0 = transform.foreach_match in %variant
+        @one_producer -> @apply_one, @two_producers -> @apply_two : (!transform.any_op) -> !transform.any_op
+    transform.yield %0 : !transform.any_op
+  }
+}
+
+// -----
+
+// As a tree this graph would have 2^32 ops.
+
+// CHECK-LABEL: module @shared_in_a_row
+// CHECK:         foreach_match in %arg0
+// CHECK-NEXT:      @row -> @apply :
+module @shared_in_a_row attributes {transform.with_named_sequence, iree_codegen.tuning_spec_with_default_entrypoint} {
+  transform.named_sequence @row(%op: !transform.any_op {transform.readonly}) -> !transform.any_op {
+    %ins, %outs = transform.iree.match.cast_compatible_dag_from_root %op {
+    ^bb0(%p0: f32):
+      %p1 = arith.addf %p0, %p0 : f32
+      %p2 = arith.addf %p1, %p1 : f32
+      %p3 = arith.addf %p2, %p2 : f32
+      %p4 = arith.addf %p3, %p3 : f32
+      %p5 = arith.addf %p4, %p4 : f32
+      %p6 = arith.addf %p5, %p5 : f32
+      %p7 = arith.addf %p6, %p6 : f32
+      %p8 = arith.addf %p7, %p7 : f32
+      %p9 = arith.addf %p8, %p8 : f32
+      %p10 = arith.addf %p9, %p9 : f32
+      %p11 = arith.addf %p10, %p10 : f32
+      %p12 = arith.addf %p11, %p11 : f32
+      %p13 = arith.addf %p12, %p12 : f32
+      %p14 = arith.addf %p13, %p13 : f32
+      %p15 = arith.addf %p14, %p14 : f32
+      %p16 = arith.addf %p15, %p15 : f32
+      %p17 = arith.addf %p16, %p16 : f32
+      %p18 = arith.addf %p17, %p17 : f32
+      %p19 = arith.addf %p18, %p18 : f32
+      %p20 = arith.addf %p19, %p19 : f32
+      %p21 = arith.addf %p20, %p20 : f32
+      %p22 = arith.addf %p21, %p21 : f32
+      %p23 = arith.addf %p22, %p22 : f32
+      %p24 = arith.addf %p23, %p23 : f32
+      %p25 = arith.addf %p24, %p24 : f32
+      %p26 = arith.addf %p25, %p25 : f32
+      %p27 = arith.addf %p26, %p26 : f32
+      %p28 = arith.addf %p27, %p27 : f32
+      %p29 = arith.addf %p28, %p28 : f32
+      %p30 = arith.addf %p29, %p29 : f32
+      %p31 = arith.addf %p30, %p30 : f32
+      %p32 = arith.addf %p31, %p31 : f32
+    } : (!transform.any_op) -> (!transform.any_value, !transform.any_value)
+    transform.yield %op : !transform.any_op
+  }
+  transform.named_sequence @apply(%op: !transform.any_op {transform.readonly}) {
+    transform.annotate %op "row" : !transform.any_op
+    transform.yield
+  }
+  transform.named_sequence @__kernel_config(%variant: !transform.any_op {transform.consumed}) -> !transform.any_op attributes {iree_codegen.tuning_spec_entrypoint} {
+    %0 = transform.foreach_match in %variant @row -> @apply : (!transform.any_op) -> !transform.any_op
+    transform.yield %0 : !transform.any_op
+  }
+}

@@ -157,30 +157,42 @@ module @legacy attributes { transform.with_named_sequence } {
 
 // -----
 
-// An opaque spec makes a chain. Entry points get names of their own and take what they declare; those
-// that declare nothing are annotated from their bodies. The outer one consumes as the first one does.
+// An opaque spec makes a chain. Entry points get names of their own. Each takes the root and the ops that are decided,
+// and hands both on; a list takes what is decided before its entries do.
 
 // CHECK-LABEL: module @mixed attributes {transform.with_named_sequence}
 // CHECK:       module @reads
-// CHECK:         transform.named_sequence @main(%arg0: !transform.any_op {transform.readonly})
+// CHECK:         transform.named_sequence @main(%arg0: !transform.any_op {transform.readonly}, %arg1: !transform.any_op {transform.readonly})
 // CHECK:       module @silent
-// CHECK:         transform.named_sequence @main_1(%arg0: !transform.any_op {transform.readonly}) -> !transform.any_op attributes {iree_codegen.tuning_spec_entrypoint}
+// CHECK:         transform.named_sequence @main_1(%arg0: !transform.any_op {transform.readonly}, %arg1: !transform.any_op {transform.readonly}) -> (!transform.any_op, !transform.any_op) attributes {tuninglink.entry_point}
 // CHECK:       module @list
-// CHECK:         transform.named_sequence @match(
+// CHECK:         transform.named_sequence @match(%arg0: {{[^,]*}}, %arg1: {{[^,]*}}) -> (!transform.any_op, !transform.any_op, !transform.any_op)
 // CHECK-NEXT:      transform.match.operation_name
-// CHECK-NEXT:      transform.iree.match.has_no_lowering_config %arg0
-// CHECK-NEXT:      transform.yield %arg0
+// CHECK-NEXT:      transform.yield %arg0, %arg0, %arg1
 // CHECK:         transform.named_sequence @guarded_already(
 // CHECK-NEXT:      transform.iree.match.has_no_lowering_config %arg0
-// CHECK-NEXT:      transform.yield %arg0
-// CHECK:         transform.named_sequence @configures_nothing(
-// CHECK-NEXT:      transform.yield %arg0
+// CHECK-NEXT:      transform.yield %arg0, %arg0, %arg1
+// CHECK:         transform.named_sequence @apply(
+// CHECK-NEXT:      transform.annotate %arg0 "lowering_config"
+// CHECK-NEXT:      transform.yield %arg1
+// CHECK:         transform.named_sequence @nothing(
+// CHECK-NEXT:      transform.yield %arg1
 // CHECK:         transform.named_sequence @__kernel_config_1(
+// CHECK-NEXT:      %[[GIVEN:.+]] = transform.merge_handles %arg0
+// CHECK:           %[[ROOT:.+]], %[[NOW:.+]] = transform.foreach_match flatten_results in %[[GIVEN]], %arg1
+// CHECK-NEXT:        @is_decided -> @keep_decided,
+// CHECK-NEXT:        @match -> @apply,
+// CHECK-NEXT:        @guarded_already -> @apply,
+// CHECK-NEXT:        @configures_nothing -> @nothing :
+// CHECK-NEXT:      %[[KEPT:.+]] = transform.include @equal_or_none failures(suppress) (%[[ROOT]],
+// CHECK-NEXT:      %[[ALL:.+]] = transform.merge_handles deduplicate %[[NOW]], %[[KEPT]]
+// CHECK-NEXT:      transform.yield %[[ROOT]], %[[ALL]]
 // CHECK:       transform.named_sequence @__kernel_config(%arg0: !transform.any_op {transform.readonly}) -> !transform.any_op attributes {iree_codegen.tuning_spec_entrypoint}
-// CHECK-NEXT:    %0 = transform.include @reads::@main failures(suppress) (%arg0)
-// CHECK-NEXT:    %1 = transform.include @silent::@main_1 failures(suppress) (%0)
-// CHECK-NEXT:    %2 = transform.include @list::@__kernel_config_1 failures(suppress) (%1)
-// CHECK-NEXT:    transform.yield %2
+// CHECK-NEXT:    %[[NONE:.+]] = transform.select "tuninglink.none" in %arg0
+// CHECK-NEXT:    %[[FIRST:.+]]:2 = transform.include @reads::@main failures(suppress) (%arg0, %[[NONE]])
+// CHECK-NEXT:    %[[SECOND:.+]]:2 = transform.include @silent::@main_1 failures(suppress) (%[[FIRST]]#0, %[[FIRST]]#1)
+// CHECK-NEXT:    %[[THIRD:.+]]:2 = transform.include @list::@__kernel_config_1 failures(suppress) (%[[SECOND]]#0, %[[SECOND]]#1)
+// CHECK-NEXT:    transform.yield %[[THIRD]]#0
 module @mixed attributes { transform.with_named_sequence } {
   module @reads attributes { transform.with_named_sequence } {
     transform.named_sequence @main(%v: !transform.any_op {transform.readonly}) -> !transform.any_op attributes { iree_codegen.tuning_spec_entrypoint } {
@@ -221,24 +233,27 @@ module @mixed attributes { transform.with_named_sequence } {
 // -----
 
 // An entry that configures another operation than it was given makes a chain, too: in one walk over the
-// payload a later spec would meet the fill's user before the earlier spec's entry reaches it. A matcher
-// that is a helper as well is guarded in a copy.
+// payload a later spec would meet the fill's user before the earlier spec's entry reaches it. What an action is handed
+// beside the op in question is freed of what is decided. A matcher that is a helper as well is changed in a copy.
 
 // CHECK-LABEL: module @reaching attributes {transform.with_named_sequence}
 // CHECK:       module @first
-// CHECK-NOT:     has_no_lowering_config
 // CHECK:       module @second
-// CHECK:         transform.named_sequence @helper(
+// CHECK:         transform.named_sequence @helper(%arg0: !transform.any_op {transform.readonly}) -> !transform.any_op {
+// CHECK:         transform.named_sequence @helper_0(%arg0: {{[^,]*}}, %arg1: {{[^,]*}}) ->
 // CHECK-NEXT:      transform.match.operation_name
-// CHECK-NEXT:      transform.yield
-// CHECK:         transform.named_sequence @helper_0(
-// CHECK-NEXT:      transform.match.operation_name
-// CHECK-NEXT:      transform.iree.match.has_no_lowering_config %arg0
+// CHECK-NEXT:      transform.yield %arg0, %arg0, %arg1
 // CHECK:         transform.named_sequence @producer(
-// CHECK-NEXT:      transform.include @helper
+// CHECK-NEXT:      transform.include @helper failures(propagate) (%arg0)
 // CHECK-NEXT:      %[[PRODUCER:.+]] = transform.get_producer_of_operand %arg0[0]
-// CHECK-NEXT:      transform.iree.match.has_no_lowering_config %[[PRODUCER]]
-// CHECK:         transform.foreach_match in
+// CHECK-NEXT:      transform.yield %[[PRODUCER]], %arg0, %arg1
+// CHECK:         transform.named_sequence @apply(
+// CHECK-NEXT:      %[[FREE:.+]] = transform.include @undecided_of failures(propagate) (%arg0, %arg2)
+// CHECK-NEXT:      transform.annotate %[[FREE]] "lowering_config"
+// CHECK-NEXT:      %[[TAKEN:.+]] = transform.merge_handles %arg1, %[[FREE]]
+// CHECK-NEXT:      transform.yield %[[TAKEN]]
+// CHECK:         transform.foreach_match flatten_results in
+// CHECK-NEXT:        @is_decided -> @keep_decided,
 // CHECK-NEXT:        @helper_0 -> @apply,
 // CHECK-NEXT:        @producer -> @apply :
 module @reaching attributes { transform.with_named_sequence } {
@@ -300,4 +315,327 @@ module @finished attributes { transform.with_named_sequence, iree_codegen.tuning
 // CHECK-NEXT:    func.func private @payload
 module @no_specs {
   func.func private @payload()
+}
+
+// -----
+
+// The first matcher looks at the fill, which the second spec may configure: one walk would meet the fill first.
+
+// CHECK-LABEL: module @looks_at_a_producer attributes {transform.with_named_sequence}
+// CHECK:         module @first
+// CHECK:         module @second
+module @looks_at_a_producer attributes { transform.with_named_sequence } {
+  module @first attributes { transform.with_named_sequence } {
+    transform.named_sequence @match(%op: !transform.any_op {transform.readonly}) -> !transform.any_op {
+      %ins, %outs = transform.iree.match.cast_compatible_dag_from_root %op {
+      ^bb0(%a: tensor<?x?xf32>, %b: tensor<?x?xf32>, %c: f32, %e: tensor<?x?xf32>):
+        %z = linalg.fill ins(%c : f32) outs(%e : tensor<?x?xf32>) -> tensor<?x?xf32>
+        %r = linalg.matmul ins(%a, %b : tensor<?x?xf32>, tensor<?x?xf32>) outs(%z : tensor<?x?xf32>) -> tensor<?x?xf32>
+      } : (!transform.any_op) -> (!transform.any_value, !transform.any_value)
+      transform.yield %op : !transform.any_op
+    }
+    transform.named_sequence @apply(%op: !transform.any_op {transform.readonly}) {
+      transform.annotate %op "lowering_config" : !transform.any_op
+      transform.yield
+    }
+    transform.named_sequence @__kernel_config(%v: !transform.any_op {transform.consumed}) -> !transform.any_op attributes { iree_codegen.tuning_spec_entrypoint } {
+      %r = transform.foreach_match in %v @match -> @apply : (!transform.any_op) -> !transform.any_op
+      transform.yield %r : !transform.any_op
+    }
+  }
+  module @second attributes { transform.with_named_sequence } {
+    transform.named_sequence @match(%op: !transform.any_op {transform.readonly}) -> !transform.any_op {
+      transform.match.operation_name %op ["linalg.fill"] : !transform.any_op
+      transform.yield %op : !transform.any_op
+    }
+    transform.named_sequence @apply(%op: !transform.any_op {transform.readonly}) {
+      transform.annotate %op "lowering_config" : !transform.any_op
+      transform.yield
+    }
+    transform.named_sequence @__kernel_config(%v: !transform.any_op {transform.consumed}) -> !transform.any_op attributes { iree_codegen.tuning_spec_entrypoint } {
+      %r = transform.foreach_match in %v @match -> @apply : (!transform.any_op) -> !transform.any_op
+      transform.yield %r : !transform.any_op
+    }
+  }
+}
+
+// -----
+
+// It makes no difference which spec looks and which one configures: behind the first one every fill is configured.
+
+// CHECK-LABEL: module @looked_at_by_a_later_one attributes {transform.with_named_sequence}
+// CHECK:         module @first
+// CHECK:         module @second
+module @looked_at_by_a_later_one attributes { transform.with_named_sequence } {
+  module @first attributes { transform.with_named_sequence } {
+    transform.named_sequence @match(%op: !transform.any_op {transform.readonly}) -> !transform.any_op {
+      transform.match.operation_name %op ["linalg.fill"] : !transform.any_op
+      transform.yield %op : !transform.any_op
+    }
+    transform.named_sequence @apply(%op: !transform.any_op {transform.readonly}) {
+      transform.annotate %op "lowering_config" : !transform.any_op
+      transform.yield
+    }
+    transform.named_sequence @__kernel_config(%v: !transform.any_op {transform.consumed}) -> !transform.any_op attributes { iree_codegen.tuning_spec_entrypoint } {
+      %r = transform.foreach_match in %v @match -> @apply : (!transform.any_op) -> !transform.any_op
+      transform.yield %r : !transform.any_op
+    }
+  }
+  module @second attributes { transform.with_named_sequence } {
+    transform.named_sequence @match(%op: !transform.any_op {transform.readonly}) -> !transform.any_op {
+      %ins, %outs = transform.iree.match.cast_compatible_dag_from_root %op {
+      ^bb0(%a: tensor<?x?xf32>, %b: tensor<?x?xf32>, %c: f32, %e: tensor<?x?xf32>):
+        %z = linalg.fill ins(%c : f32) outs(%e : tensor<?x?xf32>) -> tensor<?x?xf32>
+        %r = linalg.matmul ins(%a, %b : tensor<?x?xf32>, tensor<?x?xf32>) outs(%z : tensor<?x?xf32>) -> tensor<?x?xf32>
+      } : (!transform.any_op) -> (!transform.any_value, !transform.any_value)
+      transform.yield %op : !transform.any_op
+    }
+    transform.named_sequence @apply(%op: !transform.any_op {transform.readonly}) {
+      transform.annotate %op "lowering_config" : !transform.any_op
+      transform.yield
+    }
+    transform.named_sequence @__kernel_config(%v: !transform.any_op {transform.consumed}) -> !transform.any_op attributes { iree_codegen.tuning_spec_entrypoint } {
+      %r = transform.foreach_match in %v @match -> @apply : (!transform.any_op) -> !transform.any_op
+      transform.yield %r : !transform.any_op
+    }
+  }
+}
+
+// -----
+
+// Nobody configures the fill that one matcher looks at, and the other graph is just the op in question.
+
+// CHECK-LABEL: module @looks_at_nothing_configured attributes {iree_codegen.tuning_spec_with_default_entrypoint,
+// CHECK:         foreach_match in %arg0
+// CHECK-NEXT:      @match -> @apply,
+// CHECK-NEXT:      @match_0 -> @apply_0,
+// CHECK-NEXT:      @match_1 -> @apply_1 :
+module @looks_at_nothing_configured attributes { transform.with_named_sequence } {
+  module @first attributes { transform.with_named_sequence } {
+    transform.named_sequence @match(%op: !transform.any_op {transform.readonly}) -> !transform.any_op {
+      %ins, %outs = transform.iree.match.cast_compatible_dag_from_root %op {
+      ^bb0(%a: tensor<?x?xf32>, %b: tensor<?x?xf32>, %c: f32, %e: tensor<?x?xf32>):
+        %z = linalg.fill ins(%c : f32) outs(%e : tensor<?x?xf32>) -> tensor<?x?xf32>
+        %r = linalg.matmul ins(%a, %b : tensor<?x?xf32>, tensor<?x?xf32>) outs(%z : tensor<?x?xf32>) -> tensor<?x?xf32>
+      } : (!transform.any_op) -> (!transform.any_value, !transform.any_value)
+      transform.yield %op : !transform.any_op
+    }
+    transform.named_sequence @apply(%op: !transform.any_op {transform.readonly}) {
+      transform.annotate %op "lowering_config" : !transform.any_op
+      transform.yield
+    }
+    transform.named_sequence @__kernel_config(%v: !transform.any_op {transform.consumed}) -> !transform.any_op attributes { iree_codegen.tuning_spec_entrypoint } {
+      %r = transform.foreach_match in %v @match -> @apply : (!transform.any_op) -> !transform.any_op
+      transform.yield %r : !transform.any_op
+    }
+  }
+  module @second attributes { transform.with_named_sequence } {
+    transform.named_sequence @match(%op: !transform.any_op {transform.readonly}) -> !transform.any_op {
+      %b, %m, %n, %k = transform.iree.match.contraction %op, lhs_type = f32, rhs_type = f32, output_type = f32 : !transform.any_op -> !transform.param<i64>
+      transform.yield %op : !transform.any_op
+    }
+    transform.named_sequence @apply(%op: !transform.any_op {transform.readonly}) {
+      transform.annotate %op "lowering_config" : !transform.any_op
+      transform.yield
+    }
+    transform.named_sequence @__kernel_config(%v: !transform.any_op {transform.consumed}) -> !transform.any_op attributes { iree_codegen.tuning_spec_entrypoint } {
+      %r = transform.foreach_match in %v @match -> @apply : (!transform.any_op) -> !transform.any_op
+      transform.yield %r : !transform.any_op
+    }
+  }
+  module @third attributes { transform.with_named_sequence } {
+    transform.named_sequence @match(%op: !transform.any_op {transform.readonly}) -> !transform.any_op {
+      %ins, %outs = transform.iree.match.cast_compatible_dag_from_root %op {
+      ^bb0(%a: tensor<?x?xf32>, %b: tensor<?x?xf32>, %e: tensor<?x?xf32>):
+        %r = linalg.matmul ins(%a, %b : tensor<?x?xf32>, tensor<?x?xf32>) outs(%e : tensor<?x?xf32>) -> tensor<?x?xf32>
+      } : (!transform.any_op) -> (!transform.any_value, !transform.any_value)
+      transform.yield %op : !transform.any_op
+    }
+    transform.named_sequence @apply(%op: !transform.any_op {transform.readonly}) {
+      transform.annotate %op "lowering_config" : !transform.any_op
+      transform.yield
+    }
+    transform.named_sequence @__kernel_config(%v: !transform.any_op {transform.consumed}) -> !transform.any_op attributes { iree_codegen.tuning_spec_entrypoint } {
+      %r = transform.foreach_match in %v @match -> @apply : (!transform.any_op) -> !transform.any_op
+      transform.yield %r : !transform.any_op
+    }
+  }
+}
+
+// -----
+
+// A symbol in a graph is one of the program's. That it is called like a sequence of the spec means nothing.
+
+// CHECK-LABEL: module @shown_symbols
+// CHECK:         @match_0(
+// CHECK:           linalg.fill {hint = @apply}
+// CHECK:         @apply_0(
+// CHECK:         @match_0 -> @apply_0 :
+module @shown_symbols attributes { transform.with_named_sequence } {
+  module @first attributes { transform.with_named_sequence } {
+    transform.named_sequence @match(%op: !transform.any_op {transform.readonly}) -> !transform.any_op {
+      %b, %m, %n, %k = transform.iree.match.contraction %op, lhs_type = f32, rhs_type = f32, output_type = f32 : !transform.any_op -> !transform.param<i64>
+      transform.yield %op : !transform.any_op
+    }
+    transform.named_sequence @apply(%op: !transform.any_op {transform.readonly}) {
+      transform.annotate %op "lowering_config" : !transform.any_op
+      transform.yield
+    }
+    transform.named_sequence @__kernel_config(%v: !transform.any_op {transform.consumed}) -> !transform.any_op attributes { iree_codegen.tuning_spec_entrypoint } {
+      %r = transform.foreach_match in %v @match -> @apply : (!transform.any_op) -> !transform.any_op
+      transform.yield %r : !transform.any_op
+    }
+  }
+  module @second attributes { transform.with_named_sequence } {
+    transform.named_sequence @match(%op: !transform.any_op {transform.readonly}) -> !transform.any_op {
+      %ins, %outs = transform.iree.match.cast_compatible_dag_from_root %op {
+      ^bb0(%a: tensor<?x?xf32>, %b: tensor<?x?xf32>, %c: f32, %e: tensor<?x?xf32>):
+        %z = linalg.fill {hint = @apply} ins(%c : f32) outs(%e : tensor<?x?xf32>) -> tensor<?x?xf32>
+        %r = linalg.matmul ins(%a, %b : tensor<?x?xf32>, tensor<?x?xf32>) outs(%z : tensor<?x?xf32>) -> tensor<?x?xf32>
+      } : (!transform.any_op) -> (!transform.any_value, !transform.any_value)
+      transform.yield %op : !transform.any_op
+    }
+    transform.named_sequence @apply(%op: !transform.any_op {transform.readonly}) {
+      transform.annotate %op "lowering_config" : !transform.any_op
+      transform.yield
+    }
+    transform.named_sequence @__kernel_config(%v: !transform.any_op {transform.consumed}) -> !transform.any_op attributes { iree_codegen.tuning_spec_entrypoint } {
+      %r = transform.foreach_match in %v @match -> @apply : (!transform.any_op) -> !transform.any_op
+      transform.yield %r : !transform.any_op
+    }
+  }
+}
+
+// -----
+
+// A name with colons in it is no path.
+
+// CHECK-LABEL: module @colons attributes {iree_codegen.tuning_spec_with_default_entrypoint,
+// CHECK:         foreach_match in %arg0
+// CHECK-NEXT:      @match -> @apply,
+// CHECK-NEXT:      @"a::match" -> @apply_0 :
+module @colons attributes { transform.with_named_sequence } {
+  module @first attributes { transform.with_named_sequence } {
+    transform.named_sequence @match(%op: !transform.any_op {transform.readonly}) -> !transform.any_op {
+      transform.match.operation_name %op ["linalg.fill"] : !transform.any_op
+      transform.yield %op : !transform.any_op
+    }
+    transform.named_sequence @apply(%op: !transform.any_op {transform.readonly}) {
+      transform.annotate %op "lowering_config" : !transform.any_op
+      transform.yield
+    }
+    transform.named_sequence @__kernel_config(%v: !transform.any_op {transform.consumed}) -> !transform.any_op attributes { iree_codegen.tuning_spec_entrypoint } {
+      %r = transform.foreach_match in %v @match -> @apply : (!transform.any_op) -> !transform.any_op
+      transform.yield %r : !transform.any_op
+    }
+  }
+  module @second attributes { transform.with_named_sequence } {
+    module @a attributes { transform.with_named_sequence } {
+    transform.named_sequence @match(%op: !transform.any_op {transform.readonly}) -> !transform.any_op {
+      transform.match.operation_name %op ["linalg.copy"] : !transform.any_op
+      transform.yield %op : !transform.any_op
+    }
+    }
+    transform.named_sequence @"a::match"(%op: !transform.any_op {transform.readonly}) -> !transform.any_op {
+      transform.match.operation_name %op ["linalg.matmul"] : !transform.any_op
+      transform.yield %op : !transform.any_op
+    }
+    transform.named_sequence @apply(%op: !transform.any_op {transform.readonly}) {
+      transform.annotate %op "lowering_config" : !transform.any_op
+      transform.yield
+    }
+    transform.named_sequence @__kernel_config(%v: !transform.any_op {transform.consumed}) -> !transform.any_op attributes { iree_codegen.tuning_spec_entrypoint } {
+      %r = transform.foreach_match in %v @"a::match" -> @apply : (!transform.any_op) -> !transform.any_op
+      transform.yield %r : !transform.any_op
+    }
+  }
+}
+
+// -----
+
+// The entry point's name is the entry point's.
+
+// CHECK-LABEL: module @taken_name attributes {transform.with_named_sequence}
+// CHECK:         module @__kernel_config_0 attributes
+// CHECK:         module @second attributes
+// CHECK:         transform.named_sequence @__kernel_config(
+// CHECK:           transform.include @__kernel_config_0::@main failures(suppress)
+// CHECK-NEXT:      transform.include @second::@main_1 failures(suppress)
+module @taken_name attributes { transform.with_named_sequence } {
+  module @__kernel_config attributes { transform.with_named_sequence } {
+    transform.named_sequence @match(%op: !transform.any_op {transform.readonly}) -> !transform.any_op {
+      %ins, %outs = transform.iree.match.cast_compatible_dag_from_root %op {
+      ^bb0(%a: tensor<?x?xf32>, %b: tensor<?x?xf32>, %c: f32, %e: tensor<?x?xf32>):
+        %z = linalg.fill ins(%c : f32) outs(%e : tensor<?x?xf32>) -> tensor<?x?xf32>
+        %r = linalg.matmul ins(%a, %b : tensor<?x?xf32>, tensor<?x?xf32>) outs(%z : tensor<?x?xf32>) -> tensor<?x?xf32>
+      } : (!transform.any_op) -> (!transform.any_value, !transform.any_value)
+      transform.yield %op : !transform.any_op
+    }
+    transform.named_sequence @apply(%op: !transform.any_op {transform.readonly}) {
+      transform.annotate %op "lowering_config" : !transform.any_op
+      transform.yield
+    }
+    transform.named_sequence @main(%v: !transform.any_op {transform.consumed}) -> !transform.any_op attributes { iree_codegen.tuning_spec_entrypoint } {
+      %r = transform.foreach_match in %v @match -> @apply : (!transform.any_op) -> !transform.any_op
+      transform.yield %r : !transform.any_op
+    }
+  }
+  module @second attributes { transform.with_named_sequence } {
+    transform.named_sequence @match(%op: !transform.any_op {transform.readonly}) -> !transform.any_op {
+      transform.match.operation_name %op ["linalg.fill"] : !transform.any_op
+      transform.yield %op : !transform.any_op
+    }
+    transform.named_sequence @apply(%op: !transform.any_op {transform.readonly}) {
+      transform.annotate %op "lowering_config" : !transform.any_op
+      transform.yield
+    }
+    transform.named_sequence @main(%v: !transform.any_op {transform.consumed}) -> !transform.any_op attributes { iree_codegen.tuning_spec_entrypoint } {
+      %r = transform.foreach_match in %v @match -> @apply : (!transform.any_op) -> !transform.any_op
+      transform.yield %r : !transform.any_op
+    }
+  }
+}
+
+// -----
+
+// What stands beside the only list of a spec makes it opaque, and keeps nothing from it.
+
+// CHECK-LABEL: module @parameter_beside
+// CHECK:         module @second
+// CHECK:           transform.named_sequence @match(%arg0: {{[^,]*}}, %arg1: !transform.any_param {transform.readonly}, %arg2: !transform.any_op {transform.readonly}) ->
+// CHECK:           transform.yield %arg0, %arg1, %arg0, %arg2
+// CHECK:           %[[VALUE:.+]] = transform.param.constant
+// CHECK:           transform.foreach_match flatten_results in %{{.+}}, %[[VALUE]], %arg1
+// CHECK-NEXT:        @is_decided_0 -> @keep_decided,
+// CHECK-NEXT:        @match -> @apply :
+module @parameter_beside attributes { transform.with_named_sequence } {
+  module @first attributes { transform.with_named_sequence } {
+    transform.named_sequence @match(%op: !transform.any_op {transform.readonly}) -> !transform.any_op {
+      transform.match.operation_name %op ["linalg.matmul"] : !transform.any_op
+      transform.yield %op : !transform.any_op
+    }
+    transform.named_sequence @apply(%op: !transform.any_op {transform.readonly}) {
+      transform.annotate %op "lowering_config" : !transform.any_op
+      transform.yield
+    }
+    transform.named_sequence @__kernel_config(%v: !transform.any_op {transform.consumed}) -> !transform.any_op attributes { iree_codegen.tuning_spec_entrypoint } {
+      %r = transform.foreach_match in %v @match -> @apply : (!transform.any_op) -> !transform.any_op
+      transform.yield %r : !transform.any_op
+    }
+  }
+  module @second attributes { transform.with_named_sequence } {
+    transform.named_sequence @match(%op: !transform.any_op {transform.readonly}, %value: !transform.any_param {transform.readonly}) -> (!transform.any_op, !transform.any_param) {
+      transform.match.operation_name %op ["linalg.matmul", "linalg.fill"] : !transform.any_op
+      transform.yield %op, %value : !transform.any_op, !transform.any_param
+    }
+    transform.named_sequence @apply(%op: !transform.any_op {transform.readonly}, %value: !transform.any_param {transform.readonly}) {
+      transform.annotate %op "lowering_config" = %value : !transform.any_op, !transform.any_param
+      transform.yield
+    }
+    transform.named_sequence @main(%v: !transform.any_op {transform.consumed}) -> !transform.any_op attributes { iree_codegen.tuning_spec_entrypoint } {
+      %value = transform.param.constant #iree_codegen.lowering_config<tile_sizes = [[2]]> -> !transform.any_param
+      %r = transform.foreach_match in %v, %value @match -> @apply : (!transform.any_op, !transform.any_param) -> !transform.any_op
+      transform.yield %r : !transform.any_op
+    }
+  }
 }

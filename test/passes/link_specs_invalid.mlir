@@ -39,16 +39,45 @@ module @reasons attributes { transform.with_named_sequence } {
       transform.yield %r : !transform.any_op
     }
   }
-  // expected-warning @+1 {{opaque spec 'failing' may override what 'first', 'typed' configured}}
+  // Decided ops are kept from the only list of a spec, whatever makes it opaque.
   module @failing attributes { transform.with_named_sequence } {
     transform.named_sequence @match(%op: !transform.any_op {transform.readonly}) -> !transform.any_op {
       transform.yield %op : !transform.any_op
     }
-    // expected-note @+1 {{its action 'apply' does more than annotate, so it can fail}}
     transform.named_sequence @apply(%op: !transform.any_op {transform.readonly}) {
       %0 = transform.get_parent_op %op : (!transform.any_op) -> !transform.any_op
       transform.yield
     }
+    transform.named_sequence @main(%v: !transform.any_op {transform.consumed}) -> !transform.any_op attributes { iree_codegen.tuning_spec_entrypoint } {
+      %r = transform.foreach_match in %v @match -> @apply : (!transform.any_op) -> !transform.any_op
+      transform.yield %r : !transform.any_op
+    }
+  }
+  // expected-warning @+1 {{opaque spec 'beside' may override what 'first', 'typed', 'failing' configured}}
+  module @beside attributes { transform.with_named_sequence } {
+    transform.named_sequence @match(%op: !transform.any_op {transform.readonly}) -> !transform.any_op {
+      transform.yield %op : !transform.any_op
+    }
+    transform.named_sequence @apply(%op: !transform.any_op {transform.readonly}) { transform.yield }
+    transform.named_sequence @main(%v: !transform.any_op {transform.consumed}) -> !transform.any_op attributes { iree_codegen.tuning_spec_entrypoint } {
+      // expected-note @+1 {{it does more than read beside its 'foreach_match'}}
+      transform.annotate %v "beside" : !transform.any_op
+      %r = transform.foreach_match in %v @match -> @apply : (!transform.any_op) -> !transform.any_op
+      transform.yield %r : !transform.any_op
+    }
+  }
+  // expected-warning @+1 {{opaque spec 'changing'}}
+  module @changing attributes { transform.with_named_sequence } {
+    transform.named_sequence @mark(%op: !transform.any_op {transform.readonly}) {
+      transform.annotate %op "asked" : !transform.any_op
+      transform.yield
+    }
+    // expected-note @+1 {{its matcher 'match' may change the program}}
+    transform.named_sequence @match(%op: !transform.any_op {transform.readonly}) -> !transform.any_op {
+      transform.include @mark failures(propagate) (%op) : (!transform.any_op) -> ()
+      transform.yield %op : !transform.any_op
+    }
+    transform.named_sequence @apply(%op: !transform.any_op {transform.readonly}) { transform.yield }
     transform.named_sequence @main(%v: !transform.any_op {transform.consumed}) -> !transform.any_op attributes { iree_codegen.tuning_spec_entrypoint } {
       %r = transform.foreach_match in %v @match -> @apply : (!transform.any_op) -> !transform.any_op
       transform.yield %r : !transform.any_op
@@ -73,6 +102,38 @@ module @signature attributes { transform.with_named_sequence } {
     // expected-error @+1 {{entry point '@__kernel_config' must take one '!transform.any_op'}}
     transform.named_sequence @__kernel_config(%v: !transform.any_op {transform.readonly}, %w: !transform.any_op {transform.readonly}) {
       transform.yield
+    }
+  }
+}
+
+// -----
+
+// As in the compiler's own linking, an entry point of the module itself is not run beside nested specs.
+
+module @own_entry_point attributes { transform.with_named_sequence } {
+  // expected-warning @+1 {{entry point '@own' is not run, as only nested specs are linked; put it into a module of its own, at its place in the order of precedence}}
+  transform.named_sequence @own(%v: !transform.any_op {transform.readonly}) -> !transform.any_op attributes { iree_codegen.tuning_spec_entrypoint } {
+    transform.yield %v : !transform.any_op
+  }
+  // expected-note @+1 {{this nested module is a spec}}
+  module @nested attributes { transform.with_named_sequence } {
+    transform.named_sequence @main(%v: !transform.any_op {transform.readonly}) -> !transform.any_op attributes { iree_codegen.tuning_spec_entrypoint } {
+      transform.yield %v : !transform.any_op
+    }
+  }
+}
+
+// -----
+
+module @own_kernel_config attributes { transform.with_named_sequence } {
+  // expected-error @+1 {{'@__kernel_config' stands beside nested specs, whose entry point it would be}}
+  transform.named_sequence @__kernel_config(%v: !transform.any_op {transform.readonly}) -> !transform.any_op attributes { iree_codegen.tuning_spec_entrypoint } {
+    transform.yield %v : !transform.any_op
+  }
+  // expected-note @+1 {{this nested module is a spec}}
+  module @nested attributes { transform.with_named_sequence } {
+    transform.named_sequence @main(%v: !transform.any_op {transform.readonly}) -> !transform.any_op attributes { iree_codegen.tuning_spec_entrypoint } {
+      transform.yield %v : !transform.any_op
     }
   }
 }

@@ -72,8 +72,8 @@ CONTRACTION = """  %d:4 = transform.iree.match.contraction %op, lhs_type = f16, 
 """
 
 
-def test_nested_specs_are_indexed_each_by_itself() -> None:
-    """A chain of a matcher list, an opaque spec and a matcher list, as linking makes it."""
+def test_indexed_specs_are_linked_like_others() -> None:
+    """A chain of an indexed spec, an opaque one and an indexed one."""
     lists = [spec_of([CONTRACTION.format(size) for size in SIZES]) for _ in range(2)]
     opaque = """module attributes {transform.with_named_sequence} {
       transform.named_sequence @main(%op: !transform.any_op {transform.readonly}) -> !transform.any_op
@@ -81,16 +81,19 @@ def test_nested_specs_are_indexed_each_by_itself() -> None:
         transform.yield %op : !transform.any_op
       }
     }"""
-    linked = link_specs([load_spec(each.encode()) for each in (lists[0], opaque, lists[1])])
+    specs = [load_spec(each.encode()) for each in (lists[0], opaque, lists[1])]
+    linked = link_specs(specs)
     assert linked.form is Form.CHAINED
     remarks: list[Diagnostic] = []
-    module = linked.spec.module.clone()
-    result = index_matchers(module, longest=2, diagnostics=DiagnosticSink(remarks.append))
-    assert module.verify()
-    assert result == Indexing(entries=8, groups=2)
+    modules = [each.module.clone() for each in specs]
+    sink = DiagnosticSink(remarks.append)
+    results = [index_matchers(each, longest=2, diagnostics=sink) for each in modules]
+    assert results == [Indexing(4, 1), Indexing(), Indexing(4, 1)]
     assert [each.severity for each in remarks] == [Severity.REMARK]
+    indexed_ones = link_specs([Spec(each, "indexed") for each in modules])
+    assert indexed_ones.spec.text().count("restrict_root") == 2
     payload = random_payload(Random(0), 12)
-    assert configured(Spec(module, "indexed"), payload) == configured(linked.spec, payload)
+    assert configured(indexed_ones.spec, payload) == configured(linked.spec, payload)
 
 
 def test_link_indexes_what_it_links() -> None:

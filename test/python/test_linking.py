@@ -51,7 +51,8 @@ def linked_by_iree(specs: Sequence[GeneratedSpec]) -> str:
         [generated("a", Shape.TWO_ENTRY_POINTS, 1, 2)],
         # A later spec that configures nothing needs no guard.
         [generated("a", Shape.TWO_LOOPS, 1, 2), generated("b", Shape.UNMARKED_LIST, None)],
-        [generated("a", Shape.TWO_LOOPS, 1, 2), generated("b", Shape.RESTRICTED, 3)],
+        # A later spec with several lists cannot be guarded.
+        [generated("a", Shape.TWO_LOOPS, 1, 2), generated("b", Shape.TWO_LOOPS, 3, 4)],
     ],
     ids=["flat", "flat-of-four", "one-opaque", "two-entry-points", "list-behind-opaque", "opaque"],
 )

@@ -182,8 +182,7 @@ def test_nothing_is_left_out_behind_a_spec_that_changes_programs() -> None:
     assert [part.kept for part in linked.parts] == [(1,), None, None]
 
 
-def test_a_later_spec_stays_guarded_where_the_first_is_left_out() -> None:
-    """Without the guard it would configure what is configured already, in a dispatch as it is given."""
+def test_later_specs_stay_guarded_where_the_first_is_left_out() -> None:
     opaque = load_spec(
         b"""module attributes {transform.with_named_sequence} {
       transform.named_sequence @main(%op: !transform.any_op {transform.readonly}) -> !transform.any_op
@@ -192,11 +191,11 @@ def test_a_later_spec_stays_guarded_where_the_first_is_left_out() -> None:
       }
     }"""
     )
-    linked = PruningLinker([matmuls(16), matmuls(48), opaque]).link(signature(48))
+    linked = PruningLinker([matmuls(16), matmuls(48), opaque, matmuls(48)]).link(signature(48))
     assert linked
     assert linked.form is Form.CHAINED
     assert linked.parts[0].module is None
-    assert "has_no_lowering_config" in linked.spec.text()
+    assert linked.spec.text().count("@is_decided ->") == 2
 
 
 @settings(deadline=None, derandomize=True, max_examples=100)
@@ -253,3 +252,23 @@ func.func @matmul(%a: tensor<48x64xf16>, %b: tensor<64x32xf16>) -> tensor<48x32x
     (applied,) = compiled[1].applied
     assert applied.entry
     assert applied.entry.matcher == "m2"
+
+
+def test_a_subset_keeps_what_has_colons_in_its_name() -> None:
+    """The sequence `library::is_fill` is not the sequence `is_fill` in `library`."""
+    helper = """transform.named_sequence @{}(%op: !transform.any_op {{transform.readonly}}) {{
+      transform.match.operation_name %op ["{}"] : !transform.any_op
+      transform.yield
+    }}"""
+    library = "module @library attributes {transform.with_named_sequence} {%s}"
+    include = "transform.include @{} failures(propagate) (%op) : (!transform.any_op) -> ()\n"
+    matchers = [include.format('"library::is_fill"'), include.format("library::@is_fill")]
+    text = spec_of(matchers).replace(
+        "transform.named_sequence @set(",
+        helper.format('"library::is_fill"', "linalg.fill")
+        + library % helper.format("is_fill", "linalg.copy")
+        + "\ntransform.named_sequence @set(",
+    )
+    subset = Subsets(load_spec(text.encode())).subset([0])
+    assert subset.module.verify()
+    assert '@"library::is_fill"' in subset.text()

@@ -16,7 +16,7 @@ from tuninglink.iree.targets import Target
 from tuninglink.matching.index import index_matchers
 from tuninglink.mlir.diagnostics import Diagnostic, Severity, error
 from tuninglink.specs.library import default_spec
-from tuninglink.specs.linking import LINKED_SPEC_NAME, link_specs
+from tuninglink.specs.linking import LINKED_SPEC_NAME, Form, choose_form, link_specs
 from tuninglink.specs.loading import SpecArgument, load_spec
 from tuninglink.specs.model import Spec
 
@@ -91,8 +91,12 @@ def link(
         inputs = [_load(spec, upgrade=not no_upgrade) for spec in specs]
         if target:
             inputs += _default_spec(target, spec_dir or [], upgrade=not no_upgrade)
-        linked = link_specs(inputs, name=name, diagnostics=process.shown_diagnostics()).spec
-        if index:
+        diagnostics = process.shown_diagnostics()
+        form = choose_form(inputs, diagnostics=diagnostics)
+        if index and form is Form.CHAINED:
+            inputs = [_indexed(each) for each in inputs]
+        linked = link_specs(inputs, name=name).spec
+        if index and form is not Form.CHAINED:
             linked = _indexed(linked)
         content = linked.bytecode() if as_bytecode else linked.text().encode()
     write_output(output, content)
@@ -114,7 +118,7 @@ def _load(text: str, *, upgrade: bool) -> Spec:
 
 
 def _indexed(spec: Spec) -> Spec:
-    """Returns a copy of a linked spec whose entries are arranged in a tree."""
+    """Returns a copy of a spec whose entries are arranged in a tree."""
     module = spec.module.clone()
     index_matchers(module, diagnostics=process.shown_diagnostics())
     return Spec(module, spec.source)

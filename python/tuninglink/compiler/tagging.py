@@ -13,9 +13,10 @@ from iree.compiler import ir as mlir
 
 from tuninglink.mlir import names
 from tuninglink.mlir.serialization import to_bytecode
-from tuninglink.mlir.symbols import FreshNames, symbols
+from tuninglink.mlir.symbols import FreshNames, split_path, symbols
 from tuninglink.mlir.walk import collect
 from tuninglink.specs.builders import FAILURES_PROPAGATE, include, yield_
+from tuninglink.specs.decided import is_bookkeeping
 from tuninglink.specs.linking import Form
 from tuninglink.specs.sequences import argument_attributes, reference, signature
 from tuninglink.specs.settings import CONFIGURATIONS
@@ -88,13 +89,15 @@ class TaggedSpec:
         for name in symbols(scope.module):
             fresh.take(name)
         actions: dict[mlir.Operation, list[mlir.Attribute]] = {}
-        for position, pair in enumerate(scope.pairs):
+        origins = iter(scope.origins)
+        for pair in scope.every_pair:
             name = pair.action
+            origin = next(origins) if pair.is_entry else None
             targets = scope.configured_arguments(pair.action)
-            if targets:
+            if targets and origin is not None:
                 name = fresh.take("tagged")
-                self._add_action(scope, pair.action, name, targets, scope.origins[position])
-            path = mlir.SymbolRefAttr.get(name.split("::"))
+                self._add_action(scope, pair.action, name, targets, origin)
+            path = mlir.SymbolRefAttr.get(split_path(name))
             actions.setdefault(pair.foreach_match, []).append(path)
         for foreach_match, paths in actions.items():
             foreach_match.attributes["actions"] = mlir.ArrayAttr.get(paths)
@@ -117,11 +120,13 @@ class TaggedSpec:
         block = sequence.regions[0].blocks.append(
             *kinds, arg_locs=[original.location for _ in kinds]
         )
+        results = signature(original).results
         with mlir.InsertionPoint(block):
-            include(action.split("::"), list(block.arguments), [], FAILURES_PROPAGATE)
+            arguments = list(block.arguments)
+            done = include(split_path(action), arguments, results, FAILURES_PROPAGATE)
             for target in targets:
                 self._add_tag(block.arguments[target], origin)
-            yield_([])
+            yield_(list(done.results))
 
     def _add_tag(self, operation: Handle, origin: Origin) -> None:
         if not self.origins or self.origins[-1] is not origin:
@@ -143,6 +148,7 @@ class TaggedSpec:
 class _Pair:
     foreach_match: mlir.Operation
     action: str
+    is_entry: bool
 
 
 class _Scope:
@@ -152,12 +158,13 @@ class _Scope:
         self.module = module
         anatomy = Anatomy(module)
         self.table: SequenceTable = anatomy.table
-        self.pairs = [
-            _Pair(foreach_match, action)
+        self.every_pair = [
+            _Pair(foreach_match, action, not is_bookkeeping(self.table, matcher))
             for entry_point in anatomy.entry_points
             for foreach_match in collect(entry_point.sequence, names.FOREACH_MATCH)
-            for _, action in self.table.pairs(foreach_match)
+            for matcher, action in self.table.pairs(foreach_match)
         ]
+        self.pairs = [pair for pair in self.every_pair if pair.is_entry]
         self.origins = [
             Origin(position, part.spec, entry) for position, part in parts for entry in part.entries
         ]
@@ -185,7 +192,7 @@ class _Scope:
         """Returns which arguments `action` configures, if it only annotates and keeps its handles."""
         sequence = self.table.lookup(action)
         annotations = self.table.annotations(action)
-        if sequence is None or annotations is None or signature(sequence).results:
+        if sequence is None or annotations is None:
             return []
         arguments = {each.operand for each in annotations if each.name in CONFIGURATIONS}
         consumed = (names.CONSUMED in argument_attributes(sequence, each) for each in arguments)

@@ -8,6 +8,7 @@ from iree.compiler import ir as mlir
 
 from tuninglink.mlir import names
 from tuninglink.mlir.structural_keys import structural_key
+from tuninglink.mlir.symbols import split_path
 from tuninglink.specs.sequences import reference
 
 if TYPE_CHECKING:
@@ -67,7 +68,7 @@ class ConfigurationReader:
             sequence = self._table.lookup(path)
             found = structural_key(sequence) if sequence is not None else path
             # What it refers to is told by name, which may mean something else in another module.
-            self._structures[path] = (path.rpartition("::")[0], found)
+            self._structures[path] = (tuple(split_path(path)[:-1]), found)
         return self._structures[path]
 
 

@@ -11,10 +11,10 @@ from tuninglink.matching.conditions import Opaque
 from tuninglink.matching.configurations import ConfigurationReader
 from tuninglink.matching.exact import exact_condition
 from tuninglink.matching.reader import MatcherReader
-from tuninglink.matching.side_effects import SideEffects
 from tuninglink.mlir import names
 from tuninglink.mlir.walk import collect
 from tuninglink.specs.applicability import scope_of
+from tuninglink.specs.side_effects import SideEffects
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence

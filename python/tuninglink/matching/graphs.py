@@ -10,7 +10,7 @@ from tuninglink.matching.predicates import NotUnderstoodError
 from tuninglink.mlir.walk import visit
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable
+    from collections.abc import Hashable, Iterator
 
     Value = mlir.Value[Any]
 
@@ -19,48 +19,85 @@ NAME_ONLY: Final = "match.operation_name_only"
 
 
 class Graph:
-    """Keys of the graph in a `cast_compatible_dag_from_root`: equal for graphs that match the same payloads.
+    """The graph in a `cast_compatible_dag_from_root`, as a key: equal for graphs that match the same payloads.
 
-    Sizes are left out of the keys of the root op, whose operands are constrained on their own.
+    The key is linear in the size of the graph and tells one producer that is used twice from two equal ones. Sizes
+    are left out of the key of the root op, whose operands are constrained on their own.
+
+    Args:
+        root: the last op of the graph.
 
     Attributes:
-        has_free_operands: whether the graph is one operation whose operands may come from anywhere; known once
-            the key of the graph is.
+        own_key: the key of the root op but for its operands.
+        key: the key of the whole graph.
+        has_free_operands: whether the graph is one op, each of whose operands is a different argument.
+
+    Raises:
+        NotUnderstoodError: a region of an op uses values from around it.
     """
 
-    def __init__(self) -> None:
-        self._seen_arguments: set[int] = set()
-        self.has_free_operands = True
+    def __init__(self, root: mlir.Operation) -> None:
+        self._numbers: dict[mlir.Operation, int] = {}
+        self._nodes: list[Hashable] = []
+        for producer in _producers_first(root):
+            self._nodes.append(self._node(producer))
+            self._numbers[producer] = len(self._numbers)
+        self.own_key: Hashable = _own_key(root)
+        self.key: Hashable = (*self._nodes, (self.own_key, self._operands(root)))
+        arguments = [each for each in root.operands if isinstance(each, mlir.BlockArgument)]
+        distinct = {each.arg_number for each in arguments}
+        self.has_free_operands = len(distinct) == len(root.operands)
 
-    def own_key(self, operation: mlir.Operation) -> Hashable:
-        """Returns the key of an operation but for its operands."""
-        return (
-            operation.name,
-            _attributes(operation),
-            len(operation.results),
-            len(operation.operands),
-            regions_key(operation),
-        )
-
-    def key(self, root: mlir.Operation) -> Hashable:
-        """Returns the key of the graph that ends in `root`."""
-        operands = tuple(self._value_key(each) for each in root.operands)
-        return self.own_key(root), operands
-
-    def _value_key(self, value: Value) -> Hashable:
-        if isinstance(value, mlir.BlockArgument):
-            if value.arg_number in self._seen_arguments:
-                self.has_free_operands = False  # the same value twice is more than any two
-            self._seen_arguments.add(value.arg_number)
-            return value.arg_number
-        self.has_free_operands = False
-        owner = value.owner
-        assert isinstance(owner, mlir.OpView | mlir.Operation)
-        producer = owner.operation
+    def _node(self, producer: mlir.Operation) -> Hashable:
         if NAME_ONLY in producer.attributes:
-            return "name", producer.name
+            return NAME_ONLY, producer.name
         types = tuple(str(each.type) for each in producer.operands)
-        return self.own_key(producer), types, tuple(map(self._value_key, producer.operands))
+        return _own_key(producer), types, self._operands(producer)
+
+    def _operands(self, operation: mlir.Operation) -> Hashable:
+        return tuple(map(self._value, operation.operands))
+
+    def _value(self, value: Value) -> Hashable:
+        if isinstance(value, mlir.BlockArgument):
+            return value.arg_number
+        assert isinstance(value, mlir.OpResult)
+        return self._numbers[value.owner.operation], value.result_number
+
+
+def _producers_first(root: mlir.Operation) -> Iterator[mlir.Operation]:
+    """Yields the ops that `root` depends on, each once and behind what it depends on itself."""
+    done: set[mlir.Operation] = {root}
+    waiting = list(reversed(_producers(root)))
+    entered: set[mlir.Operation] = set()
+    while waiting:
+        operation = waiting[-1]
+        if operation in entered:
+            waiting.pop()
+            if operation not in done:
+                done.add(operation)
+                yield operation
+            continue
+        entered.add(operation)
+        waiting.extend(each for each in reversed(_producers(operation)) if each not in entered)
+
+
+def _producers(operation: mlir.Operation) -> list[mlir.Operation]:
+    """Returns what makes the operands of an op of a graph, as far as the graph asks for it."""
+    if NAME_ONLY in operation.attributes:
+        return []
+    results = [each for each in operation.operands if isinstance(each, mlir.OpResult)]
+    return [each.owner.operation for each in results]
+
+
+def _own_key(operation: mlir.Operation) -> Hashable:
+    """Returns the key of an op but for its operands."""
+    return (
+        operation.name,
+        _attributes(operation),
+        len(operation.results),
+        len(operation.operands),
+        regions_key(operation),
+    )
 
 
 def computation_of(operation: mlir.Operation) -> str:

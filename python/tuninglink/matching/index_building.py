@@ -15,7 +15,14 @@ from iree.compiler import ir as mlir
 
 from tuninglink.matching.index_plan import IndexEntry, IndexGroup, Range
 from tuninglink.mlir import names
-from tuninglink.mlir.symbols import FreshNames, references_in, symbol_name, symbols
+from tuninglink.mlir.symbols import (
+    FreshNames,
+    join_path,
+    references_in,
+    split_path,
+    symbol_name,
+    symbols,
+)
 from tuninglink.mlir.walk import visit
 from tuninglink.specs.builders import yield_
 from tuninglink.specs.sequences import reference, signature
@@ -26,9 +33,6 @@ if TYPE_CHECKING:
     from tuninglink.matching.index_plan import Item, Structure
     from tuninglink.specs.structure import Anatomy
 
-_MERGE_HANDLES: Final = "transform.merge_handles"
-_NUM_ASSOCIATIONS: Final = "transform.num_associations"
-_COMPARE: Final = "transform.match.param.cmpi"
 _EQUAL: Final = 0
 """The value of `transform`'s MatchCmpIPredicate."""
 
@@ -50,7 +54,7 @@ class IndexBuilder:
         self._block = self._module.regions[0].blocks[0]
         self._checks = checks
         self._pairs = _pairs(anatomy.foreach_match)
-        self._uses = Counter("::".join(path) for path in references_in(self._module))
+        self._uses = Counter(join_path(path) for path in references_in(self._module))
         self._fresh: dict[tuple[str, ...], FreshNames] = {}
         self._adapted: dict[int, mlir.Attribute] = {}
         self._sequences: list[mlir.Operation] = []
@@ -140,19 +144,19 @@ class IndexBuilder:
         equal = mlir.IntegerAttr.get(mlir.IntegerType.get_signless(32), _EQUAL)
         with mlir.InsertionPoint(block):
             both = mlir.Operation.create(
-                _MERGE_HANDLES,
+                names.MERGE_HANDLES,
                 operands=list(block.arguments),
                 results=[self._any_op],
                 attributes={"deduplicate": mlir.UnitAttr.get()},
             )
             count = mlir.Operation.create(
-                _NUM_ASSOCIATIONS, operands=both.results, results=[parameter]
+                names.NUM_ASSOCIATIONS, operands=both.results, results=[parameter]
             )
             wanted = mlir.Operation.create(
                 names.PARAM_CONSTANT, results=[parameter], attributes={"value": two}
             )
             mlir.Operation.create(
-                _COMPARE,
+                names.MATCH_PARAMETER,
                 operands=[count.results[0], wanted.results[0]],
                 attributes={"predicate": equal},
             )
@@ -191,7 +195,7 @@ class IndexBuilder:
             path = reference(self._pairs[entry.position][0])
             sequence = self._anatomy.table.lookup(path)
             assert sequence is not None, "a matcher list has no dangling matchers"
-            *scope, name = path.split("::")
+            *scope, name = split_path(path)
             if scope or entry.position in self._at_top or self._uses[path] > 1:
                 name = self._fresh_name(name, tuple(scope), sequence.parent)
                 with mlir.InsertionPoint.after(sequence):

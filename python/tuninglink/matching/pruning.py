@@ -18,7 +18,7 @@ from tuninglink.matching.pruning_keys import PruningKey, pruning_key
 from tuninglink.matching.reader import MatcherReader
 from tuninglink.mlir import names
 from tuninglink.mlir.walk import visit
-from tuninglink.specs.chained import chained_modules
+from tuninglink.specs.chains import chained_modules
 from tuninglink.specs.linking import (
     LINKED_SPEC_NAME,
     Form,
@@ -45,9 +45,12 @@ _READING: Final = frozenset(
         names.FOREACH,
         names.FOREACH_MATCH,
         names.INCLUDE,
+        names.MERGE_HANDLES,
         names.NAMED_SEQUENCE,
+        names.NUM_ASSOCIATIONS,
         names.PARAM_CONSTANT,
         names.PRINT,
+        names.SELECT,
         names.YIELD,
     }
 )

@@ -536,9 +536,8 @@ def _dag(reading: _Reading, op: mlir.Operation) -> None:
     for number, wanted in enumerate(structured.operands):
         reading.ask(IsCastCompatible(ValueRef(OPERAND, number), wanted))
     reading.ask(HasRegions(regions_key(root), computation_of(root)))
-    graph = Graph()
-    key = graph.key(root)
-    dag = IsDag(key, graph.own_key(root), structured.kind, graph.has_free_operands)
+    graph = Graph(root)
+    dag = IsDag(graph.key, graph.own_key, structured.kind, graph.has_free_operands)
     reading.ask(dag)
     reading.define_unknown(op, dag)
 

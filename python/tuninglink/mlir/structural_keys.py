@@ -40,9 +40,13 @@ class _KeyBuilder:
         )
         operands = tuple(self._number(each) for each in operation.operands)
         results = tuple((self._number(each), each.type) for each in operation.results)
+        replaced = self._replaced
+        if operation.name in (names.MATCH_DAG, names.MATCH_REGIONS):
+            self._replaced = {}  # What a matcher shows of a program refers to its symbols.
         blocks = tuple(
             tuple(self._block(block) for block in region.blocks) for region in operation.regions
         )
+        self._replaced = replaced
         return operation.name, attributes, operands, results, blocks
 
     def _block(self, block: mlir.Block) -> Hashable:

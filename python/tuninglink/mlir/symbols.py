@@ -25,6 +25,27 @@ def symbols(table: mlir.Operation | mlir.OpView) -> dict[str, mlir.Operation]:
     return {name: op for op in body(table) if (name := symbol_name(op)) is not None}
 
 
+def join_path(path: Iterable[str]) -> str:
+    """Returns a nested reference as one string: names joined with `::`, those that need it in quotes.
+
+    Different references give different strings, so that a symbol named `a::b` is not the symbol `b` in `a`.
+    """
+    return "::".join([_quoted(name) if ":" in name or '"' in name else name for name in path])
+
+
+def split_path(path: str) -> list[str]:
+    """Returns the names that `join_path` joined."""
+    if '"' not in path:
+        return path.split("::")
+    found = _PATH_NAME.finditer(path)
+    return [_ESCAPED.sub(r"\1", each[1]) if each[1] is not None else each[2] for each in found]
+
+
+def _quoted(name: str) -> str:
+    escaped = name.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'
+
+
 class FreshNames:
     """Gives names that nothing has yet, as IREE's linker does: `name`, `name_0`, `name_1` and so on.
 
@@ -57,7 +78,8 @@ def rename_symbols(table: mlir.Operation, renames: Mapping[str, str]) -> None:
 
     References are found wherever they stand: as the callee of an `include`, in the lists of a
     `foreach_match`, at the root of a nested reference, inside arrays, dictionaries and dialect attributes.
-    A symbol table within `table` that defines one of the names itself keeps its references to it.
+    A symbol table within `table` that defines one of the names itself keeps its references to it, and what a
+    matcher shows of a program keeps those to the program's symbols.
 
     Args:
         table: the operation whose symbols are renamed, usually a module.
@@ -99,7 +121,7 @@ def _replace_references(table: mlir.Operation, replacer: _ReferenceReplacer) -> 
             replaced = replacer(attribute)
             if replaced is not attribute:
                 attributes[name] = replaced
-        return None
+        return mlir.WalkResult.SKIP if operation.name in _SHOWING else None
 
     visit(table, visitor)
     for nested in nested_tables:
@@ -130,16 +152,20 @@ def references(attribute: mlir.Attribute) -> Iterator[tuple[str, ...]]:
 
 
 def references_in(root: mlir.Operation) -> Iterator[tuple[str, ...]]:
-    """Yields every reference to a symbol in `root`, as often as it stands there."""
+    """Yields every reference to a symbol in `root`, as often as it stands there.
+
+    What a matcher shows of a program refers to the program's symbols, and is left out.
+    """
     found: list[tuple[str, ...]] = []
     known: dict[mlir.Attribute, tuple[tuple[str, ...], ...]] = {}
 
-    def visitor(operation: mlir.Operation) -> None:
+    def visitor(operation: mlir.Operation) -> mlir.WalkResult | None:
         for attribute in operation.attributes.values():
             paths = known.get(attribute)
             if paths is None:
                 paths = known[attribute] = tuple(references(attribute))
             found.extend(paths)
+        return mlir.WalkResult.SKIP if operation.name in _SHOWING else None
 
     visit(root, visitor)
     yield from found
@@ -211,5 +237,9 @@ class _ReferenceReplacer:
 
 
 _LEAVES = (mlir.UnitAttr, mlir.StringAttr, mlir.TypeAttr, mlir.IntegerAttr, mlir.FloatAttr)
+_SHOWING = frozenset({names.MATCH_DAG, names.MATCH_REGIONS})
+"""Ops in whose regions a matcher shows ops of a program."""
 _HOLDER = "tuninglink.attribute"
+_PATH_NAME = re.compile(r'"((?:[^"\\]|\\.)*)"|([^:]+)')
+_ESCAPED = re.compile(r"\\(.)")
 _REFERENCE = re.compile(r'@([A-Za-z_][\w$.-]*|"(?:[^"\\]|\\.)*")')

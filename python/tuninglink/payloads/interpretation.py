@@ -11,7 +11,7 @@ from iree.compiler.passmanager import PassManager
 from tuninglink.mlir import names
 from tuninglink.mlir.contexts import collected_diagnostics
 from tuninglink.mlir.serialization import to_bytecode
-from tuninglink.mlir.symbols import FreshNames, references_in, symbols
+from tuninglink.mlir.symbols import FreshNames, references_in, split_path, symbols
 from tuninglink.mlir.walk import collect
 from tuninglink.payloads.payload import root_of
 from tuninglink.specs.builders import add_kernel_config, yield_
@@ -151,7 +151,7 @@ class _Interpreted:
         """Returns what the entries use of the spec; it costs as much as that is, however large the spec."""
         reached: dict[str, mlir.Operation] = {}
         waiting = [
-            path.partition("::")[0]
+            split_path(path)[0]
             for each in reversed(self._entries)
             for path in (each.action, each.matcher)
         ]
@@ -233,7 +233,7 @@ class _Interpreted:
 
 
 def _paths(names_: Iterable[str]) -> mlir.ArrayAttr:
-    return mlir.ArrayAttr.get([mlir.SymbolRefAttr.get(each.split("::")) for each in names_])
+    return mlir.ArrayAttr.get([mlir.SymbolRefAttr.get(split_path(each)) for each in names_])
 
 
 def _annotate(handle: mlir.Value[mlir.Type], number: int) -> None:

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 from iree.compiler import ir as mlir
 
 from tuninglink.mlir import names
+from tuninglink.mlir.walk import body
+from tuninglink.specs.sequences import signature
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -48,6 +50,69 @@ def include(
     return mlir.Operation.create(
         names.INCLUDE, operands=operands, results=results, attributes=attributes
     )
+
+
+def any_op() -> mlir.Type:
+    """Returns `!transform.any_op`, in the current context."""
+    return mlir.Type.parse("!transform.any_op")
+
+
+def merge_handles(handles: Sequence[Handle], *, deduplicate: bool = False) -> Handle:
+    """Builds a `merge_handles` at the current insertion point and returns its result."""
+    attributes: dict[str, mlir.Attribute] = {}
+    if deduplicate:
+        attributes["deduplicate"] = mlir.UnitAttr.get()
+    merged: Handle = mlir.Operation.create(
+        names.MERGE_HANDLES, operands=handles, results=[handles[0].type], attributes=attributes
+    ).results[0]
+    return merged
+
+
+def empty_handle(any_handle: Handle) -> Handle:
+    """Builds a handle to no op at all; `any_handle` is any valid one."""
+    selected: Handle = mlir.Operation.create(
+        names.SELECT,
+        operands=[any_handle],
+        results=[any_op()],
+        attributes={"op_name": mlir.StringAttr.get(names.NO_OPERATION)},
+    ).results[0]
+    return selected
+
+
+def change_signature(
+    sequence: mlir.Operation, arguments: Sequence[mlir.Type], results: Sequence[mlir.Type]
+) -> list[Handle]:
+    """Gives a sequence more arguments, which it reads, and more results; returns the arguments.
+
+    What the sequence yields is left to the caller.
+    """
+    kind = signature(sequence)
+    inputs, outputs = [*kind.inputs, *arguments], [*kind.results, *results]
+    declared = sequence.attributes.get("arg_attrs")
+    known = list(declared) if isinstance(declared, mlir.ArrayAttr) else []
+    known += [mlir.DictAttr.get({}) for _ in range(len(kind.inputs) - len(known))]
+    known += [mlir.DictAttr.get({names.READONLY: mlir.UnitAttr.get()}) for _ in arguments]
+    sequence.attributes["function_type"] = mlir.TypeAttr.get(mlir.FunctionType.get(inputs, outputs))
+    sequence.attributes["arg_attrs"] = mlir.ArrayAttr.get(known)
+    if "res_attrs" in sequence.attributes:
+        del sequence.attributes["res_attrs"]
+    block = sequence.regions[0].blocks[0]
+    return [block.add_argument(each, sequence.location) for each in arguments]
+
+
+def yield_more(sequence: mlir.Operation, handles: Sequence[Handle]) -> None:
+    """Lets a sequence yield further handles."""
+    terminator = list(body(sequence))[-1]
+    operands = [*terminator.operands, *handles]
+    with mlir.InsertionPoint(terminator):
+        mlir.Operation.create(names.YIELD, operands=operands, loc=terminator.location)
+    terminator.erase()
+
+
+def fails_as_included(operation: mlir.Operation) -> bool:
+    """Tells whether an `include` fails where what it includes does."""
+    mode = operation.attributes["failure_propagation_mode"]
+    return isinstance(mode, mlir.IntegerAttr) and mode.value == FAILURES_PROPAGATE
 
 
 def yield_(operands: Sequence[Handle]) -> mlir.Operation:

@@ -8,12 +8,16 @@ from iree.compiler import ir as mlir
 
 from tuninglink.mlir import names
 from tuninglink.mlir.symbols import FreshNames, rename_symbols, symbol_name, symbols
-from tuninglink.mlir.walk import body
-from tuninglink.specs.builders import FAILURES_SUPPRESS, add_kernel_config, include, yield_
-from tuninglink.specs.entry_points import modernize
-from tuninglink.specs.guards import guard_matchers
-from tuninglink.specs.sequences import reference
-from tuninglink.specs.structure import SpecKind, is_entry_point
+from tuninglink.specs.builders import (
+    FAILURES_SUPPRESS,
+    add_kernel_config,
+    empty_handle,
+    include,
+    yield_,
+)
+from tuninglink.specs.chains import takes_decided
+from tuninglink.specs.entry_points import free_kernel_config, modernize
+from tuninglink.specs.guards import guard, needs_guard, run_guarded
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,28 +29,29 @@ UNNAMED = "unnamed_spec"
 """What an unnamed member is called, as an include can only refer to a named module."""
 
 
-def chain(container: mlir.Operation, members: Sequence[Anatomy], *, follows: bool = False) -> None:
+def chain(container: mlir.Operation, members: Sequence[Anatomy]) -> None:
     """Adds an entry point to `container` that runs those of `members` in order, failures suppressed.
 
-    Every later matcher list is guarded, so that it configures nothing that is configured already.
+    Each hands on what is decided to the next, and is guarded against what it is handed, as far as that can be. Where
+    no later one both configures anything and can be guarded, all are run as they are.
 
     Args:
         container: the module that becomes the linked spec.
         members: the specs in order of precedence, whose modules stand in `container` and stay there.
-        follows: whether the first of them is a later one, too: one that comes behind others which are left out.
     """
     _name_modules(container, members)
     paths = _name_entry_points(members)
-    for position, member in enumerate(members):
+    are_guarded = any(map(needs_guard, members[1:]))
+    for member in members:
         with member.module.context:
             if names.DEFAULT_ENTRY_POINT in member.module.attributes:
                 del member.module.attributes[names.DEFAULT_ENTRY_POINT]
         for entry_point in member.entry_points:
             modernize(entry_point, member.table)
             _make_public(entry_point)
-        if (position or follows) and member.kind is SpecKind.MATCHER_LIST:
-            guard_matchers(member)
-    _include_all(container, paths, consumes=members[0].entry_points[0].consumes)
+        if are_guarded:
+            guard(member)
+    _include_all(container, paths, members[0].entry_points[0])
 
 
 def _make_public(entry_point: EntryPoint) -> None:
@@ -56,31 +61,8 @@ def _make_public(entry_point: EntryPoint) -> None:
         del attributes[names.SYMBOL_VISIBILITY]
 
 
-def chained_modules(module: mlir.Operation) -> list[mlir.Operation] | None:
-    """Returns the modules that `chain` put into a linked spec, in order; None if this is no such spec."""
-    *modules, entry_point = body(module)
-    # Linked once more, the entry point of a chain has another name.
-    if not modules or not is_entry_point(entry_point):
-        return None
-    *includes, terminator = body(entry_point)
-    handle: Handle = entry_point.regions[0].blocks[0].arguments[0]
-    expected: list[str] = []
-    for each in modules:
-        entry_names = [symbol_name(op) for op in body(each) if is_entry_point(op)]
-        if each.name != names.MODULE or not entry_names:
-            return None
-        expected += [f"{symbol_name(each)}::{name}" for name in entry_names]
-    found: list[str] = []
-    for each in includes:
-        if each.name != names.INCLUDE or list(each.operands) != [handle] or len(each.results) != 1:
-            return None
-        found.append(reference(each.attributes["target"]))
-        handle = each.results[0]
-    ends_well = terminator.name == names.YIELD and list(terminator.operands) == [handle]
-    return modules if ends_well and found == expected else None
-
-
 def _name_modules(container: mlir.Operation, members: Sequence[Anatomy]) -> None:
+    free_kernel_config(container)
     fresh = FreshNames(symbols(container))
     modules = {symbol_name(member.module) for member in members}
     for name in symbols(container):
@@ -112,12 +94,16 @@ def _name_entry_points(members: Sequence[Anatomy]) -> list[tuple[str, str]]:
 
 
 def _include_all(
-    container: mlir.Operation, paths: Sequence[tuple[str, str]], *, consumes: bool
+    container: mlir.Operation, paths: Sequence[tuple[str, str]], first: EntryPoint
 ) -> None:
-    entry_point = add_kernel_config(container, consumes=consumes)
+    hands_on = takes_decided(first.sequence)
+    entry_point = add_kernel_config(container, consumes=first.consumes and not hands_on)
     block = entry_point.regions[0].blocks[0]
-    handle: Handle = block.arguments[0]
+    root: Handle = block.arguments[0]
     with container.context, container.location, mlir.InsertionPoint(block):
-        for path in paths:
-            handle = include(path, [handle], [handle.type], FAILURES_SUPPRESS).results[0]
-        yield_([handle])
+        if hands_on:
+            root, _ = run_guarded(paths, [root, empty_handle(root)])
+        else:
+            for path in paths:
+                root = include(path, [root], [root.type], FAILURES_SUPPRESS).results[0]
+        yield_([root])

@@ -14,12 +14,22 @@ from iree.compiler import ir as mlir
 from tuninglink.errors import SpecError
 from tuninglink.mlir import names
 from tuninglink.mlir.diagnostics import error
+from tuninglink.mlir.symbols import FreshNames, rename_symbols, symbols
 from tuninglink.mlir.walk import body
 from tuninglink.specs.sequences import argument_attributes, signature
 
 if TYPE_CHECKING:
     from tuninglink.specs.sequences import Handle, SequenceTable
     from tuninglink.specs.structure import EntryPoint
+
+
+def free_kernel_config(container: mlir.Operation) -> None:
+    """Renames what is called like the entry point that linking adds to `container`, with all its uses."""
+    taken = symbols(container)
+    if names.KERNEL_CONFIG in taken:
+        fresh = FreshNames(taken)
+        fresh.take(names.KERNEL_CONFIG)
+        rename_symbols(container, {names.KERNEL_CONFIG: fresh.take(names.KERNEL_CONFIG)})
 
 
 def check_can_modernize(entry_point: EntryPoint, table: SequenceTable) -> None:

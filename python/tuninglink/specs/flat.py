@@ -10,6 +10,7 @@ from tuninglink.mlir import names
 from tuninglink.mlir.symbols import FreshNames, rename_symbols, symbol_name, symbols
 from tuninglink.mlir.walk import body
 from tuninglink.specs.builders import add_kernel_config, yield_
+from tuninglink.specs.entry_points import free_kernel_config
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,6 +37,7 @@ def flatten(container: mlir.Operation, members: Sequence[Anatomy]) -> None:
 
 
 def _make_names_unique(container: mlir.Operation, members: Sequence[Anatomy]) -> None:
+    free_kernel_config(container)
     modules = {symbol_name(member.module) for member in members}
     own = [name for name in symbols(container) if name not in modules]
     defined = [[name for name in symbols(m.module) if name != _entry_name(m)] for m in members]

@@ -16,11 +16,14 @@ from tuninglink.mlir.walk import body
 from tuninglink.specs.bindings import bind_entries
 from tuninglink.specs.builders import add_kernel_config, yield_
 from tuninglink.specs.chained import chain
+from tuninglink.specs.chains import chained_modules
+from tuninglink.specs.dependence import depend_on_each_other
 from tuninglink.specs.entry_points import check_can_modernize
 from tuninglink.specs.flat import flatten
+from tuninglink.specs.guards import unguarded_because
 from tuninglink.specs.loading import in_context
 from tuninglink.specs.model import Spec
-from tuninglink.specs.structure import Anatomy, SpecKind, has_entry_point
+from tuninglink.specs.structure import Anatomy, SpecKind, has_entry_point, is_entry_point
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -195,7 +198,7 @@ def _link(shares: Sequence[Share], form: Form, name: str) -> LinkedSpec:
     if form is Form.FLAT:
         flatten(container, members)
     else:
-        chain(container, members, follows=shares[0].copy is None)
+        chain(container, members)
     return LinkedSpec(Spec(container, name), form, tuple(_parts(shares, container, form)))
 
 
@@ -204,7 +207,8 @@ def link_nested_specs(
 ) -> None:
     """Links the specs that are nested in `module`, in place; the first wins.
 
-    A module that is a spec itself is one input. Without any spec nothing happens.
+    A module that holds no spec, or was linked before, stays as it is. An entry point of the module itself is not run
+    once there are nested specs, as in the compiler's own linking, which is worth a warning.
 
     Args:
         module: the module that becomes the linked spec.
@@ -214,32 +218,44 @@ def link_nested_specs(
     Raises:
         SpecError: a spec cannot be linked; `module` is as it was.
     """
-    if has_entry_point(module):
-        return
     nested = [op for op in body(module) if op.name == names.MODULE and has_entry_point(op)]
-    if not nested:
+    own = [op for op in body(module) if is_entry_point(op)]
+    if not nested or (own and chained_modules(module) is not None):
         return
+    for each in own:
+        _check_not_run(each, nested[0], diagnostics)
     labels = [symbol_name(op) or "unnamed" for op in nested]
-    _link_members(module, [Anatomy(op) for op in nested], labels, diagnostics)
+    members = [Anatomy(op) for op in nested]
+    # Flat specs are in default-entrypoint form, which has no second entry point.
+    form = _form_of(members, labels, diagnostics)
+    for member in members:
+        bind_entries(member)
+    if form is Form.FLAT and not own:
+        flatten(module, members)
+    else:
+        chain(module, members)
     with module.context:
         module.attributes[names.WITH_NAMED_SEQUENCE] = mlir.UnitAttr.get()
         if name is not None:
             module.attributes[names.SYMBOL_NAME] = mlir.StringAttr.get(name)
 
 
-def _link_members(
-    container: mlir.Operation,
-    members: Sequence[Anatomy],
-    labels: Sequence[str],
-    diagnostics: DiagnosticSink | None,
+def _check_not_run(
+    own: mlir.Operation, nested: mlir.Operation, diagnostics: DiagnosticSink
 ) -> None:
-    form = _form_of(members, labels, diagnostics)
-    for member in members:
-        bind_entries(member)
-    if form is Form.FLAT:
-        flatten(container, members)
-    else:
-        chain(container, members)
+    """Warns of an entry point beside nested specs.
+
+    Raises:
+        SpecError: it has the name of the one that linking adds.
+    """
+    name = symbol_name(own)
+    remedy = "put it into a module of its own, at its place in the order of precedence"
+    notes = [note("this nested module is a spec", nested)]
+    if name == names.KERNEL_CONFIG:
+        message = f"'@{name}' stands beside nested specs, whose entry point it would be; {remedy}"
+        raise SpecError(error(message, own, notes))
+    message = f"entry point '@{name}' is not run, as only nested specs are linked; {remedy}"
+    diagnostics.warning(message, own, notes)
 
 
 def _form_of(
@@ -256,27 +272,32 @@ def _form_of(
 
 
 def _can_be_flat(members: Sequence[Anatomy]) -> bool:
-    """Tells whether one pass over the payload configures what one pass for each spec would.
+    """Tells whether one walk over the program decides what one walk for each spec would.
 
-    Not if an entry reaches an operation other than the one it is asked about: a later spec could then
-    configure an operation that the walk has met before the earlier spec reaches it.
+    Not if an entry configures another op than the one that its matcher was asked about, nor if the answer of a
+    matcher depends on what another spec configures elsewhere: the other one may come too early, or too late.
     """
     if any(member.kind is SpecKind.OPAQUE for member in members):
         return False
-    return len(members) == 1 or not any(member.reaches_other_ops for member in members)
+    if len(members) == 1:
+        return True
+    return not any(member.reaches_other_ops for member in members) and not depend_on_each_other(
+        members
+    )
 
 
 def _warn_about_opaque_specs(
     members: Sequence[Anatomy], labels: Sequence[str], diagnostics: DiagnosticSink
 ) -> None:
     for position, member in enumerate(members):
-        if position and member.opaque_because:
+        reason = unguarded_because(member) if position else None
+        if reason:
             earlier = ", ".join(f"'{label}'" for label in labels[:position])
             diagnostics.warning(
                 f"opaque spec '{labels[position]}' may override what {earlier} configured: "
                 "its matchers cannot be guarded",
                 member.module,
-                [member.opaque_because, _comes_first(members[0], labels[0])],
+                [reason, _comes_first(members[0], labels[0])],
             )
 
 

@@ -16,6 +16,7 @@ from tuninglink.mlir.diagnostics import Diagnostic, Place, error, note, place_of
 from tuninglink.mlir.symbols import symbol_name
 from tuninglink.mlir.walk import body, collect
 from tuninglink.specs.sequences import SequenceTable, argument_attributes, is_any_op, signature
+from tuninglink.specs.side_effects import SideEffects
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -93,8 +94,9 @@ class Anatomy:
         consumes = names.CONSUMED in declared or (
             names.READONLY not in declared and self.table.consumes_argument(sequence, 0)
         )
+        marks = sequence.attributes
         is_current = (
-            names.ENTRY_POINT in sequence.attributes
+            (names.ENTRY_POINT in marks or names.CHAINED_ENTRY_POINT in marks)
             and not {names.CONSUMED, names.READONLY}.isdisjoint(declared)
             and bool(signature(sequence).results)
         )
@@ -121,9 +123,13 @@ class Anatomy:
 
     def _opaque_pairs(self) -> Iterator[Diagnostic]:
         untyped: dict[mlir.Attribute, bool] = {}  # Sequences have few signatures.
+        defined: dict[str, bool] = {}
+        including = self.table.survey.including
         for matcher, action in dict.fromkeys(self.pairs):
             sequence = self.table.lookup(matcher)
-            if sequence is None or self.table.lookup(action) is None:
+            if action not in defined:
+                defined[action] = self.table.lookup(action) is not None
+            if sequence is None or not defined[action]:
                 yield note(f"its entry '{matcher} -> {action}' is dangling", self.foreach_match)
                 continue
             kind = sequence.attributes["function_type"]
@@ -131,11 +137,17 @@ class Anatomy:
                 untyped[kind] = is_any_op(signature(sequence).inputs[0])
             if not untyped[kind]:
                 yield note(f"its matcher '{matcher}' takes a typed operation", sequence)
+            elif including and sequence in including and self._side_effects.may_change(matcher):
+                yield note(f"its matcher '{matcher}' may change the program", sequence)
             elif self.table.annotations(action) is None:
                 yield note(
                     f"its action '{action}' does more than annotate, so it can fail",
                     self.table.lookup(action),
                 )
+
+    @cached_property
+    def _side_effects(self) -> SideEffects:
+        return SideEffects(self.table)
 
     @cached_property
     def kind(self) -> SpecKind:
@@ -189,8 +201,11 @@ def is_entry_point(operation: mlir.Operation) -> bool:
     """Tells whether `operation` is a sequence that is run on a dispatch: a marked or a known one."""
     if operation.name != names.NAMED_SEQUENCE:
         return False
+    attributes = operation.attributes
     return (
-        names.ENTRY_POINT in operation.attributes or symbol_name(operation) == names.KERNEL_CONFIG
+        names.ENTRY_POINT in attributes
+        or symbol_name(operation) == names.KERNEL_CONFIG
+        or names.CHAINED_ENTRY_POINT in attributes
     )
 
 
@@ -219,6 +234,8 @@ def signature_problem(sequence: mlir.Operation) -> Diagnostic | None:
     """Returns why an entry point cannot be linked for what it takes and returns; None if it can."""
     kind = signature(sequence)
     name = symbol_name(sequence)
+    if names.CHAINED_ENTRY_POINT in sequence.attributes:
+        return None
     if len(kind.inputs) != 1 or not is_any_op(kind.inputs[0]):
         return error(f"entry point '@{name}' must take one '!transform.any_op'", sequence)
     if len(kind.results) > 1 or not all(map(is_any_op, kind.results)):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from iree.compiler import ir as mlir
 
 from tuninglink.mlir import names
-from tuninglink.mlir.symbols import references_in
+from tuninglink.mlir.symbols import join_path, references_in, split_path
 from tuninglink.mlir.walk import body
 from tuninglink.specs.model import Spec
 from tuninglink.specs.structure import SpecKind
@@ -67,10 +67,10 @@ class Subsets:
         table = self._spec.anatomy.table
         entry_point = self._spec.anatomy.entry_points[0].name
         reached: dict[str, mlir.Operation] = {}
-        waiting = [*reversed([path.partition("::")[0] for path in paths]), *self._used_by_others]
+        waiting = [*reversed([split_path(path)[0] for path in paths]), *self._used_by_others]
         while waiting:
             name = waiting.pop()
-            sequence = table.lookup(name)
+            sequence = table.lookup(join_path([name]))
             if name in reached or name == entry_point or sequence is None:
                 continue
             reached[name] = sequence

@@ -1,4 +1,4 @@
-"""Which matchers may change what later ones see."""
+"""Which sequences may change the program: matchers that do change what later ones see."""
 
 from __future__ import annotations
 
@@ -13,9 +13,24 @@ if TYPE_CHECKING:
 
     from tuninglink.specs.sequences import SequenceTable
 
-_READING: Final = frozenset({names.PARAM_CONSTANT, names.PRINT, names.YIELD})
+_READING: Final = frozenset(
+    {
+        names.MERGE_HANDLES,
+        names.NUM_ASSOCIATIONS,
+        names.PARAM_CONSTANT,
+        names.PRINT,
+        names.SELECT,
+        names.STRUCTURED_MATCH,
+        names.YIELD,
+    }
+)
 _READING_PREFIXES: Final = ("transform.get_", "transform.iree.match.", "transform.match.")
-"""Operations that leave a program as it is."""
+
+
+def only_reads(operation: mlir.Operation) -> bool:
+    """Tells whether an op of a sequence, other than an include, leaves the program and all handles as they are."""
+    name = operation.name
+    return name in _READING or name.startswith(_READING_PREFIXES)
 
 
 class SideEffects:
@@ -49,8 +64,6 @@ class SideEffects:
             for operation in body(sequence):
                 if operation.name == names.INCLUDE:
                     waiting.append(table.resolve(reference(operation.attributes["target"])))
-                elif operation.name not in _READING and not operation.name.startswith(
-                    _READING_PREFIXES
-                ):
+                elif not only_reads(operation):
                     return True
         return False

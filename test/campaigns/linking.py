@@ -1,0 +1,89 @@
+"""Compares every form that linking and the optimizations give random specs with the specs one by one.
+
+What comes out is compared with the meaning of linking in `test/python/sequential.py`, which asks the compiler's
+interpreter about each op and each matcher by itself. The seed and the number of a scenario tell it, so that
+
+    python test/campaigns/linking.py --seed 1 --scenario 123
+
+repeats a scenario, and prints what differs. Without `--scenario` it goes on until there are `--comparisons`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections import Counter
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from multiprocessing import get_context
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "python"))
+
+from link_forms import Outcome, run_scenario
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+BATCH = 100
+"""How many scenarios a process compares: what the compiler keeps of programs grows with each of them."""
+
+
+def run_batch(seed: int, first: int, count: int) -> Outcome:
+    """Compares on some scenarios."""
+    outcome = Outcome(Counter())
+    for number in range(first, first + count):
+        run_scenario(seed, number, outcome)
+    return outcome
+
+
+def outcomes(seed: int, jobs: int) -> Iterator[Outcome]:
+    """Yields what batches of scenarios give, in order, each from a process of its own."""
+    first = 0
+    while True:
+        starts = range(first, first + jobs * BATCH, BATCH)
+        with ProcessPoolExecutor(jobs, get_context("spawn")) as pool:
+            found = [pool.submit(run_batch, seed, start, BATCH) for start in starts]
+            for start, each in zip(starts, found, strict=True):
+                try:
+                    yield each.result()
+                except BrokenProcessPool:
+                    yield Outcome(Counter(), [f"a process ended, from scenario {start} on"])
+        first += jobs * BATCH
+
+
+def main() -> None:
+    """Runs the campaign."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--comparisons", type=int, default=100_000)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--scenario", type=int, help="compare on this one only")
+    parser.add_argument("--jobs", type=int, default=2)
+    arguments = parser.parse_args()
+    if arguments.scenario is not None:
+        total = run_batch(arguments.seed, arguments.scenario, 1)
+    else:
+        total = Outcome(Counter())
+        for each in outcomes(arguments.seed, arguments.jobs):
+            total.counts.update(each.counts)
+            total.failures += each.failures
+            done = total.counts["comparisons"]
+            sys.stderr.write(
+                f"{done:,} comparisons, {len(total.failures)} scenarios with a difference\n"
+            )
+            if done >= arguments.comparisons or not each.counts:
+                break
+    for failure in total.failures[:20]:
+        sys.stdout.write(f"{failure}\n\n")
+    for what, count in sorted(total.counts.items()):
+        sys.stdout.write(f"{count:>9,} {what}\n")
+    sys.stdout.write(
+        f"{total.counts['comparisons']:,} comparisons in {total.counts['scenarios']:,} scenarios, seed"
+        f" {arguments.seed}: {len(total.failures)} scenarios with a difference\n"
+    )
+    sys.exit(bool(total.failures))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,177 @@
+"""Every form that linking and the optimizations can give some specs, compared with the specs one by one."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from itertools import combinations
+from random import Random
+from typing import TYPE_CHECKING
+
+from interpreter import apply_spec
+from iree.compiler import ir as mlir
+from linked_specs import random_program, random_specs
+from sequential import apply_one_by_one, attributes_of
+from tuninglink.passes.dedupe_sequences import deduplicate_sequences
+
+from tuninglink.errors import TuninglinkError
+from tuninglink.matching.dispatch_signature import SignatureReader
+from tuninglink.matching.dropping import drop_shadowed
+from tuninglink.matching.index import index_matchers
+from tuninglink.matching.pruning import PruningLinker
+from tuninglink.mlir.contexts import thread_context
+from tuninglink.mlir.diagnostics import DiagnosticSink
+from tuninglink.specs import Spec, link_specs, load_spec
+from tuninglink.specs.linking import Form, link_nested_specs
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from linked_specs import GeneratedSpec
+    from sequential import Attributes
+
+
+def _index(module: mlir.Operation) -> None:
+    index_matchers(module, longest=1)
+
+
+OPTIMIZATIONS: dict[str, Callable[[mlir.Operation], object]] = {
+    "deduplicated": deduplicate_sequences,
+    "without subsumed entries": drop_shadowed,
+    "indexed": _index,
+}
+COMBINED = [
+    chosen
+    for count in range(1, len(OPTIMIZATIONS) + 1)
+    for chosen in combinations(OPTIMIZATIONS, count)
+]
+
+
+@dataclass
+class Outcome:
+    """What comparisons have found.
+
+    Attributes:
+        counts: how much was compared, and how often nothing could be.
+        failures: what differed.
+    """
+
+    counts: Counter[str] = field(default_factory=Counter)
+    failures: list[str] = field(default_factory=list)
+
+
+def optimized(spec: Spec, chosen: Sequence[str]) -> Spec:
+    """Returns a copy of a spec with some optimizations applied, in order."""
+    module = spec.module.clone()
+    for each in chosen:
+        OPTIMIZATIONS[each](module)
+    assert module.verify()
+    return Spec(module, spec.source)
+
+
+def forms(specs: Sequence[Spec], program: mlir.Operation) -> Iterator[tuple[str, Spec | None]]:
+    """Yields what the specs become: linked in every way, optimized before or behind that, and linked again."""
+    result = link_specs(specs)
+    linked = result.spec
+    yield f"{result.form.value}", linked
+    for chosen in COMBINED:
+        yield f"{result.form.value}, {', '.join(chosen)}", optimized(linked, chosen)
+    pruned = PruningLinker(specs).link(SignatureReader().read(program))
+    yield "pruned", None if pruned is None else pruned.spec
+    yield "nested", nested(specs)
+    yield "linked again", link_specs([linked]).spec
+    for chosen in COMBINED:
+        yield (
+            f"{', '.join(chosen)}, then linked",
+            link_specs([optimized(each, chosen) for each in specs]).spec,
+        )
+    if len(specs) > 1:
+        for cut in range(1, len(specs)):
+            first, last = specs[:cut], specs[cut:]
+            yield f"the first {cut} linked before", link_specs([_one(first), *last]).spec
+            yield f"the last {len(last)} linked before", link_specs([*first, _one(last)]).spec
+            again = [optimized(_one(first), ["indexed"]), *last]
+            yield f"the first {cut} linked and indexed before", link_specs(again).spec
+
+
+def _one(specs: Sequence[Spec]) -> Spec:
+    return link_specs(specs).spec
+
+
+def nested(specs: Sequence[Spec]) -> Spec:
+    """Links specs that are nested in one module."""
+    with thread_context(), mlir.Location.unknown():
+        container = mlir.Module.create().operation
+        container.attributes["sym_name"] = mlir.StringAttr.get("outer")
+        container.attributes["transform.with_named_sequence"] = mlir.UnitAttr.get()
+        with mlir.InsertionPoint(container.regions[0].blocks[0]):
+            for number, each in enumerate(specs):
+                module = each.module.clone().operation
+                name = module.attributes.get("sym_name")
+                taken = "" if name is None or name.value == "__kernel_config" else f"_{number}"
+                if name is not None and (taken or number):
+                    module.attributes["sym_name"] = mlir.StringAttr.get(
+                        f"{name.value}{taken or number}"
+                    )
+    link_nested_specs(container, None, DiagnosticSink(lambda _: None))
+    assert container.verify()
+    return Spec(container, "nested")
+
+
+def compare(specs: Sequence[GeneratedSpec], program: str, outcome: Outcome) -> None:
+    """Compares all forms of some specs with the specs one by one, on one program."""
+    counts = outcome.counts
+    module = mlir.Module.parse(program, thread_context()).operation
+    before = attributes_of(module)
+    original = module.clone()
+    try:
+        apply_one_by_one([each.walks for each in specs], module)
+    except mlir.MLIRError:
+        counts["scenarios that the interpreter refuses"] += 1
+        return
+    expected = attributes_of(module)
+    counts["scenarios"] += 1
+    counts["scenarios in which something is configured"] += expected != before
+    loaded = [load_spec(each.text.encode(), name=f"spec {n}") for n, each in enumerate(specs)]
+    what = "nothing"
+    try:
+        for what, spec in forms(loaded, original):
+            counts["comparisons"] += 1
+            counts[f"comparisons: {_kind(what)}"] += 1
+            found = before if spec is None else attributes_of(apply_spec(spec, program))
+            assert found == expected, _difference(expected, found)
+    except (AssertionError, mlir.MLIRError, TuninglinkError) as error:
+        texts = "\n\n".join([program, *(each.text for each in specs)])
+        outcome.failures.append(f"'{what}', or what comes behind it: {error}\n{texts}")
+
+
+def _kind(what: str) -> str:
+    for form in Form:
+        if what.startswith(form.value):
+            return form.value
+    return "pruned, nested, or linked again"
+
+
+def _difference(expected: Sequence[Attributes], found: Sequence[Attributes]) -> str:
+    lines = [
+        f"op {number}: {_shown(one)} one by one, but {_shown(other)}"
+        for number, (one, other) in enumerate(zip(expected, found, strict=True))
+        if one != other
+    ]
+    return "\n".join(lines)
+
+
+def _shown(attributes: dict[str, mlir.Attribute]) -> str:
+    shown = [f"{name} = {value}" for name, value in attributes.items() if "map" not in name]
+    return "{" + ", ".join(shown) + "}"
+
+
+def run_scenario(seed: int, number: int, outcome: Outcome) -> None:
+    """Compares on one random scenario, which the seed and the number tell."""
+    random = Random(f"{seed}/{number}")
+    program = random_program(random)
+    specs = random_specs(random)
+    failures = len(outcome.failures)
+    compare(specs, program, outcome)
+    for position in range(failures, len(outcome.failures)):
+        outcome.failures[position] = f"scenario {number}: {outcome.failures[position]}"

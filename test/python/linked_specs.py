@@ -1,0 +1,574 @@
+"""Random specs for linking, and programs for them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from sequential import ANY_OP, Pair, Walks
+
+if TYPE_CHECKING:
+    from random import Random
+
+PARAM = "!transform.param<i64>"
+VALUE = "!transform.any_value"
+ANY_PARAM = "!transform.any_param"
+MAPS = (
+    "[affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>]",
+    "[affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (n, k)>, affine_map<(m, n, k) -> (m, n)>]",
+)
+ATTENTION_MAPS = (
+    "[affine_map<(b, m, n, k, l) -> (b, m, k)>, affine_map<(b, m, n, k, l) -> (b, l, k)>,"
+    " affine_map<(b, m, n, k, l) -> (b, l, n)>, affine_map<(b, m, n, k, l) -> ()>,"
+    " affine_map<(b, m, n, k, l) -> (b, m, n)>]"
+)
+ONLINE_MAPS = f"{ATTENTION_MAPS[:-1]}, affine_map<(b, m, n, k, l) -> (b, m)>, affine_map<(b, m, n, k, l) -> (b, m)>]"
+SIZES = ("8", "16", "?")
+NAMES = (
+    "linalg.fill",
+    "linalg.copy",
+    "linalg.matmul",
+    "linalg.generic",
+    "linalg.conv_2d_nhwc_hwcf",
+    "iree_linalg_ext.attention",
+    "iree_linalg_ext.online_attention",
+    "arith.mulf",
+    "arith.addf",
+    "func.func",
+)
+LIKELY = NAMES[:4]
+
+
+class Shape(Enum):
+    """What the entry point of a generated spec looks like."""
+
+    DEFAULT = "default-entrypoint form"
+    UNMARKED = "a matcher list under another name"
+    LEGACY = "a @__kernel_config without marker and result"
+    PARAMETER = "a parameter that is handed to the matchers"
+    BESIDE = "a constant beside the list"
+    TWO_LISTS = "two lists"
+    TWO_ENTRY_POINTS = "two entry points"
+
+    @property
+    def is_guarded(self) -> bool:
+        """Whether decided ops can be kept from such a spec."""
+        return self not in (Shape.TWO_LISTS, Shape.TWO_ENTRY_POINTS)
+
+
+@dataclass
+class GeneratedSpec:
+    """A spec.
+
+    Attributes:
+        text: as MLIR.
+        walks: as what it does.
+        shape: what its entry point looks like.
+    """
+
+    text: str
+    walks: Walks
+    shape: Shape
+
+
+# --- Ops, as they stand in programs and in graphs ----------------------------------------------------------
+
+
+def generic(
+    operands: str, kinds: tuple[str, str, str], maps: str, prefix: str, inner: str = ""
+) -> str:
+    lhs, rhs, out = kinds
+    x, y, z, p, t = (f"%{prefix}{each}" for each in "xyzpt")
+    a, b, c = operands.split(", ")
+    return (
+        f'linalg.generic {{indexing_maps = {maps}, iterator_types = ["parallel", "parallel", "reduction"]ATTRS}}'
+        f" ins({a}, {b} : {lhs}, {rhs}) outs({c} : {out}) {{\n  ^bb0({x}: f32, {y}: f32, {z}: f32):\n{inner}"
+        f"    {p} = arith.mulf {x}, {y} : f32\n    {t} = arith.addf {z}, {p} : f32\n"
+        f"    linalg.yield {t} : f32\n  }} -> {out}"
+    )
+
+
+def twice(operand: str, kind: str, prefix: str) -> str:
+    x, y, t = (f"%{prefix}{each}" for each in "xyt")
+    same = "affine_map<(i, j) -> (i, j)>"
+    return (
+        f'linalg.generic {{indexing_maps = [{same}, {same}], iterator_types = ["parallel", "parallel"]ATTRS}}'
+        f" ins({operand} : {kind}) outs(%e_{prefix} : {kind}) {{\n  ^bb0({x}: f32, {y}: f32):\n"
+        f"    {t} = arith.addf {x}, {x} : f32\n    linalg.yield {t} : f32\n  }} -> {kind}"
+    )
+
+
+def square(size: str, element: str = "f32") -> str:
+    return f"tensor<{size}x{size}x{element}>"
+
+
+@dataclass
+class Program:
+    """A function that is being written.
+
+    Attributes:
+        lines: its ops.
+        arguments: its arguments, by name.
+        squares: values that are square matrices, by their size.
+    """
+
+    random: Random
+    lines: list[str] = field(default_factory=list)
+    arguments: dict[str, str] = field(default_factory=dict)
+    squares: dict[str, list[str]] = field(default_factory=dict)
+
+    def argument(self, kind: str) -> str:
+        name = f"%a{len(self.arguments)}"
+        self.arguments[name] = kind
+        return name
+
+    def square(self, size: str) -> str:
+        known = self.squares.get(size, [])
+        if known and self.random.random() < 0.75:
+            return self.random.choice(known[-3:])
+        return self.argument(square(size))
+
+    def attributes(self, *, alone: bool) -> str:
+        found = []
+        if self.random.random() < 0.12:
+            tiles = self.random.choice((90, 91))
+            found.append(
+                f"lowering_config = #iree_codegen.lowering_config<tile_sizes = [[{tiles}]]>"
+            )
+        if self.random.random() < 0.05:
+            found.append("hint = @helper")
+        text = ", ".join(found)
+        if not text:
+            return ""
+        return f" {{{text}}}" if alone else f", {text}"
+
+    def add(self, text: str, size: str | None = None, count: int = 1) -> str:
+        name = f"%v{len(self.lines)}"
+        self.lines.append(f"  {name}{f':{count}' if count > 1 else ''} = {text}")
+        if size is not None:
+            self.squares.setdefault(size, []).append(name)
+        return name
+
+    def fill(self, size: str) -> str:
+        kind = square(size)
+        return self.add(
+            f"linalg.fill{self.attributes(alone=True)} ins(%zero : f32) outs({self.square(size)} : {kind}) -> {kind}",
+            size,
+        )
+
+    def piece(self) -> None:
+        """Adds an op, and often its producers."""
+        size = self.random.choice(SIZES)
+        kind = square(size)
+        prefix = f"p{len(self.lines)}"
+        which = self.random.random()
+        if which < 0.12:
+            self.fill(size)
+        elif which < 0.24:
+            source, into = self.square(size), self.square(size)
+            self.add(
+                f"linalg.copy{self.attributes(alone=True)} ins({source} : {kind}) outs({into} : {kind}) -> {kind}",
+                size,
+            )
+        elif which < 0.55:
+            out = self.fill(size) if self.random.random() < 0.5 else self.square(size)
+            lhs = self.square(size)
+            rhs = lhs if self.random.random() < 0.2 else self.square(size)
+            self.add(
+                f"linalg.matmul{self.attributes(alone=True)} ins({lhs}, {rhs} : {kind}, {kind})"
+                f" outs({out} : {kind}) -> {kind}",
+                size,
+            )
+        elif which < 0.72:
+            operands = ", ".join(self.square(size) for _ in range(3))
+            text = generic(operands, (kind, kind, kind), self.random.choice(MAPS), prefix)
+            self.add(text.replace("ATTRS", self.attributes(alone=False)), size)
+        elif which < 0.86:
+            text = twice(self.square(size), kind, prefix).replace(f"%e_{prefix}", self.square(size))
+            self.add(text.replace("ATTRS", self.attributes(alone=False)), size)
+        elif which < 0.93:
+            images, filters, out = (
+                self.argument(each)
+                for each in ("tensor<1x8x8x4xf32>", "tensor<3x3x4x8xf32>", "tensor<1x6x6x8xf32>")
+            )
+            self.add(
+                "linalg.conv_2d_nhwc_hwcf {dilations = dense<1> : tensor<2xi64>, strides = dense<1> : tensor<2xi64>}"
+                f" ins({images}, {filters} : tensor<1x8x8x4xf32>, tensor<3x3x4x8xf32>)"
+                f" outs({out} : tensor<1x6x6x8xf32>) -> tensor<1x6x6x8xf32>"
+            )
+        else:
+            self.attention(online=self.random.random() < 0.5)
+
+    def attention(self, *, online: bool) -> None:
+        kind, row = "tensor<2x8x8xf32>", "tensor<2x8xf32>"
+        q, k, v, o = (self.argument(kind) for _ in range(4))
+        name = "online_attention" if online else "attention"
+        kinds = [kind, row, row] if online else [kind]
+        outs = ", ".join([o, *(self.argument(row) for _ in kinds[1:])])
+        prefix = f"%s{len(self.lines)}"
+        self.add(
+            f"iree_linalg_ext.{name} <{{indexing_maps = {ONLINE_MAPS if online else ATTENTION_MAPS}}}>"
+            f" ins({q}, {k}, {v}, %zero : {kind}, {kind}, {kind}, f32) outs({outs} : {', '.join(kinds)}) {{\n"
+            f"  ^bb0({prefix}: f32):\n    iree_linalg_ext.yield {prefix} : f32\n  }} -> {', '.join(kinds)}",
+            count=len(kinds),
+        )
+
+    def text(self) -> str:
+        arguments = ", ".join(f"{name}: {kind}" for name, kind in self.arguments.items())
+        separator = ", " if arguments else ""
+        lines = "\n".join(self.lines)
+        return f"func.func @payload(%zero: f32{separator}{arguments}) {{\n{lines}\n  return\n}}"
+
+
+def random_program(random: Random) -> str:
+    """Returns a function with some ops that are producers of each other, some of which are configured."""
+    program = Program(random)
+    for _ in range(random.randint(1, 4)):
+        program.piece()
+    return program.text()
+
+
+# --- Matchers ----------------------------------------------------------------------------------------------
+
+
+def _name(random: Random) -> str:
+    wanted = random.sample(LIKELY if random.random() < 0.85 else NAMES, random.choice((1, 1, 2)))
+    return f"  transform.match.operation_name %op [{', '.join(map(_string, wanted))}] : {ANY_OP}\n"
+
+
+def _string(text: str) -> str:
+    return f'"{text}"'
+
+
+def _contraction(random: Random) -> str:
+    maps = "" if random.random() < 0.5 else f", indexing_maps = {random.choice(MAPS)}"
+    body = (
+        "  %b, %m, %n, %k = transform.iree.match.contraction %op, lhs_type = f32, rhs_type = f32,"
+        f" output_type = f32{maps} : {ANY_OP} -> {PARAM}\n"
+    )
+    if random.random() < 0.4:
+        size = random.choice((8, 16, -1))
+        body += f"  transform.iree.match.dims_equal %{random.choice('mnk')}, [{size}] : {PARAM}\n"
+    return body + _operand(random)
+
+
+def _operand(random: Random) -> str:
+    which = random.random()
+    if which < 0.5:
+        return ""
+    body = f"  %v = transform.get_operand %op[{random.choice((0, 0, 1))}] : ({ANY_OP}) -> {VALUE}\n"
+    if which < 0.7:
+        return (
+            f"{body}  transform.iree.match.dim_is_multiple_of %v[{random.choice((0, 1))}],"
+            f" {random.choice((4, 8, 16))} : {VALUE}\n"
+        )
+    if which < 0.85:
+        return f"{body}  transform.iree.match.dim_bounds %v[0], umin = 4, umax = {random.choice((8, 16))} : {VALUE}\n"
+    kind = square(random.choice(SIZES))
+    return f"{body}  transform.iree.match.cast_compatible_type %v = {kind} : {VALUE}\n"
+
+
+def _convolution(random: Random) -> str:
+    results = ", ".join(f"%c{number}" for number in range(8))
+    body = (
+        f"  {results} = transform.iree.match.convolution %op, lhs_type = f32, rhs_type = f32,"
+        f" output_type = f32 : {ANY_OP} -> {PARAM}\n"
+    )
+    if random.random() < 0.3:
+        body += f"  transform.iree.match.dims_equal %c2, [{random.choice((8, 16))}] : {PARAM}\n"
+    return body
+
+
+def _attention(random: Random) -> str:
+    online = random.random() < 0.5
+    outputs = "output_type = f32" + (", max_type = f32, sum_type = f32" if online else "")
+    scale = "scale_type = f32, " if online else ""
+    return (
+        f"  %b, %m, %n, %k1, %k2 = transform.iree.match.{'online_' if online else ''}attention %op,"
+        f" query_type = f32, key_type = f32, value_type = f32, {scale}{outputs},"
+        f" indexing_maps = {ONLINE_MAPS if online else ATTENTION_MAPS} : {ANY_OP} -> {PARAM}\n"
+    )
+
+
+def _graph(random: Random) -> str:
+    """A graph of one op, of one and its producers, or of one whose producer is shared."""
+    kind = square(random.choice((*SIZES, "?", "?")))
+    hint = random.choice(("", "", "", " {hint = @helper}"))
+    lines, operands = [], ["%a", "%b", "%e"]
+    arguments = {"%a": kind, "%b": kind, "%e": kind}
+    which = random.random()
+    if which < 0.4:
+        arguments["%c"] = "f32"
+        marked = " {match.operation_name_only}" if random.random() < 0.15 else hint
+        lines.append(f"%z = linalg.fill{marked} ins(%c : f32) outs(%e : {kind}) -> {kind}")
+        operands[2] = "%z"
+    elif which < 0.7:
+        lines.append(f"%z = linalg.copy{hint} ins(%a : {kind}) outs(%e : {kind}) -> {kind}")
+        operands[0] = "%z"
+        if random.random() < 0.3:
+            operands[1] = "%z"
+            del arguments["%b"]
+        elif random.random() < 0.3:
+            lines.append(f"%y = linalg.copy ins(%a : {kind}) outs(%e : {kind}) -> {kind}")
+            operands[1] = "%y"
+            del arguments["%b"]
+    a, b, c = operands
+    configured = random.choice(
+        ("", "", "", " {lowering_config = #iree_codegen.lowering_config<tile_sizes = [[90]]>}")
+    )
+    if random.random() < 0.7:
+        lines.append(
+            f"%r = linalg.matmul{configured} ins({a}, {b} : {kind}, {kind}) outs({c} : {kind}) -> {kind}"
+        )
+    else:
+        text = generic(", ".join(operands), (kind, kind, kind), random.choice(MAPS), "g")
+        lines.append(f"%r = {text.replace('ATTRS', '')}")
+    taken = ", ".join(f"{name}: {each}" for name, each in arguments.items())
+    body = "\n".join(f"    {each}" for each in lines)
+    return (
+        f"  %ins, %outs = transform.iree.match.cast_compatible_dag_from_root %op {{\n  ^bb0({taken}):\n{body}\n"
+        f"  }} : ({ANY_OP}) -> ({VALUE}, {VALUE})\n"
+    )
+
+
+def _regions(random: Random) -> str:
+    kind = square("?")
+    if random.random() < 0.5:
+        text = generic("%a, %b, %e", (kind, kind, kind), random.choice(MAPS), "g")
+        arguments = f"%a: {kind}, %b: {kind}, %e: {kind}"
+    else:
+        text = twice("%a", kind, "g").replace("%e_g", "%e")
+        arguments = f"%a: {kind}, %e: {kind}"
+    return (
+        f"  transform.iree.match.regions %op : {ANY_OP} {{\n  ^bb0({arguments}):\n"
+        f"    %r = {text.replace('ATTRS', '')}\n  }}\n"
+    )
+
+
+def _unconfigured(random: Random) -> str:
+    return f"{_name(random)}  transform.iree.match.has_no_lowering_config %op : {ANY_OP}\n"
+
+
+def _of_producer(random: Random) -> str:
+    """Asks something of a producer."""
+    name = ", ".join(map(_string, random.sample(LIKELY, 2)))
+    check = random.choice(
+        (
+            f"  transform.match.operation_name %near [{name}] : {ANY_OP}\n",
+            f"  transform.iree.match.has_no_lowering_config %near : {ANY_OP}\n",
+        )
+    )
+    number = random.choice((0, 0, 1, 2))
+    return f"{_name(random)}  %near = transform.get_producer_of_operand %op[{number}] : ({ANY_OP}) -> {ANY_OP}\n{check}"
+
+
+def _included(random: Random) -> str:
+    helper = random.choice(("helper", "helper", "library::@helper", '"library::helper"'))
+    return f"  %same = transform.include @{helper} failures(propagate) (%op) : ({ANY_OP}) -> {ANY_OP}\n"
+
+
+BODIES = (
+    (_name, 6),
+    (_contraction, 5),
+    (_convolution, 1),
+    (_attention, 1),
+    (_graph, 5),
+    (_regions, 2),
+    (_unconfigured, 2),
+    (_of_producer, 3),
+    (_included, 2),
+)
+
+
+def _body(random: Random) -> str:
+    (make,) = random.choices([each for each, _ in BODIES], [weight for _, weight in BODIES])
+    return make(random)
+
+
+REACHED = (
+    f"  %p = transform.get_producer_of_operand %op[NUMBER] : ({ANY_OP}) -> {ANY_OP}\n",
+    (
+        f"  %p0 = transform.get_producer_of_operand %op[0] : ({ANY_OP}) -> {ANY_OP}\n"
+        f"  %p1 = transform.get_producer_of_operand %op[NUMBER] : ({ANY_OP}) -> {ANY_OP}\n"
+        f"  %p = transform.merge_handles deduplicate %p0, %p1 : {ANY_OP}\n"
+    ),
+    (
+        f"  %p0 = transform.get_producer_of_operand %op[NUMBER] : ({ANY_OP}) -> {ANY_OP}\n"
+        f"  %p = transform.merge_handles %p0, %op : {ANY_OP}\n"
+    ),
+    f"  %p = transform.get_parent_op %op : ({ANY_OP}) -> {ANY_OP}\n",
+)
+
+
+# --- Specs -------------------------------------------------------------------------------------------------
+
+
+class _Writer:
+    """Writes one spec."""
+
+    def __init__(self, random: Random, first_value: int) -> None:
+        self.random = random
+        self.value = first_value
+        self.sequences = [_helper("helper", _body_without_includes(random))]
+        self.sequences.append(
+            "module @library attributes {transform.with_named_sequence} {\n"
+            f"{_helper('helper', _body_without_includes(random))}\n}}"
+        )
+        self.sequences.append(_helper('"library::helper"', _body_without_includes(random)))
+
+    def entry(self, number: int, parameter: str | None) -> Pair:
+        random = self.random
+        body, yielded = _body(random), "%op"
+        if random.random() < 0.25:
+            body += random.choice(REACHED).replace("NUMBER", str(random.choice((0, 1, 2))))
+            yielded = "%p"
+        handles = [yielded] if random.random() < 0.85 else ["%op", yielded]
+        kinds = [ANY_OP] * len(handles)
+        taken = f"%op: {ANY_OP} {{transform.readonly}}"
+        if parameter:
+            taken += f", %given: {ANY_PARAM} {{transform.readonly}}"
+            handles.append("%given")
+            kinds.append(ANY_PARAM)
+        elif random.random() < 0.3:
+            body += f"  %c = transform.param.constant {self._configuration()} -> {ANY_PARAM}\n"
+            handles.append("%c")
+            kinds.append(ANY_PARAM)
+        name = f"m{number}"
+        self.sequences.append(
+            f"transform.named_sequence @{name}({taken}) -> ({', '.join(kinds)}) {{\n{body}"
+            f"  transform.yield {', '.join(handles)} : {', '.join(kinds)}\n}}"
+        )
+        return Pair(
+            f"@{name}",
+            self._action(number, kinds),
+            tuple(kinds),
+            (parameter,) if parameter else (),
+        )
+
+    def _configuration(self) -> str:
+        self.value += 1
+        return f"#iree_codegen.lowering_config<tile_sizes = [[{self.value}]]>"
+
+    def _action(self, number: int, kinds: list[str]) -> str:
+        random = self.random
+        ops = [f"%x{each}" for each, kind in enumerate(kinds) if kind == ANY_OP]
+        taken = ", ".join(
+            f"%x{each}: {kind} {{transform.readonly}}" for each, kind in enumerate(kinds)
+        )
+        lines = []
+        target = random.choice(ops)
+        if random.random() < 0.1:
+            lines.append(f"  %up = transform.get_parent_op {target} : ({ANY_OP}) -> {ANY_OP}")
+            target = random.choice((target, "%up"))
+        if random.random() < 0.75:
+            value = f"%x{len(kinds) - 1}"
+            if kinds[-1] != ANY_PARAM:
+                value = "%c"
+                lines.append(
+                    f"  %c = transform.param.constant {self._configuration()} -> {ANY_PARAM}"
+                )
+            lines.append(
+                f'  transform.annotate {target} "lowering_config" = {value} : {ANY_OP}, {ANY_PARAM}'
+            )
+        elif random.random() < 0.4:
+            self.value += 1
+            lines.append(f'  transform.annotate {target} "mark{self.value}" : {ANY_OP}')
+        name = f"a{number}"
+        body = "\n".join([*lines, "  transform.yield"])
+        if random.random() < 0.25:
+            self.sequences.append(f"transform.named_sequence @set{number}({taken}) {{\n{body}\n}}")
+            given = ", ".join(f"%x{each}" for each in range(len(kinds)))
+            body = (
+                f"  transform.include @set{number} failures(propagate) ({given}) : ({', '.join(kinds)}) -> ()\n"
+                "  transform.yield"
+            )
+        self.sequences.append(f"transform.named_sequence @{name}({taken}) {{\n{body}\n}}")
+        return f"@{name}"
+
+
+def _helper(name: str, body: str) -> str:
+    return (
+        f"transform.named_sequence @{name}(%op: {ANY_OP} {{transform.readonly}}) -> {ANY_OP} {{\n{body}"
+        f"  transform.yield %op : {ANY_OP}\n}}"
+    )
+
+
+def _body_without_includes(random: Random) -> str:
+    while "include" in (body := _body(random)):
+        pass
+    return body
+
+
+def random_spec(
+    random: Random, number: int, shapes: tuple[Shape, ...] = tuple(Shape)
+) -> GeneratedSpec:
+    """Returns a spec of one to four entries; what they configure tells the spec and the entry."""
+    shape = random.choice(shapes)
+    writer = _Writer(random, number * 1000)
+    parameter = writer._configuration() if shape is Shape.PARAMETER else None
+    pairs = [writer.entry(each, parameter) for each in range(random.randint(1, 4))]
+    half = (len(pairs) + 1) // 2
+    lists = [pairs]
+    if not shape.is_guarded:
+        lists = [pairs[:half], pairs[half:] or pairs[:1]]
+    sequences = "\n".join(writer.sequences)
+    marker = ""
+    if shape is Shape.DEFAULT:
+        marker = ", iree_codegen.tuning_spec_with_default_entrypoint"
+    name = random.choice(("", " @a", " @b", " @helper", " @__kernel_config"))
+    text = (
+        f"module{name} attributes {{transform.with_named_sequence{marker}}} {{\n{sequences}\n"
+        f"{_entry_points(shape, lists, parameter)}\n}}"
+    )
+    return GeneratedSpec(text, Walks(sequences, tuple(map(tuple, lists))), shape)
+
+
+def _entry_points(shape: Shape, lists: list[list[Pair]], parameter: str | None) -> str:
+    if shape is Shape.TWO_ENTRY_POINTS:
+        return "\n".join(_entry_point(f"main_{each}", [pairs]) for each, pairs in enumerate(lists))
+    name = "__kernel_config" if shape in (Shape.DEFAULT, Shape.LEGACY) else "main"
+    beside = ""
+    if shape is Shape.BESIDE:
+        beside = f"  %beside = transform.param.constant 1 : i64 -> {PARAM}\n"
+    if parameter:
+        beside = f"  %given = transform.param.constant {parameter} -> {ANY_PARAM}\n"
+    return _entry_point(name, lists, beside, is_legacy=shape is Shape.LEGACY, given=bool(parameter))
+
+
+def _entry_point(
+    name: str,
+    lists: list[list[Pair]],
+    beside: str = "",
+    *,
+    is_legacy: bool = False,
+    given: bool = False,
+) -> str:
+    lines, handle = [], "%root"
+    for number, pairs in enumerate(lists):
+        listed = ", ".join(f"{pair.matcher} -> {pair.action}" for pair in pairs)
+        more, kinds = (", %given", f", {ANY_PARAM}") if given else ("", "")
+        lines.append(
+            f"  %r{number} = transform.foreach_match in {handle}{more} {listed} : ({ANY_OP}{kinds}) -> {ANY_OP}"
+        )
+        handle = f"%r{number}"
+    body = beside + "\n".join(lines)
+    if is_legacy:
+        return (
+            f"transform.named_sequence @{name}(%root: {ANY_OP} {{transform.consumed}}) {{\n{body}\n"
+            "  transform.yield\n}"
+        )
+    return (
+        f"transform.named_sequence @{name}(%root: {ANY_OP} {{transform.consumed}}) -> {ANY_OP}\n"
+        f"    attributes {{iree_codegen.tuning_spec_entrypoint}} {{\n{body}\n  transform.yield {handle} : {ANY_OP}\n}}"
+    )
+
+
+def random_specs(random: Random) -> list[GeneratedSpec]:
+    """Returns one to three specs; only the first may be one that decided ops cannot be kept from."""
+    guarded = tuple(each for each in Shape if each.is_guarded)
+    count = random.choice((1, 2, 2, 2, 3))
+    return [
+        random_spec(random, number + 1, tuple(Shape) if number == 0 else guarded)
+        for number in range(count)
+    ]
