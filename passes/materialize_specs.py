@@ -9,7 +9,7 @@ from tuninglink.matching.materialization import embed_specs, link_dispatches
 from tuninglink.matching.pruning import Pruning
 from tuninglink.mlir.passes import Pass, option
 from tuninglink.specs.library import DefaultLibrary
-from tuninglink.specs.loading import load_spec
+from tuninglink.specs.loading import SpecArgument, load_spec
 
 if TYPE_CHECKING:
     from iree.compiler import ir as mlir
@@ -26,6 +26,10 @@ class MaterializeSpecs(Pass):
     inside. The default spec is looked up by SKU, then architecture, then family: in `spec-dir` first, for
     `NAME.mlir` or `NAME.mlirbc`, then among those that are shipped. What is to be the same for many
     dispatches is linked once.
+
+    A spec that is given as `TARGET=PATH`, or an entry that is bound to targets by `tuninglink.targets`, is for
+    dispatches of these targets only. An entry whose configuration is foreign to a target, as a pipeline of
+    another backend is, is not linked for it, and a warning names the entry.
 
     A dispatch gets only the entries that may match in it, and nothing where none may: it is configured as by
     all of them, and a later run of the pass sees it as one without a spec. `prune=false` embeds them all, for
@@ -67,7 +71,7 @@ class MaterializeSpecs(Pass):
     name: ClassVar[str] = "tuninglink-materialize-specs"
     anchor: ClassVar[str | None] = None
 
-    specs: tuple[str, ...] = option((), "paths of specs, in order of precedence")
+    specs: tuple[str, ...] = option((), "paths of specs in order of precedence, or TARGET=PATH")
     default_specs: bool = option(default=True, help="link the default spec of each target last")
     spec_dir: str = option("", "directory of default specs, searched before the shipped ones")
     upgrade: bool = option(
@@ -79,9 +83,13 @@ class MaterializeSpecs(Pass):
         """Embeds the specs."""
         given = [
             load_spec(
-                path, context=operation.context, upgrade=self.upgrade, diagnostics=diagnostics
+                each.path,
+                context=operation.context,
+                upgrade=self.upgrade,
+                diagnostics=diagnostics,
+                targets=each.targets,
             )
-            for path in self.specs
+            for each in map(SpecArgument.parse, self.specs)
         ]
         directories = (self.spec_dir,) if self.spec_dir else ()
         library = DefaultLibrary(directories, upgrade=self.upgrade) if self.default_specs else None

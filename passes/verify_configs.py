@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from tuninglink.iree.dispatch_roots import find_root_ops
-from tuninglink.iree.target_attributes import read_executable_target
 from tuninglink.mlir.diagnostics import Diagnostic, Severity, note, place_of
 from tuninglink.mlir.passes import Pass, option
 from tuninglink.specs.programs import check_is_program
@@ -85,20 +84,16 @@ class VerifyConfigs(Pass):
     ) -> None:
         from tuninglink.solver.answers import Limits  # noqa: PLC0415
         from tuninglink.spaces.configuration import read_configuration  # noqa: PLC0415
-        from tuninglink.spaces.dispatch import gpu_limits, problem_of, target_around  # noqa: PLC0415
-        from tuninglink.spaces.providers import Workload  # noqa: PLC0415
         from tuninglink.spaces.verification import (  # noqa: PLC0415
             verify_configuration,
             verify_like_compiler,
         )
+        from tuninglink.spaces.workload import read_workload  # noqa: PLC0415
 
         configuration = read_configuration(root, function)
         if configuration is None:
             return
-        target = target_around(function)
-        executable = read_executable_target(target) if target is not None else None
-        limits = gpu_limits(target) if target is not None and executable and executable.gpu else {}
-        workload = Workload(root, function, target, problem_of(root, limits))
+        workload = read_workload(root, function)
         answer = (
             verify_like_compiler(workload, configuration, Limits(self.limit))
             if self.follow_compiler

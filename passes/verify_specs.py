@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
-from tuninglink.matching.unreachable import report_unreachable
+from tuninglink.matching.unreachable import report_unreachable, specs_in
 from tuninglink.mlir.diagnostics import DiagnosticSink, Severity
 from tuninglink.mlir.passes import Pass, option
-from tuninglink.specs.verification import verify_spec
+from tuninglink.specs.verification import check_configurations, verify_spec
 
 if TYPE_CHECKING:
     from iree.compiler import ir as mlir
@@ -30,12 +30,15 @@ class VerifySpecs(Pass):
     - a matcher changes the payload, also through what it includes, or holds an operation that the compiler
       refuses to run in a matcher;
     - a matcher takes operations of one name only: the first other operation ends the compilation;
-    - a constant is of another type than whoever takes it wants.
+    - a constant is of another type than whoever takes it wants;
+    - an intrinsic multiplies other types than its matcher asks for.
 
     It is worth a warning if
 
     - an entry point is not marked, or does nothing, or a mark stands where it means nothing;
-    - an action configures nothing, or sets a configuration to something that is none;
+    - an action configures nothing, or sets a configuration to something that is none, or an attribute whose
+      name is nearly that of a configuration;
+    - a knob of a lowering config is misspelt, or has another number of sizes than its matcher asks for loops;
     - an entry is unreachable, as an earlier one matches whatever it matches (asked only of sound specs);
     - a matcher ignores whether a helper matches;
     - a nested module has no entry point, so that linking leaves it out.
@@ -76,4 +79,6 @@ class VerifySpecs(Pass):
         sink = DiagnosticSink(emit)
         verify_spec(operation, sink)
         if not sink.error_count:
+            for each in specs_in(operation):
+                check_configurations(each, sink)
             report_unreachable(operation, sink)

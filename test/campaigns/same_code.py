@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Final
 from tuninglink.tuning.decision import Outcome
 from tuninglink.tuning.device_process import DeviceProcess
 from tuninglink.tuning.race import race
-from tuninglink.tuning.timing import Program
+from tuninglink.tuning.timing import CompiledProgram
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -49,15 +49,19 @@ class Whole:
 
     process: DeviceProcess
 
-    def rounds(self, programs: Sequence[Program], count: int, seed: int) -> Rounds | Failure:
+    def rounds(
+        self, programs: Sequence[CompiledProgram], count: int, seed: int
+    ) -> Rounds | Failure:
         """Measures programs against each other."""
         return self.process.program_rounds(programs, count, seed)
 
-    def compare(self, program: Program, reference: Program, reduction: int = 1) -> None:
+    def compare(
+        self, program: CompiledProgram, reference: CompiledProgram, reduction: int = 1
+    ) -> None:
         """Agrees: the code is the same."""
 
 
-def matmul(sizes: tuple[int, int, int], flags: Sequence[str]) -> Program:
+def matmul(sizes: tuple[int, int, int], flags: Sequence[str]) -> CompiledProgram:
     """Returns a compiled matmul."""
     m, n, k = sizes
     left, right, result = (
@@ -73,7 +77,7 @@ def matmul(sizes: tuple[int, int, int], flags: Sequence[str]) -> Program:
         path = Path(directory) / "program.vmfb"
         subprocess.run([command, *flags, "-", "-o", path], input=text, text=True, check=True)
         image = path.read_bytes()
-    return Program(image, "main", (((m, k), "f32"), ((k, n), "f32"), ((m, n), "f32")))
+    return CompiledProgram(image, "main", (((m, k), "f32"), ((k, n), "f32"), ((m, n), "f32")))
 
 
 def run(arguments: argparse.Namespace) -> list[RaceResult]:

@@ -3,6 +3,7 @@
 // RUN: rm -rf %t && mkdir -p %t
 // RUN: %python %S/../python/elementwise_specs.py llvm-cpu mine > %t/mine.mlir
 // RUN: %python %S/../python/elementwise_specs.py vmvx other > %t/other.mlir
+// RUN: %python %S/../python/elementwise_specs.py llvm-cpu second > %t/second.mlir
 // RUN: %python %S/../python/elementwise_specs.py llvm-cpu packs linalg.pack > %t/packs.mlir
 
 // One spec in default-entrypoint form: the result of `iree-compile` with the same spec, to the last byte.
@@ -14,11 +15,11 @@
 // RUN: not cmp %t/ours %t/untuned
 
 // The first spec wins, and whoever comes second is told that nothing was left for it.
-// RUN: tuninglink compile %s --spec %t/mine.mlir --spec=%t/other.mlir --iree-hal-target-backends=llvm-cpu --iree-llvmcpu-target-cpu=generic --compile-to=executable-configurations -o - 2>%t/warnings | filecheck %s --check-prefix=FIRST
+// RUN: tuninglink compile %s --spec %t/mine.mlir --spec=%t/second.mlir --iree-hal-target-backends=llvm-cpu --iree-llvmcpu-target-cpu=generic --compile-to=executable-configurations -o - 2>%t/warnings | filecheck %s --check-prefix=FIRST
 // RUN: filecheck %s --check-prefix=SECOND --input-file=%t/warnings
 // FIRST: lowering_config = #iree_cpu.lowering_config<distribution = [8], vector_common_parallel = [4]>
 // FIRST-NOT: tuninglink
-// SECOND: warning: spec '{{.*}}/other.mlir' configured nothing: its entry was never the first to match
+// SECOND: warning: spec '{{.*}}/second.mlir' configured nothing: its entry was never the first to match
 // SECOND: note: 'tuninglink explain' says of each dispatch why
 
 // A spec that matches nothing is worth a warning and changes nothing.
@@ -37,13 +38,21 @@
 // RUN: mkdir %t/defaults
 // RUN: %python %S/../python/elementwise_specs.py vmvx for_vmvx > %t/defaults/vmvx.mlir
 // RUN: %python %S/../python/elementwise_specs.py llvm-cpu for_x86_64 > %t/defaults/x86_64.mlir
-// RUN: tuninglink compile %s --spec-dir %t/defaults --iree-hal-target-backends=vmvx --iree-hal-target-backends=llvm-cpu --iree-llvmcpu-target-triple=x86_64-linux-gnu --iree-llvmcpu-target-cpu=generic --compile-to=executable-configurations --dump-specs-to=%t/dump | filecheck %s --check-prefix=BOTH
+// RUN: tuninglink compile %s --spec-dir %t/defaults --iree-hal-target-backends=vmvx --iree-hal-target-backends=llvm-cpu --iree-llvmcpu-target-triple=x86_64-linux-gnu --iree-llvmcpu-target-cpu=generic --compile-to=executable-configurations --dump-specs-to=%t/dump 2>%t/remarks | filecheck %s --check-prefix=BOTH
 // BOTH: hal.executable.variant public @embedded_elf_x86_64
 // BOTH: translation_info = #iree_codegen.translation_info<pipeline = #iree_cpu.pipeline<DoubleTilingExpert>>
 // BOTH: lowering_config = #iree_cpu.lowering_config<distribution = [8], vector_common_parallel = [4]>
 // BOTH: hal.executable.variant public @vmvx_bytecode_fb
 // BOTH: translation_info = #iree_codegen.translation_info<pipeline = #iree_codegen.vmvx_pipeline>
 // BOTH: lowering_config = #iree_cpu.lowering_config<distribution = [8]>
+
+// A remark names each default spec that configured something, and its entries.
+// RUN: filecheck %s --check-prefix=REMARKS --input-file=%t/remarks
+// REMARKS-DAG: remark: the default spec for vmvx configured 1 operation; '--no-default-specs' leaves it out
+// REMARKS-DAG: note: entry 'match_for_vmvx' configured 1 operation
+// REMARKS-DAG: note: the spec is '{{.*}}/defaults/vmvx.mlir'
+// REMARKS-DAG: remark: the default spec for x86_64 configured 1 operation; '--no-default-specs' leaves it out
+// REMARKS-DAG: note: entry 'match_for_x86_64' configured 1 operation
 
 // The dump holds what was linked, one file for each content, and says who uses it.
 // RUN: cat %t/dump/index.json | filecheck %s --check-prefix=INDEX
@@ -54,7 +63,8 @@
 // DUMP-NOT: tuninglink.entry
 
 // Default specs can be turned off, in our words and in the compiler's.
-// RUN: tuninglink compile %s --spec-dir %t/defaults --no-default-specs --iree-hal-target-backends=vmvx -o %t/off
+// RUN: tuninglink compile %s --spec-dir %t/defaults --no-default-specs --iree-hal-target-backends=vmvx -o %t/off 2>%t/silence
+// RUN: not grep . %t/silence
 // RUN: tuninglink compile %s --spec-dir %t/defaults --iree-codegen-enable-default-tuning-specs=false --iree-hal-target-backends=vmvx -o %t/off.too
 // RUN: iree-compile %s --iree-hal-target-backends=vmvx -o %t/untuned
 // RUN: cmp %t/off %t/untuned

@@ -741,3 +741,40 @@ module attributes {transform.with_named_sequence} {
     transform.yield %module : !transform.any_op
   }
 }
+
+// -----
+
+// Configurations: a misspelt knob, sizes for another number of loops, an intrinsic for other types.
+
+module attributes {transform.with_named_sequence, iree_codegen.tuning_spec_with_default_entrypoint} {
+  transform.named_sequence @configure(%op: !transform.any_op {transform.readonly},
+      %configuration: !transform.any_param {transform.readonly}) {
+    transform.annotate %op "compilation_info" = %configuration : !transform.any_op, !transform.any_param
+    transform.yield
+  }
+  transform.named_sequence @match(%op: !transform.any_op {transform.readonly})
+      -> (!transform.any_op, !transform.any_param) {
+    %batch, %m, %n, %k = transform.iree.match.contraction %op,
+      lhs_type = f16, rhs_type = f16, output_type = f32,
+      indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>,
+                       affine_map<(m, n, k) -> (m, n)>] : !transform.any_op -> !transform.param<i64>
+    // expected-warning @+4 {{entry 'match': code generation reads no 'promot_operands'; did you mean 'promote_operands'?}}
+    // expected-warning @+3 {{entry 'match': 'workgroup' has 2 sizes for the 3 loops that the matcher asks for}}
+    // expected-note @+2 {{there is one size for each loop}}
+    // expected-note @+1 {{choose an intrinsic for the types that are matched}}
+    %configuration = transform.param.constant #iree_codegen.compilation_info< // expected-error {{entry 'match': 'MFMA_F32_16x16x16_BF16' multiplies bf16·bf16, the matcher asks for f16·f16}}
+      lowering_config = #iree_gpu.lowering_config<{
+        mma_kind = #iree_gpu.mma_layout<MFMA_F32_16x16x16_BF16>, promot_operands = [0, 1],
+        reduction = [0, 0, 4], subgroup = [2, 2, 0], workgroup = [64, 64]}>,
+      translation_info = #iree_codegen.translation_info<
+        pipeline = #iree_gpu.pipeline<TileAndFuse> workgroup_size = [256, 1, 1] subgroup_size = 64>
+    > -> !transform.any_param
+    transform.yield %op, %configuration : !transform.any_op, !transform.any_param
+  }
+  transform.named_sequence @__kernel_config(%module: !transform.any_op {transform.consumed})
+      -> !transform.any_op attributes {iree_codegen.tuning_spec_entrypoint} {
+    %configured = transform.foreach_match in %module @match -> @configure
+      : (!transform.any_op) -> !transform.any_op
+    transform.yield %configured : !transform.any_op
+  }
+}

@@ -13,8 +13,7 @@ from iree.compiler import ir as mlir
 from tuninglink.iree.dispatch_roots import find_root_ops
 from tuninglink.mlir import names
 from tuninglink.mlir.walk import collect
-from tuninglink.spaces.dispatch import problem_of, target_around
-from tuninglink.spaces.providers import Workload
+from tuninglink.spaces.workload import Workload, read_workload
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -66,4 +65,4 @@ def only_dispatch(module: mlir.Module) -> Workload:
     (root,) = (
         (root, each.function) for each in find_root_ops(module.operation) for root in each.roots
     )
-    return Workload(*root, target_around(root[1]), problem_of(root[0], {}))
+    return read_workload(*root)

@@ -15,10 +15,9 @@ from tuninglink.iree.dispatch_roots import find_root_ops
 from tuninglink.mlir import names
 from tuninglink.spaces.configuration import read_configuration
 from tuninglink.spaces.cpu.provider import CpuProvider
-from tuninglink.spaces.dispatch import problem_of, target_around
-from tuninglink.spaces.providers import Workload
 from tuninglink.spaces.registry import ProviderRegistry
 from tuninglink.spaces.verification import ConfigurationAnswer, verify_configuration
+from tuninglink.spaces.workload import Workload, read_workload
 
 if TYPE_CHECKING:
     import random
@@ -76,9 +75,7 @@ def dispatch_of(sources: str) -> Workload:
     (found,) = (
         (root, each.function) for each in find_root_ops(module.operation) for root in each.roots
     )
-    root, function = found
-    target = target_around(function)
-    return Workload(root, function, target, problem_of(root, {}), module.operation)
+    return read_workload(*found, module.operation)
 
 
 def registry() -> ProviderRegistry:

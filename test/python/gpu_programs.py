@@ -12,8 +12,7 @@ from configured_programs import TARGETS
 from iree.compiler import ir as mlir
 
 from tuninglink.iree.dispatch_roots import find_root_ops
-from tuninglink.spaces.dispatch import gpu_limits, problem_of, target_around
-from tuninglink.spaces.providers import Workload
+from tuninglink.spaces.workload import Workload, read_workload
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -110,6 +109,4 @@ def configured_source(source: str, target: str, flags: Sequence[str] = ()) -> Wo
     ((root, function),) = (
         (root, each.function) for each in find_root_ops(module.operation) for root in each.roots
     )
-    around = target_around(function)
-    assert around is not None
-    return Workload(root, function, around, problem_of(root, gpu_limits(around)))
+    return read_workload(root, function)

@@ -31,7 +31,8 @@ from tuninglink.spaces.gpu.space import GpuSpace
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from tuninglink.spaces.providers import Provider, Space, Workload
+    from tuninglink.spaces.providers import Provider, Space
+    from tuninglink.spaces.workload import Workload
 
 PROGRAMS = {
     "matmul f16": matmul(192, 320, 640),

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from interpreter import apply_spec, numbered_attributes
 
 from tuninglink.compiler.tagging import TAG, TaggedSpec
-from tuninglink.compiler.tracing import settings_of
 from tuninglink.mlir import names
 from tuninglink.specs import Form, link_specs, load_spec
+from tuninglink.specs.settings import settings_of
 
 if TYPE_CHECKING:
     from generated_specs import GeneratedSpec

@@ -39,7 +39,8 @@ if TYPE_CHECKING:
     from iree.compiler import ir as mlir
 
     from tuninglink.spaces.constraint_set import ConstraintSet
-    from tuninglink.spaces.providers import Space, Workload
+    from tuninglink.spaces.providers import Space
+    from tuninglink.spaces.workload import Workload
 
 TARGETS = ("gfx942", "gfx1100", "gfx1201", "sm_80")
 CASES = [

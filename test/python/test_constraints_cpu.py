@@ -34,10 +34,9 @@ from tuninglink.spaces.cpu.pipelines import PIPELINES
 from tuninglink.spaces.cpu.provider import CpuProvider
 from tuninglink.spaces.cpu.space import CpuSpace
 from tuninglink.spaces.cpu.tiles import LOOP_PEELING
-from tuninglink.spaces.dispatch import problem_of, target_around
 from tuninglink.spaces.problem import Problem
-from tuninglink.spaces.providers import Workload
 from tuninglink.spaces.verification import verify_configuration
+from tuninglink.spaces.workload import Workload, read_workload
 
 LINALG_EXT = "#iree_cpu.pipeline<LinalgExtTileAndVectorize>"
 X86 = (
@@ -61,8 +60,7 @@ def _dispatch(operation: str, kinds: tuple[str, str, str], target: str = X86) ->
     )
     function = module.body.operations[0].operation
     root = function.regions[0].blocks[0].operations[0].operation
-    where = target_around(function)
-    return Workload(root, function, where, problem_of(root, {}), module.operation)
+    return read_workload(root, function, module.operation)
 
 
 def space(pipeline: str = DOUBLE_TILING, **sizes: object) -> CpuSpace:
@@ -80,8 +78,7 @@ def verdicts(configured: str) -> list[tuple[Verdict, str]]:
                 configuration = read_configuration(root, each.function)
                 if configuration is None:
                     continue
-                where = target_around(each.function)
-                what = Workload(root, each.function, where, problem_of(root, {}))
+                what = read_workload(root, each.function)
                 answer = verify_configuration(what, configuration, registry())
                 words = "; ".join(map(str, answer.violations)) or answer.reason
                 found.append((answer.verdict, f"{words}\n{root}"))

@@ -12,7 +12,7 @@ import pytest
 from configured_programs import configured, only_dispatch
 from gpu_programs import attention, configured_source, matmul
 from gpu_validity_campaign import Compiler, breaking
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from iree.compiler import ir as mlir
 from programs import PROGRAMS, configure
@@ -26,15 +26,14 @@ from tuninglink.spaces.configuration import (
     MismatchError,
     read_configuration,
 )
-from tuninglink.spaces.dispatch import gpu_limits, problem_of, target_around
 from tuninglink.spaces.gpu.provider import TILE_AND_FUSE, VECTOR_DISTRIBUTE, GpuProvider
 from tuninglink.spaces.gpu.space import GpuSpace
 from tuninglink.spaces.gpu.thread_layouts import is_derivable
 from tuninglink.spaces.isolated_passes import IsolatedPassManager
 from tuninglink.spaces.problem import Dimension
-from tuninglink.spaces.providers import Workload
 from tuninglink.spaces.registry import ProviderRegistry
 from tuninglink.spaces.verification import verify_configuration
+from tuninglink.spaces.workload import Workload, read_workload
 from tuninglink.workers import Pool
 
 if TYPE_CHECKING:
@@ -120,11 +119,8 @@ def test_no_choice_on_the_test_programs_is_refused(program: str) -> None:
     for each in find_root_ops(module.operation):
         for root in each.roots:
             chosen = read_configuration(root, each.function)
-            target = target_around(each.function)
             assert chosen is not None
-            assert target is not None
-            problem = problem_of(root, gpu_limits(target))
-            dispatch = Workload(root, each.function, target, problem)
+            dispatch = read_workload(root, each.function)
             verdicts[verify_configuration(dispatch, chosen, registry).verdict] += 1
     assert not verdicts[Verdict.REFUTED]
     assert verdicts[Verdict.PROVEN] >= 3
@@ -154,6 +150,7 @@ def test_what_is_valid_compiles_and_what_breaks_a_hard_rule_does_not(
     st.sampled_from([32, 64, 96, 128, 160, 256, 320]),
     st.sampled_from([8, 16, 32]),
 )
+@settings(deadline=None)
 def test_layouts_are_derived_as_the_compiler_does(tile: list[int], threads: int, bits: int) -> None:
     import z3  # noqa: PLC0415 - only here
 
@@ -287,8 +284,10 @@ def test_a_large_size_is_answered() -> None:
 
 
 def test_a_target_that_says_nothing() -> None:
+    dispatch = only_dispatch(configured("batched_matmul", "gfx942"))
+    problem = replace(dispatch.problem, limits={})
     with pytest.raises(UndecidedError, match="does not say what its GPU can do"):
-        ours(only_dispatch(configured("batched_matmul", "gfx942")), TILE_AND_FUSE)
+        ours(replace(dispatch, problem=problem), TILE_AND_FUSE)
 
 
 def test_types_without_an_intrinsic() -> None:

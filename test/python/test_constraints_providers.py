@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from tuninglink.mlir.diagnostics import Diagnostic
     from tuninglink.spaces.configuration import Configuration
-    from tuninglink.spaces.providers import Workload
+    from tuninglink.spaces.workload import Workload
 
 PIPELINE = "#iree_cpu.pipeline<DoubleTilingExpert>"
 

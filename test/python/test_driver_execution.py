@@ -18,7 +18,7 @@ from tuninglink.opt import iree_opt
 from tuninglink.opt.compiler_passes import UNPRINTABLE, CompilerPasses
 from tuninglink.opt.execution import Execution, run_pass
 from tuninglink.opt.handlers import handled
-from tuninglink.opt.pipeline import Element, Nest, parse_pipeline
+from tuninglink.opt.pipeline import Element, OpPipeline, parse_pipeline
 from tuninglink.opt.registry import PassRegistry
 
 log: list[str] = []
@@ -92,13 +92,13 @@ class Session:
         passes = (Log, FunctionLog, Fail, CseImpostor)
         self.registry = PassRegistry(lambda: passes, self.said.append, lambda: ())
 
-    def run(self, pipeline: str | Nest, **how: Any) -> bool:
+    def run(self, pipeline: str | OpPipeline, **how: Any) -> bool:
         tree = parse_pipeline(pipeline) if isinstance(pipeline, str) else pipeline
         execution = Execution(tree, self.context, self.registry, self.sink, **how)
         with handled(self.context, self.sink.emit):
             return execution.run(self.module.operation)
 
-    def refusal(self, pipeline: str | Nest, **how: Any) -> Diagnostic:
+    def refusal(self, pipeline: str | OpPipeline, **how: Any) -> Diagnostic:
         with pytest.raises(PipelineError) as caught:
             self.run(pipeline, **how)
         return caught.value.diagnostics[0]
@@ -147,7 +147,7 @@ def test_runs_passes_in_order_on_the_same_ir() -> None:
 
 def test_nests_flags_where_they_belong() -> None:
     session = Session(NESTED)
-    flags = Nest(
+    flags = OpPipeline(
         "builtin.module", (Element("test-function-log"), Element("cse"), Element("test-log"))
     )
     assert session.run(flags, nest_implicitly=True)

@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 
 from tuninglink.errors import PipelineError
 from tuninglink.mlir.diagnostics import Place
-from tuninglink.opt.pipeline import Element, Nest, leaves, parse_pipeline
+from tuninglink.opt.pipeline import Element, OpPipeline, leaves, parse_pipeline
 
 
-def _bare(node: Element | Nest) -> object:
-    if isinstance(node, Nest):
+def _bare(node: Element | OpPipeline) -> object:
+    if isinstance(node, OpPipeline):
         return (node.anchor, [_bare(child) for child in node.children])
     return f"{node.name}|{node.options}" if node.options else node.name
 
@@ -79,10 +79,10 @@ elements = st.builds(
     Element, names, st.from_regex(r"|[a-z]+=[0-9]+( [a-z]+=\{[a-z,]*\})?", fullmatch=True)
 )
 trees = st.recursive(
-    elements, lambda inner: st.builds(Nest, names, st.lists(inner, max_size=3).map(tuple))
+    elements, lambda inner: st.builds(OpPipeline, names, st.lists(inner, max_size=3).map(tuple))
 )
 
 
-@given(st.builds(Nest, names, st.lists(trees, max_size=4).map(tuple)))
-def test_reads_what_it_prints(tree: Nest) -> None:
+@given(st.builds(OpPipeline, names, st.lists(trees, max_size=4).map(tuple)))
+def test_reads_what_it_prints(tree: OpPipeline) -> None:
     assert _bare(parse_pipeline(str(tree))) == _bare(tree)

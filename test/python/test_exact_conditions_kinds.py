@@ -12,7 +12,7 @@ from iree.compiler.dialects import iree_codegen, linalg
 from matched_operations import ANY_OP, PARAM, spec_of
 
 from tuninglink.iree.op_kinds import OpKind
-from tuninglink.iree.structured import indexing_maps
+from tuninglink.iree.structured_op import StructuredOp
 from tuninglink.matching.conditions import Condition, Opaque
 from tuninglink.matching.exact import exact_condition
 from tuninglink.matching.graphs import regions_key
@@ -209,9 +209,7 @@ def facts(chance: random.Random, roles: int) -> str:
 
 
 def maps_of(operation: mlir.Operation) -> str:
-    if operation.name.startswith("linalg."):
-        return str(indexing_maps(operation))
-    return str(operation.attributes["indexing_maps"])
+    return str(StructuredOp(operation).maps_attribute)
 
 
 def convolution_matcher(chance: random.Random, seen: Sequence[mlir.Operation]) -> str:
@@ -266,12 +264,10 @@ def roles_of(operation: mlir.Operation) -> dict[str, list[int]]:
 
 def sizes_of(operation: mlir.Operation) -> dict[int, int]:
     """Returns the sizes of the loops that a dimension of an operand is."""
-    maps = indexing_maps(operation) if operation.name.startswith("linalg.") else None
-    maps = operation.attributes["indexing_maps"] if maps is None else maps
     return {
         result.position: operand.type.shape[dimension]
-        for operand, each in zip(operation.operands, maps, strict=True)
-        for dimension, result in enumerate(each.value.results)
+        for operand, each in zip(operation.operands, StructuredOp(operation).maps, strict=True)
+        for dimension, result in enumerate(each.results)
         if isinstance(result, mlir.AffineDimExpr)
     }
 
@@ -294,12 +290,11 @@ def has_the_form(
         OpKind.CONVOLUTION: linalg.isa_convolution_op,
     }
     kinds = {kind for kind, test in tests.items() if is_linalg and test(operation)}
-    maps = indexing_maps(operation) if is_linalg else operation.attributes["indexing_maps"]
     assert condition.root is None
     return (
         (condition.names is None or operation.name in condition.names)
         and condition.kinds <= kinds
-        and (condition.maps is None or condition.maps.text == str(maps))
+        and (condition.maps is None or condition.maps.text == maps_of(operation))
         and condition.operands <= len(types)
         and all(str(elements[number]) == each for number, each in condition.types.items())
         and all(str(types[number]) == each for number, each in condition.scalars.items())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tuning_programs import CONVOLUTION, REDUCTION, matmul, prepared
 
-from tuninglink.tuning.candidates import Origin
+from tuninglink.tuning.candidates import CandidateOrigin
 
 CASES = [
     (matmul(8, 256, 512), "llvm-cpu"),
@@ -19,7 +19,7 @@ CASES = [
 @pytest.mark.parametrize(("source", "target"), CASES)
 def test_the_default_is_a_candidate(source: str, target: str) -> None:
     default = prepared(source, target).spaces.default
-    assert default.origin is Origin.DEFAULT
+    assert default.origin is CandidateOrigin.DEFAULT
     assert default.pipeline in default.configuration
 
 
@@ -35,7 +35,7 @@ def test_a_sample_is_spread_over_the_spaces(source: str, target: str) -> None:
     found = spaces.sample(12, seed=1)
     assert 1 <= len(found) <= 12
     assert len({each.key for each in found}) == len(found)
-    assert {each.origin for each in found} == {Origin.SPACE}
+    assert {each.origin for each in found} == {CandidateOrigin.SPACE}
     assert len({each.space for each in found}) == min(len(spaces.spaces), len(found))
     assert found == spaces.sample(12, seed=1)
 

@@ -10,7 +10,7 @@ from programs import TARGETS, run
 from tuning_programs import matmul, prepared
 
 from tuninglink.tuning.benchmark import Benchmark
-from tuninglink.tuning.candidates import Origin
+from tuninglink.tuning.candidates import CandidateOrigin
 from tuninglink.tuning.compilation import CandidateCompiler
 from tuninglink.tuning.failures import Failure, FailureKind
 from tuninglink.tuning.reproducers import Reproducers
@@ -43,7 +43,7 @@ def refused(task: PreparedTask) -> Candidate:
         "vector_common_parallel = [8, 16, 0]", "vector_common_parallel = [8, 256, 0]"
     ).replace("vector_reduction = [0, 0, 16]", "vector_reduction = [0, 0, 512]")
     assert configuration != default.configuration
-    return replace(default, configuration=configuration, origin=Origin.SPEC)
+    return replace(default, configuration=configuration, origin=CandidateOrigin.SPEC)
 
 
 def test_candidates_become_benchmarks(compiler: CandidateCompiler, task: PreparedTask) -> None:

@@ -27,7 +27,7 @@ from tuninglink.tuning.benchmark import Benchmark
 from tuninglink.tuning.device import DeviceError, available_devices
 from tuninglink.tuning.device_process import DeviceProcess
 from tuninglink.tuning.failures import Failure, FailureKind
-from tuninglink.tuning.timing import Caches, Program, Rounds, Settings, Timing
+from tuninglink.tuning.timing import Caches, CompiledProgram, Rounds, Settings, Timing
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -142,7 +142,9 @@ def test_programs_are_timed_against_each_other() -> None:
       return %y, %n : tensor<64xf32>, tensor<2xi32>
     }"""
     flags = ("--iree-hal-target-device=local", "--iree-hal-local-target-device-backends=vmvx")
-    program = Program(compile_program(text, *flags), "main", (((64,), "f32"), ((2,), "i32")))
+    program = CompiledProgram(
+        compile_program(text, *flags), "main", (((64,), "f32"), ((2,), "i32"))
+    )
     with DeviceProcess("local-sync") as device:
         found = device.program_rounds([program, program], 3, seed=1)
         assert isinstance(found, Rounds)

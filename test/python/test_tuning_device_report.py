@@ -13,9 +13,9 @@ from test_explain_html import DARK, NASTY, browse, needs_chromium
 
 from tuninglink.errors import TuninglinkError
 from tuninglink.tuning.report import (
-    DispatchReport,
     ModelReport,
-    Omission,
+    OmittedDispatch,
+    ProblemReport,
     Speedup,
     TrialPoint,
     TuningReport,
@@ -36,7 +36,7 @@ def trial(number: int) -> TrialPoint:
     )
 
 
-WON = DispatchReport(
+WON = ProblemReport(
     names=("@main_dispatch_0::@cuda_nvptx_fb", "@main_dispatch_7::@cuda_nvptx_fb"),
     problem="contraction 2048x1280x5120 f16xf16xf32",
     target="sm_80",
@@ -60,7 +60,7 @@ REPORT = TuningReport(
     date="2026-11-21T21:00:00+00:00",
     seconds=61.5,
     dispatches=(WON, KEPT),
-    omissions=(Omission("@main_dispatch_3", "there is no space for a sort"),),
+    omissions=(OmittedDispatch("@main_dispatch_3", "there is no space for a sort"),),
     model=ModelReport(10.5, 7.25, Speedup(1.4, 1.45, 1.5)),
     notes=(),
     spec="module attributes {transform.with_named_sequence} {}",

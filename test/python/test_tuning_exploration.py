@@ -11,7 +11,7 @@ from tuninglink.tuning.benchmark import Benchmark, BufferLayout
 from tuninglink.tuning.budget import Budget
 from tuninglink.tuning.candidates import Candidate
 from tuninglink.tuning.compilation import BenchmarkTemplate
-from tuninglink.tuning.decision import Interval
+from tuninglink.tuning.decision import ConfidenceInterval
 from tuninglink.tuning.devices import Measurement
 from tuninglink.tuning.exploration import Alternating, Exploration, Overlapping, Schedule
 from tuninglink.tuning.failures import Failure, FailureKind
@@ -158,7 +158,7 @@ def comparison(slowdowns: dict[str, float], entries: list[str]) -> ModelComparis
     ratio = 1.2
     for each in entries:
         ratio *= slowdowns.get(each, 1.0)
-    return ModelComparison(1.0, 1.0 / ratio, Interval(ratio * 0.99, ratio, ratio * 1.01))
+    return ModelComparison(1.0, 1.0 / ratio, ConfidenceInterval(ratio * 0.99, ratio, ratio * 1.01))
 
 
 @pytest.mark.parametrize("harmful", [[], ["c"], ["a", "f"], ["a", "b", "c", "d", "e", "f"]])

@@ -45,6 +45,19 @@ class CompileLimits:
     processes: int = os.cpu_count() or 1
 
 
+@dataclass(frozen=True)
+class Model:
+    """A model that specs are checked on.
+
+    Attributes:
+        path: the program in MLIR, text or bytecode.
+        flags: the flags of `iree-compile` that say what it is compiled for.
+    """
+
+    path: str
+    flags: tuple[str, ...]
+
+
 def compile_all(jobs: Iterable[Job], limits: CompileLimits) -> list[Answer]:
     """Compiles, and returns for each job whether it compiles with what the spec configures."""
     with Pool(limits.processes, import_module, ("tuninglink.compiler.calls",)) as pool:

@@ -17,35 +17,48 @@ if TYPE_CHECKING:
     from tuninglink.solver.answers import Limits
     from tuninglink.spaces.registry import ProviderRegistry
     from tuninglink.spaces.verification import ConfigurationAnswer
+    from tuninglink.spaces.workload import Workload
 
 
 class ConfigurationChecks:
-    """Checks configurations for one target.
+    """Checks configurations; equal ones of equal ops are checked once.
 
     Args:
-        target: a `#hal.executable.target`.
         registry: who knows constraints.
         limits: how long each question may take.
     """
 
-    def __init__(self, target: mlir.Attribute, registry: ProviderRegistry, limits: Limits) -> None:
-        self._target = target
+    def __init__(self, registry: ProviderRegistry, limits: Limits) -> None:
         self._registry = registry
         self._limits = limits
+        self._known: dict[tuple[str, str], Answer] = {}
 
-    def check(self, payload: Payload) -> Answer:
-        """Tells whether the configuration that its entry gives to a payload is valid."""
+    def check(self, payload: Payload, target: mlir.Attribute) -> Answer:
+        """Tells whether the configuration that its entry gives to a payload is valid.
+
+        Args:
+            payload: the payload.
+            target: a `#hal.executable.target`.
+        """
         try:
-            dispatch = configured(payload.entry, payload, self._target)
+            dispatch = configured(payload.entry, payload, target)
         except mlir.MLIRError as failure:
             messages = [each.message for each in failure.error_diagnostics] or [str(failure)]
             return Answer(Verdict.REFUTED, f"the compiler refuses it: {messages[0]}")
+        return self.judge(dispatch)
+
+    def judge(self, dispatch: Workload) -> Answer:
+        """Tells whether the configuration that the root op of a dispatch has is valid."""
         configuration = read_configuration(dispatch.root, dispatch.function)
         if configuration is None:
             return Answer(
                 Verdict.NOT_DECIDED, "it sets no lowering_config, so there is nothing to check"
             )
-        return _answer(verify_configuration(dispatch, configuration, self._registry, self._limits))
+        key = str(dispatch.target), str(dispatch.function)
+        if key not in self._known:
+            found = verify_configuration(dispatch, configuration, self._registry, self._limits)
+            self._known[key] = _answer(found)
+        return self._known[key]
 
 
 def _answer(found: ConfigurationAnswer) -> Answer:

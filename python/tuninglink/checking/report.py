@@ -6,6 +6,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from tuninglink.checking.findings import Finding, Rule
 from tuninglink.mlir.diagnostics import Diagnostic, Severity, note
 from tuninglink.solver.answers import Verdict
 
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from tuninglink.checking.answers import Answer
+    from tuninglink.checking.models import ModelMatch
     from tuninglink.matching.reachability import EntryOverlap
     from tuninglink.mlir.diagnostics import Place
     from tuninglink.specs.structure import Entry
@@ -36,6 +38,8 @@ class EntryReport:
         is_reachable: whether there are operations that no earlier entry takes.
         overlap: the earlier entries with other configurations that match some of the same operations, None if
             there are none.
+        in_model: the ops of the model that it configures, each with whether the configuration is valid there;
+            None if no model was given.
     """
 
     position: int
@@ -46,6 +50,7 @@ class EntryReport:
     compiles: Answer | None
     is_reachable: Answer
     overlap: EntryOverlap | None
+    in_model: tuple[ModelMatch, ...] | None = None
 
     @property
     def answers(self) -> dict[str, Answer | None]:
@@ -89,12 +94,22 @@ class SpecReport:
     structure: tuple[Diagnostic, ...] = ()
     entries: tuple[EntryReport, ...] = ()
 
-    def diagnostics(self) -> Iterator[Diagnostic]:
-        """Yields the errors and warnings."""
-        yield from self.structure
+    def findings(self) -> Iterator[Finding]:
+        """Yields all that is wrong or was not decided, entry by entry."""
+        for said in self.structure:
+            yield Finding(Rule.STRUCTURE, said)
         for each in self.entries:
             yield from _refuted(each)
             yield from _discouraged(each)
+            yield from _open(each)
+            for match in each.in_model or ():
+                yield from _in_model(each, match)
+
+    def diagnostics(self) -> Iterator[Diagnostic]:
+        """Yields the errors and warnings."""
+        for each in self.findings():
+            if each.rule is not Rule.UNDECIDED:
+                yield each.diagnostic
 
     def undecided(self) -> list[Undecided]:
         """Returns what was not decided, each reason once."""
@@ -111,40 +126,70 @@ class SpecReport:
 
 
 _REFUTED: Final = {
-    "matches_itself": (Severity.ERROR, "matches nothing"),
-    "valid": (Severity.ERROR, "has an invalid configuration"),
-    "compiles": (Severity.ERROR, "configures what does not compile"),
-    "reachable": (Severity.WARNING, "is never reached"),
+    "matches_itself": (Rule.MATCHES_NOTHING, "matches nothing"),
+    "valid": (Rule.INVALID, "has an invalid configuration"),
+    "compiles": (Rule.DOES_NOT_COMPILE, "configures what does not compile"),
+    "reachable": (Rule.UNREACHABLE, "is never reached"),
 }
-"""How grave it is that a question is refuted, and what to say of the entry."""
+"""Which rule an entry breaks for which a question is refuted, and what to say of it."""
 
-_NARROW: Final = (
-    Severity.WARNING,
-    "has a configuration that compiles, although it is outside of the constraints",
-)
-"""The same for an invalid configuration that compiles: constraints may leave out what nobody had in mind."""
+_NARROW: Final = "has a configuration that compiles, although it is outside of the constraints"
+"""Said of an invalid configuration that compiles: constraints may leave out what nobody had in mind."""
 
 
-def _discouraged(report: EntryReport) -> Iterator[Diagnostic]:
-    for answer in report.answers.values():
-        if answer is not None and answer.warning:
-            what = "has a configuration that the compiler's own constraints reject"
-            message = f"entry '{report.entry.matcher}' {what}: {answer.warning}"
-            notes = tuple(map(note, answer.details))
-            yield Diagnostic(Severity.WARNING, message, report.entry.place, notes)
-
-
-def _refuted(report: EntryReport) -> Iterator[Diagnostic]:
+def _refuted(report: EntryReport) -> Iterator[Finding]:
     for question, answer in report.answers.items():
         if answer is not None and answer.verdict is Verdict.REFUTED:
             if question == "reachable" and report.matches.verdict is Verdict.REFUTED:
                 continue  # What matches nothing is never reached, which goes without saying.
-            severity, what = _REFUTED[question]
+            rule, what = _REFUTED[question]
+            severity = rule.severity
             if question == "valid" and _compiles(report):
-                severity, what = _NARROW
-            message = f"entry '{report.entry.matcher}' {what}: {answer.reason}"
-            notes = tuple(map(note, answer.details))
-            yield Diagnostic(severity, message, report.entry.place, notes)
+                severity, what = Severity.WARNING, _NARROW
+            yield _finding(rule, severity, report, f"{what}: {answer.reason}", answer.details)
+
+
+def _discouraged(report: EntryReport) -> Iterator[Finding]:
+    what = "has a configuration that the compiler's own constraints reject"
+    rule = Rule.DISCOURAGED
+    for answer in report.answers.values():
+        if answer is not None and answer.warning:
+            said = f"{what}: {answer.warning}"
+            yield _finding(rule, rule.severity, report, said, answer.details)
+
+
+def _open(report: EntryReport) -> Iterator[Finding]:
+    """Yields the questions that were not decided."""
+    rule = Rule.UNDECIDED
+    for question, answer in report.answers.items():
+        if answer is not None and answer.verdict is Verdict.NOT_DECIDED:
+            said = f"was not decided ({question.replace('_', ' ')}): {answer.reason}"
+            yield _finding(rule, rule.severity, report, said)
+
+
+def _in_model(report: EntryReport, match: ModelMatch) -> Iterator[Finding]:
+    """Yields what is wrong with the configuration of an entry for an op of the model."""
+    answer = match.answer
+    where = f"for {match.problem} in {match.dispatch} of the model"
+    notes = (*answer.details, *([f"the op stands at {match.place}"] if match.place else ()))
+    if answer.verdict is Verdict.REFUTED:
+        rule, said = Rule.INVALID, f"has an invalid configuration {where}: {answer.reason}"
+        yield _finding(rule, rule.severity, report, said, notes)
+    elif answer.verdict is Verdict.NOT_DECIDED:
+        rule, said = Rule.UNDECIDED, f"was not decided (valid) {where}: {answer.reason}"
+        yield _finding(rule, rule.severity, report, said, notes)
+    if answer.warning:
+        rule, what = Rule.DISCOURAGED, "has a configuration that the compiler's own constraints"
+        said = f"{what} reject {where}: {answer.warning}"
+        yield _finding(rule, rule.severity, report, said, notes)
+
+
+def _finding(
+    rule: Rule, severity: Severity, report: EntryReport, said: str, details: Iterable[str] = ()
+) -> Finding:
+    message = f"entry '{report.entry.matcher}' {said}"
+    notes = tuple(map(note, details))
+    return Finding(rule, Diagnostic(severity, message, report.entry.place, notes))
 
 
 def _compiles(report: EntryReport) -> bool:
@@ -184,6 +229,16 @@ def _entry_to_json(report: EntryReport) -> dict[str, Any]:
             for question, answer in report.answers.items()
         },
         "overlaps": None if report.overlap is None else _overlap_to_json(report.overlap),
+        "in_model": None if report.in_model is None else list(map(_match_to_json, report.in_model)),
+    }
+
+
+def _match_to_json(match: ModelMatch) -> dict[str, Any]:
+    return {
+        "dispatch": match.dispatch,
+        "problem": match.problem,
+        "place": _place_to_json(match.place),
+        "answer": _answer_to_json(match.answer),
     }
 
 

@@ -65,7 +65,7 @@ def tune(context: typer.Context) -> None:
     raise typer.Exit(tune_command(context.args))
 
 
-app.command()(check)
+app.command(context_settings={"ignore_unknown_options": True})(check)
 app.command()(dump)
 app.command()(targets)
 app.command()(demo)

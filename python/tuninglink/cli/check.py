@@ -7,26 +7,33 @@ import json
 import os
 import sys
 from enum import Enum
+from importlib import metadata
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from tuninglink.checking.compiling import CompileLimits
+from tuninglink.checking.compiling import CompileLimits, Model
+from tuninglink.checking.findings import Rule
+from tuninglink.checking.github import to_github
 from tuninglink.checking.report import to_json
+from tuninglink.checking.sarif import to_sarif
 from tuninglink.cli import process
 from tuninglink.cli.completion import known_targets
 from tuninglink.cli.progress import progress
 from tuninglink.cli.terminal import render_table
 from tuninglink.errors import TuninglinkError
 from tuninglink.files import STANDARD_STREAM, write_output
+from tuninglink.interrupt_hooks import interrupt_hook
+from tuninglink.iree.compile_flags import compile_flags
 from tuninglink.iree.targets import Target
-from tuninglink.mlir.diagnostics import error
+from tuninglink.mlir.diagnostics import Severity, error
 from tuninglink.solver.answers import Limits, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from tuninglink.checking.answers import Answer
+    from tuninglink.checking.findings import Finding
     from tuninglink.checking.report import EntryReport, SpecReport
     from tuninglink.matching.reachability import EntryOverlap
     from tuninglink.specs.structure import Entry
@@ -37,6 +44,8 @@ class Format(Enum):
 
     TABLE = "table"
     JSON = "json"
+    SARIF = "sarif"
+    GITHUB = "github"
 
 
 _COLUMNS: Final = (
@@ -44,6 +53,11 @@ _COLUMNS: Final = (
     *("entry", "made for it"),
 )
 _CELLS: Final = {Verdict.PROVEN: "yes", Verdict.REFUTED: "NO", Verdict.NOT_DECIDED: "?"}
+_WORDS: Final = {
+    Verdict.PROVEN: "valid",
+    Verdict.REFUTED: "invalid",
+    Verdict.NOT_DECIDED: "not decided",
+}
 _NOT_ASKED: Final = "-"
 _MOST_OVERLAPS: Final = 20
 """How many overlaps are listed below a table."""
@@ -68,6 +82,15 @@ def check(
             show_default=False,
         ),
     ] = None,
+    model: Annotated[
+        str,
+        typer.Option(
+            metavar="MODEL",
+            help="Check each configuration on the ops of this program that its entry matches, too. Flags of "
+            "`iree-compile` may follow.",
+            show_default=False,
+        ),
+    ] = "",
     compile_programs: Annotated[
         bool,
         typer.Option(
@@ -93,6 +116,9 @@ def check(
             min=0.1, metavar="SECONDS", help="How long a question to the solver may take."
         ),
     ] = Limits.seconds,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Fail if a question was not decided.")
+    ] = False,
     no_upgrade: Annotated[
         bool,
         typer.Option("--no-upgrade", help="Refuse specs that were written for an older compiler."),
@@ -105,30 +131,79 @@ def check(
     never reached is named with the earlier one that matches whatever it matches, and so are entries with other
     configurations that match some of the same operations. What cannot be told is shown as `?`, with the reason.
 
-    The exit code is 1 if a spec has errors.
+    The exit code is 1 if a spec has errors, and with --strict if anything was not decided, too.
     """
     from tuninglink.checking.checker import Checker  # noqa: PLC0415 - loads the solver
 
     if compile_programs and target is None:
         message = "--compile needs to know what to compile for; name it with --target"
         raise TuninglinkError(error(message))
+    flags = [each for each in specs if each.startswith("-") and each != STANDARD_STREAM]
+    sources = [each for each in specs if each not in flags]
+    checked_target = Target.parse(target) if target else None
     checker = Checker(
-        target=Target.parse(target) if target else None,
+        target=checked_target,
+        model=_model(model, flags, checked_target),
         compile_limits=CompileLimits(timeout, jobs) if compile_programs else None,
         limits=Limits(limit),
         upgrade=not no_upgrade,
     )
-    with progress("checking"):
-        reports = [checker.check(*_read(each)) for each in specs]
-    if form is Format.JSON:
-        content = json.dumps(to_json(reports, target), indent=2, ensure_ascii=False) + "\n"
-    else:
-        content = _tables(reports, output)
-        for each in reports:
-            process.show(*each.diagnostics())
-    write_output(output, content.encode())
-    if any(each.has_errors() for each in reports):
+    reports: list[SpecReport] = []
+
+    def write_partial() -> None:
+        """Writes what is known when the command is interrupted."""
+        part = checker.progress.partial()
+        known = [*reports, *([part] if part else [])]
+        findings = [found for each in known for found in each.findings()]
+        write_output(output, _render(known, findings, form, target, output).encode())
+
+    with interrupt_hook(write_partial), progress(checker.progress):
+        for each in sources:
+            reports.append(checker.check(*_read(each)))  # noqa: PERF401 - an interrupt shows them
+    findings = [found for each in reports for found in each.findings()]
+    if strict:
+        findings = [each.strictly() for each in findings]
+    if form is Format.TABLE:
+        said = (each for each in findings if strict or each.rule is not Rule.UNDECIDED)
+        process.show(*(each.diagnostic for each in said))
+    write_output(output, _render(reports, findings, form, target, output).encode())
+    if any(each.diagnostic.severity is Severity.ERROR for each in findings):
         raise typer.Exit(process.FAILURE)
+
+
+def _model(path: str, flags: Sequence[str], target: Target | None) -> Model | None:
+    """Returns the model to check on, None without one.
+
+    Raises:
+        TuninglinkError: a flag or an option that is missing or not known.
+    """
+    if not path:
+        if flags:
+            raise TuninglinkError(error(f"no such option: {flags[0]}"))
+        return None
+    if target is None and not flags:
+        message = "--model needs to know what to compile for; name it with --target, or by iree-compile's flags"
+        raise TuninglinkError(error(message))
+    own = compile_flags(target) if target else ()
+    return Model(path, (*own, *flags))
+
+
+def _render(
+    reports: Sequence[SpecReport],
+    findings: Sequence[Finding],
+    form: Format,
+    target: str | None,
+    output: str,
+) -> str:
+    if form is Format.TABLE:
+        return _tables(reports, output)
+    if form is Format.GITHUB:
+        return "".join(f"{to_github(each)}\n" for each in findings)
+    is_json = form is Format.JSON
+    data = (
+        to_json(reports, target) if is_json else to_sarif(findings, metadata.version("tuninglink"))
+    )
+    return json.dumps(data, indent=2, ensure_ascii=False) + "\n"
 
 
 def _read(path: str) -> tuple[str | bytes, str]:
@@ -143,7 +218,7 @@ def _tables(reports: Sequence[SpecReport], output: str) -> str:
     stream = sys.stdout if output == STANDARD_STREAM else io.StringIO()
     return "\n".join(
         render_table(_COLUMNS, list(map(_row, each.entries)), _title(each), stream)
-        + "".join(f"{line}\n" for line in (*_undecided(each), *_overlaps(each)))
+        + "".join(f"{line}\n" for line in (*_undecided(each), *_in_model(each), *_overlaps(each)))
         for each in reports
         if each.kind
     )
@@ -182,6 +257,18 @@ def _undecided(report: SpecReport) -> Iterator[str]:
         first = each.entries[0].entry
         more = f" and {len(each.entries) - 1:,} more" if len(each.entries) > 1 else ""
         yield f"not decided: {question}: line {_line(first)}{more}: {each.reason}"
+
+
+def _in_model(report: SpecReport) -> Iterator[str]:
+    """Says below the table what each entry configures in the model."""
+    for each in report.entries:
+        name = f"in the model: line {_line(each.entry)}: '{each.entry.matcher}'"
+        if each.in_model == ():
+            yield f"{name} configures nothing"
+        for match in each.in_model or ():
+            said = _WORDS[match.answer.verdict]
+            reason = f": {match.answer.reason}" if match.answer.reason else ""
+            yield f"{name} configures {match.problem} in {match.dispatch}: {said}{reason}"
 
 
 def _overlaps(report: SpecReport) -> Iterator[str]:

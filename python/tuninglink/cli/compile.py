@@ -17,7 +17,7 @@ from tuninglink.errors import CompileError
 from tuninglink.files import write_output
 from tuninglink.mlir.diagnostics import error
 from tuninglink.specs.library import DefaultLibrary
-from tuninglink.specs.loading import SpecFiles
+from tuninglink.specs.loading import SpecArgument, SpecFiles
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,10 +31,12 @@ Usage: tuninglink compile INPUT -o OUT.vmfb [--spec SPEC]... [any iree-compile f
 
 Compile a program as iree-compile does, tuned by specs, on every backend.
 
-INPUT is MLIR text or bytecode; - is standard input. Without specs the output is, byte for byte, that of
-iree-compile; every flag of iree-compile is known, see `iree-compile --help`.
+INPUT is MLIR text or bytecode; - is standard input. The default spec of each target is applied, too, and a remark
+says where. With --no-default-specs and no spec the output is, byte for byte, that of iree-compile; every flag of
+iree-compile is known, see `iree-compile --help`.
 
-  --spec SPEC          A tuning spec, as text or bytecode. May be repeated: the first wins.
+  --spec SPEC          A tuning spec, as text or bytecode. May be repeated: the first wins. TARGET=SPEC applies it
+                       to the dispatches of a target only: an SKU, an architecture or a family.
   --spec-dir DIR       Look for default specs in this directory first. May be repeated.
   --no-default-specs   Use no default spec: neither from a directory nor a shipped one.
   --no-upgrade         Refuse specs that were written for an older compiler, instead of upgrading them.
@@ -117,10 +119,12 @@ def specs_of(options: CompileOptions) -> SpecChoice:
 
     Raises:
         SpecError: a spec cannot be read.
+        TargetError: a spec is bound to what is no target.
     """
     upgrade = options.upgrade
     library = None
     if options.default_specs:
         library = DefaultLibrary(options.spec_directories, upgrade=upgrade)
-    given = SpecFiles(options.specs, upgrade=upgrade, diagnostics=process.shown_diagnostics())
+    arguments = [SpecArgument.parse(each) for each in options.specs]
+    given = SpecFiles(arguments, upgrade=upgrade, diagnostics=process.shown_diagnostics())
     return SpecChoice(given, library, exact=False, dump=options.spec_dumps, prune=options.prune)

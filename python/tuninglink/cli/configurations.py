@@ -13,6 +13,8 @@ from tuninglink.solver.answers import DEFAULT_LIMITS, Verdict
 from tuninglink.spaces.registry import ProviderRegistry
 
 if TYPE_CHECKING:
+    from iree.compiler.ir import Attribute
+
     from tuninglink.iree.targets import Target
     from tuninglink.specs.model import Spec
     from tuninglink.specs.structure import Entry
@@ -33,18 +35,22 @@ def check_configurations(spec: Spec, target: Target) -> str:
     """
     attribute = executable_target(compile_flags(target), spec.module.context)
     registry = ProviderRegistry(process.show)
-    checks = ConfigurationChecks(attribute, registry, DEFAULT_LIMITS)
+    checks = ConfigurationChecks(registry, DEFAULT_LIMITS)
     lines = [f"configurations on {target}"]
-    lines += [f"  @{each.matcher}: {_verdict(each, target, checks)}" for each in spec.entries]
+    lines += [
+        f"  @{each.matcher}: {_verdict(each, target, attribute, checks)}" for each in spec.entries
+    ]
     return "\n".join(lines) + "\n"
 
 
-def _verdict(entry: Entry, target: Target, checks: ConfigurationChecks) -> str:
+def _verdict(
+    entry: Entry, target: Target, attribute: Attribute, checks: ConfigurationChecks
+) -> str:
     try:
         payload = payload_for(entry, target)
     except PayloadError as failure:
         return f"not decided: no program can be made that it matches: {failure.reason}"
-    answer = checks.check(payload)
+    answer = checks.check(payload, attribute)
     warning = answer.warning and f"the compiler's own constraints reject it: {answer.warning}"
     said = "; ".join(filter(None, (answer.reason, warning, *answer.details)))
     return f"{_WORDS[answer.verdict]}: {said}" if said else _WORDS[answer.verdict]

@@ -32,7 +32,8 @@ compiler would have chosen; or the nearest entries, and the first condition that
 entries were used, and which were not. INPUT is compiled as far as configurations are chosen, with the flags that
 you give; see `tuninglink compile --help`.
 
-  --spec SPEC          A tuning spec, as text or bytecode. May be repeated: the first wins.
+  --spec SPEC          A tuning spec, as text or bytecode. May be repeated: the first wins. TARGET=SPEC applies it
+                       to the dispatches of a target only: an SKU, an architecture or a family.
   --spec-dir DIR       Look for default specs in this directory first. May be repeated.
   --no-default-specs   Use no default spec: neither from a directory nor a shipped one.
   --no-upgrade         Refuse specs that were written for an older compiler, instead of upgrading them.

@@ -16,8 +16,13 @@ from tuninglink.iree.targets import Target
 from tuninglink.matching.index import index_matchers
 from tuninglink.mlir.diagnostics import Diagnostic, Severity, error
 from tuninglink.specs.library import default_spec
+<<<<<<< HEAD
 from tuninglink.specs.linking import LINKED_SPEC_NAME, Form, choose_form, link_specs
 from tuninglink.specs.loading import load_spec
+=======
+from tuninglink.specs.linking import LINKED_SPEC_NAME, link_specs
+from tuninglink.specs.loading import SpecArgument, load_spec
+>>>>>>> main
 from tuninglink.specs.model import Spec
 
 
@@ -26,7 +31,8 @@ def link(
         list[str],
         typer.Argument(
             metavar="SPEC",
-            help="Specs, as text or bytecode; the first wins. `-` is standard input.",
+            help="Specs, as text or bytecode; the first wins. `-` is standard input, and TARGET=SPEC binds the "
+            "entries of a spec to an SKU, an architecture or a family.",
             show_default=False,
         ),
     ],
@@ -101,12 +107,19 @@ def link(
     write_output(output, content)
 
 
-def _load(path: str, *, upgrade: bool) -> Spec:
-    diagnostics = process.shown_diagnostics()
-    if path == STANDARD_STREAM:
-        data = process.read_standard_input()
-        return load_spec(data, name="<stdin>", upgrade=upgrade, diagnostics=diagnostics)
-    return load_spec(path, upgrade=upgrade, diagnostics=diagnostics)
+def _load(text: str, *, upgrade: bool) -> Spec:
+    argument = SpecArgument.parse(text)
+    source: str | bytes = argument.path
+    name = None
+    if source == STANDARD_STREAM:
+        source, name = process.read_standard_input(), "<stdin>"
+    return load_spec(
+        source,
+        name=name,
+        upgrade=upgrade,
+        diagnostics=process.shown_diagnostics(),
+        targets=argument.targets,
+    )
 
 
 def _indexed(spec: Spec) -> Spec:

@@ -20,8 +20,12 @@ _SHOW_CURSOR = b"\033[?25h"
 
 
 @contextmanager
-def progress(what: str) -> Iterator[None]:
-    """Shows on the terminal, if there is one, that `what` is going on once the block has taken a second."""
+def progress(what: object) -> Iterator[None]:
+    """Shows on the terminal, if there is one, that `what` is going on once the block has taken a second.
+
+    Args:
+        what: what is going on; its text is asked for again and again, so it may change.
+    """
     if not sys.stderr.isatty():
         yield
         return
@@ -36,11 +40,15 @@ def progress(what: str) -> Iterator[None]:
             timer.join()
 
 
-def _show(what: str, shown: ExitStack) -> None:
+def _show(what: object, shown: ExitStack) -> None:
     from rich.console import Console  # noqa: PLC0415 - it takes as long to load as a small run
     from rich.text import Text  # noqa: PLC0415
+
+    class Current:
+        def __rich__(self) -> Text:
+            return Text(str(what))
 
     console = Console(stderr=True)
     if console.is_interactive:
         shown.enter_context(interrupt_hook(lambda: os.write(sys.stderr.fileno(), _SHOW_CURSOR)))
-        shown.enter_context(console.status(Text(what)))
+        shown.enter_context(console.status(Current()))

@@ -7,7 +7,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from tuninglink.tuning.listener import Listener
-from tuninglink.tuning.results import Verdict
+from tuninglink.tuning.results import TaskOutcome
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -94,10 +94,10 @@ class ProgressLines(Listener):
 def _outcome(result: TaskResult) -> str:
     tried = f"{_count(len(result.trials), 'candidate')} tried"
     decision = result.decision
-    if result.verdict is Verdict.WON and decision is not None:
+    if result.verdict is TaskOutcome.WON and decision is not None:
         times = f"{decision.default_us:.4g} us to {decision.tuned_us:.4g} us"
         return f"won: {decision.speedup}, {times}; {tried}"
-    if result.verdict is Verdict.UNDECIDED:
+    if result.verdict is TaskOutcome.UNDECIDED:
         interval = f": {decision.speedup}" if decision is not None else ""
         return f"undecided{interval}; {tried}"
     return f"nothing is faster than the compiler's choice; {tried}"

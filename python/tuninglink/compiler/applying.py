@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import cached_property
 from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
@@ -16,11 +18,15 @@ from tuninglink.matching.materialization import embed_specs, link_dispatches
 from tuninglink.matching.pruning import Pruning
 from tuninglink.mlir import names
 from tuninglink.mlir.contexts import thread_context
-from tuninglink.mlir.diagnostics import Diagnostic, DiagnosticSink, Severity, note
+from tuninglink.mlir.diagnostics import Diagnostic, DiagnosticSink, Severity, note, once
 from tuninglink.mlir.walk import body
+from tuninglink.specs.applicability import Applicability
+from tuninglink.specs.bindings import binding_of, covers
 from tuninglink.specs.dumping import collect_specs
 from tuninglink.specs.embedding import spec_attribute
+from tuninglink.specs.settings import settings_of
 from tuninglink.specs.structure import SpecKind
+from tuninglink.specs.verification import check_configurations
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -28,6 +34,7 @@ if TYPE_CHECKING:
     from iree.compiler import ir as mlir
 
     from tuninglink.compiler.tracing import Applied
+    from tuninglink.iree.targets import Target
     from tuninglink.matching.materialization import LinkedDispatch
     from tuninglink.mlir.diagnostics import Place
     from tuninglink.specs.library import DefaultLibrary
@@ -37,6 +44,10 @@ if TYPE_CHECKING:
 
 _TRACED: Final = 32
 """Up to how many entries each is traced in any case: that costs nothing then, and errors can name it."""
+
+
+_CHECKED: Final = 1_000
+"""Up to how many entries of a spec have their configurations checked where all of them are embedded."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +91,7 @@ class Application:
         self._tagged: dict[str, TaggedSpec] = {}
         self._configured: set[str] = set()
         self._traceable: set[int] = set()
-        self._has_dispatches = False
+        self._targets: set[Target | None] = set()
         self.applied: list[Applied] = []
 
     @contextmanager
@@ -126,14 +137,37 @@ class Application:
             diagnostics=DiagnosticSink(self._report),
             context=thread_context(),
         )
+        self._check_configurations(dispatches)
         if choice.dump or not tagged:
             embed_specs(dispatches, module.context)
         if choice.dump:
             self._dump(module)
         if tagged:
             self._embed_tagged(dispatches, module.context)
-        self._has_dispatches |= bool(dispatches)
+        self._targets.update(each.dispatch.target for each in dispatches)
         return any(each.linked for each in dispatches)
+
+    def _check_configurations(self, dispatches: Iterable[LinkedDispatch]) -> None:
+        """Warns of what is wrong with configurations that may be applied; others do no harm."""
+        given = {each.source for each in self._choice.given}
+        linked: dict[int, tuple[Spec, dict[int, None]]] = {
+            id(each): (each, {}) for each in self._choice.given
+        }
+        for part in (part for each in dispatches if each.linked for part in each.linked.parts):
+            count = len(part.spec.anatomy.pairs)
+            kept = range(count if count <= _CHECKED else 0) if part.kept is None else part.kept
+            if part.spec.source in given:
+                _, positions = linked.setdefault(id(part.spec), (part.spec, {}))
+                positions.update(dict.fromkeys(kept))
+        for spec, positions in linked.values():
+            check_configurations(spec, self._warnings, positions=sorted(positions))
+
+    @cached_property
+    def _warnings(self) -> DiagnosticSink:
+        """Says each finding once, however many parts a program has, as a warning."""
+        return once(
+            DiagnosticSink(lambda each: self._report(replace(each, severity=Severity.WARNING)))
+        )
 
     def _embed_tagged(self, dispatches: Iterable[LinkedDispatch], context: mlir.Context) -> None:
         copies: dict[int, tuple[TaggedSpec, mlir.Attribute]] = {}
@@ -175,7 +209,8 @@ class Application:
             tagged = self._tagged.pop(dispatch.name, None)
             if tagged is not None:
                 kept = dispatch.name in self._configured
-                found += take_tags(dispatch, tagged, kept=kept, search=search)
+                first = 0 if search else len(self._choice.given)
+                found += take_tags(dispatch, tagged, kept=kept, search_from=first)
         self.applied += (each for _, each in found)
         return found
 
@@ -200,7 +235,7 @@ class Application:
             why: what kept all specs from being applied; by default nothing did.
             is_explained: whether somebody looks at what becomes of each dispatch anyway.
         """
-        if not why and not self._has_dispatches:
+        if not why and not self._targets:
             why = "there is no dispatch to configure"
         for position, spec in enumerate(self._choice.given):
             applied = [each for each in self.applied if each.position == position]
@@ -208,11 +243,39 @@ class Application:
             if kept:
                 self._warn_about_kept(spec, kept)
             elif not applied and (why or self._would_have_told(position, spec)):
-                reason = why or _never_matched(len(spec.anatomy.pairs))
+                known = why or self._why_never_applied(spec)
+                reason = known or _never_matched(len(spec.anatomy.pairs))
                 remedy = (
-                    "" if why or is_explained else "'tuninglink explain' says of each dispatch why"
+                    ""
+                    if known or is_explained
+                    else "'tuninglink explain' says of each dispatch why"
                 )
                 self._warn(f"spec '{spec.source}' configured nothing: {reason}", remedy=remedy)
+
+    def _why_never_applied(self, spec: Spec) -> str:
+        """Returns why a spec configures nothing, whatever it matches; nothing if that is not so."""
+        found = ", ".join(sorted(str(each) for each in self._targets if each)) or "no known target"
+        binding = binding_of(spec.module)
+        if not any(covers(binding, each) for each in self._targets):
+            return f"it is bound to {', '.join(binding or ()) or 'no target'}, the program is for {found}"
+        if all(Applicability(spec, each).among(None) == () for each in self._targets):
+            return f"none of its entries is for {found}"
+        if not any(settings_of(spec, each) != {} for each in spec.entries):
+            return "its actions set no configuration"
+        return ""
+
+    def remark_on_defaults(self) -> None:
+        """Remarks on each default spec that configured something: which, and where."""
+        library = self._choice.library
+        found: dict[str, list[Applied]] = {}
+        for each in self.applied:
+            if each.position < len(self._choice.given) or each.is_own is False:
+                continue
+            file = library.find(each.target) if library and each.target else None
+            if file is not None and file.path == each.spec:  # Else it was carried by the program.
+                found.setdefault(each.spec, []).append(each)
+        for path, applied in found.items():
+            self._report(_remark(path, applied))
 
     def _would_have_told(self, position: int, spec: Spec) -> bool:
         """Whether a spec that has left no tag has configured nothing; an opaque one can do so untraced."""
@@ -237,6 +300,25 @@ def _entry_count(linked: LinkedSpec) -> int:
     return sum(
         len(part.spec.anatomy.pairs if part.kept is None else part.kept) for part in linked.parts
     )
+
+
+def _remark(path: str, applied: Sequence[Applied]) -> Diagnostic:
+    """Returns a remark on a default spec: which of its entries configured how many operations."""
+    first = applied[0]
+    counts = Counter(
+        f"entry '{each.entry.matcher}'" if each.entry else "an entry" for each in applied
+    )
+    notes = [note(f"{what} configured {_operations(count)}") for what, count in counts.items()]
+    message = (
+        f"the default spec for {first.target} configured {_operations(len(applied))}; "
+        "'--no-default-specs' leaves it out"
+    )
+    notes.append(note(f"the spec is '{path}'"))
+    return Diagnostic(Severity.REMARK, message, None, tuple(notes))
+
+
+def _operations(count: int) -> str:
+    return "1 operation" if count == 1 else f"{count:,} operations"
 
 
 def _never_matched(entries: int) -> str:

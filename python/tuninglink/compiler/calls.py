@@ -15,7 +15,7 @@ from tuninglink.errors import CompileError
 from tuninglink.files import STANDARD_STREAM
 from tuninglink.mlir.diagnostics import DiagnosticSink, error
 from tuninglink.specs.library import DefaultLibrary
-from tuninglink.specs.loading import load_spec
+from tuninglink.specs.loading import SpecArgument, SpecFiles, load_spec
 from tuninglink.specs.model import Spec
 
 if TYPE_CHECKING:
@@ -119,8 +119,11 @@ def read_request(
     sink = DiagnosticSink(said.append)
     given = [
         each if isinstance(each, Spec) else load_spec(each, upgrade=upgrade, diagnostics=sink)
-        for each in (*specs, *options.specs)
+        for each in specs
     ]
+    given += SpecFiles(
+        [SpecArgument.parse(each) for each in options.specs], upgrade=upgrade, diagnostics=sink
+    )
     return CompileRequest(options, SpecChoice(given, library), tuple(said))
 
 

@@ -261,6 +261,8 @@ class Compiler:
         elif options.compile_to is Phase.EXECUTABLE_SOURCES:
             return  # They are embedded, for a later compilation to apply.
         self._application.warn(reason, is_explained=self._observer is not None)
+        if self._observer is None:  # An explanation names them.
+            self._application.remark_on_defaults()
 
     def _write(self, invocation: Invocation, output: Output) -> None:
         options = self._options

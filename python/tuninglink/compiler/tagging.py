@@ -19,6 +19,7 @@ from tuninglink.specs.builders import FAILURES_PROPAGATE, include, yield_
 from tuninglink.specs.decided import is_bookkeeping
 from tuninglink.specs.linking import Form
 from tuninglink.specs.sequences import argument_attributes, reference, signature
+from tuninglink.specs.settings import CONFIGURATIONS
 from tuninglink.specs.structure import Anatomy
 
 if TYPE_CHECKING:
@@ -30,11 +31,6 @@ if TYPE_CHECKING:
     from tuninglink.specs.structure import Entry
 
 TAG: Final = "tuninglink.entry"
-
-CONFIGURATIONS: Final = frozenset(
-    {names.COMPILATION_INFO, names.LOWERING_CONFIG, names.TRANSLATION_INFO}
-)
-"""The attributes that make an annotation a configuration."""
 
 
 @dataclass(frozen=True)

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 from iree.compiler import ir as mlir
 from iree.compiler.dialects import iree_codegen
 
-from tuninglink.compiler.tagging import CONFIGURATIONS, TAG
+from tuninglink.compiler.tagging import TAG
 from tuninglink.iree.dispatches import ancestors
 from tuninglink.mlir import names
 from tuninglink.mlir.diagnostics import place_of
 from tuninglink.mlir.symbols import symbol_name
 from tuninglink.mlir.walk import visit
-from tuninglink.specs.sequences import reference
+from tuninglink.specs.settings import settings_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from tuninglink.iree.targets import Target
     from tuninglink.mlir.diagnostics import Place
     from tuninglink.specs.model import Spec
-    from tuninglink.specs.sequences import SequenceTable
     from tuninglink.specs.structure import Entry
 
 
@@ -65,7 +64,7 @@ class Applied:
 
 
 def take_tags(
-    dispatch: Dispatch, tagged: TaggedSpec, *, kept: bool, search: bool = False
+    dispatch: Dispatch, tagged: TaggedSpec, *, kept: bool, search_from: int
 ) -> list[tuple[mlir.Operation, Applied]]:
     """Reads the tags in a configured dispatch, and removes them; returns what they say, each of its operation.
 
@@ -73,7 +72,8 @@ def take_tags(
         dispatch: the dispatch.
         tagged: the spec that it carried.
         kept: whether it was configured before, so that the spec has changed nothing.
-        search: whether an entry that has no tag of its own is looked for by its configuration.
+        search_from: the position of the first spec of which an entry that has no tag of its own is looked for by
+            its configuration.
     """
     found: list[tuple[mlir.Operation, Origin]] = []
 
@@ -86,7 +86,9 @@ def take_tags(
     applied = []
     for operation, origin in found:
         del operation.attributes[TAG]
-        entry = origin.entry or (_entry_of(operation, origin.spec) if search else None)
+        entry = origin.entry
+        if entry is None and origin.position >= search_from:
+            entry = _entry_of(operation, origin.spec)
         found_here = replace(origin, entry=entry)
         applied.append((operation, _applied(dispatch, operation, found_here, kept=kept)))
     return applied
@@ -163,37 +165,3 @@ def _expected(
             yield name, attribute, function
         else:
             yield name, attribute, operation
-
-
-def settings_of(spec: Spec, entry: Entry) -> dict[str, mlir.Attribute] | None:
-    """Returns the configuration that an entry gives, by name; None if it is computed."""
-    table = spec.anatomy.table
-    annotations = table.annotations(entry.action)
-    if annotations is None:
-        return None
-    settings: dict[str, mlir.Attribute] = {}
-    for each in annotations:
-        if each.name in CONFIGURATIONS:
-            value = each.constant
-            if value is None and each.parameter is not None:
-                value = _yielded(table, entry.matcher, each.parameter)
-            if value is None:
-                return None
-            settings[each.name] = value
-    return settings
-
-
-def _yielded(table: SequenceTable, path: str, position: int) -> mlir.Attribute | None:
-    """Returns the constant that the sequence at `path` yields at `position`, through includes; or None."""
-    found = table.resolve(path)
-    if found is None:
-        return None
-    inner, sequence = found
-    value = sequence.regions[0].blocks[0].operations[-1].operands[position]
-    if not isinstance(value, mlir.OpResult):
-        return None
-    if value.owner.name == names.PARAM_CONSTANT:
-        return value.owner.attributes["value"]
-    if value.owner.name == names.INCLUDE:
-        return _yielded(inner, reference(value.owner.attributes["target"]), value.result_number)
-    return None

@@ -19,7 +19,9 @@ from tuninglink.matching.nearest import NearestEntries
 from tuninglink.matching.reachability import find_unreachable
 from tuninglink.matching.reader import MatcherReader
 from tuninglink.mlir.contexts import thread_context
+from tuninglink.specs.applicability import Selection
 from tuninglink.specs.provenance import provenance_of
+from tuninglink.specs.settings import settings_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -56,6 +58,7 @@ class Catalog:
             for position, spec in enumerate(choice.given)
         ]
         self._given = len(self._members)
+        self._selections: dict[Target | None, Selection] = {}
         self._defaults: dict[Target, _Member | None] = {}
         self._by_source: dict[str, _Member] = {}
 
@@ -63,7 +66,8 @@ class Catalog:
         """Returns the specs for a target, in order of precedence."""
         members = self._members[: self._given]
         default = self._default(target) if target else None
-        return TargetCatalog(self, [*members, default] if default else members)
+        selection = self._selections.setdefault(target, Selection(target))
+        return TargetCatalog(self, [*members, default] if default else members, selection)
 
     def _default(self, target: Target) -> _Member | None:
         if target not in self._defaults:
@@ -118,11 +122,13 @@ class TargetCatalog:
     Args:
         catalog: all specs.
         members: those of the target, in order of precedence.
+        selection: which of their entries apply to it.
     """
 
-    def __init__(self, catalog: Catalog, members: Sequence[_Member]) -> None:
+    def __init__(self, catalog: Catalog, members: Sequence[_Member], selection: Selection) -> None:
         self._catalog = catalog
         self._members = members
+        self._selection = selection
 
     def match(self, applied: Applied) -> Match:
         """Returns what configured an operation."""
@@ -141,11 +147,16 @@ class TargetCatalog:
         for member in self._members:
             if member.position == winner.spec:
                 first = member.position_of(winner)
-                found += (each for at, each in member.matching(op) if at > first)
+                found += (each for at, each in self._matching(member, op) if at > first)
                 is_behind = True
             elif is_behind:
-                found += (each for _, each in member.matching(op))
+                found += (each for _, each in self._matching(member, op))
         return tuple(found)
+
+    def _matching(self, member: _Member, op: OpInfo) -> Iterator[tuple[int, EntryReference]]:
+        return (
+            each for each in member.matching(op) if not member.why_not(each[0], self._selection)
+        )
 
     def nearest(self, op: OpInfo) -> tuple[NearMiss, ...]:
         """Returns the entries that nearly match an operation, the nearest first."""
@@ -155,7 +166,10 @@ class TargetCatalog:
             for each in member.index.nearest(op)[:_COMPARED]
         ]
         candidates.sort(key=lambda item: item[:2])
-        compared = [member.compare(position, op) for _, position, member in candidates[:_COMPARED]]
+        compared = [
+            member.compare(position, op, member.why_not(position, self._selection))
+            for _, position, member in candidates[:_COMPARED]
+        ]
         # One that seems to match has not: what keeps it from doing so is not known.
         compared.sort(key=lambda each: len(each.differences) or 1)
         return tuple(compared[:_SHOWN])
@@ -211,9 +225,26 @@ class _Member:
         entry = self._spec.anatomy.entry(position)
         return EntryReference(self.position, entry.matcher, entry.action, entry.place)
 
-    def compare(self, position: int, op: OpInfo) -> NearMiss:
-        """Compares the matcher at a position with an op that it has not matched."""
+    def why_not(self, position: int, selection: Selection) -> str:
+        """Returns why the entry at a position configures nothing for a target; nothing if it may."""
+        assert self._spec is not None
+        exclusion = selection.of(self._spec).exclusion(position)
+        if exclusion:
+            return f"it is not for this target: {exclusion.reason}"
+        entry = self._spec.anatomy.entry(position)
+        return "its action sets no configuration" if settings_of(self._spec, entry) == {} else ""
+
+    def compare(self, position: int, op: OpInfo, why_not: str) -> NearMiss:
+        """Compares the matcher at a position with an op that it has not matched.
+
+        Args:
+            position: the position.
+            op: the op.
+            why_not: why the entry configures nothing for the target, if that is known.
+        """
         found = compare(self._matchers[position], op)
+        if why_not:
+            return NearMiss(self.reference(position), found.differences, excluded=why_not)
         unsure = "all that is known of its matcher holds" if found.matches else found.unsure
         return NearMiss(self.reference(position), found.differences, unsure)
 

@@ -138,6 +138,7 @@ def _near_miss(miss: NearMiss) -> Object:
             for each in miss.differences
         ],
         "unsure": miss.unsure,
+        "excluded": miss.excluded,
     }
 
 

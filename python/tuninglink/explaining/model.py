@@ -88,13 +88,17 @@ class NearMiss:
         entry: the entry.
         differences: the conditions that do not hold; the first is the first that fails.
         unsure: why it cannot be told what else the entry demands; nothing if all is known.
+        excluded: why the entry configures nothing for the target, whatever it matches; nothing if it may.
     """
 
     entry: EntryReference
     differences: tuple[Difference, ...]
     unsure: str = ""
+    excluded: str = ""
 
     def __str__(self) -> str:
+        if self.excluded:
+            return f"configures nothing: {self.excluded}"
         if not self.differences:
             return f"cannot tell: {self.unsure}"
         more = len(self.differences) - 1

@@ -28,11 +28,13 @@ class GpuTarget:
         architecture: such as `gfx942`; empty where the compiler knows none.
         compute_units: how many it has, 0 where only the architecture was named.
         sku: such as `mi300x`, None where the compiler does not write it.
+        intrinsics: the names of the intrinsics that multiply matrices, in the order of the attribute.
     """
 
     architecture: str
     compute_units: int
     sku: str | None
+    intrinsics: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -62,7 +64,12 @@ def read_executable_target(attribute: mlir.Attribute) -> ExecutableTarget | None
     gpu = None
     if _is_gpu_target(configuration.get(_GPU_TARGET)):
         info = iree_gpu.TargetInfo.get_gpu_target_info(attribute)
-        gpu = GpuTarget(info.arch, info.workgroup_count, _sku(configuration[_GPU_TARGET]))
+        gpu = GpuTarget(
+            info.arch,
+            info.workgroup_count,
+            _sku(configuration[_GPU_TARGET]),
+            tuple(each.name for each in info.mma_intrinsics),
+        )
     return ExecutableTarget(found[0].value, configuration, gpu)
 
 

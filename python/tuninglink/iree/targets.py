@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
@@ -38,12 +38,15 @@ class Target:
         architecture: what code is generated for: `gfx942`, `sm_80`, `znver4`; None where the family is
             all that is known.
         sku: the product, `mi300x`; None where an architecture was named.
+        intrinsics: the names of the intrinsics that multiply matrices, where the target was read from an attribute
+            that lists them. Targets are compared without it.
     """
 
     backend: str
     family: str
     architecture: str | None = None
     sku: str | None = None
+    intrinsics: tuple[str, ...] = field(default=(), compare=False, repr=False)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -99,7 +102,7 @@ class Target:
             raise TargetError(error("expected a #hal.executable.target", at))
         backend = _BACKENDS.get(executable.backend, executable.backend)
         if executable.gpu:
-            return _gpu(backend, executable.gpu)
+            return replace(_gpu(backend, executable.gpu), intrinsics=executable.gpu.intrinsics)
         if backend == "llvm-cpu":
             cpu = string(executable.configuration, "cpu")
             triple = string(executable.configuration, "target_triple")

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Final
 from iree.compiler import ir as mlir
 
 from tuninglink.iree.op_kinds import ATTENTION_OUTPUTS, affine_maps, indexing_loops
-from tuninglink.iree.structured_op import StructuredOp
+from tuninglink.iree.structured_op import StructuredOp, element_type
 from tuninglink.matching.pruning_keys import KEPT_OPERANDS
 from tuninglink.mlir import names
 from tuninglink.mlir.walk import visit
@@ -97,8 +97,7 @@ class SignatureReader:
     def element_type(self, kind: mlir.Type) -> str | None:
         """Returns the element type of a shaped type, or the type itself; None if it may not stay."""
         if kind not in self._types:
-            element = kind.element_type if isinstance(kind, mlir.ShapedType) else kind
-            text = str(element)
+            text = str(element_type(kind))
             self._types[kind] = text if text in _STABLE_TYPES else None
         return self._types[kind]
 
@@ -182,7 +181,7 @@ class _Reading:
     def _visit_attention(self, operation: mlir.Operation) -> None:
         types = [operand.type for operand in operation.operands][:KEPT_OPERANDS]
         if self._attentions is not None:
-            loops = self._reader.loops(operation.attributes["indexing_maps"], types)
+            loops = self._reader.loops(StructuredOp(operation).maps_attribute, types)
             if loops is None:
                 # What it is taken apart into has unknown loops as well.
                 self._attentions = self._loops = None

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from tuninglink.matching.conditions import Opaque
 from tuninglink.matching.configurations import ConfigurationReader
@@ -12,7 +13,11 @@ from tuninglink.matching.exact import exact_condition
 from tuninglink.matching.reader import MatcherReader
 from tuninglink.mlir import names
 from tuninglink.mlir.walk import collect
+<<<<<<< HEAD
 from tuninglink.specs.side_effects import SideEffects
+=======
+from tuninglink.specs.applicability import scope_of
+>>>>>>> main
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence
@@ -22,6 +27,8 @@ if TYPE_CHECKING:
     from tuninglink.matching.conditions import Condition
     from tuninglink.specs.model import Spec
     from tuninglink.specs.structure import Entry
+
+_OTHER_TARGETS: Final = Opaque("it is for other targets than most entries")
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,9 +70,26 @@ class EntryConditions:
                 for each in matchers:
                     if each not in known:
                         known[each] = exact_condition(reader.read(each))
-                lists.append(EntryList(foreach_match, start, [known[each] for each in matchers]))
+                conditions = [known[each] for each in matchers]
+                lists.append(EntryList(foreach_match, start, self._comparable(start, conditions)))
                 start += len(matchers)
         return tuple(lists)
+
+    def _comparable(
+        self, start: int, conditions: list[Condition | Opaque]
+    ) -> Sequence[Condition | Opaque]:
+        """Returns the conditions without those of entries that are not for the targets of most entries.
+
+        Where an entry does not apply, a later one decides about what it matches.
+        """
+        scopes = [scope_of(self.spec, start + offset) for offset in range(len(conditions))]
+        if len(set(scopes)) <= 1:
+            return conditions
+        ((most, _),) = Counter(scopes).most_common(1)
+        return [
+            each if scope == most else _OTHER_TARGETS
+            for each, scope in zip(conditions, scopes, strict=True)
+        ]
 
     def entry(self, position: int) -> Entry:
         """Returns the entry at a position."""

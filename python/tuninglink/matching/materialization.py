@@ -11,6 +11,8 @@ from tuninglink.iree.dispatches import find_dispatches
 from tuninglink.matching.dispatch_signature import ANYTHING, SignatureReader
 from tuninglink.matching.pruning import PruningLinker
 from tuninglink.mlir import names
+from tuninglink.mlir.diagnostics import once
+from tuninglink.specs.applicability import Selection
 from tuninglink.specs.embedding import (
     carried_spec,
     check_can_hold_specs,
@@ -31,6 +33,8 @@ if TYPE_CHECKING:
     from tuninglink.specs.library import DefaultLibrary, DefaultSpecFile
     from tuninglink.specs.linking import LinkedSpec
     from tuninglink.specs.model import Spec
+
+    _Key = tuple[Target | None, mlir.Attribute | DefaultSpecFile | None]
 
 
 @dataclass(frozen=True)
@@ -57,8 +61,9 @@ def link_dispatches(
 ) -> tuple[LinkedDispatch, ...]:
     """Chooses and links the specs of each dispatch; the program is not changed.
 
-    A dispatch gets `specs`, and after them the default spec of its target; where it carries a spec already,
-    that one takes the place of the default. Dispatches with the same specs share one linked spec.
+    A dispatch gets what of `specs` applies to its target, and after it the default spec of the target; where it
+    carries a spec already, that one takes the place of the default. Dispatches of a target with the same specs
+    share one linked spec.
 
     Args:
         root: a module, an executable or a variant.
@@ -66,8 +71,8 @@ def link_dispatches(
         library: where default specs are looked up; None for nowhere.
         pruning: what is known of specs for pruning; each dispatch gets only the entries that may match in it then.
             That configures nothing otherwise, and a dispatch in which none may match gets nothing.
-        diagnostics: told about specs that may override an earlier one, and about entries of an old default
-            spec that cannot be upgraded.
+        diagnostics: told about entries that are foreign to a target, about specs that may override an earlier
+            one, and about entries of an old default spec that cannot be upgraded.
         context: where specs are loaded and linked; by default where `root` lives. A compilation gives
             another: nothing of what it links may outlive its session, and what Python owns might.
 
@@ -85,12 +90,14 @@ def link_dispatches(
         context or root.context, specs, library=library, diagnostics=diagnostics, pruning=pruning
     )
     reader = SignatureReader() if pruning else None
-    return tuple(
+    linked = tuple(
         LinkedDispatch(
             each, linker.link_for(each, reader.read(each.module) if reader else ANYTHING)
         )
         for each in find_dispatches(root)
     )
+    linker.warn_about_foreign()
+    return linked
 
 
 def embed_specs(dispatches: Iterable[LinkedDispatch], context: mlir.Context) -> None:
@@ -126,21 +133,30 @@ class _Linker:
         self._context = context
         self._specs = [in_context(each, context) for each in specs]
         self._library = library
-        self._diagnostics = diagnostics
+        # What is said of specs is said for each target.
+        self._diagnostics = once(diagnostics) if diagnostics else None
         self._defaults: dict[Target, DefaultSpecFile | None] = {}
-        self._linkers: dict[mlir.Attribute | DefaultSpecFile | None, PruningLinker | None] = {}
+        self._selections: dict[Target | None, Selection] = {}
+        self._linkers: dict[_Key, PruningLinker | None] = {}
 
     def link_for(self, dispatch: Dispatch, signature: DispatchSignature) -> LinkedSpec | None:
         """Returns the spec that a dispatch is to carry; None where nothing changes."""
         carried = carried_spec(dispatch.module)
         last = carried or self._default(dispatch.target)
-        if last not in self._linkers:
-            self._linkers[last] = self._linker(dispatch, last)
-        linker = self._linkers[last]
+        key = (dispatch.target, last)
+        if key not in self._linkers:
+            self._linkers[key] = self._linker(dispatch, last)
+        linker = self._linkers[key]
         if linker is None:
             return None
         # What is carried is replaced by something, or the compiler would apply it.
         return linker.link(signature, never_nothing=carried is not None)
+
+    def warn_about_foreign(self) -> None:
+        """Warns of the entries that were not linked as they are foreign to a target."""
+        if self._diagnostics:
+            for each in self._selections.values():
+                each.warn(self._diagnostics)
 
     def _default(self, target: Target | None) -> DefaultSpecFile | None:
         if target is None or self._library is None:
@@ -153,9 +169,10 @@ class _Linker:
         self, dispatch: Dispatch, last: mlir.Attribute | DefaultSpecFile | None
     ) -> PruningLinker | None:
         specs = list(self._specs)
+        selection = self._selections.setdefault(dispatch.target, Selection(dispatch.target))
         if isinstance(last, mlir.Attribute):
             carried = load_embedded_spec(last, dispatch.name, dispatch.module, self._context)
-            if not specs:
+            if not specs and selection.is_whole(carried):
                 return None
             specs.append(carried)
         elif last is not None:
@@ -167,4 +184,6 @@ class _Linker:
             )
         if not specs:
             return None
-        return PruningLinker(specs, diagnostics=self._diagnostics, pruning=self._pruning)
+        return PruningLinker(
+            specs, diagnostics=self._diagnostics, pruning=self._pruning, selection=selection
+        )

@@ -18,8 +18,20 @@ from tuninglink.matching.pruning_keys import PruningKey, pruning_key
 from tuninglink.matching.reader import MatcherReader
 from tuninglink.mlir import names
 from tuninglink.mlir.walk import visit
+<<<<<<< HEAD
 from tuninglink.specs.chains import chained_modules
 from tuninglink.specs.linking import LINKED_SPEC_NAME, Form, Share, choose_form, link_shares
+=======
+from tuninglink.specs.chained import chained_modules
+from tuninglink.specs.linking import (
+    LINKED_SPEC_NAME,
+    Form,
+    Share,
+    choose_form,
+    link_nothing,
+    link_shares,
+)
+>>>>>>> main
 from tuninglink.specs.model import Spec
 from tuninglink.specs.structure import SpecKind
 from tuninglink.specs.subsets import Subsets
@@ -28,6 +40,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tuninglink.mlir.diagnostics import DiagnosticSink
+    from tuninglink.specs.applicability import Selection
     from tuninglink.specs.linking import LinkedSpec
 
 _READING: Final = frozenset(
@@ -90,11 +103,13 @@ class PrunableSpec:
                 keys[matcher] = pruning_key(reader.read(matcher).predicates)
         return EntryIndex([keys[matcher] for matcher, _ in self.spec.anatomy.pairs])
 
-    def share(self, kept: Sequence[int] | None) -> Share:
-        """Returns what is linked if the entries at the positions `kept` are wanted; None wants all."""
-        if kept is None or len(kept) == len(self.spec.anatomy.pairs):
+    def share(self, kept: Sequence[int]) -> Share:
+        """Returns what is linked if the entries at the positions `kept` are wanted."""
+        if not kept:
+            return Share(self.spec, None, kept)
+        if len(kept) == len(self.spec.anatomy.pairs):
             return Share(self.spec, self.spec)
-        return Share(self.spec, self._subsets.subset(kept) if kept else None, kept)
+        return Share(self.spec, self._subsets.subset(kept), kept)
 
 
 class Pruning:
@@ -130,6 +145,7 @@ class PruningLinker:
         specs: at least one spec, in order of precedence, all in one context.
         name: the symbol of the results.
         diagnostics: told about specs that may override an earlier one, once.
+        selection: the entries that apply at all; all of them by default.
         pruning: what is known of specs already.
 
     Raises:
@@ -142,6 +158,7 @@ class PruningLinker:
         *,
         name: str = LINKED_SPEC_NAME,
         diagnostics: DiagnosticSink | None = None,
+        selection: Selection | None = None,
         pruning: Pruning | None = None,
     ) -> None:
         self._given = specs  # What is taken apart lives as long as the whole.
@@ -149,10 +166,12 @@ class PruningLinker:
         if len(specs) == 1 and (modules := chained_modules(specs[0].module)):
             # What was linked into a chain before is pruned part by part.
             name = specs[0].name
-            specs = [Spec(module, specs[0].source) for module in modules]
+            is_for_others = selection is not None and selection.of(specs[0]).is_bound_elsewhere
+            specs = [] if is_for_others else [Spec(module, specs[0].source) for module in modules]
             form = Form.CHAINED
         self._name = name
         self._form = form
+        self._selection = selection
         self._specs = list(map((pruning or Pruning()).prunable, specs))
         self._linked: dict[tuple[Sequence[int] | None, ...], LinkedSpec | None] = {}
 
@@ -175,26 +194,51 @@ class PruningLinker:
 
         Args:
             signature: what is known of the dispatch.
-            never_nothing: whether an entry is to be linked even if none may match.
+            never_nothing: whether there is to be a linked spec even if no entry may match.
 
         Returns:
             The linked spec, the same object for the same entries; None if no entry may match.
         """
-        if signature == ANYTHING:
-            return self._link_kept(tuple(None for _ in self._specs))
-        kept: list[Sequence[int] | None] = [
-            each.index.candidates(signature) if is_prunable else None
-            for each, is_prunable in zip(self._specs, self._prunable, strict=True)
-        ]
-        if never_nothing and not any(each is None or each for each in kept):
-            kept[0] = (0,)  # It cannot match, as much as any other.
-        return self._link_kept(tuple(kept))
+        kept: list[Sequence[int] | None] = [None for _ in self._specs]
+        if signature != ANYTHING:
+            kept = [
+                each.index.candidates(signature) if is_prunable else None
+                for each, is_prunable in zip(self._specs, self._prunable, strict=True)
+            ]
+        linked = self._link_kept(tuple(map(self._applicable, self._specs, kept)))
+        return self._nothing if linked is None and never_nothing else linked
+
+    @cached_property
+    def _nothing(self) -> LinkedSpec:
+        """A spec that configures nothing, to take the place of another one."""
+        return link_nothing(self._given, name=self._name)
+
+    def _applicable(
+        self, prunable: PrunableSpec, positions: Sequence[int] | None
+    ) -> Sequence[int] | None:
+        """Returns those of the entries at `positions`, None for all, that apply at all."""
+        if self._selection is None:
+            return positions
+        applicability = self._selection.of(prunable.spec)
+        if self._selection.members(prunable.spec):
+            return () if applicability.is_bound_elsewhere else positions
+        return applicability.among(positions)
 
     def _link_kept(self, kept: tuple[Sequence[int] | None, ...]) -> LinkedSpec | None:
         if kept not in self._linked:
-            shares = [each.share(some) for each, some in zip(self._specs, kept, strict=True)]
+            shares = [
+                Share(each.spec, self._whole(each.spec)) if some is None else each.share(some)
+                for each, some in zip(self._specs, kept, strict=True)
+            ]
             self._linked[kept] = link_shares(shares, self._form, name=self._name)
         return self._linked[kept]
+
+    def _whole(self, spec: Spec) -> Spec | None:
+        """Returns a spec of which no entry is left out by its position: of a chain the members that apply."""
+        if self._selection is None or self._selection.is_whole(spec):
+            return spec
+        linked = PruningLinker([spec], selection=self._selection).link(ANYTHING)
+        return linked.spec if linked else None
 
 
 def may_restructure(module: mlir.Operation) -> bool:

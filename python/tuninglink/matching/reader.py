@@ -172,7 +172,7 @@ class MatcherReader:
     def __init__(self, table: SequenceTable | None = None) -> None:
         self._table = table
         self._matchers: dict[str, Matcher] = {}
-        self.structured: dict[Hashable, tuple[tuple[Predicate, ...], Sequence[_Meaning]]] = {}
+        self.structured: dict[Hashable, tuple[Sequence[Predicate], Sequence[_Meaning]]] = {}
         self._is_any_op: dict[mlir.Type, bool] = {}
         self._maps: dict[Hashable, Maps] = {}
         self._numbers: dict[Hashable, int] = {}
@@ -280,10 +280,10 @@ class _Reading:
             self._meanings[arguments[0]] = _ROOT
             self._block(blocks[0])
         except NotUnderstoodError as failure:
-            stop = self._stop or Stop(str(failure), place_of(sequence.location))
-            return Matcher(tuple(self._predicates), stop)
-        end = replace(self._stop, rest=tuple(self._rest)) if self._stop else None
-        return Matcher(tuple(self._predicates), end)
+            unread = Stop(str(failure), place_of(sequence.location))
+            return Matcher(tuple(self._predicates), self._stop or unread)
+        stop = replace(self._stop, rest=tuple(self._rest)) if self._stop else None
+        return Matcher(tuple(self._predicates), stop)
 
     def ask(self, *predicates: Predicate) -> None:
         """Notes what the matcher asks for next."""
@@ -429,8 +429,8 @@ def _structured(reading: _Reading, op: mlir.Operation) -> None:
     key = op.name, *op.attributes.values()
     if key not in known:
         form = STRUCTURED_MATCHERS[op.name]
-        asked = tuple(_structured_predicates(reading.reader, op, form))
-        known[key] = asked, [_RoleRef(form.kind, role) for role in form.roles]
+        predicates = tuple(_structured_predicates(reading.reader, op, form))
+        known[key] = predicates, [_RoleRef(form.kind, role) for role in form.roles]
     asked, meanings = known[key]
     reading.ask(*asked)
     reading.define(op, meanings)

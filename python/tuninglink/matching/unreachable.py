@@ -24,10 +24,14 @@ def report_unreachable(module: mlir.Operation, diagnostics: DiagnosticSink) -> N
         module: a `builtin.module` that is sound, as `verify_spec` finds.
         diagnostics: where the warnings go.
     """
+    for each in specs_in(module):
+        _report(each, diagnostics)
+
+
+def specs_in(module: mlir.Operation) -> list[Spec]:
+    """Returns the spec that a module is, and those that are nested in it."""
     nested = [each for each in body(module) if each.name == names.MODULE]
-    for each in (module, *nested):
-        if has_entry_point(each):
-            _report(Spec(each, ""), diagnostics)
+    return [Spec(each, "") for each in (module, *nested) if has_entry_point(each)]
 
 
 def _report(spec: Spec, diagnostics: DiagnosticSink) -> None:

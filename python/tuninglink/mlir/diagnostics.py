@@ -139,6 +139,18 @@ class DiagnosticSink:
         self.emit(Diagnostic(Severity.REMARK, message, _place(at), tuple(notes)))
 
 
+def once(diagnostics: DiagnosticSink) -> DiagnosticSink:
+    """Returns a sink that hands each diagnostic on once, however often it is emitted."""
+    said: set[Diagnostic] = set()
+
+    def emit(diagnostic: Diagnostic) -> None:
+        if diagnostic not in said:
+            said.add(diagnostic)
+            diagnostics.emit(diagnostic)
+
+    return DiagnosticSink(emit)
+
+
 def _place(at: Anchor) -> Place | None:
     if at is None or isinstance(at, Place):
         return at

@@ -12,7 +12,7 @@ from tuninglink.opt.flags import FLAGS, IREE_OPT_ONLY
 from tuninglink.opt.llvm_arguments import UsageError
 from tuninglink.opt.lookup import OWN_PREFIX, PassLookup
 from tuninglink.opt.options import nearest
-from tuninglink.opt.pipeline import Element, Nest, leaves, parse_pipeline
+from tuninglink.opt.pipeline import Element, OpPipeline, leaves, parse_pipeline
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -44,14 +44,14 @@ class Request:
 
     context: mlir.Context
     input: str
-    pipeline: Nest
+    pipeline: OpPipeline
     nest_implicitly: bool
     runs_python: bool = False
     needs_target_backends: bool = False
     compiler_flags: tuple[str, ...] = ()
     handed_over: tuple[str, ...] = ()
 
-    def pipeline_for(self, root: str) -> Nest:
+    def pipeline_for(self, root: str) -> OpPipeline:
         """Returns the passes for an input whose outermost operation is called `root`."""
         return replace(self.pipeline, anchor=root) if self.nest_implicitly else self.pipeline
 
@@ -78,7 +78,7 @@ def resolve(
         raise UsageError("'-pass-pipeline' option can't be used with individual pass options")
     if options.pipeline is None:
         elements = (Element(each.name, each.value or "") for each in passes)
-        pipeline = Nest(names.MODULE, tuple(elements))
+        pipeline = OpPipeline(names.MODULE, tuple(elements))
     else:
         pipeline = parse_pipeline(options.pipeline)
     nest_implicitly = options.pipeline is None
@@ -106,7 +106,7 @@ def resolve(
     )
 
 
-def dump(pipeline: Nest) -> str:
+def dump(pipeline: OpPipeline) -> str:
     """Returns a pipeline as `--dump-pass-pipeline` prints it."""
     count = len(pipeline.children)
     return f"Pass Manager with {count} passes:\n{_indented(pipeline, '')}\n\n"
@@ -122,7 +122,7 @@ def _is_pass(flag: Unknown, lookup: PassLookup) -> bool:
     return not is_flag and lookup.python_pass(flag.name) is not None
 
 
-def _prints_inside_pipelines(options: Options, pipeline: Nest, lookup: PassLookup) -> bool:
+def _prints_inside_pipelines(options: Options, pipeline: OpPipeline, lookup: PassLookup) -> bool:
     """Tells whether selected passes are to be printed that may be inside pipelines of the compiler."""
     compiler = lookup.compiler
     return options.instrumentation.printing.is_selective and any(
@@ -172,10 +172,10 @@ def _check_spelling(flag: Unknown, registry: PassRegistry) -> None:
     )
 
 
-def _indented(nest: Nest, indent: str) -> str:
+def _indented(nest: OpPipeline, indent: str) -> str:
     inner = indent + "  "
     children = ",\n".join(
-        _indented(child, inner) if isinstance(child, Nest) else f"{inner}{child}"
+        _indented(child, inner) if isinstance(child, OpPipeline) else f"{inner}{child}"
         for child in nest.children
     )
     return f"{indent}{nest.anchor}(\n{children}\n{indent})"

@@ -8,7 +8,7 @@ from tuninglink.errors import PipelineError
 from tuninglink.mlir.diagnostics import Diagnostic, Severity, error, note
 from tuninglink.opt.native_passes import NativePassManager
 from tuninglink.opt.options import make_pass, print_pass
-from tuninglink.opt.pipeline import ANY, Element, Nest, leaves
+from tuninglink.opt.pipeline import ANY, Element, OpPipeline, leaves
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -52,7 +52,7 @@ class PipelineBuilder:
         self._nest_implicitly = nest_implicitly
         self._print_selected = instrumentation.printing.is_selective
 
-    def build(self, pipeline: Nest) -> NativePassManager:
+    def build(self, pipeline: OpPipeline) -> NativePassManager:
         """Returns a pass manager that runs `pipeline`.
 
         Raises:
@@ -68,18 +68,20 @@ class PipelineBuilder:
         self._add_children(manager.passes, pipeline, nest_implicitly=self._nest_implicitly)
         return manager
 
-    def _runs_python_below(self, pipeline: Nest) -> bool:
+    def _runs_python_below(self, pipeline: OpPipeline) -> bool:
         """Tells whether a pass written in Python runs on other operations than the outermost."""
-        nests = [child for child in pipeline.children if isinstance(child, Nest)]
+        nests = [child for child in pipeline.children if isinstance(child, OpPipeline)]
         below = (self._lookup.python_pass(leaf.name) for nest in nests for leaf in leaves(nest))
         passes = map(self._lookup.python_pass, (leaf.name for leaf in leaves(pipeline)))
         return any(below) or any(
             each and each.anchor not in (None, pipeline.anchor) for each in passes
         )
 
-    def _add_children(self, passes: Passes, nest: Nest, *, nest_implicitly: bool = False) -> None:
+    def _add_children(
+        self, passes: Passes, nest: OpPipeline, *, nest_implicitly: bool = False
+    ) -> None:
         for child in nest.children:
-            if isinstance(child, Nest):
+            if isinstance(child, OpPipeline):
                 self._add_children(passes.nest(child.anchor), child)
                 continue
             python_pass = self._lookup.python_pass(child.name)
@@ -91,14 +93,14 @@ class PipelineBuilder:
             misplaced = wanted is not None and nest.anchor not in (wanted, ANY)
             if misplaced and not nest_implicitly:
                 raise PipelineError(_misplaced(child, title, wanted or ANY, nest.anchor))
-            expanded = Nest(nest.anchor, parts)
+            expanded = OpPipeline(nest.anchor, parts)
             if parts != (child,) and (misplaced or self._looks_into(child, expanded)):
                 self._add_children(passes, expanded, nest_implicitly=misplaced)
                 continue
             target = passes.nest(wanted) if misplaced and wanted else passes
             self._add_element(target, child, python_pass)
 
-    def _looks_into(self, pipeline: Element, expanded: Nest) -> bool:
+    def _looks_into(self, pipeline: Element, expanded: OpPipeline) -> bool:
         """Tells whether to take a pipeline apart, in order to print around some of its passes."""
         if not self._print_selected:
             return False
@@ -113,7 +115,7 @@ class PipelineBuilder:
             self._warn(Diagnostic(Severity.WARNING, message, pipeline.place))
         return not unnamed
 
-    def _restriction(self, parts: tuple[Element | Nest, ...], anchor: str) -> str | None:
+    def _restriction(self, parts: tuple[Element | OpPipeline, ...], anchor: str) -> str | None:
         """Returns what the first of `parts` that cannot run on `anchor` would run on."""
         if anchor == ANY:
             return None

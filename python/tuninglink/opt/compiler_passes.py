@@ -11,7 +11,7 @@ from tuninglink.errors import PipelineError
 from tuninglink.mlir.diagnostics import Diagnostic, error, note
 from tuninglink.opt import iree_opt
 from tuninglink.opt.options import split_options
-from tuninglink.opt.pipeline import ANY, Element, Nest, parse_pipeline
+from tuninglink.opt.pipeline import ANY, Element, OpPipeline, parse_pipeline
 
 if TYPE_CHECKING:
     from iree.compiler import ir as mlir
@@ -45,7 +45,7 @@ class CompilerPasses:
             known = self._known[name] = UNKNOWN not in (self._failure(ANY, name) or "")
         return known
 
-    def expand(self, element: Element) -> tuple[Element | Nest, ...]:
+    def expand(self, element: Element) -> tuple[Element | OpPipeline, ...]:
         """Returns what a pipeline consists of, or the pass itself.
 
         Raises:

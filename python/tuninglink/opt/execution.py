@@ -21,7 +21,7 @@ from tuninglink.opt.lookup import PassLookup
 if TYPE_CHECKING:
     from tuninglink.mlir.diagnostics import DiagnosticSink
     from tuninglink.mlir.passes import Pass
-    from tuninglink.opt.pipeline import Nest
+    from tuninglink.opt.pipeline import OpPipeline
     from tuninglink.opt.registry import PassRegistry
 
 
@@ -74,7 +74,7 @@ class Execution:
 
     def __init__(
         self,
-        pipeline: Nest,
+        pipeline: OpPipeline,
         context: mlir.Context,
         registry: PassRegistry,
         diagnostics: DiagnosticSink,

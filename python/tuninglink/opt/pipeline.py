@@ -40,7 +40,7 @@ class Element:
 
 
 @dataclass(frozen=True)
-class Nest:
+class OpPipeline:
     """Passes that run, one after the other, on each operation of a name directly inside another.
 
     Attributes:
@@ -50,14 +50,14 @@ class Nest:
     """
 
     anchor: str
-    children: tuple[Element | Nest, ...]
+    children: tuple[Element | OpPipeline, ...]
     place: Place | None = None
 
     def __str__(self) -> str:
         return f"{self.anchor}({','.join(map(str, self.children))})"
 
 
-def parse_pipeline(text: str) -> Nest:
+def parse_pipeline(text: str) -> OpPipeline:
     """Returns the tree of a pipeline, whose names may or may not exist.
 
     Raises:
@@ -68,7 +68,7 @@ def parse_pipeline(text: str) -> Nest:
     if not parser.at_end():
         raise parser.failure("encountered extra closing ')' creating unbalanced parentheses")
     match children:
-        case (Nest() as root,):
+        case (OpPipeline() as root,):
             return root
     message = (
         "expected pass pipeline to be wrapped with the anchor operation type, e.g. "
@@ -77,20 +77,22 @@ def parse_pipeline(text: str) -> Nest:
     raise PipelineError(error(message, Place(PIPELINE_SOURCE, 1, 1)))
 
 
-def leaves(nest: Nest) -> list[Element]:
+def leaves(nest: OpPipeline) -> list[Element]:
     """Returns all elements in `nest`, however deep, in order."""
     found: list[Element] = []
     for child in nest.children:
-        found += leaves(child) if isinstance(child, Nest) else [child]
+        found += leaves(child) if isinstance(child, OpPipeline) else [child]
     return found
 
 
-def rewrite(nest: Nest, change: Callable[[Element], tuple[Element | Nest, ...]]) -> Nest:
+def rewrite(
+    nest: OpPipeline, change: Callable[[Element], tuple[Element | OpPipeline, ...]]
+) -> OpPipeline:
     """Returns `nest` with each element replaced by what `change` makes of it."""
-    children: list[Element | Nest] = []
+    children: list[Element | OpPipeline] = []
     for child in nest.children:
-        children += [rewrite(child, change)] if isinstance(child, Nest) else change(child)
-    return Nest(nest.anchor, tuple(children), nest.place)
+        children += [rewrite(child, change)] if isinstance(child, OpPipeline) else change(child)
+    return OpPipeline(nest.anchor, tuple(children), nest.place)
 
 
 class _Parser:
@@ -98,9 +100,9 @@ class _Parser:
         self._text = text
         self._offset = 0
 
-    def children(self) -> tuple[Element | Nest, ...]:
+    def children(self) -> tuple[Element | OpPipeline, ...]:
         """Reads elements up to the end or to a closing parenthesis."""
-        found: list[Element | Nest] = []
+        found: list[Element | OpPipeline] = []
         while True:
             child = self._child()
             separated = self._peek() == ","
@@ -119,7 +121,7 @@ class _Parser:
         """Returns the error that something is wrong at `offset`, or where the parser stands."""
         return PipelineError(self._error(message, self._offset if offset is None else offset))
 
-    def _child(self) -> Element | Nest | None:
+    def _child(self) -> Element | OpPipeline | None:
         self._skip_space()
         start = self._offset
         while self._offset < len(self._text) and self._text[self._offset] not in ",{()":
@@ -135,7 +137,7 @@ class _Parser:
             raise self.failure("expected the name of a pass before its options", start)
         return None
 
-    def _nest(self, anchor: str, start: int) -> Nest:
+    def _nest(self, anchor: str, start: int) -> OpPipeline:
         if not anchor:
             raise self.failure("expected the name of an operation before '('", start)
         opening = self._offset
@@ -144,7 +146,7 @@ class _Parser:
         if not self._take(")"):
             raise self.failure("expected ')' to close this nested pipeline", opening)
         self._expect_end_of_element()
-        return Nest(anchor, children, self._place(start))
+        return OpPipeline(anchor, children, self._place(start))
 
     def _options(self, start: int) -> str:
         """Reads options in braces, which may hold quotes and further braces."""

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from tuninglink.payloads.payload import Payload
-    from tuninglink.spaces.providers import Workload
+    from tuninglink.spaces.workload import Workload
     from tuninglink.specs.structure import Anatomy, Entry
 
 _TAG: Final = "tuninglink.entry"

@@ -9,17 +9,16 @@ from iree.compiler import ir as mlir
 
 from tuninglink.errors import TuninglinkError
 from tuninglink.iree.op_kinds import Role
-from tuninglink.iree.target_attributes import read_executable_target
 from tuninglink.mlir import names
 from tuninglink.mlir.contexts import thread_context
 from tuninglink.mlir.diagnostics import error
 from tuninglink.mlir.walk import body, collect
 from tuninglink.solver.answers import Verdict
-from tuninglink.spaces.dispatch import gpu_limits, problem_of
-from tuninglink.spaces.providers import Workload
+from tuninglink.spaces.workload import read_workload
 
 if TYPE_CHECKING:
     from tuninglink.iree.targets import Target
+    from tuninglink.spaces.workload import Workload
     from tuninglink.specs.structure import Entry
 
 FUNCTION: str = "payload"
@@ -106,14 +105,10 @@ class Payload:
         """
         module = mlir.Module.parse(self.body, context or thread_context()).operation
         (function,) = collect(module, names.FUNCTION)
-        limits: dict[str, int] = {}
         if target is not None:
             target = mlir.Attribute.parse(str(target), module.context)
             function.attributes[names.EXECUTABLE_TARGET] = target
-            executable = read_executable_target(target)
-            limits = gpu_limits(target) if executable and executable.gpu else {}
-        root = root_of(function)
-        return Workload(root, function, target, problem_of(root, limits), module)
+        return read_workload(root_of(function), function, module)
 
 
 def root_of(function: mlir.Operation) -> mlir.Operation:

@@ -9,7 +9,7 @@ from tuninglink.solver.answers import CountAnswer, UndecidedError, Verdict
 from tuninglink.solver.counting import Counted, count_solutions
 from tuninglink.solver.domains import TooManyValuesError
 from tuninglink.solver.from_z3 import OutsideFragmentError, TermReader
-from tuninglink.solver.search import Search
+from tuninglink.solver.search import SearchPlan
 from tuninglink.solver.terms import Kind, Term, constant, evaluate, make
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ class Decider:
         self._names = [*shown, *hidden]
         self._hidden = frozenset(hidden)
         self._solver = solver
-        self._search: list[Search | None] = []
+        self._search: list[SearchPlan | None] = []
 
     @cached_property
     def terms(self) -> list[Term] | None:
@@ -55,7 +55,7 @@ class Decider:
             except OutsideFragmentError:
                 return None
 
-    def search(self, deadline: Deadline) -> Search | None:
+    def search(self, deadline: Deadline) -> SearchPlan | None:
         """Returns the search for whole solutions, or None if only the solver can find them.
 
         Raises:
@@ -67,7 +67,7 @@ class Decider:
 
     def search_within(
         self, choices: Mapping[str, Sequence[int]], deadline: Deadline
-    ) -> Search | None:
+    ) -> SearchPlan | None:
         """Returns the search for solutions with these values, or None if only the solver can find them.
 
         Raises:
@@ -98,7 +98,7 @@ class Decider:
         choices: Mapping[str, Sequence[int]],
         names: Sequence[str],
         deadline: Deadline,
-    ) -> Search | None:
+    ) -> SearchPlan | None:
         if self.terms is None:
             return None
         given = [_is_one_of(name, values) for name, values in choices.items() if name in names]
@@ -108,7 +108,7 @@ class Decider:
 
         terms = [*(self.terms[index] for index in indices), *given]
         try:
-            return Search(terms, names, self._hidden.intersection(names), confirm, deadline)
+            return SearchPlan(terms, names, self._hidden.intersection(names), confirm, deadline)
         except (TooManyValuesError, OverflowError):  # floating-point infinity meets a huge integer
             return None
 

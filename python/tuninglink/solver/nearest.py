@@ -10,13 +10,13 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
     from tuninglink.solver.answers import Deadline
-    from tuninglink.solver.search import Search
+    from tuninglink.solver.search import SearchPlan
 
 _Cost = tuple[int, int]
 
 
 def nearest_by_search(
-    search: Search, wanted: Mapping[str, int], measured: Collection[str], deadline: Deadline
+    search: SearchPlan, wanted: Mapping[str, int], measured: Collection[str], deadline: Deadline
 ) -> NearestAnswer:
     """Finds the solution that differs from `wanted` in fewest places, then by least.
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _NODES_BETWEEN_CHECKS = 2048
 
 
-class Search:
+class SearchPlan:
     """The plan of a search.
 
     Args:

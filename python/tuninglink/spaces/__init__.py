@@ -39,16 +39,16 @@ if TYPE_CHECKING:
         read_configuration,
     )
     from tuninglink.spaces.constraint_set import ConstraintSet
-    from tuninglink.spaces.dispatch import problem_of, target_around
     from tuninglink.spaces.knobs import IntegerKnob, Knob, OneOfKnob
     from tuninglink.spaces.problem import Dimension, Problem
-    from tuninglink.spaces.providers import Provider, Space, Workload
+    from tuninglink.spaces.providers import Provider, Space
     from tuninglink.spaces.registry import ProviderRegistry
     from tuninglink.spaces.verification import (
         ConfigurationAnswer,
         Proposal,
         verify_configuration,
     )
+    from tuninglink.spaces.workload import Workload, read_workload
 
 __all__ = [
     "Assertion",
@@ -78,9 +78,8 @@ __all__ = [
     "Verdict",
     "Violation",
     "Workload",
-    "problem_of",
     "read_configuration",
-    "target_around",
+    "read_workload",
     "verify_configuration",
 ]
 
@@ -94,11 +93,11 @@ _HOMES = {
         ("Configuration", "MismatchError", "read_configuration"), "spaces.configuration"
     ),
     "ConstraintSet": "spaces.constraint_set",
-    **dict.fromkeys(("problem_of", "target_around"), "spaces.dispatch"),
     **dict.fromkeys(("IntegerKnob", "Knob", "OneOfKnob"), "spaces.knobs"),
     **dict.fromkeys(("Dimension", "Problem"), "spaces.problem"),
     **dict.fromkeys(("OpKind", "Role"), "iree.op_kinds"),
-    **dict.fromkeys(("Provider", "Space", "Workload"), "spaces.providers"),
+    **dict.fromkeys(("Provider", "Space"), "spaces.providers"),
+    **dict.fromkeys(("Workload", "read_workload"), "spaces.workload"),
     "ProviderRegistry": "spaces.registry",
     **dict.fromkeys(
         ("ConfigurationAnswer", "Proposal", "verify_configuration"), "spaces.verification"

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from tuninglink.spaces.constraint_set import ConstraintSet
     from tuninglink.spaces.isolated_passes import IsolatedPassManager
     from tuninglink.spaces.problem import Problem
-    from tuninglink.spaces.providers import Workload
+    from tuninglink.spaces.workload import Workload
 
 _INSERT_CONSTRAINTS = "builtin.module(func.func(iree-codegen-insert-smt-constraints))"
 _SET = 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 import random
 import time
+from contextlib import suppress
 from fractions import Fraction
 from itertools import islice
 from typing import TYPE_CHECKING, NoReturn
@@ -258,8 +259,26 @@ class ConstraintSet:
         except UndecidedError:
             everything = []
         if not everything or len(everything) == MOST_KEPT:
-            return self._probe(n, chance, deadline)
+            found: dict[tuple[int, ...], dict[str, int]] = {}
+            self._probe(n, chance, deadline, found)
+            return list(found.values())
         return [everything[each] for each in _spread(n, len(everything), chance)]
+
+    def probe(self, n: int, seed: int = 0, limits: Limits = DEFAULT_LIMITS) -> list[dict[str, int]]:
+        """Returns up to `n` distinct valid assignments: the first solutions of searches in random orders.
+
+        Nothing is counted, so the first ones come at once, but they are not equally likely.
+
+        Args:
+            n: how many.
+            seed: fixes which, as far as the limit allows.
+            limits: how long it may take; what is found by then is returned.
+        """
+        self._expect_known()
+        found: dict[tuple[int, ...], dict[str, int]] = {}
+        with suppress(UndecidedError):
+            self._probe(n, random.Random(seed), limits.start(), found)  # noqa: S311 - no secret
+        return list(found.values())
 
     def count(self, limits: Limits = DEFAULT_LIMITS) -> CountAnswer:
         """Counts the valid assignments, which need not be listed for that as a rule.
@@ -312,8 +331,13 @@ class ConstraintSet:
         names = list(self._by_name)
         return self._solver.models(self._decider.expressions(), names, deadline, seed or 0)
 
-    def _probe(self, n: int, chance: random.Random, deadline: Deadline) -> list[dict[str, int]]:
-        found: dict[tuple[int, ...], dict[str, int]] = {}
+    def _probe(
+        self,
+        n: int,
+        chance: random.Random,
+        deadline: Deadline,
+        found: dict[tuple[int, ...], dict[str, int]],
+    ) -> None:
         while len(found) < n:
             deadline.check()
             # The first that is new: a search that meets only known ones ends after the last.
@@ -323,7 +347,6 @@ class ConstraintSet:
                     break
             else:
                 break
-        return list(found.values())
 
     def _violation(self, index: int, assignment: Mapping[str, int]) -> Violation:
         assertion = self.assertions[index]

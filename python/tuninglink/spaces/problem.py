@@ -44,6 +44,10 @@ class Problem:
     element_types: tuple[str, ...] = ()
     limits: Mapping[str, int] = field(default_factory=dict)
 
+    def loops(self, role: Role) -> tuple[int, ...]:
+        """Returns the loops in a role."""
+        return tuple(loop for loop, each in enumerate(self.dimensions) if each.role is role)
+
     def __str__(self) -> str:
         sizes = "x".join("?" if each.size is None else str(each.size) for each in self.dimensions)
         types = "x".join(self.element_types)

@@ -1,9 +1,8 @@
-"""Workloads, their configuration spaces, and the providers of spaces."""
+"""Configuration spaces of workloads, and the providers of spaces."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 if TYPE_CHECKING:
@@ -14,26 +13,7 @@ if TYPE_CHECKING:
     from tuninglink.iree.op_kinds import OpKind
     from tuninglink.spaces.configuration import Configuration
     from tuninglink.spaces.constraint_set import ConstraintSet
-    from tuninglink.spaces.problem import Problem
-
-
-@dataclass(frozen=True)
-class Workload:
-    """A root op, and what its configuration depends on.
-
-    Attributes:
-        root: the operation that gets the configuration.
-        function: the function that it is in.
-        target: what it is compiled for, a `#hal.executable.target`.
-        problem: what the operation computes.
-        module: the module around the function, for a workload that keeps it alive: operations do not.
-    """
-
-    root: mlir.Operation
-    function: mlir.Operation
-    target: mlir.Attribute | None
-    problem: Problem
-    module: mlir.Operation | None = None
+    from tuninglink.spaces.workload import Workload
 
 
 class Space(ABC):

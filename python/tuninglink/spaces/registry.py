@@ -15,7 +15,8 @@ from tuninglink.spaces.providers import Provider
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from tuninglink.spaces.providers import Space, Workload
+    from tuninglink.spaces.providers import Space
+    from tuninglink.spaces.workload import Workload
 
 GROUP: Final = "tuninglink.constraints"
 """The entry-point group under which a plug-in registers a provider: a class, or a list of classes."""

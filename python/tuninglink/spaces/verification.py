@@ -29,8 +29,9 @@ if TYPE_CHECKING:
 
     from tuninglink.solver.answers import Limits
     from tuninglink.spaces.configuration import Configuration
-    from tuninglink.spaces.providers import Space, Workload
+    from tuninglink.spaces.providers import Space
     from tuninglink.spaces.registry import ProviderRegistry
+    from tuninglink.spaces.workload import Workload
 
 
 @dataclass(frozen=True)

@@ -59,22 +59,24 @@ def any_op() -> mlir.Type:
 
 def merge_handles(handles: Sequence[Handle], *, deduplicate: bool = False) -> Handle:
     """Builds a `merge_handles` at the current insertion point and returns its result."""
-    attributes = {"deduplicate": mlir.UnitAttr.get()} if deduplicate else {}
-    merged = mlir.Operation.create(
+    attributes: dict[str, mlir.Attribute] = {}
+    if deduplicate:
+        attributes["deduplicate"] = mlir.UnitAttr.get()
+    merged: Handle = mlir.Operation.create(
         names.MERGE_HANDLES, operands=handles, results=[handles[0].type], attributes=attributes
-    )
-    return merged.results[0]
+    ).results[0]
+    return merged
 
 
 def empty_handle(any_handle: Handle) -> Handle:
     """Builds a handle to no op at all; `any_handle` is any valid one."""
-    selected = mlir.Operation.create(
+    selected: Handle = mlir.Operation.create(
         names.SELECT,
         operands=[any_handle],
         results=[any_op()],
         attributes={"op_name": mlir.StringAttr.get(names.NO_OPERATION)},
-    )
-    return selected.results[0]
+    ).results[0]
+    return selected
 
 
 def change_signature(

@@ -227,7 +227,7 @@ class _Guarding:
         # An include that consumes the root would invalidate the handle to the decided ops as well.
         with sequence.location, mlir.InsertionPoint.at_block_begin(block):
             root = merge_handles([given])
-        given.replace_all_uses_except(root, root.owner.operation)
+        given.replace_all_uses_except(root, block.operations[0].operation)
         readonly = mlir.DictAttr.get({names.READONLY: mlir.UnitAttr.get()})
         sequence.attributes["arg_attrs"] = mlir.ArrayAttr.get([readonly])
         (decided,) = change_signature(sequence, [self._any_op], [self._any_op])
@@ -314,7 +314,7 @@ class _Guarding:
         own: set[Handle],
     ) -> list[Handle]:
         """Keeps decided ops from an op that annotates one of its operands; returns a handle to what is left."""
-        target = operation.operands[number]
+        target: Handle = operation.operands[number]
         if target in own:
             return []
         with operation.location, mlir.InsertionPoint(operation):
@@ -375,7 +375,8 @@ class _Guarding:
                 results=[*(each.type for each in operation.results), self._any_op],
                 attributes=attributes,
             )
-        *results, after = replacement.results
+        results: list[Handle] = list(replacement.results)
+        after = results.pop()
         for old, new in zip(operation.results, results, strict=True):
             old.replace_all_uses_with(new)
         if "restrict_root" not in operation.attributes:
@@ -395,9 +396,10 @@ class _Guarding:
         parameter = mlir.Type.parse("!transform.param<i64>")
 
         def count(handle: Handle) -> Handle:
-            return mlir.Operation.create(
+            counted: Handle = mlir.Operation.create(
                 names.NUM_ASSOCIATIONS, operands=[handle], results=[parameter]
             ).results[0]
+            return counted
 
         with operation.location, mlir.InsertionPoint(replacement):
             known = merge_handles([decided], deduplicate=True)

@@ -13,6 +13,8 @@ from tuninglink.mlir import names
 from tuninglink.mlir.diagnostics import DiagnosticSink, error, note
 from tuninglink.mlir.symbols import symbol_name
 from tuninglink.mlir.walk import body
+from tuninglink.specs.bindings import bind_entries
+from tuninglink.specs.builders import add_kernel_config, yield_
 from tuninglink.specs.chained import chain
 from tuninglink.specs.chains import chained_modules
 from tuninglink.specs.dependence import depend_on_each_other
@@ -164,16 +166,35 @@ def link_shares(
     return _link(shares, form, name)
 
 
+def link_nothing(specs: Sequence[Spec], *, name: str = LINKED_SPEC_NAME) -> LinkedSpec:
+    """Returns what is left of specs none of whose entries are wanted: a spec that configures nothing."""
+    with specs[0].module.context, specs[0].module.location:
+        container = _container(name)
+        entry_point = add_kernel_config(container, consumes=False)
+        block = entry_point.regions[0].blocks[0]
+        with mlir.InsertionPoint(block):
+            yield_(list(block.arguments))
+    parts = tuple(Part(each, None, 0, ()) for each in specs)
+    return LinkedSpec(Spec(container, name), Form.FLAT, parts)
+
+
+def _container(name: str) -> mlir.Operation:
+    container = mlir.Module.create().operation
+    container.attributes[names.SYMBOL_NAME] = mlir.StringAttr.get(name)
+    container.attributes[names.WITH_NAMED_SEQUENCE] = mlir.UnitAttr.get()
+    return container
+
+
 def _link(shares: Sequence[Share], form: Form, name: str) -> LinkedSpec:
     copies = [each.copy for each in shares if each.copy is not None]
     context = copies[0].module.context
     modules = [in_context(each, context).module for each in copies]
     with context, mlir.Location.fused([each.location for each in modules]):
-        container = mlir.Module.create().operation
-        container.attributes[names.SYMBOL_NAME] = mlir.StringAttr.get(name)
-        container.attributes[names.WITH_NAMED_SEQUENCE] = mlir.UnitAttr.get()
+        container = _container(name)
         with mlir.InsertionPoint(container.regions[0].blocks[0]):
             members = [Anatomy(each.clone()) for each in modules]
+    for member in members:
+        bind_entries(member)
     if form is Form.FLAT:
         flatten(container, members)
     else:
@@ -219,6 +240,7 @@ def link_nested_specs(
 def _check_not_run(
     own: mlir.Operation, nested: mlir.Operation, diagnostics: DiagnosticSink
 ) -> None:
+<<<<<<< HEAD
     """Warns of an entry point beside nested specs.
 
     Raises:
@@ -232,6 +254,15 @@ def _check_not_run(
         raise SpecError(error(message, own, notes))
     message = f"entry point '@{name}' is not run, as only nested specs are linked; {remedy}"
     diagnostics.warning(message, own, notes)
+=======
+    form = _form_of(members, labels, diagnostics)
+    for member in members:
+        bind_entries(member)
+    if form is Form.FLAT:
+        flatten(container, members)
+    else:
+        chain(container, members)
+>>>>>>> main
 
 
 def _form_of(

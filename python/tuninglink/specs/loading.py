@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, overload
 
 from tuninglink.errors import SpecError
+from tuninglink.iree.targets import Target
 from tuninglink.mlir.contexts import thread_context
 from tuninglink.mlir.diagnostics import Place, error
 from tuninglink.mlir.serialization import is_bytecode, parse_module, to_bytecode
+from tuninglink.specs.bindings import bind
 from tuninglink.specs.model import Spec
 from tuninglink.upgrading.loading import read_module
 
@@ -28,6 +31,7 @@ def load_spec(
     context: mlir.Context | None = None,
     upgrade: bool = True,
     diagnostics: DiagnosticSink | None = None,
+    targets: Sequence[str] = (),
 ) -> Spec:
     """Loads a spec from a file or from memory.
 
@@ -37,10 +41,14 @@ def load_spec(
         context: where the spec is to live; by default the context of the calling thread.
         upgrade: whether text that was written for an older compiler is upgraded; else it is refused.
         diagnostics: where warnings go about entries that cannot be upgraded; Python warnings by default.
+        targets: names of the targets that the spec is bound to; none for any target.
 
     Raises:
         SpecError: the file cannot be read, does not parse or verify, or is no spec.
+        TargetError: no target has one of the names.
     """
+    for each in targets:
+        Target.parse(each)
     if isinstance(source, str | os.PathLike):
         name = name or os.fspath(source)
         data = _read(Path(source), name)
@@ -49,6 +57,8 @@ def load_spec(
         data = bytes(source)
     where = context or thread_context()
     module = read_module(data, name, where, upgrade=upgrade, diagnostics=diagnostics)
+    if targets:
+        bind(module, [each.lower() for each in targets])
     spec = Spec(module, name)
     try:
         spec.anatomy  # noqa: B018 - whoever loads a spec wants to know now that it is one
@@ -61,13 +71,41 @@ def load_spec(
     return spec
 
 
+@dataclass(frozen=True)
+class SpecArgument:
+    """A spec on a command line: `PATH`, or `TARGET=PATH` for one that is bound to a target.
+
+    Attributes:
+        path: the file.
+        targets: the names of the targets that the spec is bound to, written with commas between them.
+    """
+
+    path: str
+    targets: tuple[str, ...] = ()
+
+    @classmethod
+    def parse(cls, text: str) -> SpecArgument:
+        """Reads an argument. What is the path of a file is a path, whatever is in it.
+
+        Raises:
+            TargetError: no target has the name.
+        """
+        names, equals, path = text.partition("=")
+        if not equals or Path(text).exists():
+            return cls(text)
+        targets = tuple(each.strip() for each in names.split(","))
+        for each in targets:
+            Target.parse(each)
+        return cls(path, targets)
+
+
 class SpecFiles(Sequence[Spec]):
     """Specs whose files are read now, and which are loaded when they are looked at, on whatever thread that is.
 
     So who compiles a program can load large specs while the compiler is at work.
 
     Args:
-        paths: the files, text or bytecode.
+        arguments: the files, text or bytecode, and what they are bound to.
         upgrade: as for `load_spec`.
         diagnostics: as for `load_spec`.
 
@@ -76,10 +114,14 @@ class SpecFiles(Sequence[Spec]):
     """
 
     def __init__(
-        self, paths: Sequence[str], *, upgrade: bool, diagnostics: DiagnosticSink | None
+        self,
+        arguments: Sequence[SpecArgument],
+        *,
+        upgrade: bool,
+        diagnostics: DiagnosticSink | None,
     ) -> None:
-        self._paths = paths
-        self._contents = [_read(Path(path), path) for path in paths]
+        self._arguments = arguments
+        self._contents = [_read(Path(each.path), each.path) for each in arguments]
         self._context = thread_context()
         self._upgrade = upgrade
         self._diagnostics = diagnostics
@@ -91,18 +133,19 @@ class SpecFiles(Sequence[Spec]):
             return tuple(
                 load_spec(
                     contents.pop(0),  # Nobody needs it again.
-                    name=path,
+                    name=each.path,
                     context=self._context,
                     upgrade=self._upgrade,
                     diagnostics=self._diagnostics,
+                    targets=each.targets,
                 )
-                for path in self._paths
+                for each in self._arguments
             )
         except SpecError as failure:
             return failure  # Whoever looks next is told the same, and warnings come once.
 
     def __len__(self) -> int:
-        return len(self._paths)
+        return len(self._arguments)
 
     @overload
     def __getitem__(self, index: int) -> Spec: ...

@@ -242,11 +242,14 @@ class SequenceTable:
                 continue
             entered.add(key)
             found = table.resolve(name)
-            for operation in body(found[1]) if found else ():
+            if found is None:
+                continue
+            inner, sequence = found
+            for operation in body(sequence):
                 if operation.name == names.INCLUDE:
                     target = reference(operation.attributes["target"])
-                    if (found[0].module, target) not in entered:
-                        waiting.append((found[0], target))
+                    if (inner.module, target) not in entered:
+                        waiting.append((inner, target))
 
     def read_annotations(self, sequence: mlir.Operation) -> tuple[Annotation, ...] | None:
         """Does the work of `annotations` for a sequence of this table's module whose includes are known."""

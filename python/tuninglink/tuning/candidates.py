@@ -26,11 +26,12 @@ if TYPE_CHECKING:
     from tuninglink.spaces.configuration import Configuration
     from tuninglink.spaces.knobs import Knob
     from tuninglink.spaces.problem import Problem
-    from tuninglink.spaces.providers import Space, Workload
+    from tuninglink.spaces.providers import Space
     from tuninglink.spaces.registry import ProviderRegistry
+    from tuninglink.spaces.workload import Workload
 
 
-class Origin(Enum):
+class CandidateOrigin(Enum):
     """Where a candidate comes from."""
 
     DEFAULT = "default"
@@ -55,7 +56,7 @@ class Candidate:
     knobs: Mapping[str, int] = field(hash=False)
     configuration: str
     decomposition: str = ""
-    origin: Origin = Origin.SPACE
+    origin: CandidateOrigin = CandidateOrigin.SPACE
     space: int = -1
 
     @cached_property
@@ -115,9 +116,11 @@ _REDUCTIONS: Final = frozenset(
     for each in (Role.K, Role.K1, Role.K2, Role.FILTER, Role.INPUT_CHANNEL, Role.REDUCTION)
 )
 
-_SAMPLING: Final = Limits(seconds=30.0)
-"""What sampling one space may take. Of spaces too large to be counted in half of it, the sample is the first
-solutions of searches in random orders."""
+_SAMPLING: Final = Limits(seconds=4.0)
+"""How long sampling one space may take. A space that it is too large for is probed from then on."""
+
+_PROBING: Final = Limits(seconds=2.0)
+"""How long probing one space may take."""
 
 _SEARCHING: Final = Limits(seconds=10.0)
 """What finding the neighbors of one candidate may take."""
@@ -163,11 +166,12 @@ class CandidateSpaces:
     ) -> None:
         self.problem = SpaceProblem.of(dispatch.problem, limits)
         self.reason = ""
+        self._too_large: set[int] = set()
         self.spaces: tuple[Space, ...] = tuple(self._find_spaces(dispatch, default, registry))
-        self.default = self._known(default, Origin.DEFAULT)
+        self.default = self._known(default, CandidateOrigin.DEFAULT)
         unlike = {self.default.key: self.default}
         for each in given:
-            candidate = self._known(each, Origin.SPEC)
+            candidate = self._known(each, CandidateOrigin.SPEC)
             unlike.setdefault(candidate.key, candidate)
         self.given = tuple(unlike.values())[1:]
 
@@ -198,10 +202,15 @@ class CandidateSpaces:
         return list(islice(unlike.values(), n))
 
     def _draw(self, number: int, n: int, seed: int) -> list[Candidate]:
+        constraints = self.spaces[number].constraints
         try:
-            assignments = self.spaces[number].constraints.sample(n, seed, _SAMPLING)
+            if number in self._too_large:
+                assignments = constraints.probe(n, seed, _PROBING)
+            else:
+                assignments = constraints.sample(n, seed, _SAMPLING)
         except UndecidedError:
-            return []
+            self._too_large.add(number)
+            assignments = constraints.probe(n, seed, _PROBING)
         random.Random(seed).shuffle(assignments)  # noqa: S311 - no secret
         return [each for each in map(self._maker(number), assignments) if each is not None]
 
@@ -250,7 +259,7 @@ class CandidateSpaces:
     def _maker(self, number: int) -> _Maker:
         return _Maker(self.spaces[number], number)
 
-    def _known(self, configuration: Configuration, origin: Origin) -> Candidate:
+    def _known(self, configuration: Configuration, origin: CandidateOrigin) -> Candidate:
         """Returns a configuration as a candidate of the first space in which it is valid."""
         text = written(configuration)
         decomposition = configuration.decomposition_config
@@ -295,7 +304,7 @@ class _Maker:
             dict(assignment),
             str(info),
             str(decomposition or ""),
-            Origin.SPACE,
+            CandidateOrigin.SPACE,
             self._number,
         )
 

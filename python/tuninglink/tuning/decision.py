@@ -31,7 +31,7 @@ class Outcome(Enum):
 
 
 @dataclass(frozen=True)
-class Interval:
+class ConfidenceInterval:
     """An estimate of a speedup: the time of the default over the time of the candidate, above 1 if it is faster.
 
     Attributes:
@@ -61,13 +61,13 @@ class Decision:
     """
 
     outcome: Outcome
-    speedup: Interval
+    speedup: ConfidenceInterval
     default_us: float
     tuned_us: float
-    blocks: tuple[Interval, ...]
+    blocks: tuple[ConfidenceInterval, ...]
 
 
-def interval(ratios: ArrayLike, seed: int = 0) -> Interval:
+def interval(ratios: ArrayLike, seed: int = 0) -> ConfidenceInterval:
     """Returns the median of ratios with its bootstrap interval (95 %, percentiles of 2,000 resamples).
 
     Args:
@@ -82,12 +82,12 @@ def interval(ratios: ArrayLike, seed: int = 0) -> Interval:
         raise ValueError("there is no median of nothing")
     median = float(np.median(values))
     if len(values) < _FEWEST:
-        return Interval(0.0, median, float("inf"))
+        return ConfidenceInterval(0.0, median, float("inf"))
     chosen = np.random.default_rng(seed).integers(0, len(values), (_RESAMPLES, len(values)))
     medians = np.median(values[chosen], axis=1)
     tail = (1 - _CONFIDENCE) / 2
     low, high = np.quantile(medians, (tail, 1 - tail))
-    return Interval(float(low), median, float(high))
+    return ConfidenceInterval(float(low), median, float(high))
 
 
 def decide(

@@ -14,11 +14,10 @@ from tuninglink.workers import JobTimeoutError, Pool, WorkerCrashedError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from types import TracebackType
 
     from tuninglink.mlir.diagnostics import Diagnostic
     from tuninglink.tuning.benchmark import Benchmark
-    from tuninglink.tuning.timing import Program, Rounds, Settings, Timing
+    from tuninglink.tuning.timing import CompiledProgram, Rounds, Settings, Timing
 
 Result = TypeVar("Result")
 
@@ -69,12 +68,7 @@ class DeviceProcess:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        exception_type: type[BaseException] | None,
-        exception: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self) -> None:
@@ -103,7 +97,7 @@ class DeviceProcess:
         return self._ask(_rounds, tuple(benchmarks), count, seed)
 
     def program_rounds(
-        self, programs: Sequence[Program], count: int, seed: int
+        self, programs: Sequence[CompiledProgram], count: int, seed: int
     ) -> Rounds | Failure:
         """Measures whole programs against each other; see `Measurer.program_rounds`.
 
@@ -207,7 +201,7 @@ def _rounds(benchmarks: Sequence[Benchmark], count: int, seed: int) -> Rounds | 
         return failure.failure
 
 
-def _program_rounds(programs: Sequence[Program], count: int, seed: int) -> Rounds | Failure:
+def _program_rounds(programs: Sequence[CompiledProgram], count: int, seed: int) -> Rounds | Failure:
     try:
         return _opened().program_rounds(programs, count, seed)
     except MeasurementError as failure:

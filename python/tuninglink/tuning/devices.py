@@ -14,7 +14,6 @@ from tuninglink.tuning.failures import Failure
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from types import TracebackType
 
     from tuninglink.tuning.benchmark import Benchmark
     from tuninglink.tuning.device import DeviceDescription
@@ -109,12 +108,7 @@ class Devices:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        value: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self) -> None:

@@ -19,7 +19,7 @@ from tuninglink.tuning.matchers import FORMS, create
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from tuninglink.spaces.providers import Workload
+    from tuninglink.spaces.workload import Workload
     from tuninglink.tuning.candidates import Candidate
 
 

@@ -72,7 +72,7 @@ def is_float(name: str) -> bool:
 
 
 @dataclass(frozen=True)
-class Violation:
+class OutOfBoundsWrite:
     """A write out of the bounds of the bindings.
 
     Attributes:
@@ -119,7 +119,7 @@ def outputs_of(layout: BufferLayout, buffer: Bytes) -> dict[int, Bytes]:
     }
 
 
-def find_violation(layout: BufferLayout, before: Bytes, after: Bytes) -> Violation | None:
+def find_violation(layout: BufferLayout, before: Bytes, after: Bytes) -> OutOfBoundsWrite | None:
     """Returns the write out of bounds that the first set shows, or None.
 
     What a dispatch only reads counts as out of bounds, too.
@@ -135,7 +135,7 @@ def find_violation(layout: BufferLayout, before: Bytes, after: Bytes) -> Violati
     first = int(places[0])
     starts = [index for index, each in enumerate(layout.bindings) if each.offset <= first]
     neighbor = max(starts, key=lambda index: layout.bindings[index].offset, default=None)
-    return Violation(first, len(places), neighbor)
+    return OutOfBoundsWrite(first, len(places), neighbor)
 
 
 def random_bytes(name: str, count: int, seed: Sequence[int]) -> Bytes:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from importlib import metadata
 from typing import TYPE_CHECKING, Final
 
-from tuninglink.tuning.candidates import Origin
+from tuninglink.tuning.candidates import CandidateOrigin
 from tuninglink.tuning.database import (
     ConfigurationRecord,
     EnvironmentRecord,
@@ -70,7 +70,7 @@ class Journal:
         """Returns what came of the candidates of a task in this environment, by their keys."""
         found: dict[str, TrialResult] = {}
         for each in self._trials(prepared.task):
-            if each.stage == SCREEN and each.origin != Origin.DEFAULT.value:
+            if each.stage == SCREEN and each.origin != CandidateOrigin.DEFAULT.value:
                 candidate = _candidate(prepared.spaces, each)
                 found[each.configuration.key] = TrialResult(
                     candidate, each.median, each.failure, 0.0

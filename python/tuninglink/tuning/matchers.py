@@ -6,20 +6,15 @@ from typing import TYPE_CHECKING, Any, Final
 
 from iree.compiler import ir as mlir
 
-from tuninglink.iree.structured import (
-    contraction_loops,
-    convolution_loops,
-    indexing_maps,
-    is_contraction,
-    is_convolution,
-)
+from tuninglink.iree.op_kinds import OpKind
+from tuninglink.iree.structured_op import StructuredOp, element_type
 from tuninglink.mlir import names
 from tuninglink.specs.builders import yield_
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from tuninglink.spaces.providers import Workload
+    from tuninglink.spaces.workload import Workload
 
     Value = mlir.Value[Any]
     Matcher = Callable[["Workload", Value], None]
@@ -38,26 +33,21 @@ class NoMatcherError(Exception):
 
 
 def _match_contraction(dispatch: Workload, operation: Value) -> None:
-    root = dispatch.root
-    if not (root.name.startswith("linalg.") and is_contraction(root)):
+    if dispatch.problem.kind is not OpKind.CONTRACTION:
         raise NoMatcherError("it is no contraction")
-    loops = contraction_loops(_maps(root))
-    _match_product(names.MATCH_CONTRACTION, dispatch, operation, list(loops.values()), 0)
+    _match_product(names.MATCH_CONTRACTION, dispatch, operation, 0)
 
 
 def _match_convolution(dispatch: Workload, operation: Value) -> None:
-    root = dispatch.root
-    if not (root.name.startswith("linalg.") and is_convolution(root)):
+    if dispatch.problem.kind is not OpKind.CONVOLUTION:
         raise NoMatcherError("it is no convolution")
-    loops = list(convolution_loops(_maps(root)).values())
-    _match_product(names.MATCH_CONVOLUTION, dispatch, operation, loops, _CONVOLUTION_STEPS)
+    _match_product(names.MATCH_CONVOLUTION, dispatch, operation, _CONVOLUTION_STEPS)
 
 
-def _match_product(
-    form: str, dispatch: Workload, operation: Value, loops: Sequence[Sequence[int]], steps: int
-) -> None:
-    root = dispatch.root
-    types = [each.type for each in root.operands]
+def _match_product(form: str, dispatch: Workload, operation: Value, steps: int) -> None:
+    op = StructuredOp(dispatch.root)
+    loops = list(op.loops.values())
+    types = [each.type for each in dispatch.root.operands]
     if len(types) != _OPERANDS or not all(isinstance(each, mlir.ShapedType) for each in types):
         raise NoMatcherError("it has other operands than two factors and a result")
     lhs, rhs, output = (mlir.TypeAttr.get(each.element_type) for each in types)
@@ -68,7 +58,7 @@ def _match_product(
         lhs_type=lhs,
         rhs_type=rhs,
         output_type=output,
-        indexing_maps=_maps_attribute(root),
+        indexing_maps=_maps(op),
     )
     _match_sizes(dispatch, results, loops)
     if form == names.MATCH_CONVOLUTION:
@@ -81,7 +71,7 @@ def _match_attention(dispatch: Workload, operation: Value) -> None:
     if root.name not in (names.ATTENTION, names.ONLINE_ATTENTION):
         raise NoMatcherError("it is no attention")
     is_online = root.name == names.ONLINE_ATTENTION
-    maps = _maps_attribute(root)
+    op = StructuredOp(root)
     operands = [each.type for each in root.operands]
     outputs = [each.type for each in root.results]
     inputs = dict(zip(("query", "key", "value", "scale"), operands, strict=False))
@@ -91,12 +81,9 @@ def _match_attention(dispatch: Workload, operation: Value) -> None:
     called = ("output", "max", "sum")
     named |= {f"{name}_type": _element(kind) for name, kind in zip(called, outputs, strict=False)}
     form = names.MATCH_ONLINE_ATTENTION if is_online else names.MATCH_ATTENTION
-    roles = ("batch", "m", "n", "k1", "k2")
-    results = create(form, [operation], [_PARAMETER] * len(roles), indexing_maps=maps, **named)
-    dimensions = dispatch.problem.dimensions
-    loops = [
-        [loop for loop, each in enumerate(dimensions) if each.role.value == role] for role in roles
-    ]
+    loops = list(op.loops.values())
+    types = [_PARAMETER] * len(loops)
+    results = create(form, [operation], types, indexing_maps=_maps(op), **named)
     _match_sizes(dispatch, results, loops)
 
 
@@ -138,16 +125,10 @@ FORMS: Final[Mapping[str, Matcher]] = {
 """The forms of matchers, the most robust ones first."""
 
 
-def _maps_attribute(root: mlir.Operation) -> mlir.ArrayAttr:
-    found = indexing_maps(root) if root.name.startswith("linalg.") else None
-    found = found if found is not None else root.attributes.get("indexing_maps")
-    if not isinstance(found, mlir.ArrayAttr):
+def _maps(op: StructuredOp) -> mlir.ArrayAttr:
+    if op.maps_attribute is None:
         raise NoMatcherError("it has no indexing maps")
-    return found
-
-
-def _maps(root: mlir.Operation) -> list[mlir.AffineMap]:
-    return [each.value for each in _maps_attribute(root) if isinstance(each, mlir.AffineMapAttr)]
+    return op.maps_attribute
 
 
 def _match_sizes(
@@ -174,7 +155,7 @@ def _match_type(operation: Value, number: int, kind: mlir.Type) -> None:
 
 
 def _element(kind: mlir.Type) -> mlir.Attribute:
-    return mlir.TypeAttr.get(kind.element_type if isinstance(kind, mlir.ShapedType) else kind)
+    return mlir.TypeAttr.get(element_type(kind))
 
 
 def create(

@@ -24,7 +24,7 @@ from tuninglink.tuning.inputs import (
     random_bytes,
 )
 from tuninglink.tuning.running import LoadedBenchmark, LoadedProgram, Loader, MeasurementError
-from tuninglink.tuning.timing import Caches, Program, Rounds, Settings, Timing
+from tuninglink.tuning.timing import Caches, CompiledProgram, Rounds, Settings, Timing
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -121,7 +121,7 @@ class Measurer:
         """
         return self._rounds([self._loaded(each) for each in benchmarks], count, seed)
 
-    def program_rounds(self, programs: Sequence[Program], count: int, seed: int) -> Rounds:
+    def program_rounds(self, programs: Sequence[CompiledProgram], count: int, seed: int) -> Rounds:
         """Measures whole programs against each other, as `rounds` does benchmarks; samples are times of a call.
 
         Raises:
@@ -207,7 +207,7 @@ class Measurer:
             message = f"cannot allocate {len(data)} bytes on the device: {failure}"
             raise MeasurementError(Failure(FailureKind.RUN, message)) from None
 
-    def _views(self, program: Program) -> list[rt.HalBufferView]:
+    def _views(self, program: CompiledProgram) -> list[rt.HalBufferView]:
         return [
             rt.HalBufferView(
                 self._to_device(random_bytes(name, math.prod(shape), (self._settings.seed, index))),

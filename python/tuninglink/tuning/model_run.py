@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from tuninglink.tuning.decision import decide
 from tuninglink.tuning.failures import Failure
 from tuninglink.tuning.results import ModelComparison
-from tuninglink.tuning.timing import Program
+from tuninglink.tuning.timing import CompiledProgram
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -47,7 +47,7 @@ class ModelRuns:
     compiler: CandidateCompiler
     device: DeviceProcess
     seed: int
-    _default: Program | None = None
+    _default: CompiledProgram | None = None
 
     def compare(self, spec: str) -> ModelComparison:
         """Returns how fast the program is without a spec and with it, interleaved.
@@ -66,7 +66,7 @@ class ModelRuns:
             decision.default_us / 1000, decision.tuned_us / 1000, decision.speedup
         )
 
-    def _compiled(self, spec: str) -> Program:
+    def _compiled(self, spec: str) -> CompiledProgram:
         model = self.program.model
         if model is None:
             raise ModelRunError("it has no function that takes static tensors and nothing else")
@@ -75,7 +75,7 @@ class ModelRuns:
         ).result()
         if isinstance(compiled, Failure):
             raise ModelRunError(compiled.message)
-        return Program(compiled.image, model.name, model.inputs)
+        return CompiledProgram(compiled.image, model.name, model.inputs)
 
 
 @dataclass(frozen=True)

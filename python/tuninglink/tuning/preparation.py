@@ -16,8 +16,8 @@ from tuninglink.tuning.templates import apply_specs, configure
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from tuninglink.spaces.providers import Workload
     from tuninglink.spaces.registry import ProviderRegistry
+    from tuninglink.spaces.workload import Workload
     from tuninglink.specs.model import Spec
     from tuninglink.tuning.candidates import Candidate
     from tuninglink.tuning.dispatches import TuningTask

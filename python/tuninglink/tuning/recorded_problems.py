@@ -10,7 +10,7 @@ from iree.compiler import ir as mlir
 from tuninglink.errors import TuninglinkError
 from tuninglink.iree.dispatch_roots import find_root_ops
 from tuninglink.mlir.diagnostics import error
-from tuninglink.spaces.dispatch import problem_of
+from tuninglink.spaces.workload import read_workload
 from tuninglink.tuning.compute_units import COMPUTE_UNITS, compute_units
 
 if TYPE_CHECKING:
@@ -54,10 +54,12 @@ def problem_of_table(table: RecordedTable) -> RecordedProblem:
         raise TuninglinkError(
             error(f"the program of the table cannot be parsed: {failure}")
         ) from None
-    roots = [root for function in find_root_ops(module.operation) for root in function.roots]
-    if not roots:
+    found = [
+        (root, each.function) for each in find_root_ops(module.operation) for root in each.roots
+    ]
+    if not found:
         raise TuninglinkError(error("the program of the table computes nothing"))
-    problem = problem_of(roots[0], {})
+    problem = read_workload(*found[0]).problem
     return RecordedProblem(
         problem.kind.value,
         tuple(each.size for each in problem.dimensions),

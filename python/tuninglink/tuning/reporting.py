@@ -7,16 +7,16 @@ from importlib import metadata
 from typing import TYPE_CHECKING
 
 from tuninglink.tuning.report import (
-    DispatchReport,
     ModelReport,
-    Omission,
+    OmittedDispatch,
+    ProblemReport,
     Speedup,
     TrialPoint,
     TuningReport,
 )
 
 if TYPE_CHECKING:
-    from tuninglink.tuning.decision import Interval
+    from tuninglink.tuning.decision import ConfidenceInterval
     from tuninglink.tuning.device import DeviceDescription
     from tuninglink.tuning.results import ModelComparison, TaskResult, TrialResult, TuningResult
 
@@ -43,7 +43,9 @@ def report_of(program: str, device: DeviceDescription, result: TuningResult) -> 
         seconds=result.seconds,
         dispatches=tuple(_dispatch(each, result.began) for each in result.tasks),
         omissions=tuple(
-            Omission(name, each.reason) for each in result.omissions for name in each.dispatches
+            OmittedDispatch(name, each.reason)
+            for each in result.omissions
+            for name in each.dispatches
         ),
         model=_model(result.model) if result.model else None,
         notes=tuple(notes),
@@ -51,9 +53,9 @@ def report_of(program: str, device: DeviceDescription, result: TuningResult) -> 
     )
 
 
-def _dispatch(result: TaskResult, began: float) -> DispatchReport:
+def _dispatch(result: TaskResult, began: float) -> ProblemReport:
     decision, winner = result.decision, result.winner
-    return DispatchReport(
+    return ProblemReport(
         names=result.task.dispatches,
         problem=str(result.prepared.spaces.problem),
         target=result.task.target.name,
@@ -84,5 +86,5 @@ def _model(model: ModelComparison) -> ModelReport:
     return ModelReport(model.default_ms, model.tuned_ms, _speedup(model.speedup))
 
 
-def _speedup(interval: Interval) -> Speedup:
+def _speedup(interval: ConfidenceInterval) -> Speedup:
     return Speedup(interval.low, interval.median, interval.high)

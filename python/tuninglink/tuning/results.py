@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from tuninglink.errors import TuninglinkError
     from tuninglink.tuning.benchmark import Benchmark
     from tuninglink.tuning.candidates import Candidate
-    from tuninglink.tuning.decision import Decision, Interval
+    from tuninglink.tuning.decision import ConfidenceInterval, Decision
     from tuninglink.tuning.dispatches import Omission, TuningTask
     from tuninglink.tuning.failures import Failure
     from tuninglink.tuning.preparation import PreparedTask
@@ -42,7 +42,7 @@ class TrialResult:
     timing: Timing | None = None
 
 
-class Verdict(Enum):
+class TaskOutcome(Enum):
     """What became of a task."""
 
     WON = "won"
@@ -78,7 +78,7 @@ class TaskResult:
     share: float
     default_us: float
     trials: tuple[TrialResult, ...]
-    verdict: Verdict
+    verdict: TaskOutcome
     winner: TrialResult | None = None
     decision: Decision | None = None
     wrong: tuple[tuple[Candidate, Failure], ...] = ()
@@ -102,7 +102,7 @@ class ModelComparison:
 
     default_ms: float
     tuned_ms: float
-    speedup: Interval
+    speedup: ConfidenceInterval
 
 
 @dataclass(frozen=True)
@@ -132,4 +132,4 @@ class TuningResult:
     @property
     def won(self) -> list[TaskResult]:
         """The tasks that have an entry in the spec."""
-        return [each for each in self.tasks if each.verdict is Verdict.WON]
+        return [each for each in self.tasks if each.verdict is TaskOutcome.WON]

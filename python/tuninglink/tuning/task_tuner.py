@@ -14,7 +14,7 @@ from tuninglink.tuning.exploration import Alternating, Exploration, Overlapping,
 from tuninglink.tuning.failures import Failure, FailureKind
 from tuninglink.tuning.listener import Listener
 from tuninglink.tuning.race import race
-from tuninglink.tuning.results import TaskResult, TrialResult, Verdict
+from tuninglink.tuning.results import TaskOutcome, TaskResult, TrialResult
 from tuninglink.tuning.search import search_named
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from tuninglink.tuning.journal import Journal
     from tuninglink.tuning.preparation import PreparedTask
     from tuninglink.tuning.reproducers import Reproducers
-    from tuninglink.tuning.search.pool import Pool
+    from tuninglink.tuning.search.pool import CandidatePool
     from tuninglink.tuning.settings import TuningSettings
 
 _FINALISTS: Final = 6
@@ -47,9 +47,9 @@ _LEAST_BATCH: Final = 8
 """Candidates that are compiled at once where measuring has to wait for that."""
 
 _VERDICTS: Final = {
-    Outcome.FASTER: Verdict.WON,
-    Outcome.NOT_FASTER: Verdict.DEFAULT,
-    Outcome.UNDECIDED: Verdict.UNDECIDED,
+    Outcome.FASTER: TaskOutcome.WON,
+    Outcome.NOT_FASTER: TaskOutcome.DEFAULT,
+    Outcome.UNDECIDED: TaskOutcome.UNDECIDED,
 }
 
 
@@ -85,7 +85,9 @@ class TaskTuner:
             default_us = measured.default_us
         self.listener.begun(prepared, measured.share, default_us)
         trials = self.explore(prepared, measured, default_us, budget)
-        result = TaskResult(prepared, measured.share, default_us, tuple(trials), Verdict.DEFAULT)
+        result = TaskResult(
+            prepared, measured.share, default_us, tuple(trials), TaskOutcome.DEFAULT
+        )
         recorded = self.journal.race(prepared) if self.journal else None
         if recorded is not None and not any(each.seconds for each in trials):
             # Nothing is new: the race would be the same.
@@ -96,7 +98,7 @@ class TaskTuner:
         if not finalists:
             return result
         if budget.is_over:
-            return replace(result, verdict=Verdict.UNDECIDED)
+            return replace(result, verdict=TaskOutcome.UNDECIDED)
         return self.race(result, measured.benchmark, finalists, budget)
 
     def explore(
@@ -107,7 +109,7 @@ class TaskTuner:
         journal = self.journal
         similar = journal.similar(prepared) if journal else []
         # A search hands on what it got from the pool: candidates of this pool.
-        pool = cast("Pool", prepared.spaces)
+        pool = cast("CandidatePool", prepared.spaces)
         first = [(each, None) for each in similar]
         search_type = search_named(self.settings.search)
         search = cast("Search", search_type(pool, self.settings.seed, default_us, first))
@@ -217,7 +219,7 @@ class TaskTuner:
         """Returns the result with a decision; a winner is one only if its spec gives what was measured."""
         verdict = _VERDICTS[decision.outcome]
         result = replace(result, decision=decision)
-        if verdict is not Verdict.WON or not winners:
+        if verdict is not TaskOutcome.WON or not winners:
             return replace(result, verdict=verdict)
         winner = self._compiled(result.prepared, winners[0])
         result = replace(result, verdict=verdict, winner=winner)

@@ -14,22 +14,21 @@ from tuninglink.compiler.flags import CompileOptions
 from tuninglink.compiler.phases import Phase
 from tuninglink.compiler.session import session_flags
 from tuninglink.iree.dispatch_roots import find_root_ops
-from tuninglink.iree.target_attributes import read_executable_target
 from tuninglink.mlir import names
 from tuninglink.mlir.contexts import thread_context
 from tuninglink.mlir.serialization import to_bytecode
 from tuninglink.mlir.walk import visit
 from tuninglink.passes.strip_configs import strip_configurations
 from tuninglink.spaces.configuration import read_configuration
-from tuninglink.spaces.dispatch import gpu_limits, problem_of, target_around
-from tuninglink.spaces.providers import Workload
-from tuninglink.tuning.candidates import Origin, configuration_of
+from tuninglink.spaces.workload import read_workload
+from tuninglink.tuning.candidates import CandidateOrigin, configuration_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tuninglink.compiler.compilation import Compilation
     from tuninglink.spaces.configuration import Configuration
+    from tuninglink.spaces.workload import Workload
     from tuninglink.specs.model import Spec
     from tuninglink.tuning.candidates import Candidate
 
@@ -74,11 +73,7 @@ def configure(source: bytes, flags: Sequence[str], spec: Spec | None = None) -> 
     template = to_bytecode(module)
     del root.attributes[_ROOT]
     strip_configurations(module)
-    target = target_around(function)
-    executable = read_executable_target(target) if target is not None else None
-    limits = gpu_limits(target) if target is not None and executable and executable.gpu else {}
-    dispatch = Workload(root, function, target, problem_of(root, limits), module)
-    return ConfiguredDispatch(dispatch, configuration, template)
+    return ConfiguredDispatch(read_workload(root, function, module), configuration, template)
 
 
 def apply_specs(source: bytes, flags: Sequence[str], specs: Sequence[Spec]) -> Compilation:
@@ -112,7 +107,7 @@ def apply_candidate(module: mlir.Operation, candidate: Candidate) -> None:
     visit(module, look)
     (root,) = roots
     del root.attributes[_ROOT]
-    if candidate.origin is Origin.DEFAULT:
+    if candidate.origin is CandidateOrigin.DEFAULT:
         return
     strip_configurations(module)
     attributes = configuration_of(candidate, module.context)

@@ -75,7 +75,7 @@ class Rounds:
 
 
 @dataclass(frozen=True)
-class Program:
+class CompiledProgram:
     """A compiled program and what one of its functions takes.
 
     Attributes:

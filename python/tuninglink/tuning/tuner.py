@@ -16,7 +16,7 @@ from tuninglink.tuning.dispatches import Omission
 from tuninglink.tuning.emission import write_spec
 from tuninglink.tuning.model_run import ModelRuns, ModelVerdict, judge_entries
 from tuninglink.tuning.preparation import NotTunableError, PreparedTask, prepare
-from tuninglink.tuning.results import TaskResult, TuningResult, Verdict
+from tuninglink.tuning.results import TaskOutcome, TaskResult, TuningResult
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -68,8 +68,8 @@ class Tuner:
         failure = self._tune_all(self._prepared(found.measured), results)
         model = self._run_model(results, failure)
         results = [
-            replace(each, verdict=Verdict.LEFT_OUT)
-            if each.verdict is Verdict.WON and each not in model.kept
+            replace(each, verdict=TaskOutcome.LEFT_OUT)
+            if each.verdict is TaskOutcome.WON and each not in model.kept
             else each
             for each in results
         ]
@@ -89,7 +89,7 @@ class Tuner:
         entries = [
             each.prepared.entry(each.winner.candidate, self.tasks.provenance(each))
             for each in results
-            if each.verdict is Verdict.WON and each.winner is not None
+            if each.verdict is TaskOutcome.WON and each.winner is not None
         ]
         return write_spec("tuned", entries)
 
@@ -170,7 +170,7 @@ class Tuner:
     ) -> ModelVerdict:
         """Runs the whole program with the entries and without, unless there is a reason not to."""
         tasks = self.tasks
-        won = [each for each in results if each.verdict is Verdict.WON]
+        won = [each for each in results if each.verdict is TaskOutcome.WON]
         reason = ""
         if not won:
             reason = "there is no entry"

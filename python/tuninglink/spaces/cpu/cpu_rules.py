@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from tuninglink.iree.cpu_configurations import CpuLevel
     from tuninglink.spaces.constraint_set import ConstraintSet
     from tuninglink.spaces.cpu.device import Cpu
-    from tuninglink.spaces.cpu.nest import Nest
+    from tuninglink.spaces.cpu.nest import LoopNest
     from tuninglink.spaces.cpu.pipelines import CpuPipeline
     from tuninglink.spaces.problem import Problem
 
@@ -47,7 +47,7 @@ class CpuRules:
         loops: the numbers of the loops.
     """
 
-    def __init__(self, nest: Nest, cpu: Cpu, pipeline: CpuPipeline) -> None:
+    def __init__(self, nest: LoopNest, cpu: Cpu, pipeline: CpuPipeline) -> None:
         self.nest = nest
         self.cpu = cpu
         self.pipeline = pipeline

@@ -12,7 +12,7 @@ from tuninglink.mlir.attributes import parameters
 from tuninglink.solver.answers import UndecidedError
 
 if TYPE_CHECKING:
-    from tuninglink.spaces.providers import Workload
+    from tuninglink.spaces.workload import Workload
 
 BACKEND: Final = "llvm-cpu"
 

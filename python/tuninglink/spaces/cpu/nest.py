@@ -8,21 +8,18 @@ from typing import TYPE_CHECKING, Final
 
 from iree.compiler import ir as mlir
 
-from tuninglink.iree.op_kinds import OpKind, Role
+from tuninglink.iree.op_kinds import OpKind
 from tuninglink.iree.root_ops import function_ops
-from tuninglink.iree.structured import indexing_maps
+from tuninglink.iree.structured_op import REDUCTION, StructuredOp, element_type, shape
+from tuninglink.mlir import names
 from tuninglink.mlir.walk import visit
 from tuninglink.solver.answers import UndecidedError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tuninglink.spaces.problem import Problem
-    from tuninglink.spaces.providers import Workload
-
-REDUCING: Final = frozenset(
-    {Role.K, Role.K1, Role.K2, Role.REDUCTION, Role.FILTER, Role.INPUT_CHANNEL}
-)
+    from tuninglink.iree.structured_op import Sizes
+    from tuninglink.spaces.workload import Workload
 
 _VECTORIZED_DIALECTS: Final = ("arith.", "math.", "linalg.yield")
 """What the body of an operation may hold so that it is certainly vectorized."""
@@ -36,7 +33,6 @@ _COMBINERS: Final = frozenset(
 )
 """What a reduction may combine its elements with so that it is certainly vectorized."""
 
-_FILL: Final = "linalg.fill"
 _BYTE: Final = 8
 _WIDENED: Final = 32
 """Narrow floating-point numbers may be computed with in this width."""
@@ -71,7 +67,7 @@ class VectorOf:
 
 
 @dataclass(frozen=True)
-class Nest:
+class LoopNest:
     """The loops of a root op.
 
     Attributes:
@@ -94,115 +90,81 @@ class Nest:
     is_alone: bool
 
 
-def read_nest(workload: Workload) -> Nest:
+def read_nest(workload: Workload) -> LoopNest:
     """Returns the loops of a root op.
 
     Raises:
         UndecidedError: they are not known.
     """
     root, problem = workload.root, workload.problem
-    maps = _maps(root)
-    if not maps or not problem.dimensions:
+    op = StructuredOp(root)
+    if not op.maps or not problem.dimensions:
         raise UndecidedError(f"which loops '{root.name}' has is not known")
     loops = tuple(
-        Loop(dimension.size, reduces)
-        for dimension, reduces in zip(problem.dimensions, _reducing(root, problem), strict=True)
+        Loop(dimension.size, iterator == REDUCTION)
+        for dimension, iterator in zip(problem.dimensions, op.iterator_types, strict=True)
     )
     widths = [_width(each.type) for each in root.operands]
     widest = max((each or 64 for each in widths), default=64)
     parallel = tuple(number for number, each in enumerate(loops) if not each.reduces)
-    beside, untiled = _beside(workload, maps, loops, parallel)
+    beside, untiled = _beside(workload, op, loops, parallel)
     configured = function_ops(workload.function).configured
     is_alone = all(each == root for each in configured)
-    vectors = _vectors(root, problem, maps, widths)
-    return Nest(root.name, loops, vectors, widest, beside, untiled, is_alone)
+    vectors = _vectors(op, widths)
+    return LoopNest(root.name, loops, vectors, widest, beside, untiled, is_alone)
 
 
-def _vectors(
-    root: mlir.Operation,
-    problem: Problem,
-    maps: Sequence[mlir.AffineMap],
-    widths: Sequence[int | None],
-) -> tuple[VectorOf, ...]:
+def _vectors(op: StructuredOp, widths: Sequence[int | None]) -> tuple[VectorOf, ...]:
     """Returns the vectors that there are for certain.
 
     All loops at once are one vector: the compiler counts a contraction as that, a reduction combines it, and
     what reduces nothing computes its results so.
     """
-    if problem.kind not in (OpKind.CONTRACTION, OpKind.REDUCTION, OpKind.ELEMENTWISE):
+    root = op.operation
+    if op.kind not in (OpKind.CONTRACTION, OpKind.REDUCTION, OpKind.ELEMENTWISE):
         return ()
     if not all(map(_is_tensor_or_scalar, root.operands)) or not _is_vectorized(root):
         return ()
     if any(each is None or each < _BYTE for each in widths):
         return ()
-    if problem.kind is OpKind.REDUCTION and not _combines(root):
+    if op.kind is OpKind.REDUCTION and not _combines(root):
         return ()
-    if not all(isinstance(each, mlir.AffineDimExpr) for found in maps for each in found.results):
+    if any(None in loops for loops in op.operand_loops):
         return ()
     known = [each for each in widths if each is not None]
-    bits = known[-1] if problem.kind is OpKind.CONTRACTION else min(known)
-    everything = VectorOf("all loops", tuple(range(len(problem.dimensions))), bits)
+    bits = known[-1] if op.kind is OpKind.CONTRACTION else min(known)
+    everything = VectorOf("all loops", tuple(range(op.loop_count)), bits)
     operands = [
         VectorOf(f"operand {number}", _positions(found), width)
-        for number, (found, width) in enumerate(zip(maps, known, strict=False))
+        for number, (found, width) in enumerate(zip(op.maps, known, strict=False))
         if width > bits
     ]
     return (everything, *operands)
 
 
 def _beside(
-    workload: Workload,
-    maps: Sequence[mlir.AffineMap],
-    loops: Sequence[Loop],
-    parallel: tuple[int, ...],
+    workload: Workload, op: StructuredOp, loops: Sequence[Loop], parallel: tuple[int, ...]
 ) -> tuple[tuple[VectorOf, ...], int | None]:
     """Returns what is computed beside a root op: over its parallel loops, and otherwise."""
-    sizes = [loops[each].size for each in parallel]
-    output = _positions(maps[-1])
+    sizes = tuple(loops[each].size for each in parallel)
+    output = tuple(loops[each].size for each in _positions(op.maps[-1]))
     found: list[VectorOf] = []
     untiled: int | None = 0
     for each in function_ops(workload.function).computing:
         if each == workload.root:
             continue
-        shape = _result_shape(each)
+        computed = _result_shape(each)
         bits = max((_width(operand.type) or 64 for operand in each.operands), default=64)
         bits = max(bits, _WIDENED)
-        follows = shape == [loops[number].size for number in output] or shape == sizes
-        if follows and (each.name == _FILL or _reduces_nothing(each)):
+        is_parallel = each.name == names.FILL or StructuredOp(each).kind is OpKind.ELEMENTWISE
+        if computed in (output, sizes) and is_parallel:
             found.append(VectorOf(f"'{each.name}'", parallel, bits))
-        elif shape is None or any(size is None for size in shape) or untiled is None:
+        elif computed is None or None in computed or untiled is None:
             untiled = None
         else:
-            volume = prod(size for size in shape if size is not None)
+            volume = prod(size for size in computed if size is not None)
             untiled = max(untiled, bits * max(volume, _largest_operand(each)))
     return tuple(dict.fromkeys(found)), untiled
-
-
-def _reduces_nothing(operation: mlir.Operation) -> bool:
-    iterators = operation.attributes.get("iterator_types")
-    if not isinstance(iterators, mlir.ArrayAttr):
-        return False
-    parallel = mlir.Attribute.parse("#linalg.iterator_type<parallel>", operation.context)
-    return all(each == parallel for each in iterators)
-
-
-def _reducing(root: mlir.Operation, problem: Problem) -> list[bool]:
-    iterators = root.attributes.get("iterator_types")
-    if isinstance(iterators, mlir.ArrayAttr):
-        parallel = mlir.Attribute.parse("#linalg.iterator_type<parallel>", root.context)
-        return [each != parallel for each in iterators]
-    return [each.role in REDUCING for each in problem.dimensions]
-
-
-def _maps(root: mlir.Operation) -> list[mlir.AffineMap]:
-    found = (
-        indexing_maps(root)
-        if root.name.startswith("linalg.")
-        else root.attributes.get("indexing_maps")
-    )
-    if not isinstance(found, mlir.ArrayAttr):
-        return []
-    return [each.value for each in found if isinstance(each, mlir.AffineMapAttr)]
 
 
 def _positions(affine: mlir.AffineMap) -> tuple[int, ...]:
@@ -236,17 +198,9 @@ def _is_tensor_or_scalar(value: mlir.Value[mlir.Type]) -> bool:
     return not isinstance(value.type, mlir.MemRefType | mlir.UnrankedMemRefType)
 
 
-def _result_shape(operation: mlir.Operation) -> list[int | None] | None:
-    shaped = [each.type for each in operation.results] or [
-        each.type for each in list(operation.operands)[-1:]
-    ]
-    for kind in shaped[:1]:
-        if isinstance(kind, mlir.ShapedType) and kind.has_rank:
-            return [
-                None if kind.is_dynamic_dim(number) else kind.get_dim_size(number)
-                for number in range(kind.rank)
-            ]
-    return None
+def _result_shape(operation: mlir.Operation) -> Sizes | None:
+    computed = list(operation.results)[:1] or list(operation.operands)[-1:]
+    return shape(computed[0].type) if computed else None
 
 
 def _largest_operand(operation: mlir.Operation) -> int:
@@ -259,7 +213,7 @@ def _largest_operand(operation: mlir.Operation) -> int:
 
 
 def _width(kind: mlir.Type) -> int | None:
-    element = kind.element_type if isinstance(kind, mlir.ShapedType) else kind
+    element = element_type(kind)
     if isinstance(element, mlir.IntegerType | mlir.FloatType):
         return element.width
     return None

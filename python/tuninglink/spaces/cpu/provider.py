@@ -19,7 +19,8 @@ from tuninglink.spaces.providers import Provider
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tuninglink.spaces.providers import Space, Workload
+    from tuninglink.spaces.providers import Space
+    from tuninglink.spaces.workload import Workload
 
 
 class CpuProvider(Provider):

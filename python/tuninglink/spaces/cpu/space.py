@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from tuninglink.spaces.configuration import Configuration
     from tuninglink.spaces.constraint_set import ConstraintSet
     from tuninglink.spaces.cpu.device import Cpu
-    from tuninglink.spaces.cpu.nest import Nest
+    from tuninglink.spaces.cpu.nest import LoopNest
     from tuninglink.spaces.problem import Problem
 
 _PEELING_OPTION: Final = "enable_loop_peeling"
@@ -52,7 +52,7 @@ class CpuSpace(Space):
     """
 
     def __init__(
-        self, nest: Nest, cpu: Cpu, pipeline: mlir.Attribute, problem: Problem, doubt: str = ""
+        self, nest: LoopNest, cpu: Cpu, pipeline: mlir.Attribute, problem: Problem, doubt: str = ""
     ) -> None:
         self.nest = nest
         self._pipeline = pipeline

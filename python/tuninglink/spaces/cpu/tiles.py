@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from tuninglink.spaces.builder import ConstraintSetBuilder
-    from tuninglink.spaces.cpu.nest import Nest
+    from tuninglink.spaces.cpu.nest import LoopNest
 
 LOOP_PEELING: Final = "loop_peeling"
 """The knob that peels the last iteration of a loop that its tile does not divide."""
@@ -34,7 +34,7 @@ def knob_name(level: CpuLevel, loop: int) -> str:
 
 
 @dataclass(frozen=True)
-class Part:
+class TiledLoop:
     """The part of a loop that is left of it by tiling.
 
     Attributes:
@@ -56,7 +56,7 @@ class Tiles:
         nest: the loops.
     """
 
-    def __init__(self, builder: ConstraintSetBuilder, nest: Nest) -> None:
+    def __init__(self, builder: ConstraintSetBuilder, nest: LoopNest) -> None:
         self._context = builder.context
         self._nest = nest
         self._knobs = {
@@ -91,15 +91,15 @@ class Tiles:
                 if each.reduces != (level in _REDUCTION):
                     yield level, loop
 
-    def part(self, loop: int) -> Part:
+    def part(self, loop: int) -> TiledLoop:
         """Returns what the levels leave of a loop that are for it."""
         return self._part(loop, _REDUCTION if self._nest.loops[loop].reduces else _PARALLEL)
 
-    def outer_part(self, loop: int) -> Part:
+    def outer_part(self, loop: int) -> TiledLoop:
         """Returns what is left of a parallel loop before it is tiled for vectors."""
         return self._part(loop, _OUTER)
 
-    def _part(self, loop: int, levels: Sequence[CpuLevel]) -> Part:
+    def _part(self, loop: int, levels: Sequence[CpuLevel]) -> TiledLoop:
         extent = self._nest.loops[loop].size
         size = self.number(_UNKNOWN if extent is None else extent)
         bound = size
@@ -109,4 +109,4 @@ class Tiles:
             known.append(z3.Or(tile <= 0, tile >= size, size % tile == 0))
             bound = z3.If(tile > bound, tile, bound)
             size = z3.If(z3.And(tile > 0, tile < size), tile, size)
-        return Part(size, z3.And(*known), bound)
+        return TiledLoop(size, z3.And(*known), bound)

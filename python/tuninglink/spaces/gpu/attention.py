@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import z3
-from iree.compiler import ir as mlir
 
 from tuninglink.iree.op_kinds import Role
+from tuninglink.iree.structured_op import StructuredOp
 from tuninglink.solver.answers import UndecidedError
 from tuninglink.spaces.gpu.contractions import Operand, read_operand, static_sizes
 from tuninglink.spaces.gpu.gpu_rules import MOST_INTRINSICS, GpuRules, product
@@ -28,10 +28,12 @@ from tuninglink.spaces.templates import OptionSlot
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from iree.compiler import ir as mlir
+
     from tuninglink.spaces.gpu.device import Device, Intrinsic
     from tuninglink.spaces.gpu.gpu_rules import Number
-    from tuninglink.spaces.providers import Workload
     from tuninglink.spaces.templates import Slot
+    from tuninglink.spaces.workload import Workload
 
 _ACCUMULATED = "f32"
 """What attention adds up in."""
@@ -72,23 +74,14 @@ def read_attention(workload: Workload) -> Attention:
     Raises:
         UndecidedError: it has more dimensions than are known here, or its sizes are not known.
     """
-    problem = workload.problem
+    op, problem = StructuredOp(workload.root), workload.problem
     sizes = static_sizes(workload)
-    roles: dict[Role, list[int]] = {}
-    for index, each in enumerate(problem.dimensions):
-        roles.setdefault(each.role, []).append(index)
-    single = [roles.get(role, []) for role in (Role.M, Role.N, Role.K1, Role.K2)]
+    single = [problem.loops(role) for role in (Role.M, Role.N, Role.K1, Role.K2)]
     if any(len(each) != 1 for each in single):
         raise UndecidedError(f"{problem} has other dimensions than one each of m, n, k1 and k2")
     (m,), (n,), (k1,), (k2,) = single
-    maps = workload.root.attributes["indexing_maps"]
-    given = list(maps) if isinstance(maps, mlir.ArrayAttr) else []
-    accesses = [each.value for each in given if isinstance(each, mlir.AffineMapAttr)]
-    query, key, value = (
-        read_operand(operand, access)
-        for operand, access in zip(list(workload.root.operands)[:3], accesses[:3], strict=True)
-    )
-    return Attention(sizes, tuple(roles.get(Role.BATCH, ())), m, n, k1, k2, (query, key, value))
+    query, key, value = map(read_operand, list(op.operation.operands)[:3], op.maps)
+    return Attention(sizes, problem.loops(Role.BATCH), m, n, k1, k2, (query, key, value))
 
 
 def attention_space(

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 from iree.compiler import ir as mlir
 
 from tuninglink.iree.op_kinds import Role
-from tuninglink.iree.structured import indexing_maps
+from tuninglink.iree.structured_op import StructuredOp
 from tuninglink.solver.answers import UndecidedError
 
 if TYPE_CHECKING:
     from tuninglink.spaces.gpu.device import Device
-    from tuninglink.spaces.providers import Workload
+    from tuninglink.spaces.workload import Workload
 
 _NARROW_FLOATS = ("f8", "f6", "f4")
 _OPERANDS = 3
@@ -79,26 +79,19 @@ def read_contraction(workload: Workload) -> Contraction:
     Raises:
         UndecidedError: it has no such form, or its sizes are not known.
     """
-    root, problem = workload.root, workload.problem
+    op, problem = StructuredOp(workload.root), workload.problem
     sizes = static_sizes(workload)
-    roles: dict[Role, list[int]] = {}
-    for index, each in enumerate(problem.dimensions):
-        roles.setdefault(each.role, []).append(index)
     for role in (Role.M, Role.N, Role.K):
-        if len(roles.get(role, ())) != 1:
-            count = len(roles.get(role, ()))
+        count = len(problem.loops(role))
+        if count != 1:
             raise UndecidedError(f"{problem} has {count} dimensions of the kind '{role.value}'")
-    maps = indexing_maps(root)
-    given = list(maps) if isinstance(maps, mlir.ArrayAttr) else []
-    affine = [each.value for each in given if isinstance(each, mlir.AffineMapAttr)]
-    if len(affine) != _OPERANDS or len(root.operands) != _OPERANDS:
+    operands = op.operation.operands
+    if not len(op.maps) == len(operands) == _OPERANDS:
         raise UndecidedError(f"{problem} has other operands than two matrices and a result")
-    lhs, rhs, result = (
-        read_operand(operand, each) for operand, each in zip(root.operands, affine, strict=True)
-    )
-    (m,), (n,), (k,) = roles[Role.M], roles[Role.N], roles[Role.K]
-    accumulates = not _is_filled(root.operands[_OPERANDS - 1])
-    batch = tuple(roles.get(Role.BATCH, ()))
+    lhs, rhs, result = map(read_operand, operands, op.maps)
+    (m,), (n,), (k,) = map(problem.loops, (Role.M, Role.N, Role.K))
+    accumulates = op.accumulation is None or not op.accumulation.starts_from_fill
+    batch = problem.loops(Role.BATCH)
     return Contraction(sizes, batch, m, n, k, lhs, rhs, result, accumulates)
 
 
@@ -112,12 +105,6 @@ def check_types(contraction: Contraction, device: Device) -> None:
     for each in (contraction.lhs, contraction.rhs, contraction.result):
         if each.element_type.startswith(_NARROW_FLOATS) and each.element_type not in known:
             raise UndecidedError(f"{device.architecture} may not have {each.element_type}")
-
-
-def _is_filled(init: mlir.Value[Any]) -> bool:
-    """Tells whether sums start from a constant."""
-    owner = init.owner
-    return not isinstance(owner, mlir.Block) and owner.operation.name == "linalg.fill"
 
 
 def static_sizes(workload: Workload) -> tuple[int, ...]:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from iree.compiler import ir as mlir
 
-    from tuninglink.spaces.providers import Workload
+    from tuninglink.spaces.workload import Workload
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tuninglink.spaces.gpu.device import Device
-    from tuninglink.spaces.providers import Space, Workload
+    from tuninglink.spaces.providers import Space
+    from tuninglink.spaces.workload import Workload
 
 TILE_AND_FUSE = "#iree_gpu.pipeline<TileAndFuse>"
 VECTOR_DISTRIBUTE = "#iree_gpu.pipeline<VectorDistribute>"

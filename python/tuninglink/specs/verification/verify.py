@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from tuninglink.errors import SpecError
 from tuninglink.mlir import names
-from tuninglink.mlir.diagnostics import DiagnosticSink, place_of
+from tuninglink.mlir.diagnostics import once, place_of
 from tuninglink.mlir.symbols import symbol_name
 from tuninglink.mlir.walk import body
 from tuninglink.specs.sequences import SequenceTable
@@ -21,7 +21,7 @@ from tuninglink.specs.verification.reach import Reach
 if TYPE_CHECKING:
     from iree.compiler import ir as mlir
 
-    from tuninglink.mlir.diagnostics import Diagnostic
+    from tuninglink.mlir.diagnostics import DiagnosticSink
 
 
 def verify_spec(module: mlir.Operation, diagnostics: DiagnosticSink) -> None:
@@ -34,38 +34,25 @@ def verify_spec(module: mlir.Operation, diagnostics: DiagnosticSink) -> None:
         module: a `builtin.module`, which the compiler's verifier need not have seen.
         diagnostics: where the findings go. The spec is sound if it gets no error.
     """
-    once = DiagnosticSink(_Once(diagnostics))
+    sink = once(diagnostics)
     if has_entry_point(module):
-        _verify(module, once)
+        _verify(module, sink)
         return
     nested = [op for op in body(module) if op.name == names.MODULE]
     specs = [op for op in nested if has_entry_point(op)]
-    passed = [_verify(each, once) for each in specs]
-    if not all(passed) or not passes_compiler(module, once):
+    passed = [_verify(each, sink) for each in specs]
+    if not all(passed) or not passes_compiler(module, sink):
         return
     if not specs:
-        _report_no_spec(module, once)
+        _report_no_spec(module, sink)
         return
     for each in nested:
         if each not in specs and names.WITH_NAMED_SEQUENCE in each.attributes:
-            once.warning(
+            sink.warning(
                 f"module '{symbol_name(each) or 'unnamed'}' has no entry point, so it is not linked; "
                 f"mark a named sequence with '{names.ENTRY_POINT}'",
                 each,
             )
-
-
-class _Once:
-    """Hands each diagnostic on once: the compiler says some things twice, also about nested modules."""
-
-    def __init__(self, diagnostics: DiagnosticSink) -> None:
-        self._diagnostics = diagnostics
-        self._said: set[Diagnostic] = set()
-
-    def __call__(self, diagnostic: Diagnostic) -> None:
-        if diagnostic not in self._said:
-            self._said.add(diagnostic)
-            self._diagnostics.emit(diagnostic)
 
 
 def _report_no_spec(module: mlir.Operation, diagnostics: DiagnosticSink) -> None:

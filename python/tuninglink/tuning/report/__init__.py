@@ -1,9 +1,9 @@
 """Reports of tuning: what was tried, what won, and by how much."""
 
 from tuninglink.tuning.report.model import (
-    DispatchReport,
     ModelReport,
-    Omission,
+    OmittedDispatch,
+    ProblemReport,
     Speedup,
     TrialPoint,
     TuningReport,
@@ -11,9 +11,9 @@ from tuninglink.tuning.report.model import (
 from tuninglink.tuning.report.writing import write_report
 
 __all__ = [
-    "DispatchReport",
     "ModelReport",
-    "Omission",
+    "OmittedDispatch",
+    "ProblemReport",
     "Speedup",
     "TrialPoint",
     "TuningReport",

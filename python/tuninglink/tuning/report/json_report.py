@@ -8,7 +8,7 @@ from importlib import resources
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from tuninglink.tuning.report.model import DispatchReport, Speedup, TuningReport
+    from tuninglink.tuning.report.model import ProblemReport, Speedup, TuningReport
 
     Object = dict[str, Any]
 
@@ -57,7 +57,7 @@ def to_json(report: TuningReport) -> str:
     return json.dumps(to_object(report), indent=1, ensure_ascii=False) + "\n"
 
 
-def _dispatch(dispatch: DispatchReport) -> Object:
+def _dispatch(dispatch: ProblemReport) -> Object:
     return {
         "names": list(dispatch.names),
         "problem": dispatch.problem,

@@ -47,7 +47,7 @@ class TrialPoint:
 
 
 @dataclass(frozen=True)
-class DispatchReport:
+class ProblemReport:
     """What came of one problem.
 
     Attributes:
@@ -98,7 +98,7 @@ class ModelReport:
 
 
 @dataclass(frozen=True)
-class Omission:
+class OmittedDispatch:
     """A dispatch that was not tuned.
 
     Attributes:
@@ -134,8 +134,8 @@ class TuningReport:
     compiler: str
     date: str
     seconds: float
-    dispatches: tuple[DispatchReport, ...]
-    omissions: tuple[Omission, ...]
+    dispatches: tuple[ProblemReport, ...]
+    omissions: tuple[OmittedDispatch, ...]
     model: ModelReport | None
     notes: tuple[str, ...]
     spec: str

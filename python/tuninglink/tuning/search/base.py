@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar, Final
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from tuninglink.tuning.search.pool import Candidate, Pool
+    from tuninglink.tuning.search.pool import Candidate, CandidatePool
 
 FIRST_CANDIDATES: Final = 400
 """How many candidates of the spaces are drawn to begin with: the device waits for the first ones."""
@@ -38,7 +38,7 @@ class Search(ABC):
 
     def __init__(
         self,
-        pool: Pool,
+        pool: CandidatePool,
         seed: int,
         default_microseconds: float | None,
         known: Sequence[tuple[Candidate, float | None]] = (),

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 from tuninglink.tuning.search.sides import logarithm, operand_bytes, side_of
 
 if TYPE_CHECKING:
-    from tuninglink.tuning.search.pool import Candidate, Problem
+    from tuninglink.tuning.search.pool import Candidate, SearchProblem
 
 _VECTOR_BYTES: Final = 64
 """The widest vectors of x86-64; where they are narrower, one is two, and the order is the same."""
@@ -59,7 +59,7 @@ class CpuShape:
         return math.prod(-(-size // tile) for size, tile in pairs)
 
 
-def cpu_shape_of(problem: Problem, candidate: Candidate) -> CpuShape | None:
+def cpu_shape_of(problem: SearchProblem, candidate: Candidate) -> CpuShape | None:
     """Returns the tiles of a candidate that is vectorized for a CPU, None for any other."""
     knobs = candidate.knobs
     if not any(name.startswith("vector_common_parallel_") for name in knobs):

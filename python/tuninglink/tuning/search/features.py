@@ -13,7 +13,7 @@ from tuninglink.tuning.search.gpu_shape import gpu_features, shape_of
 from tuninglink.tuning.search.sides import logarithm, side_of
 
 if TYPE_CHECKING:
-    from tuninglink.tuning.search.pool import Candidate, Problem
+    from tuninglink.tuning.search.pool import Candidate, SearchProblem
 
 _LEVELS: Final = {
     "wg": "workgroup",
@@ -32,7 +32,7 @@ _LEVELS: Final = {
 _TILE: Final = re.compile(r"(.+)_(\d+)")
 
 
-def features(problem: Problem, candidate: Candidate) -> dict[str, float]:
+def features(problem: SearchProblem, candidate: Candidate) -> dict[str, float]:
     """Returns what a model knows of a candidate: its knobs, its tiles by side, and what follows from them."""
     knobs = candidate.knobs
     found = {f"pipeline {candidate.pipeline}": 1.0}

@@ -15,7 +15,7 @@ from tuninglink.tuning.search.sides import logarithm, operand_bytes, side_of
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from tuninglink.tuning.search.pool import Candidate, Problem
+    from tuninglink.tuning.search.pool import Candidate, SearchProblem
 
 _INTRINSIC_K: Final = 16
 """The reduction of one intrinsic on 16-bit operands, as most have it; TileAndFuse counts its steps in them."""
@@ -88,7 +88,7 @@ class Shape:
         return int(max(1, min(32, by_registers, _FEW_BYTES // max(self.shared_bytes, 1))))
 
 
-def shape_of(problem: Problem, candidate: Candidate) -> Shape | None:
+def shape_of(problem: SearchProblem, candidate: Candidate) -> Shape | None:
     """Returns the tiles of a candidate with workgroups of threads, None for any other."""
     knobs = candidate.knobs
     threads = knobs.get("wg_size_x", 0) * knobs.get("wg_size_y", 1) * knobs.get("wg_size_z", 1)
@@ -128,7 +128,7 @@ def shape_of(problem: Problem, candidate: Candidate) -> Shape | None:
     )
 
 
-def _aspect(problem: Problem, knobs: Mapping[str, int]) -> float | None:
+def _aspect(problem: SearchProblem, knobs: Mapping[str, int]) -> float | None:
     """Returns how many times as many rows as columns a subgroup takes, None if no knob says so."""
     sides = {"m": 1.0, "n": 1.0}
     known = False

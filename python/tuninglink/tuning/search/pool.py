@@ -24,7 +24,7 @@ class Candidate(Protocol):
         """What tells the configuration from others."""
 
 
-class Problem(Protocol):
+class SearchProblem(Protocol):
     """What a root op computes."""
 
     @property
@@ -48,11 +48,11 @@ class Problem(Protocol):
         """What the target and the device can do; `compute_units` among it, where it is known."""
 
 
-class Pool(Protocol):
+class CandidatePool(Protocol):
     """The candidates of a problem."""
 
     @property
-    def problem(self) -> Problem:
+    def problem(self) -> SearchProblem:
         """What they are for."""
 
     @property

@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from tuninglink.tuning.search.pool import Problem
+    from tuninglink.tuning.search.pool import SearchProblem
 
 _SIDES: Final = {
     "m": "m",
@@ -29,7 +29,7 @@ def side_of(role: str) -> str:
     return _SIDES.get(role, "b")
 
 
-def operand_bytes(problem: Problem) -> float:
+def operand_bytes(problem: SearchProblem) -> float:
     """Returns the bytes of an element of the first operand."""
     width = _WIDTH.search(problem.element_types[0]) if problem.element_types else None
     return int(width[0]) / 8 if width else 4.0

@@ -1,0 +1,69 @@
+"""Findings: diagnostics with the rule that they come from, for tools that review code."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from tuninglink.mlir.diagnostics import Severity
+
+if TYPE_CHECKING:
+    from tuninglink.mlir.diagnostics import Diagnostic
+
+
+class Rule(Enum):
+    """A kind of finding; the value is its identifier in reports, which does not change."""
+
+    STRUCTURE = "spec-structure"
+    MATCHES_NOTHING = "matches-nothing"
+    INVALID = "invalid-configuration"
+    DISCOURAGED = "discouraged-configuration"
+    DOES_NOT_COMPILE = "does-not-compile"
+    UNREACHABLE = "unreachable-entry"
+    UNDECIDED = "undecided"
+
+    @property
+    def description(self) -> str:
+        """What the rule says of a spec or an entry that breaks it, as a heading."""
+        return _DESCRIPTIONS[self]
+
+    @property
+    def severity(self) -> Severity:
+        """How grave its findings usually are."""
+        return _SEVERITIES.get(self, Severity.ERROR)
+
+
+_DESCRIPTIONS = {
+    Rule.STRUCTURE: "The structure of the spec is unsound",
+    Rule.MATCHES_NOTHING: "The entry matches nothing",
+    Rule.INVALID: "The configuration is invalid",
+    Rule.DISCOURAGED: "The compiler's own constraints reject the configuration",
+    Rule.DOES_NOT_COMPILE: "The configured program does not compile",
+    Rule.UNREACHABLE: "The entry is never reached",
+    Rule.UNDECIDED: "A question about the entry was not decided",
+}
+_SEVERITIES = {
+    Rule.DISCOURAGED: Severity.WARNING,
+    Rule.UNREACHABLE: Severity.WARNING,
+    Rule.UNDECIDED: Severity.REMARK,
+}
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What is wrong with a spec or an entry, or not decided about it.
+
+    Attributes:
+        rule: which kind of finding it is.
+        diagnostic: what is said.
+    """
+
+    rule: Rule
+    diagnostic: Diagnostic
+
+    def strictly(self) -> Finding:
+        """Returns the finding under `--strict`: what is not decided is an error."""
+        if self.rule is not Rule.UNDECIDED:
+            return self
+        return Finding(self.rule, replace(self.diagnostic, severity=Severity.ERROR))

@@ -1,0 +1,38 @@
+"""Findings as workflow commands of GitHub Actions, which shows them as annotations of a change.
+
+The format is that of "Workflow commands for GitHub Actions" in GitHub's documentation; what must be escaped is
+what its `@actions/core` package escapes.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from tuninglink.mlir.diagnostics import Severity
+
+if TYPE_CHECKING:
+    from tuninglink.checking.findings import Finding
+
+_COMMANDS: Final = {Severity.ERROR: "error", Severity.WARNING: "warning"}
+
+
+def to_github(finding: Finding) -> str:
+    """Returns the workflow command for a finding, one line without its end."""
+    said = finding.diagnostic
+    properties: dict[str, str] = {}
+    if said.place is not None:
+        properties["file"] = said.place.file
+        if said.place.line > 0:
+            properties |= {"line": str(said.place.line), "col": str(max(said.place.column, 1))}
+    properties["title"] = finding.rule.description
+    written = ",".join(f"{name}={_escape_property(value)}" for name, value in properties.items())
+    text = "\n".join([said.message, *map(str, said.notes)])
+    return f"::{_COMMANDS.get(said.severity, 'notice')} {written}::{_escape(text)}"
+
+
+def _escape(text: str) -> str:
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _escape_property(text: str) -> str:
+    return _escape(text).replace(":", "%3A").replace(",", "%2C")

@@ -1,0 +1,77 @@
+"""Findings in SARIF 2.1.0, the OASIS format for the results of static analysis."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import quote
+
+from tuninglink.checking.findings import Rule
+from tuninglink.mlir.diagnostics import Severity
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from tuninglink.checking.findings import Finding
+    from tuninglink.mlir.diagnostics import Diagnostic, Place
+
+_LEVELS: Final = {
+    Severity.ERROR: "error",
+    Severity.WARNING: "warning",
+    Severity.REMARK: "note",
+    Severity.NOTE: "note",
+}
+_RULES: Final = tuple(Rule)
+
+
+def to_sarif(findings: Iterable[Finding], version: str) -> dict[str, Any]:
+    """Returns a SARIF log with one run.
+
+    Args:
+        findings: the results of the run.
+        version: the version of Tuninglink.
+    """
+    driver = {"name": "tuninglink", "version": version, "rules": list(map(_rule, _RULES))}
+    return {
+        "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
+        "version": "2.1.0",
+        "runs": [{"tool": {"driver": driver}, "results": list(map(_result, findings))}],
+    }
+
+
+def _rule(rule: Rule) -> dict[str, Any]:
+    return {
+        "id": rule.value,
+        "shortDescription": {"text": rule.description},
+        "defaultConfiguration": {"level": _LEVELS[rule.severity]},
+    }
+
+
+def _result(finding: Finding) -> dict[str, Any]:
+    said = finding.diagnostic
+    placeless = [each.message for each in said.notes if each.place is None]
+    result: dict[str, Any] = {
+        "ruleId": finding.rule.value,
+        "ruleIndex": _RULES.index(finding.rule),
+        "level": _LEVELS[said.severity],
+        "message": {"text": "\n".join([said.message, *placeless])},
+        "locations": [] if said.place is None else [_location(said.place)],
+    }
+    related = [_related(each, each.place) for each in said.notes if each.place is not None]
+    if related:
+        result["relatedLocations"] = related
+    return result
+
+
+def _related(said: Diagnostic, place: Place) -> dict[str, Any]:
+    return {**_location(place), "message": {"text": said.message}}
+
+
+def _location(place: Place) -> dict[str, Any]:
+    path = Path(place.file)
+    physical: dict[str, Any] = {
+        "artifactLocation": {"uri": path.as_uri() if path.is_absolute() else quote(path.as_posix())}
+    }
+    if place.line > 0:
+        physical["region"] = {"startLine": place.line, "startColumn": max(place.column, 1)}
+    return {"physicalLocation": physical}

@@ -1,0 +1,126 @@
+"""Configurations that no dispatch of a target can have.
+
+Only what is certain to fail is foreign: a pipeline that the backend cannot build, instructions that the target
+does not have.
+
+Source: `iree-compile` 3.13, given each pipeline on each backend ("failed to build pass pipeline", "cannot be
+converted to LLVM IR"), and intrinsics that the target does not list ("no intrinsic matching MFMA size on given
+chipset", "Cannot select"), on which the compiler may end the process. `test/python/test_foreign.py` asks it again.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, Final
+
+from iree.compiler import ir as mlir
+from iree.compiler.dialects import iree_codegen, iree_gpu
+
+from tuninglink.iree.intrinsics import (
+    element_types,
+    instruction_set,
+    intrinsic_name,
+    intrinsics_multiplying,
+    is_nvidia,
+    is_virtual,
+)
+from tuninglink.iree.known_targets import BACKENDS
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from tuninglink.iree.targets import Target
+
+_GPUS: Final = frozenset({"rocm", "cuda", "vulkan", "metal"})
+
+_TAKEN_BY: Final = {
+    "#iree_gpu.pipeline<TileAndFuse>": frozenset({"rocm", "cuda"}),
+    "#iree_gpu.spirv_pipeline<BaseDistribute>": _GPUS,
+    "#iree_cpu.pipeline<DoubleTilingExpert>": frozenset({"llvm-cpu"}),
+    "#iree_codegen.vmvx_pipeline": frozenset({"vmvx"}),
+    "#iree_gpu.lowering_config<{}>": _GPUS,
+    "#iree_cpu.lowering_config<distribution = [1]>": frozenset({"llvm-cpu", "vmvx"}),
+}
+"""An attribute of each class that belongs to some backends, and these."""
+
+
+@cache
+def _backends() -> Mapping[mlir.TypeID, frozenset[str]]:
+    """Returns the backends for the class of an attribute."""
+    with mlir.Context():
+        return {mlir.Attribute.parse(each).typeid: taken for each, taken in _TAKEN_BY.items()}
+
+
+def why_foreign(configuration: mlir.Attribute, target: Target) -> str:
+    """Returns why a configuration is foreign to a target; nothing if it is not, or nobody can tell.
+
+    Args:
+        configuration: a `compilation_info`, a `translation_info` or a `lowering_config`.
+        target: what is compiled for.
+    """
+    if isinstance(configuration, iree_codegen.CompilationInfoAttr):
+        parts = (configuration.translation_info, configuration.lowering_config)
+        return next(filter(None, (why_foreign(each, target) for each in parts)), "")
+    if isinstance(configuration, iree_codegen.TranslationInfoAttr):
+        pipeline = configuration.pass_pipeline
+        return (
+            ""
+            if _is_taken(pipeline, target)
+            else f"'{pipeline}' is no pipeline of {target.backend}"
+        )
+    if not _is_taken(configuration, target):
+        name = str(configuration).partition("<")[0]
+        return f"'{name}' is no lowering config of {target.backend}"
+    if isinstance(configuration, iree_gpu.LoweringConfigAttr):
+        return _why_foreign_intrinsic(configuration, target)
+    return ""
+
+
+def _is_taken(attribute: mlir.Attribute, target: Target) -> bool:
+    if target.backend not in BACKENDS:
+        return True
+    return target.backend in _backends().get(attribute.typeid, BACKENDS)
+
+
+def _why_foreign_intrinsic(configuration: iree_gpu.LoweringConfigAttr, target: Target) -> str:
+    kind = configuration.mma_kind
+    name = intrinsic_name(kind) if kind is not None else None
+    if kind is None or name is None or _has(name, target):
+        return ""
+    reason = f"'{name}' is not an intrinsic of {target}"
+    if not target.intrinsics:
+        return reason
+    types = element_types(kind)
+    others = intrinsics_multiplying(target.intrinsics, types, configuration.context)
+    found = f"there is '{others[0]}'" if others else "it has none"
+    return f"{reason}; for {'·'.join(types[:2])}→{types[2]} {found}"
+
+
+def _has(intrinsic: str, target: Target) -> bool:
+    """Tells whether a target has the instructions of an intrinsic, or may have them."""
+    if target.intrinsics and is_virtual(intrinsic):
+        # A target lists but some of the virtual intrinsics that it has the instructions for.
+        return instruction_set(intrinsic) in map(instruction_set, target.intrinsics)
+    if target.intrinsics:
+        return intrinsic in target.intrinsics
+    if target.backend in ("rocm", "cuda"):
+        return is_nvidia(intrinsic) == (target.backend == "cuda")
+    return True
+
+
+def backends_of(configuration: mlir.Attribute) -> frozenset[str]:
+    """Returns the backends that take a configuration, as far as its classes and its intrinsic tell."""
+    if isinstance(configuration, iree_codegen.CompilationInfoAttr):
+        parts = (configuration.translation_info, configuration.lowering_config)
+        return backends_of(parts[0]) & backends_of(parts[1])
+    if isinstance(configuration, iree_codegen.TranslationInfoAttr):
+        return backends_of(configuration.pass_pipeline)
+    taken = _backends().get(configuration.typeid, frozenset(BACKENDS))
+    if (
+        isinstance(configuration, iree_gpu.LoweringConfigAttr)
+        and configuration.mma_kind is not None
+    ):
+        name = intrinsic_name(configuration.mma_kind)
+        if name is not None:
+            return taken - {"rocm" if is_nvidia(name) else "cuda"}
+    return taken

@@ -1,0 +1,76 @@
+"""The intrinsics that configurations name: which they are, and what they multiply."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from iree.compiler import ir as mlir
+from iree.compiler.dialects import iree_gpu
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_NVIDIA = "NV"
+
+
+def intrinsic_name(attribute: mlir.Attribute) -> str | None:
+    """Returns the name of the intrinsic in an `mma_layout` or a `virtual_mma_layout`, None for another attribute."""
+    if not isinstance(attribute, iree_gpu.MMAAttr | iree_gpu.VirtualMMAAttr):
+        return None
+    return _intrinsic_name(str(attribute))
+
+
+@lru_cache(maxsize=256)
+def _intrinsic_name(text: str) -> str | None:
+    """Returns the name of the intrinsic in an attribute as MLIR writes it, which belongs to no context."""
+    with mlir.Context() as context:
+        attribute = mlir.Attribute.parse(text)
+        assert isinstance(attribute, iree_gpu.MMAAttr | iree_gpu.VirtualMMAAttr)
+        kind = type(attribute)
+        intrinsics: Iterable[iree_gpu.MMAIntrinsic | iree_gpu.VirtualMMAIntrinsic] = (
+            iree_gpu.MMAIntrinsic if kind is iree_gpu.MMAAttr else iree_gpu.VirtualMMAIntrinsic
+        )
+        named = (
+            (each.name, kind.get(int(each), col_major=attribute.col_major, ctx=context))
+            for each in intrinsics
+        )
+        return next((name for name, each in named if each == attribute), None)
+
+
+def element_types(attribute: mlir.Attribute) -> tuple[str, str, str]:
+    """Returns the element types of the operands and the result of an intrinsic, as MLIR writes them."""
+    assert isinstance(attribute, iree_gpu.MMAAttr | iree_gpu.VirtualMMAAttr)
+    lhs, rhs, result = map(str, attribute.abc_element_types)
+    return lhs, rhs, result
+
+
+def intrinsics_multiplying(
+    names: Iterable[str], types: tuple[str, str, str], context: mlir.Context
+) -> list[str]:
+    """Returns those of the intrinsics `names`, virtual ones aside, with these element types."""
+    found = []
+    for name in names:
+        each = iree_gpu.MMAIntrinsic.__members__.get(name)
+        if each and element_types(iree_gpu.MMAAttr.get(int(each), ctx=context)) == types:
+            found.append(name)
+    return found
+
+
+def is_virtual(name: str) -> bool:
+    """Tells whether an intrinsic stands for several instructions."""
+    return name in iree_gpu.VirtualMMAIntrinsic.__members__
+
+
+def instruction_set(name: str) -> str:
+    """Returns the instructions that an intrinsic belongs to: `MFMA`, `WMMAR3`, `WMMAR4`, `WMMA` or `NV`.
+
+    A virtual intrinsic belongs to those that it stands for.
+    """
+    first = name.partition("_")[0]
+    return "MFMA" if first.endswith("MFMA") else first
+
+
+def is_nvidia(name: str) -> bool:
+    """Tells whether an intrinsic is one of NVIDIA's; the others are AMD's."""
+    return instruction_set(name) == _NVIDIA

@@ -1,0 +1,80 @@
+"""Workloads: a root op with its problem and its target."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from iree.compiler.dialects import iree_gpu
+
+from tuninglink.iree.structured_op import StructuredOp
+from tuninglink.iree.target_attributes import read_executable_target
+from tuninglink.mlir import names
+from tuninglink.spaces.problem import Dimension, Problem
+
+if TYPE_CHECKING:
+    from iree.compiler import ir as mlir
+
+
+@dataclass(frozen=True)
+class Workload:
+    """A root op, and what its configuration depends on.
+
+    Attributes:
+        root: the operation that gets the configuration.
+        function: the function that it is in.
+        target: what it is compiled for, a `#hal.executable.target`.
+        problem: what the operation computes.
+        module: the module around the function, for a workload that keeps it alive: operations do not.
+    """
+
+    root: mlir.Operation
+    function: mlir.Operation
+    target: mlir.Attribute | None
+    problem: Problem
+    module: mlir.Operation | None = None
+
+
+def read_workload(
+    root: mlir.Operation, function: mlir.Operation, module: mlir.Operation | None = None
+) -> Workload:
+    """Returns the workload of a root op, for the target that is written on or around its function.
+
+    Args:
+        root: the root op.
+        function: the function that it is in.
+        module: a module for the workload to keep alive.
+    """
+    target = target_around(function)
+    op = StructuredOp(root)
+    dimensions = tuple(map(Dimension, op.roles, op.sizes))
+    problem = Problem(op.kind, dimensions, op.element_types, _limits(target))
+    return Workload(root, function, target, problem, module)
+
+
+def target_around(function: mlir.Operation) -> mlir.Attribute | None:
+    """Returns the nearest `#hal.executable.target`."""
+    operation: mlir.Operation | None = function
+    while operation is not None:
+        is_variant = operation.name == names.EXECUTABLE_VARIANT
+        target = operation.attributes.get("target" if is_variant else names.EXECUTABLE_TARGET)
+        if target is not None:
+            return target
+        operation = operation.parent.operation if operation.parent is not None else None
+    return None
+
+
+def _limits(target: mlir.Attribute | None) -> dict[str, int]:
+    """Returns the limits of a GPU, under the names that the compiler uses; none for other targets."""
+    if target is None:
+        return {}
+    executable = read_executable_target(target)
+    # The bindings end the process on targets that describe no GPU.
+    if executable is None or not executable.gpu:
+        return {}
+    info = iree_gpu.TargetInfo.get_gpu_target_info(target)
+    return {
+        "max_thread_count_per_workgroup": info.max_thread_count_per_workgroup,
+        "max_workgroup_memory_bytes": info.max_workgroup_memory_bytes,
+        "simds_per_workgroup": info.simds_per_workgroup,
+    }

@@ -1,0 +1,193 @@
+"""Which entries of specs apply to the dispatches of a target."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property, reduce
+from typing import TYPE_CHECKING, Final
+
+from tuninglink.iree.foreign import backends_of, why_foreign
+from tuninglink.iree.known_targets import BACKENDS
+from tuninglink.mlir import names
+from tuninglink.mlir.diagnostics import Diagnostic, Severity, note, place_of
+from tuninglink.mlir.walk import collect
+from tuninglink.specs.bindings import binding_of, covers, narrow
+from tuninglink.specs.chained import chained_modules
+from tuninglink.specs.model import Spec
+from tuninglink.specs.settings import settings_of
+from tuninglink.specs.structure import SpecKind
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from iree.compiler import ir as mlir
+
+    from tuninglink.iree.targets import Target
+    from tuninglink.mlir.diagnostics import DiagnosticSink, Place
+    from tuninglink.specs.bindings import Binding
+
+_NAMED: Final = 3
+"""How many entries a warning names."""
+
+_BOUND: Final = "it is bound to others"
+
+
+@dataclass(frozen=True)
+class Exclusion:
+    """Why an entry, or an opaque spec as a whole, does not apply to a target.
+
+    Attributes:
+        what: the entry or the spec, for people.
+        place: where it is.
+        reason: what is foreign to the target, or that it is bound to others.
+        is_foreign: whether it is not bound, so that nobody expects it.
+    """
+
+    what: str
+    place: Place | None
+    reason: str
+    is_foreign: bool
+
+
+class Applicability:
+    """Tells which entries of a spec apply to one target.
+
+    An entry does not apply if it is bound to other targets, or if its configuration is foreign to the target. An
+    opaque spec applies as a whole or not at all.
+
+    Args:
+        spec: the spec.
+        target: what is compiled for; None where nobody knows, where whatever is not bound applies.
+
+    Raises:
+        SpecError: a binding in the spec is malformed.
+    """
+
+    def __init__(self, spec: Spec, target: Target | None) -> None:
+        self.spec = spec
+        self._target = target
+        self._binding = binding_of(spec.module)
+        self._exclusions: dict[int, Exclusion | None] = {}
+        self._reasons: dict[mlir.Attribute, str] = {}
+
+    @cached_property
+    def is_bound_elsewhere(self) -> bool:
+        """Whether the spec as a whole is bound to other targets."""
+        return not covers(self._binding, self._target)
+
+    def among(self, positions: Sequence[int] | None) -> Sequence[int] | None:
+        """Returns those of the entries at `positions`, None for all, that apply; the same if all of them do."""
+        if self.is_bound_elsewhere:
+            return ()
+        if self.spec.kind is SpecKind.OPAQUE:
+            return () if self._whole else positions
+        every = range(len(self.spec.anatomy.pairs)) if positions is None else positions
+        kept = tuple(each for each in every if self.exclusion(each) is None)
+        return positions if len(kept) == len(every) else kept
+
+    def foreign(self) -> Iterator[Exclusion]:
+        """Yields what was found to be foreign to the target so far."""
+        found = (*self._exclusions.values(), self.__dict__.get("_whole"))
+        yield from dict.fromkeys(each for each in found if each and each.is_foreign)
+
+    def exclusion(self, position: int) -> Exclusion | None:
+        """Returns why the entry at `position` does not apply, None if it does."""
+        if position not in self._exclusions:
+            self._exclusions[position] = self._why_not(position)
+        return self._exclusions[position]
+
+    def _why_not(self, position: int) -> Exclusion | None:
+        entry = self.spec.anatomy.entry(position)
+        what = f"entry '{entry.matcher}'"
+        matcher = self.spec.anatomy.table.lookup(entry.matcher)
+        own = binding_of(matcher) if matcher is not None else None
+        if not covers(narrow(self._binding, own), self._target):
+            return Exclusion(what, entry.place, _BOUND, is_foreign=False)
+        settings = settings_of(self.spec, entry) or {}
+        reason = next(filter(None, map(self._why_foreign, settings.values())), "")
+        return Exclusion(what, entry.place, reason, is_foreign=True) if reason else None
+
+    @cached_property
+    def _whole(self) -> Exclusion | None:
+        """Why an opaque spec does not apply, None if it does."""
+        for position in range(len(self.spec.anatomy.pairs)):
+            exclusion = self.exclusion(position)
+            if exclusion is not None:
+                return exclusion
+        for constant in collect(self.spec.module, names.PARAM_CONSTANT):
+            if reason := self._why_foreign(constant.attributes["value"]):
+                what = f"opaque spec '{self.spec.name}'"
+                return Exclusion(what, place_of(constant.location), reason, is_foreign=True)
+        return None
+
+    def _why_foreign(self, value: mlir.Attribute) -> str:
+        if self._target is None:
+            return ""
+        if value not in self._reasons:
+            self._reasons[value] = why_foreign(value, self._target)
+        return self._reasons[value]
+
+
+class Selection:
+    """The entries of specs that apply to the dispatches of one target.
+
+    Args:
+        target: what is compiled for; None where nobody knows.
+    """
+
+    def __init__(self, target: Target | None) -> None:
+        self._target = target
+        self._known: dict[int, Applicability] = {}
+        self._members: dict[int, tuple[Spec, ...]] = {}
+
+    def of(self, spec: Spec) -> Applicability:
+        """Tells which entries of a spec apply."""
+        if id(spec) not in self._known:
+            self._known[id(spec)] = Applicability(spec, self._target)
+        return self._known[id(spec)]
+
+    def members(self, spec: Spec) -> tuple[Spec, ...]:
+        """Returns the specs that were linked into a chain; none if `spec` is no chain."""
+        if id(spec) not in self._members:
+            modules = chained_modules(spec.module) or ()
+            self._members[id(spec)] = tuple(Spec(module, spec.source) for module in modules)
+            self.of(spec)  # It keeps the spec, and so its id, alive.
+        return self._members[id(spec)]
+
+    def is_whole(self, spec: Spec) -> bool:
+        """Tells whether all of a spec applies."""
+        if members := self.members(spec):
+            return not self.of(spec).is_bound_elsewhere and all(map(self.is_whole, members))
+        return self.of(spec).among(None) is None
+
+    def warn(self, diagnostics: DiagnosticSink) -> None:
+        """Warns of what was found to be foreign to the target: for each spec, of the first entries by name."""
+        found: dict[str, list[Exclusion]] = {}
+        for each in self._known.values():
+            found.setdefault(each.spec.source, []).extend(each.foreign())
+        for source, exclusions in found.items():
+            if exclusions:
+                diagnostics.emit(self._warning(source, exclusions))
+
+    def _warning(self, source: str, exclusions: Sequence[Exclusion]) -> Diagnostic:
+        first, *others = exclusions
+        notes = [
+            note(f"nor is {each.what}: {each.reason}", each.place) for each in others[: _NAMED - 1]
+        ]
+        if len(exclusions) > _NAMED:
+            notes.append(note(f"nor are {len(exclusions) - _NAMED:,} more"))
+        notes.append(note(f"'--spec TARGET={source}' binds a spec to what it is for"))
+        message = f"{first.what} of '{source}' is not applied for {self._target}: {first.reason}"
+        return Diagnostic(Severity.WARNING, message, first.place, tuple(notes))
+
+
+def scope_of(spec: Spec, position: int) -> tuple[Binding, frozenset[str]]:
+    """Returns what the entry at `position` is for: its binding, and the backends that take its configuration.
+
+    Entries of one scope apply to the same targets, but for intrinsics that only some architectures have.
+    """
+    entry = spec.anatomy.entry(position)
+    matcher = spec.anatomy.table.lookup(entry.matcher)
+    binding = narrow(binding_of(spec.module), binding_of(matcher) if matcher is not None else None)
+    taken = map(backends_of, (settings_of(spec, entry) or {}).values())
+    return binding, reduce(frozenset.intersection, taken, frozenset(BACKENDS))

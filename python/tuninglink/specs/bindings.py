@@ -1,0 +1,93 @@
+"""Bindings: which targets a spec, or an entry of it, is for.
+
+The attribute `tuninglink.targets` holds names of targets: SKUs, architectures or families. On the module of a spec
+it is about all of its entries, on a matcher about the entries of that matcher. Linking hands on what is bound, entry
+by entry. The compiler ignores the attribute.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from iree.compiler import ir as mlir
+
+from tuninglink.errors import SpecError
+from tuninglink.iree.targets import known_target_names
+from tuninglink.mlir.diagnostics import error
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tuninglink.iree.targets import Target
+    from tuninglink.specs.structure import Anatomy
+
+BINDING: Final = "tuninglink.targets"
+"""The attribute with the names of targets."""
+
+Binding = tuple[str, ...] | None
+"""Names of targets; None for any target."""
+
+
+def binding_of(operation: mlir.Operation) -> Binding:
+    """Returns what a module or a matcher is bound to.
+
+    Raises:
+        SpecError: the attribute is no array of strings.
+    """
+    attribute = operation.attributes.get(BINDING)
+    if attribute is None:
+        return None
+    elements = list(attribute) if isinstance(attribute, mlir.ArrayAttr) else []
+    names = [each.value.lower() for each in elements if isinstance(each, mlir.StringAttr)]
+    if not isinstance(attribute, mlir.ArrayAttr) or len(names) != len(attribute):
+        message = f"'{BINDING}' must be an array of strings, the names of targets"
+        raise SpecError(error(message, operation))
+    return tuple(names)
+
+
+def bind(operation: mlir.Operation, names: Sequence[str]) -> None:
+    """Binds a module or a matcher to targets, within those that it is bound to already.
+
+    Raises:
+        SpecError: it has the attribute, which is no array of strings.
+    """
+    narrowed = narrow(binding_of(operation), tuple(names)) or ()
+    with operation.context:
+        values = [mlir.StringAttr.get(each) for each in narrowed]
+        operation.attributes[BINDING] = mlir.ArrayAttr.get(values)
+
+
+def bind_entries(member: Anatomy) -> None:
+    """Binds each entry of a spec to what its module is bound to, so that the entries can be moved elsewhere."""
+    binding = binding_of(member.module)
+    if binding is None:
+        return
+    for path in dict.fromkeys(matcher for matcher, _ in member.pairs):
+        matcher = member.table.lookup(path)
+        if matcher is not None:
+            bind(matcher, binding)
+
+
+def narrow(one: Binding, other: Binding) -> Binding:
+    """Returns the targets that two bindings have in common: of two names for a target, the more specific one."""
+    if one is None or other is None:
+        return one if other is None else other
+    common = [name for name in one if any(each in _names(name) for each in other)]
+    common += [name for name in other if any(each in _names(name) for each in one)]
+    return tuple(dict.fromkeys(common))
+
+
+def covers(binding: Binding, target: Target | None) -> bool:
+    """Tells whether what has a binding is for a target; None for code of which nobody says what it is for."""
+    if binding is None:
+        return True
+    return target is not None and not set(binding).isdisjoint(target.names)
+
+
+def _names(name: str) -> tuple[str, ...]:
+    """Returns the names of the target that is called `name`, those that are less specific behind it."""
+    target = known_target_names().get(name)
+    if target is None:
+        return (name,)
+    names = target.names
+    return names[names.index(name) :] if name in names else (name, *names)
