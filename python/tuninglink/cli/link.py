@@ -16,13 +16,8 @@ from tuninglink.iree.targets import Target
 from tuninglink.matching.index import index_matchers
 from tuninglink.mlir.diagnostics import Diagnostic, Severity, error
 from tuninglink.specs.library import default_spec
-<<<<<<< HEAD
 from tuninglink.specs.linking import LINKED_SPEC_NAME, Form, choose_form, link_specs
-from tuninglink.specs.loading import load_spec
-=======
-from tuninglink.specs.linking import LINKED_SPEC_NAME, link_specs
 from tuninglink.specs.loading import SpecArgument, load_spec
->>>>>>> main
 from tuninglink.specs.model import Spec
 
 

@@ -13,11 +13,8 @@ from tuninglink.matching.exact import exact_condition
 from tuninglink.matching.reader import MatcherReader
 from tuninglink.mlir import names
 from tuninglink.mlir.walk import collect
-<<<<<<< HEAD
-from tuninglink.specs.side_effects import SideEffects
-=======
 from tuninglink.specs.applicability import scope_of
->>>>>>> main
+from tuninglink.specs.side_effects import SideEffects
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence

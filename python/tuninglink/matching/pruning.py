@@ -18,11 +18,7 @@ from tuninglink.matching.pruning_keys import PruningKey, pruning_key
 from tuninglink.matching.reader import MatcherReader
 from tuninglink.mlir import names
 from tuninglink.mlir.walk import visit
-<<<<<<< HEAD
 from tuninglink.specs.chains import chained_modules
-from tuninglink.specs.linking import LINKED_SPEC_NAME, Form, Share, choose_form, link_shares
-=======
-from tuninglink.specs.chained import chained_modules
 from tuninglink.specs.linking import (
     LINKED_SPEC_NAME,
     Form,
@@ -31,7 +27,6 @@ from tuninglink.specs.linking import (
     link_nothing,
     link_shares,
 )
->>>>>>> main
 from tuninglink.specs.model import Spec
 from tuninglink.specs.structure import SpecKind
 from tuninglink.specs.subsets import Subsets

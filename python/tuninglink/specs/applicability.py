@@ -12,7 +12,7 @@ from tuninglink.mlir import names
 from tuninglink.mlir.diagnostics import Diagnostic, Severity, note, place_of
 from tuninglink.mlir.walk import collect
 from tuninglink.specs.bindings import binding_of, covers, narrow
-from tuninglink.specs.chained import chained_modules
+from tuninglink.specs.chains import chained_modules
 from tuninglink.specs.model import Spec
 from tuninglink.specs.settings import settings_of
 from tuninglink.specs.structure import SpecKind

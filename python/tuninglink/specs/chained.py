@@ -61,33 +61,6 @@ def _make_public(entry_point: EntryPoint) -> None:
         del attributes[names.SYMBOL_VISIBILITY]
 
 
-<<<<<<< HEAD
-=======
-def chained_modules(module: mlir.Operation) -> list[mlir.Operation] | None:
-    """Returns the modules that `chain` put into a linked spec, in order; None if this is no such spec."""
-    *modules, entry_point = body(module)
-    # Linked once more, the entry point of a chain has another name.
-    if not modules or not is_entry_point(entry_point):
-        return None
-    *includes, terminator = body(entry_point)
-    handle: Handle = entry_point.regions[0].blocks[0].arguments[0]
-    expected: list[str] = []
-    for each in modules:
-        entry_names = [symbol_name(op) for op in body(each) if is_entry_point(op)]
-        if each.name != names.MODULE or not entry_names:
-            return None
-        expected += [f"{symbol_name(each)}::{name}" for name in entry_names]
-    found: list[str] = []
-    for each in includes:
-        if each.name != names.INCLUDE or list(each.operands) != [handle] or len(each.results) != 1:
-            return None
-        found.append(reference(each.attributes["target"]))
-        handle = each.results[0]
-    ends_well = terminator.name == names.YIELD and list(terminator.operands) == [handle]
-    return modules if ends_well and found == expected else None
-
-
->>>>>>> main
 def _name_modules(container: mlir.Operation, members: Sequence[Anatomy]) -> None:
     free_kernel_config(container)
     fresh = FreshNames(symbols(container))

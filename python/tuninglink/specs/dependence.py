@@ -7,8 +7,8 @@ from functools import reduce
 from typing import TYPE_CHECKING, Final
 
 from iree.compiler import ir as mlir
+from iree.compiler.dialects import linalg
 
-from tuninglink.iree.structured import is_contraction, is_convolution
 from tuninglink.mlir import names
 from tuninglink.mlir.symbols import split_path
 from tuninglink.mlir.walk import body, visit
@@ -202,6 +202,6 @@ def _shown(matcher: mlir.Operation) -> Iterator[_Kind]:
             is_linalg = operation.name.startswith("linalg.")
             yield _Kind(
                 operation.name,
-                is_linalg and is_contraction(operation),
-                is_linalg and is_convolution(operation),
+                is_linalg and linalg.isa_contraction_op(operation),
+                is_linalg and linalg.isa_convolution_op(operation),
             )

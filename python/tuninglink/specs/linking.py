@@ -226,8 +226,11 @@ def link_nested_specs(
         _check_not_run(each, nested[0], diagnostics)
     labels = [symbol_name(op) or "unnamed" for op in nested]
     members = [Anatomy(op) for op in nested]
+    form = _form_of(members, labels, diagnostics)
+    for member in members:
+        bind_entries(member)
     # Flat specs are in default-entrypoint form, which has no second entry point.
-    if _form_of(members, labels, diagnostics) is Form.FLAT and not own:
+    if form is Form.FLAT and not own:
         flatten(module, members)
     else:
         chain(module, members)
@@ -240,7 +243,6 @@ def link_nested_specs(
 def _check_not_run(
     own: mlir.Operation, nested: mlir.Operation, diagnostics: DiagnosticSink
 ) -> None:
-<<<<<<< HEAD
     """Warns of an entry point beside nested specs.
 
     Raises:
@@ -254,15 +256,6 @@ def _check_not_run(
         raise SpecError(error(message, own, notes))
     message = f"entry point '@{name}' is not run, as only nested specs are linked; {remedy}"
     diagnostics.warning(message, own, notes)
-=======
-    form = _form_of(members, labels, diagnostics)
-    for member in members:
-        bind_entries(member)
-    if form is Form.FLAT:
-        flatten(container, members)
-    else:
-        chain(container, members)
->>>>>>> main
 
 
 def _form_of(
