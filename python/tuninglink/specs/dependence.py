@@ -7,7 +7,7 @@ from functools import reduce
 from typing import TYPE_CHECKING, Final
 
 from iree.compiler import ir as mlir
-from iree.compiler.dialects import linalg
+from iree.compiler.dialects import linalg  # type: ignore[attr-defined]
 
 from tuninglink.mlir import names
 from tuninglink.mlir.symbols import split_path
