@@ -7,8 +7,9 @@ from functools import reduce
 from typing import TYPE_CHECKING, Final
 
 from iree.compiler import ir as mlir
-from iree.compiler.dialects import linalg  # type: ignore[attr-defined]
 
+from tuninglink.iree.op_kinds import OpKind
+from tuninglink.iree.structured_op import StructuredOp
 from tuninglink.mlir import names
 from tuninglink.mlir.symbols import split_path
 from tuninglink.mlir.walk import body, visit
@@ -38,12 +39,11 @@ _STRUCTURED_PREFIX: Final = "transform.match.structured"
 
 
 @dataclass(frozen=True)
-class _Kind:
+class _Shown:
     """What matchers can tell about an op without its operands."""
 
     name: str
-    is_contraction: bool
-    is_convolution: bool
+    kind: OpKind
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class Watched:
         anything: whether it may be any op.
     """
 
-    kinds: frozenset[_Kind]
+    kinds: frozenset[_Shown]
     anything: bool
 
 
@@ -81,11 +81,11 @@ class _Demand:
             self.convolution or other.convolution,
         )
 
-    def holds_for(self, kind: _Kind) -> bool:
+    def holds_for(self, shown: _Shown) -> bool:
         return (
-            (self.names is None or kind.name in self.names)
-            and (not self.contraction or kind.is_contraction)
-            and (not self.convolution or kind.is_convolution)
+            (self.names is None or shown.name in self.names)
+            and (not self.contraction or shown.kind is OpKind.CONTRACTION)
+            and (not self.convolution or shown.kind is OpKind.CONVOLUTION)
         )
 
 
@@ -110,7 +110,7 @@ class Dependence:
 
     def watched(self) -> Watched:
         """Returns which ops, beside the one it is asked about, a matcher looks at the attributes of."""
-        kinds: set[_Kind] = set()
+        kinds: set[_Shown] = set()
         anything = False
         looking = self.spec.table.survey.looking
         navigates = any(
@@ -192,16 +192,11 @@ def depend_on_each_other(specs: Sequence[Anatomy]) -> bool:
     )
 
 
-def _shown(matcher: mlir.Operation) -> Iterator[_Kind]:
+def _shown(matcher: mlir.Operation) -> Iterator[_Shown]:
     """Yields what a matcher of a DAG or of regions shows beside the op that it is asked about."""
     found: list[mlir.Operation] = []
     visit(matcher, found.append)
     *_, root, terminator = [matcher, *body(matcher)]
     for operation in found:
         if operation not in (matcher, root, terminator):
-            is_linalg = operation.name.startswith("linalg.")
-            yield _Kind(
-                operation.name,
-                is_linalg and linalg.isa_contraction_op(operation),
-                is_linalg and linalg.isa_convolution_op(operation),
-            )
+            yield _Shown(operation.name, StructuredOp(operation).kind)

@@ -375,14 +375,14 @@ class _Guarding:
                 results=[*(each.type for each in operation.results), self._any_op],
                 attributes=attributes,
             )
-        results: list[Handle] = list(replacement.results)
-        after = results.pop()
+        *results, last = replacement.results
+        left: Handle = last
         for old, new in zip(operation.results, results, strict=True):
             old.replace_all_uses_with(new)
         if "restrict_root" not in operation.attributes:
-            after = self._with_root(self._helpers_of(table), operation, replacement, after)
+            left = self._with_root(self._helpers_of(table), operation, replacement, left)
         operation.erase()
-        return after
+        return left
 
     def _with_root(
         self,

@@ -226,10 +226,10 @@ def link_nested_specs(
         _check_not_run(each, nested[0], diagnostics)
     labels = [symbol_name(op) or "unnamed" for op in nested]
     members = [Anatomy(op) for op in nested]
+    # Flat specs are in default-entrypoint form, which has no second entry point.
     form = _form_of(members, labels, diagnostics)
     for member in members:
         bind_entries(member)
-    # Flat specs are in default-entrypoint form, which has no second entry point.
     if form is Form.FLAT and not own:
         flatten(module, members)
     else:
