@@ -69,6 +69,8 @@ def main() -> None:
             total.counts.update(each.counts)
             total.failures += each.failures
             done = total.counts["comparisons"]
+            for failure in each.failures:
+                sys.stderr.write(f"{failure.partition(chr(10))[0]}\n")
             sys.stderr.write(
                 f"{done:,} comparisons, {len(total.failures)} scenarios with a difference\n"
             )

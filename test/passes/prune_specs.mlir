@@ -28,12 +28,11 @@
 // CHAIN:        module @matmuls
 // CHAIN-NOT:      @bf16
 // CHAIN:          named_sequence @f16_64x32x128(
-// CHAIN:            has_no_lowering_config
-// CHAIN-NOT:        has_no_lowering_config
-// CHAIN:          foreach_match in
+// CHAIN:          foreach_match flatten_results in
+// CHAIN-NEXT:       @is_decided -> @keep_decided,
 // CHAIN-NEXT:       @f16_64x32x128 -> @mark :
 // CHAIN:        named_sequence @__kernel_config(
-// CHAIN-NEXT:     include @opaque::@main failures(suppress)
+// CHAIN:          include @opaque::@main failures(suppress)
 // CHAIN-NEXT:     include @matmuls::@__kernel_config_1 failures(suppress)
 
 // APPLIED-LABEL: func.func @exact

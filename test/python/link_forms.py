@@ -126,6 +126,7 @@ def compare(specs: Sequence[GeneratedSpec], program: str, outcome: Outcome) -> N
     original = module.clone()
     try:
         apply_one_by_one([each.walks for each in specs], module)
+        module.verify()  # An action may have put what is none of a module's attributes on one.
     except mlir.MLIRError:
         counts["scenarios that the interpreter refuses"] += 1
         return
