@@ -1,5 +1,5 @@
 // Where no entry may match a dispatch carries nothing. If something around it carries the spec, the compiler
-// would find that, so it gets an entry that cannot match.
+// would find that, so it gets a spec that configures nothing.
 // RUN: tuninglink-opt %s --pass-pipeline='builtin.module(tuninglink-materialize-specs{specs=%S/Inputs/matmul_specs.mlir})' | filecheck %s --check-prefix=INNER
 // RUN: tuninglink-opt %s --pass-pipeline='builtin.module(tuninglink-materialize-specs{prune=false specs=%S/Inputs/matmul_specs.mlir},tuninglink-prune-specs)' | filecheck %s --check-prefix=INNER
 // RUN: tuninglink-opt %s --pass-pipeline='builtin.module(tuninglink-materialize-specs{prune=false specs=%S/Inputs/matmul_specs.mlir})' -o %t.whole
@@ -11,8 +11,8 @@
 // AROUND:       hal.executable private @nothing attributes {iree_codegen.tuning_spec_mlirbc
 // AROUND:         builtin.module attributes {iree_codegen.tuning_spec_mlirbc
 // DUMP:         @nothing::@vmvx
-// DUMP:         foreach_match in
-// DUMP-NEXT:      @f16_64x32x128 -> @mark :
+// DUMP:         named_sequence @__kernel_config(
+// DUMP-NEXT:      transform.yield
 hal.executable private @nothing {
   hal.executable.variant public @vmvx target(<"vmvx", "vmvx-bytecode-fb">) {
     builtin.module {
