@@ -12,7 +12,7 @@ from tuninglink.errors import SpecError
 from tuninglink.mlir.contexts import thread_context
 from tuninglink.mlir.diagnostics import Diagnostic, DiagnosticSink
 from tuninglink.specs import loading
-from tuninglink.specs.loading import SpecFiles
+from tuninglink.specs.loading import SpecArgument, SpecFiles
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -34,7 +34,7 @@ def test_files_are_loaded_when_they_are_looked_at(
         return load(*arguments, name=name, **options)  # type: ignore[arg-type]
 
     monkeypatch.setattr(loading, "load_spec", counted)
-    specs = SpecFiles([str(each) for each in paths], upgrade=True, diagnostics=None)
+    specs = SpecFiles([SpecArgument(str(each)) for each in paths], upgrade=True, diagnostics=None)
     assert len(specs) == 2
     assert not calls
     thread = Thread(target=lambda: specs[0])
@@ -48,11 +48,13 @@ def test_files_are_loaded_when_they_are_looked_at(
 
 def test_what_fails_is_told_at_once_or_when_it_is_looked_at(tmp_path: Path) -> None:
     with pytest.raises(SpecError, match="cannot read the spec"):
-        SpecFiles([str(tmp_path / "missing.mlir")], upgrade=True, diagnostics=None)
+        SpecFiles([SpecArgument(str(tmp_path / "missing.mlir"))], upgrade=True, diagnostics=None)
     path = tmp_path / "bad.mlir"
     path.write_text("module {")
     said: list[Diagnostic] = []
-    specs = SpecFiles([str(path)], upgrade=True, diagnostics=DiagnosticSink(said.append))
+    specs = SpecFiles(
+        [SpecArgument(str(path))], upgrade=True, diagnostics=DiagnosticSink(said.append)
+    )
     errors = []
     for _ in range(2):
         with pytest.raises(SpecError) as raised:
