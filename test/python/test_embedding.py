@@ -192,7 +192,7 @@ def test_what_is_the_same_for_many_dispatches_is_linked_once(counted: Counter[st
     targets = [MI300X, MI308X, GFX942, CPU]
     root = program(*(executable(f"e{i}", targets[i % 4]) for i in range(40)))
     materialize(root, marking("user"), library=DefaultLibrary())
-    assert counted == {"link_shares": 2, "spec_attribute": 2}
+    assert counted == {"link_shares": 4, "spec_attribute": 4}
     attributes = {m.attributes.get(names.EMBEDDED_SPEC) for m in collect(root, names.MODULE)}
     assert len(attributes - {None}) == 2
 

@@ -364,7 +364,8 @@ def test_each_of_several_targets_is_explained() -> None:
     explained = explain(PROGRAM, spec("vmvx", "mine"), flags=flags)
     assert len({each.name for each in explained.dispatches}) == 2
     assert len({each.target for each in explained.dispatches}) == 2
-    assert explained.specs[0].covered == 2
+    # The configuration of one backend is foreign to the other.
+    assert explained.specs[0].covered == 1
 
 
 @pytest.mark.parametrize(
