@@ -167,6 +167,7 @@ class CandidateSpaces:
         self.problem = SpaceProblem.of(dispatch.problem, limits)
         self.reason = ""
         self._too_large: set[int] = set()
+        self._drawn: dict[tuple[int, int, int], list[Candidate]] = {}
         self.spaces: tuple[Space, ...] = tuple(self._find_spaces(dispatch, default, registry))
         self.default = self._known(default, CandidateOrigin.DEFAULT)
         unlike = {self.default.key: self.default}
@@ -202,6 +203,12 @@ class CandidateSpaces:
         return list(islice(unlike.values(), n))
 
     def _draw(self, number: int, n: int, seed: int) -> list[Candidate]:
+        key = number, n, seed
+        if key not in self._drawn:  # What probing finds depends on the time that it has.
+            self._drawn[key] = self._draw_anew(number, n, seed)
+        return self._drawn[key]
+
+    def _draw_anew(self, number: int, n: int, seed: int) -> list[Candidate]:
         constraints = self.spaces[number].constraints
         try:
             if number in self._too_large:
