@@ -33,7 +33,7 @@ _BOUND: Final = "it is bound to others"
 
 
 @dataclass(frozen=True)
-class Exclusion:
+class Inapplicability:
     """Why an entry, or an opaque spec as a whole, does not apply to a target.
 
     Attributes:
@@ -67,7 +67,7 @@ class Applicability:
         self.spec = spec
         self._target = target
         self._binding = binding_of(spec.module)
-        self._exclusions: dict[int, Exclusion | None] = {}
+        self._exclusions: dict[int, Inapplicability | None] = {}
         self._reasons: dict[mlir.Attribute, str] = {}
 
     @cached_property
@@ -85,30 +85,30 @@ class Applicability:
         kept = tuple(each for each in every if self.exclusion(each) is None)
         return positions if len(kept) == len(every) else kept
 
-    def foreign(self) -> Iterator[Exclusion]:
+    def foreign(self) -> Iterator[Inapplicability]:
         """Yields what was found to be foreign to the target so far."""
         found = (*self._exclusions.values(), self.__dict__.get("_whole"))
         yield from dict.fromkeys(each for each in found if each and each.is_foreign)
 
-    def exclusion(self, position: int) -> Exclusion | None:
+    def exclusion(self, position: int) -> Inapplicability | None:
         """Returns why the entry at `position` does not apply, None if it does."""
         if position not in self._exclusions:
             self._exclusions[position] = self._why_not(position)
         return self._exclusions[position]
 
-    def _why_not(self, position: int) -> Exclusion | None:
+    def _why_not(self, position: int) -> Inapplicability | None:
         entry = self.spec.anatomy.entry(position)
         what = f"entry '{entry.matcher}'"
         matcher = self.spec.anatomy.table.lookup(entry.matcher)
         own = binding_of(matcher) if matcher is not None else None
         if not covers(narrow(self._binding, own), self._target):
-            return Exclusion(what, entry.place, _BOUND, is_foreign=False)
+            return Inapplicability(what, entry.place, _BOUND, is_foreign=False)
         settings = settings_of(self.spec, entry) or {}
         reason = next(filter(None, map(self._why_foreign, settings.values())), "")
-        return Exclusion(what, entry.place, reason, is_foreign=True) if reason else None
+        return Inapplicability(what, entry.place, reason, is_foreign=True) if reason else None
 
     @cached_property
-    def _whole(self) -> Exclusion | None:
+    def _whole(self) -> Inapplicability | None:
         """Why an opaque spec does not apply, None if it does."""
         for position in range(len(self.spec.anatomy.pairs)):
             exclusion = self.exclusion(position)
@@ -117,7 +117,7 @@ class Applicability:
         for constant in collect(self.spec.module, names.PARAM_CONSTANT):
             if reason := self._why_foreign(constant.attributes["value"]):
                 what = f"opaque spec '{self.spec.name}'"
-                return Exclusion(what, place_of(constant.location), reason, is_foreign=True)
+                return Inapplicability(what, place_of(constant.location), reason, is_foreign=True)
         return None
 
     def _why_foreign(self, value: mlir.Attribute) -> str:
@@ -162,14 +162,14 @@ class Selection:
 
     def warn(self, diagnostics: DiagnosticSink) -> None:
         """Warns of what was found to be foreign to the target: for each spec, of the first entries by name."""
-        found: dict[str, list[Exclusion]] = {}
+        found: dict[str, list[Inapplicability]] = {}
         for each in self._known.values():
             found.setdefault(each.spec.source, []).extend(each.foreign())
         for source, exclusions in found.items():
             if exclusions:
                 diagnostics.emit(self._warning(source, exclusions))
 
-    def _warning(self, source: str, exclusions: Sequence[Exclusion]) -> Diagnostic:
+    def _warning(self, source: str, exclusions: Sequence[Inapplicability]) -> Diagnostic:
         first, *others = exclusions
         notes = [
             note(f"nor is {each.what}: {each.reason}", each.place) for each in others[: _NAMED - 1]
