@@ -133,10 +133,10 @@ def test_editable_install_works_and_follows_edits(tmp_path: Path) -> None:
     python = environment_with_dependencies(tmp_path / "venv")
     install(python, "--editable", source)
     check_installed(python)
-    for added in ("python/tuninglink/ir/fresh.py", "passes/fresh.py"):
+    for added in ("python/tuninglink/iree/fresh.py", "passes/fresh.py"):
         (source / added).write_text("VALUE = 42\n")
     program = (
-        "import tuninglink.mlir.fresh as a, tuninglink.passes.fresh as b; print(a.VALUE, b.VALUE)"
+        "import tuninglink.iree.fresh as a, tuninglink.passes.fresh as b; print(a.VALUE, b.VALUE)"
     )
     assert succeed(python, "-c", program, cwd=tmp_path) == "42 42\n"
 
