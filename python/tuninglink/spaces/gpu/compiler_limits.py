@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 _MOST_TILE: Final = 512
 _MOST_SUBGROUPS: Final = 10
-_MOST_PIECES: Final = 32
 _STAGES: Final = 2
 
 
@@ -58,13 +57,6 @@ def vector_distribute_limits(
     rules, tiles, shapes, counts = tiling.rules, tiling.tiles, tiling.shapes, tiling.counts
     m, n, k = tiling.contraction.matrix_loops
     _limit_tiles(tiling)
-    for loop in (m, n, k):
-        pieces = tiles[loop] / (shapes[loop] * counts[loop] if loop != k else shapes[k])
-        rules.not_chosen(
-            pieces <= _MOST_PIECES,
-            f"a subgroup must take at most {_MOST_PIECES} intrinsics along dimension {loop}, not {{}}",
-            pieces,
-        )
     _limit_subgroups(rules, counts[m] * counts[n])
     for name, loop in (("left", m), ("right", n)):
         rules.not_chosen(

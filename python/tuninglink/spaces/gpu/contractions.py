@@ -100,12 +100,13 @@ def read_contraction(workload: Workload) -> Contraction:
     lhs, rhs, result = map(read_operand, operands, op.maps)
     (*outer_m, m), (*outer_n, n), (*outer_k, k) = (loops[each] for each in (Role.M, Role.N, Role.K))
     check_sizes(workload)
-    if any(op.sizes[loop] is None for loop in (*outer_k, m, n, k)):
+    sizes = tuple(each.size for each in problem.dimensions)
+    if any(sizes[loop] is None for loop in (*outer_k, m, n, k)):
         raise UndecidedError(f"{problem} has inner dimensions of unknown size")
     outer = tuple(sorted((*loops[Role.BATCH], *outer_m, *outer_n)))
     is_plain = not outer and not outer_k
     return Contraction(
-        op.sizes,
+        sizes,
         outer,
         tuple(outer_k),
         m,

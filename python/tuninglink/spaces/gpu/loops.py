@@ -70,14 +70,15 @@ def read_loops(workload: Workload, device: Device) -> Loops:
     widths = {_bits(each.type) for each in workload.root.operands}
     kinds = op.iterator_types
     accumulation = op.accumulation
+    sizes = tuple(each.size for each in workload.problem.dimensions)
     parallel = tuple(loop for loop, kind in enumerate(kinds) if kind != REDUCTION)
     return Loops(
-        op.sizes,
+        sizes,
         parallel,
         tuple(loop for loop, kind in enumerate(kinds) if kind == REDUCTION),
         max(widths),
         accumulation is not None and not accumulation.starts_from_fill,
-        _beside(workload, [op.sizes[loop] for loop in parallel]),
+        _beside(workload, [sizes[loop] for loop in parallel]),
     )
 
 

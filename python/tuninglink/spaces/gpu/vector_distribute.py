@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import z3
 
 from tuninglink.spaces.gpu.compiler_limits import vector_distribute_limits
 from tuninglink.spaces.gpu.contraction_tiles import ContractionTiles
 from tuninglink.spaces.gpu.contractions import intrinsics_for, read_contraction, static_sizes
-from tuninglink.spaces.gpu.gpu_rules import MOST_INTRINSICS, GpuRules, product
+from tuninglink.spaces.gpu.gpu_rules import GpuRules, product
 from tuninglink.spaces.gpu.knob_table import (
     REDUCTION,
     SUBGROUP_BASIS,
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from tuninglink.spaces.gpu.device import Device
     from tuninglink.spaces.gpu.gpu_rules import Number
     from tuninglink.spaces.workload import Workload
+
+_MOST_PIECES: Final = 32
 
 
 def vector_distribute_spaces(
@@ -70,9 +72,9 @@ def vector_distribute_spaces(
             tile,
             step,
         )
-    steps = [tiling.shapes[loop] * tiling.counts.get(loop, 1) for loop in tiling.tiles]
-    taken = product(tiling.tiles.values()) / product(steps)
-    rules.unrolled(taken, "intrinsics", MOST_INTRINSICS)
+    for loop in contraction.matrix_loops:
+        taken = tiling.tiles[loop] / (tiling.shapes[loop] * tiling.counts.get(loop, 1))
+        rules.unrolled(taken, f"intrinsics along dimension {loop}", _MOST_PIECES)
     threads, subgroup_size, stages = rules.workgroup(device)
     rules.threads(threads, product(tiling.counts.values()) * subgroup_size, "of its subgroups")
     promotion = Promotion(rules, pipeline.context)
