@@ -11,6 +11,7 @@ from tuninglink.mlir import names
 from tuninglink.mlir.contexts import thread_context
 from tuninglink.mlir.serialization import to_text
 from tuninglink.mlir.symbols import FreshNames
+from tuninglink.specs.bindings import bind
 from tuninglink.specs.builders import add_kernel_config, yield_
 from tuninglink.specs.provenance import PROVENANCE, provenance_attribute
 from tuninglink.tuning.candidates import configuration_of
@@ -19,6 +20,7 @@ from tuninglink.tuning.matchers import FORMS, create
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from tuninglink.iree.targets import Target
     from tuninglink.spaces.workload import Workload
     from tuninglink.tuning.candidates import Candidate
 
@@ -36,6 +38,7 @@ class SpecEntry:
         dispatch: the dispatch whose root op it is to find, as matchers see it, without a configuration.
         form: how it is found, one of `FORMS`.
         candidate: the configuration.
+        target: what the configuration is for; the entry is bound to it.
         provenance: what `tuninglink.provenance` says.
     """
 
@@ -43,6 +46,7 @@ class SpecEntry:
     dispatch: Workload
     form: str
     candidate: Candidate
+    target: Target
     provenance: Mapping[str, object] = field(default_factory=dict)
 
 
@@ -145,8 +149,9 @@ def _add_matcher(module: mlir.Operation, name: str, entry: SpecEntry) -> None:
             for each in configurations
         ]
         yield_([operation, *parameters])
+    sequence: Any = block.owner
+    bind(sequence.operation, [entry.target.name])
     if entry.provenance:
-        sequence: Any = block.owner
         sequence.operation.attributes[PROVENANCE] = provenance_attribute(entry.provenance)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from importlib import metadata
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, Final
 
 from tuninglink.errors import TuninglinkError
 from tuninglink.mlir.diagnostics import error, note
@@ -25,11 +25,9 @@ if TYPE_CHECKING:
     from tuninglink.tuning.compilation import CandidateCompiler
     from tuninglink.tuning.defaults import MeasuredTask
     from tuninglink.tuning.devices import Devices
-    from tuninglink.tuning.exploration import Search
     from tuninglink.tuning.journal import Journal
     from tuninglink.tuning.preparation import PreparedTask
     from tuninglink.tuning.reproducers import Reproducers
-    from tuninglink.tuning.search.pool import CandidatePool
     from tuninglink.tuning.settings import TuningSettings
 
 _FINALISTS: Final = 6
@@ -108,11 +106,9 @@ class TaskTuner:
         budget = budget.part(1 - _RACING)
         journal = self.journal
         similar = journal.similar(prepared) if journal else []
-        # A search hands on what it got from the pool: candidates of this pool.
-        pool = cast("CandidatePool", prepared.spaces)
         first = [(each, None) for each in similar]
         search_type = search_named(self.settings.search)
-        search = cast("Search", search_type(pool, self.settings.seed, default_us, first))
+        search = search_type(prepared.spaces, self.settings.seed, default_us, first)
 
         def report(trial: TrialResult) -> None:
             self.listener.tried(prepared, trial, budget)
