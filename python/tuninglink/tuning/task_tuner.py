@@ -111,10 +111,10 @@ class TaskTuner:
         search = search_type(prepared.spaces, self.settings.seed, default_us, first)
 
         def report(trial: TrialResult) -> None:
-            self.listener.tried(prepared, trial, budget)
             is_new = trial.seconds > 0
             if is_new and journal:
                 journal.record(prepared, trial)
+            self.listener.tried(prepared, trial, budget)
             if is_new and self.reproducers and trial.failure and trial.benchmark is None:
                 candidate, failure = trial.candidate, trial.failure
                 self.reproducers.keep(prepared.task.label, prepared.template, candidate, failure)
