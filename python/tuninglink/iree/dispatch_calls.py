@@ -176,14 +176,15 @@ def _terminator(block: mlir.Block) -> mlir.Operation:
 def _passed(block: mlir.Block, header: mlir.Block, number: int) -> Value | None:
     """Returns the value that a block passes to an argument of a loop's header."""
     end = _terminator(block)
+    operands: list[Value] = list(end.operands)
     if end.name == _BRANCH:
-        return end.operands[number]
+        return operands[number]
     if end.name != _CONDITIONAL or list(end.successors).count(header) != 1:
         return None
     sizes: Any = end.attributes["operandSegmentSizes"]
     condition, taken, _ = sizes
     start = condition if end.successors[0] == header else condition + taken
-    return end.operands[start + number]
+    return operands[start + number]
 
 
 def _defining(value: Value) -> mlir.Operation | None:
