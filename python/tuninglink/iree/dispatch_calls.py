@@ -183,7 +183,7 @@ def _passed(block: mlir.Block, header: mlir.Block, number: int) -> Value | None:
         return None
     sizes: Any = end.attributes["operandSegmentSizes"]
     condition, taken, _ = sizes
-    start = condition if end.successors[0] == header else condition + taken
+    start: int = condition if end.successors[0] == header else condition + taken
     return operands[start + number]
 
 
