@@ -88,7 +88,6 @@ def upgrade(
     is kept out: it stands in the result as a comment, with the reason.
 
     Examples:
-
         tuninglink upgrade old.mlir -o new.mlir --report
         tuninglink upgrade --check specs/*.mlir
     """
