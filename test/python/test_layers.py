@@ -24,7 +24,7 @@ LAYERS = (
     ("specs",),
     ("matching",),
     ("spaces",),
-    ("payloads",),
+    ("payloads", "emission"),
     ("passes",),
     ("compiler",),
     ("checking", "explaining", "dag_to_named"),

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from tuninglink.emission.matcher_forms import FORMS, NoMatcherError
+from tuninglink.emission.spec_writer import SpecEntry, matcher_key, write_spec
 from tuninglink.errors import TuninglinkError
 from tuninglink.specs.loading import load_spec
 from tuninglink.tuning.candidates import CandidateSpaces
 from tuninglink.tuning.compilation import BenchmarkTemplate
-from tuninglink.tuning.emission import SpecEntry, matcher_key, write_spec
-from tuninglink.tuning.matchers import FORMS, NoMatcherError
 from tuninglink.tuning.templates import apply_specs, configure
 
 if TYPE_CHECKING:
@@ -49,7 +49,9 @@ class PreparedTask:
 
     def entry(self, candidate: Candidate, provenance: Mapping[str, object]) -> SpecEntry:
         """Returns the entry that gives the dispatches of the task a configuration."""
-        return SpecEntry(self.task.label, self.dispatch, self.form, candidate, provenance)
+        return SpecEntry(
+            self.task.label, self.dispatch, self.form, candidate.attributes, provenance
+        )
 
 
 def prepare(
@@ -100,7 +102,7 @@ def _form(task: TuningTask, dispatch: Workload, default: Candidate, flags: Seque
     reasons = []
     for form in FORMS:
         try:
-            text = write_spec("trial", [SpecEntry(task.label, dispatch, form, default)])
+            text = write_spec("trial", [SpecEntry(task.label, dispatch, form, default.attributes)])
         except NoMatcherError:
             continue
         try:
