@@ -8,9 +8,9 @@ from tuning_programs import ATTENTION, CONVOLUTION, REDUCTION, dispatched, matmu
 
 import tuninglink
 from tuninglink.compiler.phases import Phase
+from tuninglink.emission.spec_writer import write_spec
 from tuninglink.specs.applicability import Applicability
 from tuninglink.specs.provenance import provenance_of
-from tuninglink.tuning.emission import write_spec
 from tuninglink.tuning.invocations import compiler_run
 from tuninglink.tuning.templates import apply_candidate, apply_specs
 

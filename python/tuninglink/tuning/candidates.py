@@ -50,6 +50,15 @@ class Candidate:
         """What tells the configuration from others: a hash of it."""
         return sha256(f"{self.configuration}\n{self.decomposition}".encode()).hexdigest()
 
+    @property
+    def attributes(self) -> dict[str, str]:
+        """The attributes that configure a root op, by name, as MLIR writes them."""
+        decomposition = {names.DECOMPOSITION_CONFIG: self.decomposition}
+        return {
+            names.COMPILATION_INFO: self.configuration,
+            **(decomposition if self.decomposition else {}),
+        }
+
     def __str__(self) -> str:
         if not self.knobs:
             return self.configuration
@@ -59,7 +68,6 @@ class Candidate:
 
 def configuration_of(candidate: Candidate, context: mlir.Context) -> dict[str, mlir.Attribute]:
     """Returns the attributes that a spec gives to a root op for a candidate."""
-    found = {names.COMPILATION_INFO: mlir.Attribute.parse(candidate.configuration, context)}
-    if candidate.decomposition:
-        found[names.DECOMPOSITION_CONFIG] = mlir.Attribute.parse(candidate.decomposition, context)
-    return found
+    return {
+        name: mlir.Attribute.parse(each, context) for name, each in candidate.attributes.items()
+    }

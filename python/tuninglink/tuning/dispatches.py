@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import tempfile
-from collections import Counter
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from iree.compiler import ir as mlir
 from iree.compiler.passmanager import PassManager
@@ -16,6 +15,7 @@ from iree.compiler.passmanager import PassManager
 from tuninglink.compiler.inputs import check_readable, refuse_spec
 from tuninglink.compiler.phases import Phase
 from tuninglink.errors import CompileError
+from tuninglink.iree.dispatch_calls import count_calls
 from tuninglink.iree.dispatches import dispatch_name
 from tuninglink.iree.targets import Target
 from tuninglink.mlir import names
@@ -29,11 +29,11 @@ from tuninglink.tuning.benchmark_building import NoBenchmarkError, build_benchma
 from tuninglink.tuning.invocations import compiler_run
 
 if TYPE_CHECKING:
+    from collections import Counter
     from collections.abc import Iterable, Sequence
 
     from tuninglink.tuning.benchmark import BufferLayout
 
-_DISPATCH: Final = "stream.cmd.dispatch"
 _BENCHMARK: Final = "iree.benchmark"
 _REFLECTION: Final = "iree.reflection"
 
@@ -47,7 +47,7 @@ class TuningTask:
             its target.
         dispatches: the dispatches, such as `@executable::@variant`.
         label: the name of the function of the first one, which says what it computes.
-        calls: how often the program calls them, as it is written: a call in a loop counts once.
+        calls: how often the program calls them; see `count_calls`.
         target: what they are compiled for.
         source: the benchmark at `executable-sources`, as bytecode.
         function: the name of its function.
@@ -153,7 +153,7 @@ def read_program(
     if any(map(_is_benchmark, body(module))):
         tasks, omissions = _tasks([module], None)
     else:
-        tasks, omissions = _tasks(_dumped_benchmarks(module), _calls(module))
+        tasks, omissions = _tasks(_dumped_benchmarks(module), count_calls(module))
     if not tasks and not omissions:
         raise CompileError(error(f"there is no dispatch in '{path}' to tune"))
     return DispatchedProgram(content, model, tuple(tasks), tuple(omissions))
@@ -176,17 +176,6 @@ def _model_function(module: mlir.Operation) -> ModelFunction | None:
 def _is_benchmark(operation: mlir.Operation) -> bool:
     reflection = operation.attributes.get(_REFLECTION)
     return isinstance(reflection, mlir.DictAttr) and _BENCHMARK in reflection
-
-
-def _calls(module: mlir.Operation) -> Counter[str]:
-    """Returns how often each dispatch is called, by its name."""
-    calls: Counter[str] = Counter()
-    for each in collect(module, _DISPATCH):
-        entry_points: Any = each.attributes["entry_points"]
-        for entry_point in entry_points:
-            *path, _ = entry_point.value
-            calls["::".join(f"@{name}" for name in path)] += 1
-    return calls
 
 
 def _dumped_benchmarks(module: mlir.Operation) -> list[mlir.Operation]:

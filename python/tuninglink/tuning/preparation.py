@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from tuninglink.emission.matcher_forms import FORMS, NoMatcherError
+from tuninglink.emission.spec_writer import SpecEntry, matcher_key, write_spec
 from tuninglink.errors import TuninglinkError
 from tuninglink.specs.loading import load_spec
 from tuninglink.tuning.candidate_spaces import CandidateSpaces
 from tuninglink.tuning.compilation import BenchmarkTemplate
-from tuninglink.tuning.emission import SpecEntry, matcher_key, write_spec
-from tuninglink.tuning.matchers import FORMS, NoMatcherError
 from tuninglink.tuning.templates import apply_specs, configure
 
 if TYPE_CHECKING:
@@ -50,7 +50,10 @@ class PreparedTask:
     def entry(self, candidate: Candidate, provenance: Mapping[str, object]) -> SpecEntry:
         """Returns the entry that gives the dispatches of the task a configuration."""
         task = self.task
-        return SpecEntry(task.label, self.dispatch, self.form, candidate, task.target, provenance)
+        configuration = candidate.attributes
+        return SpecEntry(
+            task.label, self.dispatch, self.form, configuration, provenance, task.target
+        )
 
 
 def prepare(
@@ -102,7 +105,7 @@ def _form(task: TuningTask, dispatch: Workload, default: Candidate, flags: Seque
     reasons = []
     for form in FORMS:
         try:
-            entry = SpecEntry(task.label, dispatch, form, default, task.target)
+            entry = SpecEntry(task.label, dispatch, form, default.attributes)
             text = write_spec("trial", [entry])
         except NoMatcherError:
             continue

@@ -6,10 +6,10 @@ from dataclasses import dataclass, field, replace
 from importlib import metadata
 from typing import TYPE_CHECKING, Final
 
+from tuninglink.emission.spec_writer import write_spec
 from tuninglink.errors import TuninglinkError
 from tuninglink.mlir.diagnostics import error, note
 from tuninglink.tuning.decision import Decision, Outcome, decide
-from tuninglink.tuning.emission import write_spec
 from tuninglink.tuning.exploration import Alternating, Exploration, Overlapping, Schedule
 from tuninglink.tuning.failures import Failure, FailureKind
 from tuninglink.tuning.listener import Listener
