@@ -17,6 +17,7 @@ from tuninglink.cli.dump import dump
 from tuninglink.cli.explain import explain_command
 from tuninglink.cli.init import init_command
 from tuninglink.cli.link import link
+from tuninglink.cli.lock import lock
 from tuninglink.cli.targets import targets
 from tuninglink.cli.upgrade import upgrade
 from tuninglink.compiler.session import set_up_command_line
@@ -78,6 +79,7 @@ def tune(context: typer.Context) -> None:
 app.command(context_settings={"ignore_unknown_options": True})(check)
 app.command()(dump)
 app.command()(targets)
+app.command()(lock)
 app.command()(demo)
 app.command()(upgrade)
 app.add_typer(database)
