@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Final
 
 from tuninglink.cli import process
 from tuninglink.cli.progress import progress
-from tuninglink.compiler.flags import CompileOptions, FlagReader, KnownFlag, Phase, one_of
+from tuninglink.compiler.flags import CompileOptions, FlagReader, KnownFlag, one_of
+from tuninglink.compiler.phases import Phase
 from tuninglink.compiler.probing import check_targets
 from tuninglink.compiler.session import set_up_command_line
 from tuninglink.errors import CompileError

@@ -143,6 +143,7 @@ def _joined(one: StartingPoint, other: StartingPoint) -> StartingPoint:
 
 def _attributes(configuration: Configuration) -> dict[str, str]:
     lowering, translation = configuration.lowering_config, configuration.translation_info
+    assert translation is not None
     info = iree_codegen.CompilationInfoAttr.get(lowering, translation, ctx=lowering.context)
     found = {names.COMPILATION_INFO: str(info)}
     if configuration.decomposition_config is not None:

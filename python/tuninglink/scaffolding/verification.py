@@ -138,13 +138,13 @@ def _failure(
 
 def _dispatches(program: bytes) -> dict[str, str]:
     module = mlir.Module.parse(program, thread_context()).operation
-    return {each.name: each.module.get_asm() for each in find_dispatches(module)}
+    return {each.name: str(each.module) for each in find_dispatches(module)}
 
 
 def _executables(program: bytes) -> dict[str, str]:
     module = mlir.Module.parse(program, thread_context()).operation
     return {
-        symbol_name(each) or "": each.get_asm()
+        symbol_name(each) or "": str(each)
         for each in containers(module)
         if each.name == names.EXECUTABLE
     }

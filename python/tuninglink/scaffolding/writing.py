@@ -37,7 +37,7 @@ def commented(
         heading: lines for the beginning.
     """
     # Without aliases, which entries of the same configuration would share: each can be edited by itself.
-    text = mlir.Module.parse(text, thread_context()).operation.get_asm(use_local_scope=True)
+    text = str(mlir.Module.parse(text, thread_context()).operation.get_asm(use_local_scope=True))
     module = mlir.Module.parse(text, thread_context())
     above: dict[int, list[str]] = {1: list(heading)}
     for sequence in collect(module.operation, names.NAMED_SEQUENCE):

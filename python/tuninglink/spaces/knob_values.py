@@ -233,7 +233,8 @@ def _translation(info: iree_codegen.TranslationInfoAttr) -> Mapping[str, str]:
         found[WORKGROUP_SIZE] = str(list(info.workgroup_size))
     if info.subgroup_size:
         found[SUBGROUP_SIZE] = str(info.subgroup_size)
-    given = dictionary_of(info.configuration) if info.configuration is not None else None
+    configuration: Any = info.configuration
+    given = None if configuration is None else dictionary_of(configuration)
     for name, each in (given or {}).items():
         if name != PIPELINE_OPTIONS:
             found[name] = "true" if isinstance(each, mlir.UnitAttr) else _text(each)
