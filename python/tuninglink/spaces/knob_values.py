@@ -270,8 +270,7 @@ _TILES: Final = frozenset({"workgroup", "reduction", "partial_reduction", "subgr
 
 def _foreign(lowering: mlir.Attribute) -> Mapping[str, str]:
     """Returns the parameters of a lowering config of another dialect."""
-    found = named_parameters(lowering)
-    entries = dictionary_of(found) if found is not None else None
+    entries = named_parameters(lowering)
     return {name: _text(each) for name, each in (entries or {"lowering_config": lowering}).items()}
 
 
