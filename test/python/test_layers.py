@@ -27,6 +27,7 @@ LAYERS = (
     ("payloads", "emission"),
     ("passes",),
     ("compiler",),
+    ("scaffolding",),
     ("checking", "explaining", "dag_to_named"),
     ("tuning",),
     ("opt",),
