@@ -278,20 +278,18 @@ class FlagReader:
         return value
 
     def _take(self, name: str, known: KnownFlag, text: str) -> None:
-        if known.repeats:
-            if text:
-                values = self.values.get(known.target, ())
-                assert isinstance(values, tuple)
-                self.values[known.target] = (*values, text)
+        if known.repeats and not text:
             return
-        if name in self._given:
+        if name in self._given and not known.repeats:
             raise CompileError(error(f"flag '{_dashed(name)}' is given more than once"))
         self._given.add(name)
         try:
-            self.values[known.target] = known.read(text)
+            value = known.read(text)
         except ValueError as failure:
             message = f"'{text}' is no value for flag '{_dashed(name)}': {failure}"
             raise CompileError(error(message)) from None
+        before = self.values.get(known.target, ())
+        self.values[known.target] = (*before, value) if known.repeats else value
 
     def _only_input(self) -> str | None:
         """Returns the path of the program, None where none was given."""
