@@ -122,7 +122,9 @@ class KnownFlag:
 _Choice = TypeVar("_Choice", bound=Enum)
 
 
-def _one_of(kind: type[_Choice]) -> Callable[[str], _Choice]:
+def one_of(kind: type[_Choice]) -> Callable[[str], _Choice]:
+    """Returns what reads one of the values of an enumeration; it raises a ValueError on others."""
+
     def read(value: str) -> _Choice:
         try:
             return kind(value)
@@ -159,10 +161,10 @@ _EXPLAIN: Final = "explain"
 
 COMPILE_FLAGS: Final = {
     "o": KnownFlag("output"),
-    "output-format": KnownFlag("output_format", _one_of(OutputFormat)),
-    "compile-mode": KnownFlag("mode", _one_of(Mode)),
-    "compile-from": KnownFlag("compile_from", _one_of(Phase)),
-    "compile-to": KnownFlag("compile_to", _one_of(Phase)),
+    "output-format": KnownFlag("output_format", one_of(OutputFormat)),
+    "compile-mode": KnownFlag("mode", one_of(Mode)),
+    "compile-from": KnownFlag("compile_from", one_of(Phase)),
+    "compile-to": KnownFlag("compile_to", one_of(Phase)),
     "verify": KnownFlag("verify", _boolean, switch=True),
     "dump-compilation-phases-to": KnownFlag("phase_dumps"),
     "emit-mlir-bytecode": KnownFlag("emit_bytecode", _boolean, switch=True),
@@ -185,7 +187,7 @@ COMPILE_FLAGS: Final = {
 
 _EXPLAIN_FLAGS: Final = {
     **{name: known for name, known in COMPILE_FLAGS.items() if name != _EXPLAIN},
-    "format": KnownFlag("report_format", _one_of(ReportFormat)),
+    "format": KnownFlag("report_format", one_of(ReportFormat)),
 }
 """Those of `tuninglink explain`."""
 
