@@ -62,6 +62,8 @@ input. It is compiled with the flags that you give. An interrupt ends with what 
   -o SPEC              Where to write the spec. Default: standard output.
   --device URI         The device, as in cuda://0 or local-task. May be repeated: equal devices share the work.
                        Default: the one that runs what the program is compiled for.
+  --dim [A.D=]SIZE     Tune at this size of dynamic dimensions: of all, or of dimension D of argument A. May be
+                       repeated.
   --budget TIME        How long to tune, as in 90s, 10m or 1.5h. Default: 10m, or no limit with --trials.
   --trials N           Try at most N candidates of each dispatch.
   --only PATTERN       Tune dispatches with this in their name or their function's. May be repeated; * and ?.
@@ -115,7 +117,9 @@ def tune_command(arguments: Sequence[str]) -> int:
     _check_output(options.output)
     budget = Budget(options.settings.seconds, options.settings.trials)
     with progress(f"compiling {options.input}"):
-        program = read_program(options.input, options.flags, first=options.compile_from)
+        program = read_program(
+            options.input, options.flags, first=options.compile_from, sizes=options.sizes
+        )
     result = _tune(program, options, budget)
     write_output(options.output, result.spec.encode())
     if result.failure is not None:
