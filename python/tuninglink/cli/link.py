@@ -84,6 +84,10 @@ def link(
 
     The first spec whose entry matches an operation decides about it, and the target's default spec comes
     last.
+
+    Examples:
+        tuninglink link mine.mlir theirs.mlir --target mi300x -o linked.mlirbc
+        tuninglink link gfx942=amd.mlir sm_80=nvidia.mlir -o linked.mlir
     """
     if target and no_default_specs:
         message = (
