@@ -82,7 +82,7 @@ def only(explained: Explanation) -> DispatchReport:
         (
             "convolution",
             [
-                "convolution 16x16x32 f16·f16→f32, filter 3x3, input channels 64",
+                "convolution 16x16x32 f16·f16→f32, hwc_hwcf, filter 3x3, input channels 64",
                 "convolution 16x16x32 f32·f32→f32, filter 3x3, input channels 16",
                 "convolution 2x8x8x16 f16·f16→f32, filter 3x3, input channels 32, strides 2x2",
                 "depthwise convolution 16x16x32 f32·f32→f32, filter 3x3",
@@ -104,7 +104,7 @@ def only(explained: Explanation) -> DispatchReport:
 def test_operations_are_put_into_words(name: str, words: list[str]) -> None:
     explained = explain((PROGRAMS / f"{name}.mlir").read_text())
     assert [each.words for one in explained.dispatches for each in one.operations] == words
-    assert {one.status for one in explained.dispatches} == {Status.UNMATCHED}
+    assert {one.status for one in explained.dispatches} == {Status.NO_ENTRY}
 
 
 @pytest.mark.parametrize(
@@ -195,14 +195,17 @@ def test_a_later_entry_that_matches_as_well_is_shadowed() -> None:
     assert [each.matcher for each in second.usages[0].shadowed_by] == ["first"]
 
 
-def test_an_entry_that_can_never_be_reached_is_dead() -> None:
+def test_an_entry_that_can_never_be_reached_is_unreachable() -> None:
     """The proof is that of `tuninglink.matching`, and holds for every program: this one has no such operation."""
     packs = {name: matcher(name, "vmvx", "linalg.pack") for name in ("first", "again")}
     explained = explain(PROGRAM, matcher_list("packs", packs), flags=VMVX)
     (spec_report,) = explained.specs
-    assert (spec_report.used, spec_report.shadowed, spec_report.dead) == (0, 0, 1)
+    assert (spec_report.used, spec_report.shadowed, spec_report.unreachable) == (0, 0, 1)
     first, again = spec_report.usages
-    assert (first.dead, again.dead) == ("", "'@first' comes first and matches whatever it matches")
+    assert (first.unreachable, again.unreachable) == (
+        "",
+        "'@first' comes first and matches whatever it matches",
+    )
 
 
 def test_a_dispatch_that_was_configured_before_keeps_that() -> None:

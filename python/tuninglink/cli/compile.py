@@ -7,7 +7,7 @@ import sys
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.cli import process
-from tuninglink.cli.progress import progress
+from tuninglink.cli.progress import Doing, progress
 from tuninglink.cli.project import HELP as PROJECT_HELP
 from tuninglink.cli.project import with_project
 from tuninglink.compiler.applying import SpecChoice
@@ -110,11 +110,19 @@ def _compile_and_explain(options: CompileOptions, path: str) -> int:
     from tuninglink.cli.explanations import format_for, render  # noqa: PLC0415
     from tuninglink.explaining import explain_file  # noqa: PLC0415
 
-    with progress("compiling"):
-        result, explanation = explain_file(path, options, specs_of(options), report=process.show)
+    report_format = format_for(options.explanation or "", None)
+    doing = Doing("compiling")
+    with progress(doing):
+        result, explanation = explain_file(
+            path,
+            options,
+            specs_of(options),
+            report=process.show,
+            doing=doing,
+            is_detailed=report_format is ReportFormat.HTML,
+        )
     write_output(options.output, result.output)
     if options.explanation:
-        report_format = format_for(options.explanation, None)
         content = render(explanation, report_format, None)
         write_output(options.explanation, content.encode())
     else:

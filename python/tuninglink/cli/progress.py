@@ -19,6 +19,24 @@ PATIENCE = 1.0
 _SHOW_CURSOR = b"\033[?25h"
 
 
+class Doing:
+    """What is going on, which changes; for `progress`.
+
+    Args:
+        what: what is going on at first.
+    """
+
+    def __init__(self, what: str) -> None:
+        self._what = what
+
+    def __call__(self, what: str) -> None:
+        """Notes what is going on from now on."""
+        self._what = what
+
+    def __str__(self) -> str:
+        return self._what
+
+
 @contextmanager
 def progress(what: object) -> Iterator[None]:
     """Shows on the terminal, if there is one, that `what` is going on once the block has taken a second.

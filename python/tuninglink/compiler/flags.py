@@ -74,6 +74,8 @@ class CompileOptions:
         spec_dumps: a directory for the linked specs, `-` for standard output, or nothing.
         prune: whether each dispatch gets only the entries that may match in it.
         explanation: the file that gets an explanation, or nothing for standard error; None for no explanation.
+        profile: a file with measured times for an explanation, or None.
+        database: a database of trials for an explanation, or None.
         report_format: how it is written, None where the name of the file tells.
         flags: everything else, one `--name` or `--name=value` each.
     """
@@ -99,6 +101,8 @@ class CompileOptions:
     prune: bool = True
     explanation: str | None = None
     report_format: ReportFormat | None = None
+    profile: str | None = None
+    database: str | None = None
     flags: tuple[str, ...] = ()
 
 
@@ -188,6 +192,8 @@ COMPILE_FLAGS: Final = {
 _EXPLAIN_FLAGS: Final = {
     **{name: known for name, known in COMPILE_FLAGS.items() if name != _EXPLAIN},
     "format": KnownFlag("report_format", one_of(ReportFormat)),
+    "profile": KnownFlag("profile"),
+    "database": KnownFlag("database"),
 }
 """Those of `tuninglink explain`."""
 
