@@ -23,14 +23,14 @@ _LETTERS: Final = {
 
 
 def layout(maps: Sequence[mlir.AffineMap]) -> str:
-    """Returns the layout of a convolution's image and filter; nothing where a dimension has no letter.
+    """Returns the layout of a convolution's image and filter; nothing where it has none.
 
     Args:
         maps: the indexing maps of the image, the filter and the output.
     """
     loops = loops_by_role(OpKind.CONVOLUTION, maps) if len(maps) == _OPERANDS else {}
-    if not loops:
-        return ""
+    if not loops or not (loops[Role.INPUT_CHANNEL] or loops[Role.DEPTH]):
+        return ""  # A pooling has no channels.
     letters = {loop: letter for role, letter in _LETTERS.items() for loop in loops[role]}
     image, filter_ = (
         "".join(_letter(each, letters, loops) for each in map_.results) for map_ in maps[:2]
