@@ -13,9 +13,10 @@ from iree.compiler import ir as mlir
 from tuninglink.iree.structured_op import StructuredOp
 from tuninglink.mlir import names
 from tuninglink.mlir.affine import value_range
-from tuninglink.mlir.walk import body
+from tuninglink.mlir.walk import body, collect
 from tuninglink.payloads.operations import generic
-from tuninglink.payloads.templates import DYNAMIC
+from tuninglink.payloads.payload import root_of
+from tuninglink.payloads.templates import DYNAMIC, build, new_function
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -89,8 +90,8 @@ def perturbations(text: str, context: mlir.Context) -> Iterator[Program]:
     """
     with context, mlir.Location.unknown():
         module = mlir.Module.parse(text).operation
-        (function,) = [each for each in body(module) if each.name == names.FUNCTION]
-        *_, root, _ = body(function)
+        (function,) = collect(module, names.FUNCTION)
+        root = root_of(function)
         if root.name != names.GENERIC:
             return
         shape = _read(root)
@@ -192,18 +193,7 @@ def _write(shape: _Shape) -> mlir.Operation:
         mlir.RankedTensorType.get(shape.shape(number), each)
         for number, each in enumerate(shape.types)
     ]
-    module = mlir.Module.create().operation
-    with mlir.InsertionPoint(module.regions[0].blocks[0]):
-        kind = mlir.FunctionType.get(types, types[-1:])
-        function = mlir.Operation.create(
-            names.FUNCTION,
-            attributes={
-                names.SYMBOL_NAME: mlir.StringAttr.get("payload"),
-                "function_type": mlir.TypeAttr.get(kind),
-            },
-            regions=1,
-        )
-    block = function.regions[0].blocks.append(*types)
+    module, block = new_function(types, types[-1:])
     with mlir.InsertionPoint(block):
         root = _generic(shape, types, list(block.arguments))
         mlir.Operation.create("func.return", operands=list(root.results))
@@ -243,8 +233,7 @@ def _edits(root: mlir.Operation) -> Iterator[tuple[str, Callable[[mlir.Operation
 def _edited(shape: _Shape, edit: Callable[[mlir.Operation], None]) -> mlir.Operation:
     module = _write(shape)
     (function,) = body(module)
-    *_, root, _ = body(function)
-    edit(root)
+    edit(root_of(function))
     return module
 
 
@@ -272,13 +261,12 @@ def _negate(root: mlir.Operation) -> None:
     name = "arith.negf" if isinstance(value.type, mlir.FloatType) else "arith.addi"
     operands = [value] if name == "arith.negf" else [value, value]
     with mlir.InsertionPoint(yielded):
-        fresh = mlir.Operation.create(name, results=[value.type], operands=operands)
-    yielded.operands[0] = fresh.results[0]
+        yielded.operands[0] = build(name, value.type, *operands)
 
 
 def _forget(root: mlir.Operation) -> None:
     *_, yielded = body(root)
-    yielded.operands[0] = list(root.regions[0].blocks[0].arguments)[-1]
+    *_, yielded.operands[0] = root.regions[0].blocks[0].arguments
 
 
 def _repeat(root: mlir.Operation) -> None:
@@ -289,8 +277,7 @@ def _produce(root: mlir.Operation) -> None:
     """Has the first operand come of another operation."""
     value: Any = root.operands[0]
     with mlir.InsertionPoint(root):
-        produced = mlir.Operation.create("tensor.cast", results=[value.type], operands=[value])
-    root.operands[0] = produced.results[0]
+        root.operands[0] = build("tensor.cast", value.type, value)
 
 
 def _configure(root: mlir.Operation) -> None:

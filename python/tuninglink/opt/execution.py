@@ -15,7 +15,7 @@ from iree.compiler import ir as mlir
 from tuninglink.errors import TuninglinkError
 from tuninglink.mlir.diagnostics import error, from_mlir, note
 from tuninglink.opt.building import PipelineBuilder
-from tuninglink.opt.instrumentation import Instrumentation
+from tuninglink.opt.instrumentation import Instrumentation, split_names
 from tuninglink.opt.lookup import PassLookup
 
 if TYPE_CHECKING:
@@ -86,9 +86,8 @@ class Execution:
         self._interruption: BaseException | None = None
         instrumentation = instrumentation or Instrumentation()
         lookup = PassLookup(context, registry)
-        printing = instrumentation.printing
-        for flag, names in (("before", printing.before), ("after", printing.after)):
-            for name in sorted(names):
+        for flag in ("before", "after"):
+            for name in sorted(split_names(getattr(instrumentation, flag))):
                 lookup.check(name, prefix=f"for the --mlir-print-ir-{flag} option: ")
         builder = PipelineBuilder(
             context,

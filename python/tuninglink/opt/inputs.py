@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from ctypes import c_void_p
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from iree.compiler import ir as mlir
 
 from tuninglink.mlir import names
+from tuninglink.mlir.c_interface import StringRef, function, object_at, pointer_of
 from tuninglink.mlir.diagnostics import Diagnostic, Place, from_mlir
+from tuninglink.mlir.native_diagnostics import handled
 from tuninglink.mlir.walk import visit
-from tuninglink.opt.capi import parse_operation
-from tuninglink.opt.handlers import handled
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -105,7 +106,7 @@ def parse(
     source = chunk.in_place
     found: list[Diagnostic] = []
     with handled(context, found.append):
-        operation = parse_operation(source, chunk.name, context)
+        operation = _parse(source, chunk.name, context)
     if implicit_module and (operation is None or operation.name != names.MODULE):
         # The bindings put what is not one module into one, but do not let the source have a name.
         found.clear()
@@ -116,6 +117,21 @@ def parse(
     for diagnostic in found:
         diagnostics.emit(_placed(diagnostic, chunk))
     return operation
+
+
+def _parse(source: bytes, name: str, context: mlir.Context) -> mlir.Operation | None:
+    """Parses and verifies one operation, which the bindings cannot do with bytes under a name.
+
+    The handlers of the context get the errors. One that was attached through the bindings must not be among them: it
+    crashes without Python's lock.
+    """
+    parse = function("mlirOperationCreateParse", c_void_p, c_void_p, StringRef, StringRef)
+    encoded = name.encode(errors="surrogateescape")
+    found = parse(pointer_of(context), StringRef.of(source), StringRef.of(encoded))
+    if not found:
+        return None
+    module = function("mlirModuleFromOperation", c_void_p, c_void_p)(found)
+    return object_at(mlir.Module, module).operation if module else object_at(mlir.Operation, found)
 
 
 def _parse_into_module(

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 from tuninglink.errors import PipelineError
 from tuninglink.mlir.diagnostics import error
+from tuninglink.opt import iree_opt
 from tuninglink.opt.compiler_passes import UNKNOWN, CompilerPasses
-from tuninglink.opt.options import did_you_mean
+from tuninglink.spelling import did_you_mean
 
 if TYPE_CHECKING:
     from iree.compiler import ir as mlir
@@ -58,5 +59,5 @@ class PassLookup:
         """
         if self.python_pass(name) or self.compiler.knows(name):
             return
-        meant = did_you_mean(name, chain(self._registry.all(), self.compiler.names()))
+        meant = did_you_mean(name, chain(self._registry.all(), iree_opt.pass_names()))
         raise PipelineError(error(f"{prefix}'{name}' {UNKNOWN}{meant}", place))

@@ -21,9 +21,6 @@ if TYPE_CHECKING:
     from tuninglink.spaces.workload import Workload
     from tuninglink.specs.structure import Entry
 
-FUNCTION: str = "payload"
-"""The function of a payload."""
-
 
 class PayloadError(TuninglinkError):
     """No payload can be made for an entry.

@@ -11,6 +11,7 @@ from tuninglink.upgrading.trees import (
     Node,
     Value,
     as_node,
+    enumerator,
     int_list,
     integer,
     integers,
@@ -54,14 +55,7 @@ class CompilationInfo:
         if value is None:
             first = self.translation.fields[0] if self.translation.fields else None
             value = first.value if first is not None and first.key is None else None
-        if isinstance(value, Leaf):
-            text = value.text
-            if text.startswith("#") and "<" in text:
-                return text.partition("<")[2].removesuffix(">").strip()
-            return text
-        node = as_node(value)
-        enumerator = node.positional() if node is not None else None
-        return enumerator.name if enumerator is not None else None
+        return enumerator(value)
 
     @property
     def tile_sizes(self) -> list[list[int] | None]:
