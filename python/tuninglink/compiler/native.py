@@ -88,11 +88,7 @@ def take_message(failure: int) -> str:
 
 
 def check(failure: int | None, doing: str = "") -> None:
-    """Raises what a function of the interface returned as its error.
-
-    Args:
-        failure: the error, None for success.
-        doing: what failed, to stand before the message.
+    """Raises the error that a function of the interface returned, if any; `doing` says what failed.
 
     Raises:
         CompileError: there is an error.

@@ -36,13 +36,7 @@ class Pipeline(IntEnum):
 
 
 class NativeHandle:
-    """An object of the C interface, destroyed on leaving its `with` block.
-
-    Args:
-        pointer: the object.
-        destroy: how to destroy it.
-        keep: what must live as long as it does.
-    """
+    """An object of the C interface, destroyed on leaving its `with` block; `keep` lives as long as it does."""
 
     def __init__(self, pointer: int, destroy: Callable[[int], None], keep: object = None) -> None:
         self.pointer = pointer
@@ -197,9 +191,7 @@ def split(source: NativeHandle) -> list[NativeHandle]:
 class Invocation(NativeHandle):
     """One run of the compiler over one source. It can run on: each `run` continues where the last ended.
 
-    Args:
-        session: where it runs; it must outlive the invocation.
-        report: called with each diagnostic, as the compiler emits it.
+    Its session must outlive it. It calls `report` with each diagnostic as the compiler emits it.
     """
 
     def __init__(self, session: Session, report: Report) -> None:

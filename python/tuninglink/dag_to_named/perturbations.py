@@ -39,12 +39,7 @@ _BINARY: Final = 2
 
 @dataclass(frozen=True)
 class Program:
-    """A program for matchers, as text: a module with one function whose last operation is the root op.
-
-    Attributes:
-        what: the difference from the original.
-        text: the program.
-    """
+    """A program as text, one function whose last operation is the root op, and its difference from the original."""
 
     what: str
     text: str
@@ -52,12 +47,9 @@ class Program:
 
 @dataclass(frozen=True)
 class _Shape:
-    """A `linalg.generic` to build.
+    """A `linalg.generic` to build, by maps, element types and sizes of loops.
 
     Attributes:
-        maps: its indexing maps.
-        types: the element types of its operands.
-        sizes: the size of each loop.
         body: the op whose body it gets; None for a product that is added up.
         shapes: the shapes of operands, where they do not follow from the sizes.
     """
@@ -77,16 +69,12 @@ class _Shape:
 
 
 def perturbations(text: str, context: mlir.Context) -> Iterator[Program]:
-    """Yields the perturbations of a program with one contraction or convolution.
+    """Yields the perturbations of a program: one function, whose last operation is a contraction or convolution.
 
     Each loop is longer, shorter and of open size; single sizes of operands are open; element types are others;
     operands are exchanged or transposed, and loops exchanged; operations of the body are others, turned around or
     more; operands are computed or the same; and the operation is configured already. What the compiler does not
     take is left out.
-
-    Args:
-        text: the program: a module with one function, the root op last.
-        context: the context to build programs in.
     """
     with context, mlir.Location.unknown():
         module = mlir.Module.parse(text).operation

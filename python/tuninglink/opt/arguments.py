@@ -60,13 +60,7 @@ class Request:
 def resolve(
     options: Options, arguments: Sequence[str], registry: PassRegistry, context: mlir.Context
 ) -> Request:
-    """Finds out what is to be run on what.
-
-    Args:
-        options: the command line, read.
-        arguments: the command line itself, without the name of the program.
-        registry: the passes written in Python.
-        context: where to look for the compiler's passes.
+    """Finds out what is to be run on what, with passes of the compiler looked up in `context`.
 
     Raises:
         UsageError: the command line is wrong.

@@ -45,11 +45,7 @@ _SHOWN = {
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Runs the command and returns its exit code.
-
-    Args:
-        arguments: the command line, the name of the program first.
-    """
+    """Runs a command line, the name of the program first, and returns its exit code."""
     program = Path(arguments[0]).name
     reporter = _Reporter()
     try:

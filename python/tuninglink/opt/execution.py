@@ -65,8 +65,7 @@ class Execution:
         registry: the passes written in Python.
         diagnostics: where passes written in Python emit theirs.
         instrumentation: what the run tells about itself.
-        nest_implicitly: whether a pass that stands at the top, but runs on other operations, is nested
-            (as for passes given as flags) instead of refused.
+        nest_implicitly: see `PipelineBuilder`.
 
     Raises:
         PipelineError: a pass or an option does not exist, or a pass stands at a wrong place.

@@ -31,14 +31,7 @@ _UNNAMED = "-"
 
 @dataclass(frozen=True)
 class Chunk:
-    """A part of an input that is processed by itself.
-
-    Attributes:
-        name: the name of the input.
-        text: the part, MLIR text or bytecode.
-        line: the line of the input where the part starts, from 1.
-        column: the column there, from 1.
-    """
+    """A part of an input, MLIR text or bytecode, and the line and the column where it starts, from 1."""
 
     name: str
     text: bytes
@@ -61,11 +54,7 @@ def split_input(
 ) -> Iterator[Chunk]:
     """Splits an input at each `marker`, wherever it stands; what comes before the first may be missing.
 
-    Args:
-        name: the name of the input.
-        data: the input.
-        marker: what stands between chunks.
-        diagnostics: is warned of what looks like a marker and is none.
+    A marker with a mistake at its end is no marker, and worth a warning.
     """
     wanted = marker.encode()
     prefix, tail = wanted[:-_MARKER_TAIL], wanted[-_MARKER_TAIL:]

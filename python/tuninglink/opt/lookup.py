@@ -23,11 +23,7 @@ OWN_PREFIX = "tuninglink-"
 
 
 class PassLookup:
-    """All passes there are.
-
-    Attributes:
-        compiler: the compiler's passes.
-    """
+    """Looks passes up among the compiler's and those written in Python."""
 
     def __init__(self, context: mlir.Context, registry: PassRegistry) -> None:
         self.compiler = CompilerPasses(context)
@@ -47,12 +43,7 @@ class PassLookup:
         return own().get(name) or self._registry.plugged_in().get(name)
 
     def check(self, name: str, place: Place | None = None, prefix: str = "") -> None:
-        """Checks that there is a pass or a pipeline called `name`.
-
-        Args:
-            name: the name that somebody wrote.
-            place: where it was written.
-            prefix: stands in front of the message.
+        """Checks that there is a pass or a pipeline called `name`, which was written at `place`.
 
         Raises:
             PipelineError: there is none; gives the nearest name.

@@ -17,13 +17,7 @@ ANY = "any"
 
 @dataclass(frozen=True)
 class Element:
-    """A pass, or a pipeline that the compiler knows by name.
-
-    Attributes:
-        name: its name.
-        options: the text between the braces behind the name.
-        place: where it stands.
-    """
+    """A pass, or a pipeline that the compiler knows by name, with the text of its options."""
 
     name: str
     options: str = ""
@@ -35,13 +29,7 @@ class Element:
 
 @dataclass(frozen=True)
 class OpPipeline:
-    """Passes that run, one after the other, on each operation of a name directly inside another.
-
-    Attributes:
-        anchor: the name of the operations, or `any`.
-        children: what runs on them.
-        place: where the nest starts.
-    """
+    """Passes that run, one after the other, on each operation called `anchor` directly inside another."""
 
     anchor: str
     children: tuple[Element | OpPipeline, ...]

@@ -217,13 +217,7 @@ _ANY_RANK: Final = frozenset({"linalg.copy", names.FILL})
 
 
 def attention(name: str, maps: Sequence[mlir.AffineMap], types: Sequence[mlir.Type]) -> Template:
-    """Returns an attention.
-
-    Args:
-        name: `iree_linalg_ext.attention` or `iree_linalg_ext.online_attention`.
-        maps: the indexing maps of query, key, value, scale, perhaps mask, and of the outputs.
-        types: the element types of these operands.
-    """
+    """Returns an attention, online or not, with the maps and element types of its operands."""
     outputs = ATTENTION_OUTPUTS[name]
     operands = [
         kind if position == _SCALE else open_tensor(len(each.results), kind)

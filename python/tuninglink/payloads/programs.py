@@ -40,12 +40,8 @@ def write_program(template: Template, sized: Sized, *, fills: bool) -> mlir.Oper
     """Returns a program with a dispatch that does what the template does.
 
     The dispatch is formed already, so that the compiler neither adds operations to it nor collapses its loops.
-    Destinations are created in it, as they are in the dispatches of models.
-
-    Args:
-        template: the template.
-        sized: its sizes.
-        fills: whether destinations may come from a `linalg.fill`; else they are arguments.
+    Destinations are created in it, as they are in the dispatches of models, from a `linalg.fill` only if the program
+    `fills`; other destinations are arguments.
     """
     made = {each for each in template.destinations if _is_made(template, each, fills=fills)}
     scalars = {each for each in template.block.arguments if each not in sized.shapes}

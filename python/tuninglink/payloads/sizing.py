@@ -63,13 +63,7 @@ class _UnsizedError(Exception):
 def find_sizes(
     template: Template, facts: Iterable[SizeFact], tiles: Mapping[int, int]
 ) -> Sized | NoSizes:
-    """Finds sizes with which a template satisfies facts.
-
-    Args:
-        template: the template.
-        facts: the matcher's facts about dimensions of the root op.
-        tiles: preferred divisors of the sizes of the root op's loops.
-    """
+    """Finds sizes with which a template satisfies facts about its root op, multiples of `tiles` if possible."""
     try:
         sizing = _Sizing(template)
         sizing.demand(facts)

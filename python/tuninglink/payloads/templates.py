@@ -136,7 +136,7 @@ def build(name: str, result: mlir.Type, *operands: Value, **attributes: mlir.Att
 def clone_into(
     operation: mlir.Operation, values: dict[Value, Value], results: Iterable[mlir.Type]
 ) -> mlir.Operation:
-    """Clones an operation at the current insertion point.
+    """Clones an operation at the current insertion point, with other types of its results.
 
     Args:
         operation: the operation.

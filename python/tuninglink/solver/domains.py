@@ -44,11 +44,6 @@ def find_domains(
 ) -> Mapping[str, Sequence[int]] | None:
     """Finds what values each variable can have, as far as single assertions tell.
 
-    Args:
-        assertions: what must hold.
-        variables: all variables in them.
-        deadline: when to give up.
-
     Returns:
         The values of each variable, ascending, or None if the assertions cannot hold together.
 

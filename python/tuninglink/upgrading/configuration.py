@@ -30,12 +30,7 @@ SUBGROUP_COUNTS: Final = ("subgroup_m_count", "subgroup_n_count")
 
 @dataclass(frozen=True)
 class CompilationInfo:
-    """A compilation info.
-
-    Attributes:
-        lowering: its lowering config.
-        translation: its translation info.
-    """
+    """A compilation info: its lowering config and its translation info."""
 
     lowering: Node
     translation: Node

@@ -76,10 +76,7 @@ class _NamedDag:
 class Generalization:
     """The DAGs of a spec with named roots, and what they are on a GPU.
 
-    Args:
-        outline: the spec.
-        edits: changes that name operations as today's compiler does; all of them are there before the first
-            question is asked.
+    All changes that name operations as today's compiler does must be among the edits before the first question.
     """
 
     def __init__(self, outline: Outline, edits: Edits) -> None:

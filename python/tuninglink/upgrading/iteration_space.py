@@ -101,12 +101,7 @@ class IterationSpace:
 
 @dataclass
 class IterationSpaces:
-    """The iteration spaces of the operations that the sequences of a spec are for.
-
-    Args:
-        outline: the spec.
-        generalization: its named operations as generic ones.
-    """
+    """The iteration spaces of the operations that the sequences of a spec are for."""
 
     outline: Outline
     generalization: Generalization

@@ -108,12 +108,7 @@ class ForeachMatch:
 
 @dataclass(frozen=True, slots=True)
 class Dag:
-    """The DAG of a `match.cast_compatible_dag_from_root`.
-
-    Attributes:
-        root: the name of its last operation.
-        region: the brackets with its operations.
-    """
+    """The DAG of a `match.cast_compatible_dag_from_root`: the brackets with its operations, and the last one's name."""
 
     root: Mark
     region: Token
@@ -125,11 +120,7 @@ def plain(symbol: str) -> str:
 
 
 class Outline:
-    """What stands where in a spec.
-
-    Args:
-        source: the text.
-    """
+    """What stands where in a spec."""
 
     def __init__(self, source: Source) -> None:
         self.source = source

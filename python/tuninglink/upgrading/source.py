@@ -137,10 +137,6 @@ class Mark:
 class Source:
     """The text of a spec with its brackets matched.
 
-    Args:
-        text: the spec.
-        name: what diagnostics call it.
-
     Attributes:
         closers: for each opening bracket the position of the one that closes it.
         marks: the words that may begin something old, in order.
