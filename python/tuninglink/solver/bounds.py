@@ -50,7 +50,6 @@ class Interval:
 
 
 _ANY = Interval()
-_BOOLEAN = Interval(0, 1)
 _TRUE = Interval(1, 1)
 _FALSE = Interval(0, 0)
 
@@ -257,10 +256,8 @@ def _down(number: float, divisors: Interval) -> float:
 
 
 def _quotient(number: Interval, divisor: Interval) -> Interval:
-    if (
-        divisor.low <= 0
-    ):  # zero leaves the quotient open; negative divisors do not occur in practice
-        return _ANY
+    if divisor.low <= 0:
+        return _ANY  # zero leaves the quotient open; negative divisors do not occur in practice
     if number.low == number.high and divisor.low == divisor.high < inf and number.is_finite:
         value = divide(int(number.low), int(divisor.low))
         return Interval(value, value)
