@@ -24,12 +24,11 @@ from tuninglink.opt.flags import read_options
 from tuninglink.opt.inputs import Chunk, parse, split_input
 from tuninglink.opt.pipeline import PIPELINE_SOURCE, parse_pipeline
 from tuninglink.opt.process_state import set_up_process
-from tuninglink.opt.registry import PassRegistry
+from tuninglink.opt.registry import PassRegistry, own_passes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
-    from tuninglink.mlir.passes import Pass
     from tuninglink.opt.arguments import Request
     from tuninglink.opt.flags import Options
 
@@ -53,7 +52,7 @@ def run(arguments: Sequence[str]) -> int:
         reporter.configure(options)
         if options.pipeline:
             reporter.sources.add(PIPELINE_SOURCE, options.pipeline.encode())
-        registry = PassRegistry(_own_passes, reporter.show)
+        registry = PassRegistry(own_passes, reporter.show)
         text = _about(options, registry, program)
         if text is not None:
             write_output(STANDARD_STREAM, text.encode())
@@ -210,12 +209,6 @@ def _new_context() -> mlir.Context:
     )  # what the bindings make of it takes more arguments than the stubs know
     context: mlir.Context = create(load_on_create_dialects=[])
     return context
-
-
-def _own_passes() -> Iterable[type[Pass]]:
-    from tuninglink.passes import PASSES  # noqa: PLC0415 - what runs none of them need not load them
-
-    return PASSES
 
 
 def _about(options: Options, registry: PassRegistry, program: str) -> str | None:

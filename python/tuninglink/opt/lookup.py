@@ -35,12 +35,11 @@ class PassLookup:
         Where both know a name the compiler's pass is meant, so that a plug-in cannot change what a
         pipeline of the compiler does. Plug-ins are only looked for if nobody else knows the name.
         """
-        own = self._registry.own
-        if name.startswith(OWN_PREFIX) and name in own():
-            return own()[name]
+        if name.startswith(OWN_PREFIX) and name in self._registry.own:
+            return self._registry.own[name]
         if self.compiler.knows(name):
             return None
-        return own().get(name) or self._registry.plugged_in().get(name)
+        return self._registry.own.get(name) or self._registry.plugged_in.get(name)
 
     def check(self, name: str, place: Place | None = None, prefix: str = "") -> None:
         """Checks that there is a pass or a pipeline called `name`, which was written at `place`.
