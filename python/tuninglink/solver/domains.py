@@ -5,8 +5,9 @@ from __future__ import annotations
 from math import isqrt
 from typing import TYPE_CHECKING
 
-from tuninglink.solver.bounds import Bounds, Interval
+from tuninglink.solver.bounds import Bounds
 from tuninglink.solver.compiled_terms import conjunction
+from tuninglink.solver.intervals import Interval
 from tuninglink.solver.terms import Kind, Term, evaluate
 
 if TYPE_CHECKING:

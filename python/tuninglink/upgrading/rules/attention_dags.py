@@ -1,5 +1,3 @@
-"""DAGs of an attention."""
-
 from __future__ import annotations
 
 import re

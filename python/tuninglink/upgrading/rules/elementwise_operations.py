@@ -1,5 +1,3 @@
-"""Operations that compute element by element."""
-
 from __future__ import annotations
 
 from itertools import islice

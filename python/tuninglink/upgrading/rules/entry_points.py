@@ -1,5 +1,3 @@
-"""Entry points."""
-
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final

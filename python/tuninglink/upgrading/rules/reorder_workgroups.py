@@ -1,5 +1,3 @@
-"""How workgroups are reordered."""
-
 from __future__ import annotations
 
 from typing import Final
