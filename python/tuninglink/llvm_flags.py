@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from tuninglink.spelling import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
+
+_Choice = TypeVar("_Choice", bound=Enum)
 
 _DEEPEST_RESPONSE_FILE = 20
 """Response files may name response files, but not themselves."""
@@ -100,15 +103,15 @@ class CommandLine:
             self._take(name, flag, text)
 
     def _take(self, name: str, flag: Flag, text: str) -> None:
-        if flag.repeats:
-            if text:
-                self.values[flag.target] = (*self.values.get(flag.target, ()), text)
+        if flag.repeats and not text:
             return
         try:
-            self.values[flag.target] = flag.read(text)
+            value = flag.read(text)
         except ValueError as failure:
             message = f"'{text}' is no value for flag '{dashed(name)}': {failure}"
             raise UsageError(message) from None
+        before = self.values.get(flag.target, ())
+        self.values[flag.target] = (*before, value) if flag.repeats else value
 
     def split(
         self, flags: Iterable[Unknown], needs_value: Callable[[], Mapping[str, bool]]
@@ -161,6 +164,12 @@ def one_of(*choices: str) -> Callable[[str], str]:
         return text
 
     return read
+
+
+def member_of(kind: type[_Choice]) -> Callable[[str], _Choice]:
+    """Returns what reads a value of an enumeration; a `ValueError` says which there are."""
+    read = one_of(*(each.value for each in kind))
+    return lambda text: kind(read(text))
 
 
 def _is_word(argument: str) -> bool:

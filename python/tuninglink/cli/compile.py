@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Final
 
 from tuninglink.cli import process
 from tuninglink.cli.progress import progress
+from tuninglink.cli.project import HELP as PROJECT_HELP
+from tuninglink.cli.project import with_project
 from tuninglink.compiler.applying import SpecChoice
 from tuninglink.compiler.compilation import Compiler
 from tuninglink.compiler.flags import ReportFormat, parse_arguments
@@ -17,7 +19,7 @@ from tuninglink.errors import CompileError
 from tuninglink.files import write_output
 from tuninglink.mlir.diagnostics import error
 from tuninglink.specs.library import DefaultLibrary
-from tuninglink.specs.loading import SpecArgument, SpecFiles
+from tuninglink.specs.sources import SpecFiles, read_specs
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,7 +28,13 @@ if TYPE_CHECKING:
 
 PROGRAM: Final = "tuninglink compile"
 
-USAGE: Final = """\
+SPEC_HELP: Final = """\
+  --spec SPEC          A tuning spec, as text or bytecode: a file, a directory, a pattern, library:NAME or a URL, with
+                       #sha256=HASH behind it if it must not change. May be repeated: the first wins. TARGET=SPEC
+                       applies it to the dispatches of a target only: an SKU, an architecture or a family.
+"""
+
+USAGE: Final = f"""\
 Usage: tuninglink compile INPUT -o OUT.vmfb [--spec SPEC]... [any iree-compile flag]...
 
 Compile a program as iree-compile does, tuned by specs, on every backend.
@@ -35,8 +43,7 @@ INPUT is MLIR text or bytecode; - is standard input. The default spec of each ta
 says where. With --no-default-specs and no spec the output is, byte for byte, that of iree-compile; every flag of
 iree-compile is known, see `iree-compile --help`.
 
-  --spec SPEC          A tuning spec, as text or bytecode. May be repeated: the first wins. TARGET=SPEC applies it
-                       to the dispatches of a target only: an SKU, an architecture or a family.
+{SPEC_HELP}\
   --spec-dir DIR       Look for default specs in this directory first. May be repeated.
   --no-default-specs   Use no default spec: neither from a directory nor a shipped one.
   --no-upgrade         Refuse specs that were written for an older compiler, instead of upgrading them.
@@ -45,6 +52,7 @@ iree-compile is known, see `iree-compile --help`.
   --dump-specs-to DIR  Write the specs that were linked for each target to DIR, or - for standard output.
   --explain[=FILE]     Say what the specs did, dispatch by dispatch: in FILE (*.json and *.html as JSON and as a
                        page), or on standard error. See `tuninglink explain --help`.
+{PROJECT_HELP}\
   -o OUT               Where to write the result. Default: standard output.
   --help               Show this message and exit.
 
@@ -83,7 +91,7 @@ def compile_command(arguments: Sequence[str]) -> int:
         return process.SUCCESS
     if not _ABOUT_THE_COMPILER.isdisjoint(arguments):
         os.execv(iree_compile(), [PROGRAM, *arguments])  # noqa: S606 - it is the compiler's own tool
-    options = parse_arguments(arguments)
+    options = parse_arguments(with_project(arguments))
     if options.input is None:
         raise CompileError(error("no input; name a program, or - for standard input"))
     check_targets(options.flags)
@@ -125,6 +133,6 @@ def specs_of(options: CompileOptions) -> SpecChoice:
     library = None
     if options.default_specs:
         library = DefaultLibrary(options.spec_directories, upgrade=upgrade)
-    arguments = [SpecArgument.parse(each) for each in options.specs]
-    given = SpecFiles(arguments, upgrade=upgrade, diagnostics=process.shown_diagnostics())
+    sink = process.shown_diagnostics()
+    given = SpecFiles(read_specs(options.specs, sink), upgrade=upgrade, diagnostics=sink)
     return SpecChoice(given, library, exact=False, dump=options.spec_dumps, prune=options.prune)

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Final
 from tuninglink.cli import process
 from tuninglink.cli.interrupts import INTERRUPTED
 from tuninglink.cli.progress import progress
+from tuninglink.cli.project import HELP as PROJECT_HELP
+from tuninglink.cli.project import with_project
 from tuninglink.cli.tune_options import parse_tune_arguments
 from tuninglink.cli.tune_progress import ProgressLines
 from tuninglink.compiler.probing import check_targets
@@ -21,7 +23,7 @@ from tuninglink.files import STANDARD_STREAM, make_directory, write_output
 from tuninglink.mlir.contexts import thread_context
 from tuninglink.mlir.diagnostics import error
 from tuninglink.specs.library import DefaultLibrary
-from tuninglink.specs.loading import load_spec
+from tuninglink.specs.sources import SpecFiles, read_specs
 from tuninglink.tuning.budget import Budget
 from tuninglink.tuning.compilation import CandidateCompiler
 from tuninglink.tuning.database import Database
@@ -46,7 +48,7 @@ if TYPE_CHECKING:
 
 PROGRAM: Final = "tuninglink tune"
 
-USAGE: Final = """\
+USAGE: Final = f"""\
 Usage: tuninglink tune INPUT -o SPEC.mlir [--device URI]... [--budget TIME] [any iree-compile flag]...
 
 Measure configurations of a program's dispatches on a device, and write a spec with those that are faster than
@@ -58,6 +60,8 @@ input. It is compiled with the flags that you give. An interrupt ends with what 
   -o SPEC              Where to write the spec. Default: standard output.
   --device URI         The device, as in cuda://0 or local-task. May be repeated: equal devices share the work.
                        Default: the one that runs what the program is compiled for.
+  --dim [A.D=]SIZE     Tune at this size of dynamic dimensions: of all, or of dimension D of argument A. May be
+                       repeated.
   --budget TIME        How long to tune, as in 90s, 10m or 1.5h. Default: 10m, or no limit with --trials.
   --trials N           Try at most N candidates of each dispatch.
   --only PATTERN       Tune dispatches with this in their name or their function's. May be repeated; * and ?.
@@ -68,6 +72,7 @@ input. It is compiled with the flags that you give. An interrupt ends with what 
   --spec-dir DIR       Look for default specs, which are tried as well, in this directory first. May be repeated.
   --no-default-specs   Try no default specs.
   --no-upgrade         Refuse specs that were written for an older compiler, instead of upgrading them.
+{PROJECT_HELP}\
   --database FILE      Keep all results in FILE; what is there already is not measured again.
   --report DIR         Write a report to DIR, as JSON and as a page.
   --failures DIR       Keep candidates that fail to compile in DIR, each as a file that shows it.
@@ -95,14 +100,16 @@ def tune_command(arguments: Sequence[str]) -> int:
     if not {"--help", "-help", "-h"}.isdisjoint(arguments):
         sys.stdout.write(USAGE)
         return process.SUCCESS
-    options = parse_tune_arguments(arguments)
+    options = parse_tune_arguments(with_project(arguments))
     check_targets(options.flags)
     set_up_command_line(PROGRAM, options.flags)
     search_named(options.settings.search)  # an unknown one is told before anything takes time
     _check_output(options.output)
     budget = Budget(options.settings.seconds, options.settings.trials)
     with progress("compiling"):
-        program = read_program(options.input, options.flags, first=options.compile_from)
+        program = read_program(
+            options.input, options.flags, first=options.compile_from, sizes=options.sizes
+        )
     result = _tune(program, options, budget)
     write_output(options.output, result.spec.encode())
     if result.failure is not None:
@@ -166,7 +173,7 @@ def _default_devices(program: DispatchedProgram) -> tuple[str, ...]:
 def _specs(program: DispatchedProgram, options: TuneOptions) -> list[Spec]:
     """Returns the specs whose configurations are candidates: those given, and the targets' default specs."""
     upgrade, sink = options.upgrade, process.shown_diagnostics()
-    specs = [load_spec(each, upgrade=upgrade, diagnostics=sink) for each in options.specs]
+    specs = [*SpecFiles(read_specs(options.specs, sink), upgrade=upgrade, diagnostics=sink)]
     if options.default_specs:
         library = DefaultLibrary(options.spec_directories, upgrade=upgrade)
         targets = dict.fromkeys(each.target for each in program.tasks)

@@ -13,6 +13,7 @@ from tuninglink.files import STANDARD_STREAM
 from tuninglink.llvm_flags import Flag, read_number
 from tuninglink.mlir.diagnostics import error, note
 from tuninglink.tuning.settings import TuningSettings
+from tuninglink.tuning.specialization import DimensionSize
 from tuninglink.tuning.timing import Caches
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ class TuneOptions:
         database: the file of the database, or nothing.
         report: a directory for the report, or nothing.
         failures: a directory for candidates that fail to compile, or nothing.
+        sizes: sizes of dynamic dimensions.
         settings: how to tune.
         flags: flags of the compiler.
     """
@@ -48,6 +50,7 @@ class TuneOptions:
     database: str
     report: str
     failures: str
+    sizes: tuple[DimensionSize, ...]
     settings: TuningSettings
     flags: tuple[str, ...]
 
@@ -99,6 +102,7 @@ _SHARED: Final = (
 _FLAGS: Final = {
     **{name: COMPILE_FLAGS[name] for name in _SHARED},
     "device": Flag("devices", repeats=True),
+    "dim": Flag("sizes", DimensionSize.parse, repeats=True),
     "budget": Flag("seconds", _budget),
     "trials": Flag("trials", _count),
     "database": Flag("database"),
@@ -141,6 +145,7 @@ def parse_tune_arguments(arguments: Sequence[str]) -> TuneOptions:
         "compile_from": Phase.START,
         "specs": (),
         "spec_directories": (),
+        "sizes": (),
         "default_specs": True,
         "upgrade": True,
         **dict.fromkeys(("database", "report", "failures"), ""),

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final
 
 from tuninglink.compiler.phases import Phase
 from tuninglink.compiler.probing import compiler_options
@@ -20,7 +20,7 @@ from tuninglink.llvm_flags import (
     Flag,
     UsageError,
     dashed,
-    one_of,
+    member_of,
     read_boolean,
     read_number,
 )
@@ -28,7 +28,7 @@ from tuninglink.mlir.diagnostics import error
 from tuninglink.spelling import did_you_mean
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Iterable, Mapping
 
 
 class OutputFormat(Enum):
@@ -109,14 +109,6 @@ class CompileOptions:
     flags: tuple[str, ...] = ()
 
 
-_Choice = TypeVar("_Choice", bound=Enum)
-
-
-def _one_of(kind: type[_Choice]) -> Callable[[str], _Choice]:
-    read = one_of(*(each.value for each in kind))
-    return lambda text: kind(read(text))
-
-
 def _unless(text: str) -> bool:
     return not read_boolean(text)
 
@@ -131,10 +123,10 @@ _EXPLAIN: Final = "explain"
 
 COMPILE_FLAGS: Final = {
     "o": Flag("output"),
-    "output-format": Flag("output_format", _one_of(OutputFormat)),
-    "compile-mode": Flag("mode", _one_of(Mode)),
-    "compile-from": Flag("compile_from", _one_of(Phase)),
-    "compile-to": Flag("compile_to", _one_of(Phase)),
+    "output-format": Flag("output_format", member_of(OutputFormat)),
+    "compile-mode": Flag("mode", member_of(Mode)),
+    "compile-from": Flag("compile_from", member_of(Phase)),
+    "compile-to": Flag("compile_to", member_of(Phase)),
     "verify": Flag("verify", read_boolean, switch=True),
     "dump-compilation-phases-to": Flag("phase_dumps"),
     "emit-mlir-bytecode": Flag("emit_bytecode", read_boolean, switch=True),
@@ -157,7 +149,7 @@ COMPILE_FLAGS: Final = {
 
 _EXPLAIN_FLAGS: Final = {
     **{name: known for name, known in COMPILE_FLAGS.items() if name != _EXPLAIN},
-    "format": Flag("report_format", _one_of(ReportFormat)),
+    "format": Flag("report_format", member_of(ReportFormat)),
 }
 """Those of `tuninglink explain`."""
 
