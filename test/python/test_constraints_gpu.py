@@ -11,11 +11,11 @@ import programs
 import pytest
 from configured_programs import configured, only_dispatch
 from gpu_programs import attention, configured_source, matmul
-from gpu_validity_campaign import Compiler, breaking
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from iree.compiler import ir as mlir
 from programs import PROGRAMS, configure
+from verdict_trials import TARGETS, Trials, breaking
 
 from tuninglink.iree.dispatch_roots import find_root_ops
 from tuninglink.iree.op_kinds import Role
@@ -136,13 +136,14 @@ def test_no_choice_on_the_test_programs_is_refused(program: str) -> None:
 def test_what_is_valid_compiles_and_what_breaks_a_hard_rule_does_not(
     source: str, target: str, pipeline: str
 ) -> None:
-    dispatch = configured_source(source, target)
-    space = ours(dispatch, pipeline)[0]
-    compiler = Compiler(dispatch, target, seconds=120)
+    trials = Trials.of(source, TARGETS[target], seconds=120)
+    space = ours(trials.workload, pipeline)[0]
     for assignment in space.constraints.sample(2, seed=5):
-        assert compiler.failure(compiler.configured(space, assignment)) == ""
+        trials.configure(space, assignment)
+        assert trials.compile().compiles
     for assignment in breaking(space, 2, seed=5):
-        assert compiler.failure(compiler.configured(space, assignment)) != ""
+        trials.configure(space, assignment)
+        assert not trials.compile().compiles
 
 
 @given(

@@ -15,10 +15,10 @@ from tuninglink.passes.strip_configs import strip_configurations
 
 import tuninglink
 from tuninglink.compiler.compilation import Compiler
+from tuninglink.compiler.prepared_dispatches import DispatchSources, PreparedDispatches
 from tuninglink.errors import CompileError
 from tuninglink.explaining.json_report import schema, to_json
 from tuninglink.explaining.model import Status
-from tuninglink.explaining.preparation import DispatchSources, PreparedDispatches
 from tuninglink.iree.dispatches import find_dispatches
 from tuninglink.mlir import names
 from tuninglink.mlir.contexts import thread_context

@@ -6,9 +6,11 @@ import sys
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.cli import process
-from tuninglink.cli.compile import specs_of
+from tuninglink.cli.compile import SPEC_HELP, specs_of
 from tuninglink.cli.explanations import format_for, render
 from tuninglink.cli.progress import progress
+from tuninglink.cli.project import HELP as PROJECT_HELP
+from tuninglink.cli.project import with_project
 from tuninglink.compiler.flags import parse_explain_arguments
 from tuninglink.compiler.probing import check_targets
 from tuninglink.compiler.session import set_up_command_line
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
 
 PROGRAM: Final = "tuninglink explain"
 
-USAGE: Final = """\
+USAGE: Final = f"""\
 Usage: tuninglink explain INPUT [--spec SPEC]... [--format FORMAT] [-o FILE] [any iree-compile flag]...
 
 Say what specs do to a program, dispatch by dispatch.
@@ -32,14 +34,20 @@ compiler would have chosen; or the nearest entries, and the first condition that
 entries were used, and which were not. INPUT is compiled as far as configurations are chosen, with the flags that
 you give; see `tuninglink compile --help`.
 
-  --spec SPEC          A tuning spec, as text or bytecode. May be repeated: the first wins. TARGET=SPEC applies it
-                       to the dispatches of a target only: an SKU, an architecture or a family.
+{SPEC_HELP}\
   --spec-dir DIR       Look for default specs in this directory first. May be repeated.
   --no-default-specs   Use no default spec: neither from a directory nor a shipped one.
   --no-upgrade         Refuse specs that were written for an older compiler, instead of upgrading them.
+{PROJECT_HELP}\
   --format FORMAT      table, json or html. Default: what the name of FILE says, or table.
   -o FILE              Where to write the explanation. Default: standard output.
+  -q, --quiet          Show errors and warnings only: no remarks, no progress.
+  -v, --verbose        Say on standard error what takes how long.
   --help               Show this message and exit.
+
+Examples:
+  tuninglink explain model.mlir --spec mine.mlir --iree-hal-target-device=hip --iree-rocm-target=gfx942
+  tuninglink explain model.mlir --spec mine.mlir --iree-hal-target-device=hip --iree-rocm-target=gfx942 -o report.html
 """
 
 
@@ -57,15 +65,16 @@ def explain_command(arguments: Sequence[str]) -> int:
     if not {"--help", "-help", "-h"}.isdisjoint(arguments):
         sys.stdout.write(USAGE)
         return process.SUCCESS
-    options = parse_explain_arguments(arguments)
+    options = parse_explain_arguments(with_project(arguments))
     path = options.input
     if path is None:
         raise CompileError(error("no input; name a program, or - for standard input"))
     check_targets(options.flags)
     set_up_command_line(PROGRAM, options.flags)
-    with progress("explaining"):
+    with progress(f"explaining {path}") as step:
         shortened = until_configured(options)
-        _, explanation = explain_file(path, shortened, specs_of(options), report=process.show)
+        specs = specs_of(options)
+        _, explanation = explain_file(path, shortened, specs, report=process.show, step=step)
     report_format = format_for(options.output, options.report_format)
     stream = sys.stdout if options.output == STANDARD_STREAM else None
     write_output(options.output, render(explanation, report_format, stream).encode())

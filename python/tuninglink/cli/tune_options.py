@@ -12,6 +12,7 @@ from tuninglink.errors import CompileError
 from tuninglink.files import STANDARD_STREAM
 from tuninglink.mlir.diagnostics import error, note
 from tuninglink.tuning.settings import TuningSettings
+from tuninglink.tuning.specialization import DimensionSize
 from tuninglink.tuning.timing import Caches
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ class TuneOptions:
         database: the file of the database, or nothing.
         report: a directory for the report, or nothing.
         failures: a directory for candidates that fail to compile, or nothing.
+        sizes: sizes of dynamic dimensions.
         settings: how to tune.
         flags: flags of the compiler.
     """
@@ -47,6 +49,7 @@ class TuneOptions:
     database: str
     report: str
     failures: str
+    sizes: tuple[DimensionSize, ...]
     settings: TuningSettings
     flags: tuple[str, ...]
 
@@ -108,6 +111,7 @@ _SHARED: Final = (
 _FLAGS: Final = {
     **{name: COMPILE_FLAGS[name] for name in _SHARED},
     "device": _own("devices", repeats=True),
+    "dim": _own("sizes", DimensionSize.parse, repeats=True),
     "budget": _own("seconds", _budget),
     "trials": _own("trials", _count),
     "database": _own("database"),
@@ -150,6 +154,7 @@ def parse_tune_arguments(arguments: Sequence[str]) -> TuneOptions:
         "compile_from": Phase.START,
         "specs": (),
         "spec_directories": (),
+        "sizes": (),
         "default_specs": True,
         "upgrade": True,
         **dict.fromkeys(("database", "report", "failures"), ""),

@@ -21,17 +21,29 @@ from tuninglink.upgrading import upgrade_bytes
 from tuninglink.upgrading.report import render_report
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from tuninglink.upgrading import Upgraded
 
 _STANDARD_INPUT = "<stdin>"
 
 
 def upgrade(
-    spec: Annotated[
-        str,
-        typer.Argument(metavar="SPEC", help="A spec, as text. `-` is standard input."),
+    specs: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="SPEC",
+            help="A spec, as text; with --check any number. `-` is standard input.",
+            show_default=False,
+        ),
     ],
     *,
+    only_check: Annotated[
+        bool,
+        typer.Option(
+            "--check", help="Write nothing. The exit code is 1 if a spec needs an upgrade."
+        ),
+    ] = False,
     output: Annotated[
         str, typer.Option("--output", "-o", metavar="OUT", help="Where the upgraded spec goes.")
     ] = STANDARD_STREAM,
@@ -74,7 +86,19 @@ def upgrade(
 
     What is in today's syntax stays as it is, comments and layout included. An entry that cannot be upgraded
     is kept out: it stands in the result as a comment, with the reason.
+
+    Examples:
+        tuninglink upgrade old.mlir -o new.mlir --report
+        tuninglink upgrade --check specs/*.mlir
     """
+    if only_check:
+        if report or modernize or output != STANDARD_STREAM:
+            message = "--check writes nothing; leave --output, --report and --modernize out"
+            raise TuninglinkError(error(message))
+        raise typer.Exit(_check(specs))
+    if len(specs) > 1:
+        raise TuninglinkError(error("one spec at a time; only --check takes several"))
+    (spec,) = specs
     if target is not None and not report:
         raise TuninglinkError(
             error("--target says what to check configurations for; ask for the --report")
@@ -99,6 +123,21 @@ def upgrade(
         stream.write("\n".join(parts))
     elif upgraded is not None:
         _show(upgraded)
+
+
+def _check(specs: Sequence[str]) -> int:
+    """Shows what is old in specs, or not readable, and returns the exit code."""
+    from tuninglink.specs.loading import load_spec  # noqa: PLC0415 - loads the compiler
+
+    code = process.SUCCESS
+    for each in specs:
+        try:
+            name, data = _read(each)
+            load_spec(data, name=name, upgrade=False)
+        except TuninglinkError as failure:
+            process.show(*failure.diagnostics)
+            code = process.FAILURE
+    return code
 
 
 def _modernized(data: bytes, name: str) -> tuple[bytes, str]:

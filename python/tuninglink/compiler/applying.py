@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from tuninglink.iree.targets import Target
     from tuninglink.matching.materialization import LinkedDispatch
     from tuninglink.mlir.diagnostics import Place
-    from tuninglink.specs.library import DefaultLibrary
+    from tuninglink.specs.library import DefaultLibrary, DefaultSpecFile
     from tuninglink.specs.linking import LinkedSpec
     from tuninglink.specs.model import Spec
 
@@ -266,15 +266,15 @@ class Application:
     def remark_on_defaults(self) -> None:
         """Remarks on each default spec that configured something: which, and where."""
         library = self._choice.library
-        found: dict[str, list[Applied]] = {}
+        found: dict[DefaultSpecFile, list[Applied]] = {}
         for each in self.applied:
             if each.position < len(self._choice.given) or each.is_own is False:
                 continue
             file = library.find(each.target) if library and each.target else None
             if file is not None and file.path == each.spec:  # Else it was carried by the program.
-                found.setdefault(each.spec, []).append(each)
-        for path, applied in found.items():
-            self._report(_remark(path, applied))
+                found.setdefault(file, []).append(each)
+        for file, applied in found.items():
+            self._report(_remark(file, applied))
 
     def _would_have_told(self, position: int, spec: Spec) -> bool:
         """Whether a spec that has left no tag has configured nothing; an opaque one can do so untraced."""
@@ -307,7 +307,7 @@ def _entry_count(linked: LinkedSpec) -> int:
     )
 
 
-def _remark(path: str, applied: Sequence[Applied]) -> Diagnostic:
+def _remark(file: DefaultSpecFile, applied: Sequence[Applied]) -> Diagnostic:
     """Returns a remark on a default spec: which of its entries configured how many operations."""
     first = applied[0]
     counts = Counter(
@@ -318,7 +318,7 @@ def _remark(path: str, applied: Sequence[Applied]) -> Diagnostic:
         f"the default spec for {first.target} configured {_operations(len(applied))}; "
         "'--no-default-specs' leaves it out"
     )
-    notes.append(note(f"the spec is '{path}'"))
+    notes.append(note(f"the spec is '{file.path}'"))
     return Diagnostic(Severity.REMARK, message, None, tuple(notes))
 
 

@@ -122,7 +122,9 @@ class KnownFlag:
 _Choice = TypeVar("_Choice", bound=Enum)
 
 
-def _one_of(kind: type[_Choice]) -> Callable[[str], _Choice]:
+def one_of(kind: type[_Choice]) -> Callable[[str], _Choice]:
+    """Returns what reads one of the values of an enumeration; it raises a ValueError on others."""
+
     def read(value: str) -> _Choice:
         try:
             return kind(value)
@@ -159,10 +161,10 @@ _EXPLAIN: Final = "explain"
 
 COMPILE_FLAGS: Final = {
     "o": KnownFlag("output"),
-    "output-format": KnownFlag("output_format", _one_of(OutputFormat)),
-    "compile-mode": KnownFlag("mode", _one_of(Mode)),
-    "compile-from": KnownFlag("compile_from", _one_of(Phase)),
-    "compile-to": KnownFlag("compile_to", _one_of(Phase)),
+    "output-format": KnownFlag("output_format", one_of(OutputFormat)),
+    "compile-mode": KnownFlag("mode", one_of(Mode)),
+    "compile-from": KnownFlag("compile_from", one_of(Phase)),
+    "compile-to": KnownFlag("compile_to", one_of(Phase)),
     "verify": KnownFlag("verify", _boolean, switch=True),
     "dump-compilation-phases-to": KnownFlag("phase_dumps"),
     "emit-mlir-bytecode": KnownFlag("emit_bytecode", _boolean, switch=True),
@@ -185,7 +187,7 @@ COMPILE_FLAGS: Final = {
 
 _EXPLAIN_FLAGS: Final = {
     **{name: known for name, known in COMPILE_FLAGS.items() if name != _EXPLAIN},
-    "format": KnownFlag("report_format", _one_of(ReportFormat)),
+    "format": KnownFlag("report_format", one_of(ReportFormat)),
 }
 """Those of `tuninglink explain`."""
 
@@ -276,20 +278,18 @@ class FlagReader:
         return value
 
     def _take(self, name: str, known: KnownFlag, text: str) -> None:
-        if known.repeats:
-            if text:
-                values = self.values.get(known.target, ())
-                assert isinstance(values, tuple)
-                self.values[known.target] = (*values, text)
+        if known.repeats and not text:
             return
-        if name in self._given:
+        if name in self._given and not known.repeats:
             raise CompileError(error(f"flag '{_dashed(name)}' is given more than once"))
         self._given.add(name)
         try:
-            self.values[known.target] = known.read(text)
+            value = known.read(text)
         except ValueError as failure:
             message = f"'{text}' is no value for flag '{_dashed(name)}': {failure}"
             raise CompileError(error(message)) from None
+        before = self.values.get(known.target, ())
+        self.values[known.target] = (*before, value) if known.repeats else value
 
     def _only_input(self) -> str | None:
         """Returns the path of the program, None where none was given."""

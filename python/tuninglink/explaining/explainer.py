@@ -5,6 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from tuninglink.compiler.prepared_dispatches import (
+    DispatchSources,
+    PreparedDispatches,
+    executable_name,
+    functions,
+)
 from tuninglink.explaining.catalog import Catalog
 from tuninglink.explaining.model import (
     ConfigurationText,
@@ -13,15 +19,9 @@ from tuninglink.explaining.model import (
     OperationReport,
     Status,
 )
-from tuninglink.explaining.preparation import (
-    DispatchSources,
-    PreparedDispatches,
-    executable_name,
-    functions,
-)
-from tuninglink.explaining.words import describe
 from tuninglink.iree.dispatch_roots import find_root_ops
 from tuninglink.iree.dispatches import ancestors, find_dispatches
+from tuninglink.iree.op_words import describe
 from tuninglink.matching.op_info import OpInfo
 from tuninglink.mlir import names
 from tuninglink.mlir.diagnostics import place_of

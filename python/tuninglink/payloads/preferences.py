@@ -11,6 +11,7 @@ from iree.compiler.dialects import iree_codegen, iree_gpu
 from tuninglink.iree.op_kinds import OpKind, Role
 from tuninglink.iree.structured_op import REDUCTION
 from tuninglink.mlir import names
+from tuninglink.mlir.attributes import entries_of, named_parameters
 from tuninglink.mlir.walk import collect
 
 if TYPE_CHECKING:
@@ -106,19 +107,10 @@ def _entries(config: mlir.Attribute) -> dict[str, mlir.Attribute]:
     written as a dictionary is, and the compiler's parser takes it apart.
     """
     if isinstance(config, iree_gpu.LoweringConfigAttr):
-        parsed: mlir.Attribute | None = config.attributes
-    else:
-        kind, bracket, parameters = str(config).partition("<")
-        if not bracket or not kind.endswith("lowering_config"):
-            return {}
-        try:
-            parsed = mlir.Attribute.parse(f"{{{parameters.removesuffix('>')}}}", config.context)
-        except mlir.MLIRError:
-            return {}
-    if not isinstance(parsed, mlir.DictAttr):
-        return {}
-    named = (parsed[position] for position in range(len(parsed)))
-    return {each.name: each.attr for each in named}
+        return entries_of(config.attributes)
+    kind, bracket, _ = str(config).partition("<")
+    is_configuration = bool(bracket) and kind.endswith("lowering_config")
+    return (named_parameters(config) if is_configuration else None) or {}
 
 
 def _rows(attribute: mlir.Attribute) -> Iterator[list[int]]:

@@ -1,0 +1,222 @@
+"""Configurations of a dispatch on trial: what the constraints say of them, and whether they compile."""
+
+from __future__ import annotations
+
+import io
+import random
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from cpu_dispatches import CPUS, flags_for
+from iree.compiler import ir as mlir
+
+from tuninglink.iree.dispatch_roots import find_root_ops
+from tuninglink.mlir import names
+from tuninglink.solver.answers import UndecidedError
+from tuninglink.solver.assertions import Grade
+from tuninglink.spaces.configuration import read_configuration
+from tuninglink.spaces.gpu.space import GpuSpace
+from tuninglink.spaces.verification import verify_configuration
+from tuninglink.spaces.workload import Workload, read_workload
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from tuninglink.spaces.providers import Space
+    from tuninglink.spaces.registry import ProviderRegistry
+    from tuninglink.spaces.verification import ConfigurationAnswer
+
+COMPILER: Final = str(Path(sys.executable).with_name("iree-compile"))
+_CONFIGURATIONS: Final = "executable-configurations"
+_SOURCES: Final = "executable-sources"
+_MOST_TRIES: Final = 2000
+
+
+@dataclass(frozen=True)
+class TrialTarget:
+    """What configurations are tried for.
+
+    Attributes:
+        flags: the compiler's.
+        phase: where configurations are put into a program. For CPUs that is before the compiler chooses its own,
+            as it changes some programs after that.
+        pipelines: the pipelines that are tried beside the one that the compiler chooses.
+    """
+
+    flags: tuple[str, ...]
+    phase: str
+    pipelines: tuple[str, ...]
+
+
+_GPU_PIPELINES: Final = ("#iree_gpu.pipeline<TileAndFuse>", "#iree_gpu.pipeline<VectorDistribute>")
+_CPU_PIPELINES: Final = (
+    "#iree_cpu.pipeline<DoubleTilingExpert>",
+    "#iree_cpu.pipeline<ConvTileAndDecomposeExpert>",
+)
+TARGETS: Final = {
+    **{
+        chip: TrialTarget(
+            ("--iree-hal-target-device=hip", f"--iree-rocm-target={chip}"),
+            _CONFIGURATIONS,
+            _GPU_PIPELINES,
+        )
+        for chip in ("gfx942", "gfx950", "gfx1100", "gfx1201")
+    },
+    "sm_80": TrialTarget(
+        ("--iree-hal-target-device=cuda", "--iree-cuda-target=sm_80"),
+        _CONFIGURATIONS,
+        _GPU_PIPELINES,
+    ),
+    **{cpu: TrialTarget(tuple(flags_for(cpu)), _SOURCES, _CPU_PIPELINES) for cpu in CPUS},
+}
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a compilation.
+
+    Attributes:
+        error: the first error, empty if it compiles.
+    """
+
+    error: str = ""
+
+    @property
+    def compiles(self) -> bool:
+        """Whether there was none."""
+        return not self.error
+
+
+@dataclass(frozen=True)
+class Trials:
+    """A dispatch on which configurations are tried.
+
+    Attributes:
+        workload: what is configured.
+        target: what it is compiled for.
+        seconds: how long a compilation may take.
+    """
+
+    workload: Workload
+    target: TrialTarget
+    seconds: float = 60
+
+    @classmethod
+    def of(cls, source: str, target: TrialTarget, seconds: float = 60) -> Trials:
+        """Compiles a program of one dispatch to where it is configured.
+
+        Raises:
+            ValueError: it has no dispatch, or several; or it does not compile.
+        """
+        result = subprocess.run(
+            [
+                COMPILER,
+                "-",
+                *target.flags,
+                f"--compile-to={target.phase}",
+                "--emit-mlir-bytecode",
+                "-o",
+                "-",
+            ],
+            input=source.encode(),
+            capture_output=True,
+            check=False,
+        )
+        if result.returncode:
+            raise ValueError(result.stderr.decode(errors="replace")[:300])
+        module = mlir.Module.parse(result.stdout, mlir.Context())
+        found = [
+            (root, each.function) for each in find_root_ops(module.operation) for root in each.roots
+        ]
+        if len(found) != 1:
+            raise ValueError(f"{len(found)} root ops")
+        return cls(read_workload(*found[0], module.operation), target, seconds)
+
+    def configure(self, space: Space, assignment: Mapping[str, int]) -> None:
+        """Puts a configuration on the root op."""
+        attributes, info = self.workload.root.attributes, space.compilation_info(assignment)
+        if self.target.phase == _SOURCES:
+            attributes[names.COMPILATION_INFO] = info
+            return
+        attributes[names.LOWERING_CONFIG] = info.lowering_config
+        self.workload.function.attributes[names.TRANSLATION_INFO] = info.translation_info
+        if isinstance(space, GpuSpace):
+            decomposition = space.decomposition_config(assignment)
+            if decomposition is not None:
+                attributes[names.DECOMPOSITION_CONFIG] = decomposition
+
+    def judge(self, registry: ProviderRegistry) -> ConfigurationAnswer | None:
+        """Returns the verdict on the configuration that is on the root op, None without one."""
+        configuration = read_configuration(self.workload.root, self.workload.function)
+        if configuration is None:
+            return None
+        return verify_configuration(self.workload, configuration, registry)
+
+    def compile(self) -> Outcome:
+        """Compiles the program to the end, in a process of its own."""
+        module = self.workload.module
+        assert module is not None
+        buffer = io.BytesIO()
+        module.write_bytecode(buffer)
+        command = [COMPILER, "-", *self.target.flags, f"--compile-from={self.target.phase}"]
+        try:
+            result = subprocess.run(
+                [*command, "-o", "/dev/null"],
+                input=buffer.getvalue(),
+                capture_output=True,
+                timeout=self.seconds,
+                check=False,
+            )
+        except subprocess.TimeoutExpired:
+            return Outcome(f"no end within {self.seconds:g} s")
+        if result.returncode == 0:
+            return Outcome()
+        lines = result.stderr.decode(errors="replace").splitlines()
+        errors = [line.partition("error: ")[2] for line in lines if "error: " in line]
+        return Outcome(errors[0] if errors else f"exit code {result.returncode}")
+
+
+def changed(space: Space, count: int, seed: int) -> list[dict[str, int]]:
+    """Returns assignments near valid ones that break a rule, most of them one that is necessary."""
+    chance = random.Random(seed)
+    try:
+        valid = space.constraints.sample(20, seed=seed)
+    except UndecidedError:
+        return []
+    found: dict[tuple[int, ...], dict[str, int]] = {}
+    for _ in range(_MOST_TRIES if valid else 0):
+        near = _near(chance, space, valid)
+        grades = {each.grade for each in space.constraints.check(near).violations}
+        if Grade.NECESSARY in grades or (grades and chance.random() < 0.1):
+            found[tuple(near.values())] = near
+        if len(found) == count:
+            break
+    return list(found.values())
+
+
+def breaking(space: Space, count: int, seed: int) -> list[dict[str, int]]:
+    """Returns assignments that break necessary rules, and no others."""
+    chance = random.Random(seed)
+    valid = space.constraints.sample(50, seed=seed)
+    found: dict[tuple[int, ...], dict[str, int]] = {}
+    for _ in range(_MOST_TRIES * 2 if valid else 0):
+        near = _near(chance, space, valid)
+        violations = space.constraints.check(near).violations
+        if {each.grade for each in violations} == {Grade.NECESSARY}:
+            found[tuple(near.values())] = near
+        if len(found) == count:
+            break
+    return list(found.values())
+
+
+def _near(chance: random.Random, space: Space, valid: list[dict[str, int]]) -> dict[str, int]:
+    near = dict(chance.choice(valid))
+    knobs = space.constraints.knobs
+    for knob in chance.sample(knobs, min(len(knobs), chance.choice((1, 2, 2, 3)))):
+        value = near[knob.name]
+        others = (value + 1, value * 2, value * 3, value // 2, chance.choice(valid)[knob.name])
+        near[knob.name] = chance.choice(others)
+    return near
