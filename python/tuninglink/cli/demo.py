@@ -75,6 +75,9 @@ def demo(
 
     The table says which entry of which spec configured which dispatch, and whether the configuration that
     the compiler used is the entry's own, all of it: both are read from the configured program.
+
+    Examples:
+        tuninglink demo -o compiled
     """
     typer.echo(f"compiling {_shown(PROGRAM)}\n")
     rows: list[tuple[str, ...]] = []

@@ -41,6 +41,9 @@ def dump(
     """Write the specs that the dispatches of a program carry, each distinct content once.
 
     A directory also gets an `index.json`, which says which dispatch uses which file.
+
+    Examples:
+        tuninglink dump sources.mlir -o specs
     """
     if emit_bytecode and output == STANDARD_STREAM:
         process.refuse_binary_on_terminal()

@@ -41,7 +41,13 @@ you give; see `tuninglink compile --help`.
 {PROJECT_HELP}\
   --format FORMAT      table, json or html. Default: what the name of FILE says, or table.
   -o FILE              Where to write the explanation. Default: standard output.
+  -q, --quiet          Show errors and warnings only: no remarks, no progress.
+  -v, --verbose        Say on standard error what takes how long.
   --help               Show this message and exit.
+
+Examples:
+  tuninglink explain model.mlir --spec mine.mlir --iree-hal-target-device=hip --iree-rocm-target=gfx942
+  tuninglink explain model.mlir --spec mine.mlir --iree-hal-target-device=hip --iree-rocm-target=gfx942 -o report.html
 """
 
 
@@ -65,9 +71,10 @@ def explain_command(arguments: Sequence[str]) -> int:
         raise CompileError(error("no input; name a program, or - for standard input"))
     check_targets(options.flags)
     set_up_command_line(PROGRAM, options.flags)
-    with progress("explaining"):
+    with progress(f"explaining {path}") as step:
         shortened = until_configured(options)
-        _, explanation = explain_file(path, shortened, specs_of(options), report=process.show)
+        specs = specs_of(options)
+        _, explanation = explain_file(path, shortened, specs, report=process.show, step=step)
     report_format = format_for(options.output, options.report_format)
     stream = sys.stdout if options.output == STANDARD_STREAM else None
     write_output(options.output, render(explanation, report_format, stream).encode())

@@ -7,9 +7,10 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tuninglink.cli.verbosity import is_quiet
 from tuninglink.errors import TuninglinkError
 from tuninglink.files import STANDARD_STREAM, cannot
-from tuninglink.mlir.diagnostics import DiagnosticSink, error
+from tuninglink.mlir.diagnostics import DiagnosticSink, Severity, error
 from tuninglink.mlir.rendering import Sources, print_diagnostic
 
 if TYPE_CHECKING:
@@ -42,9 +43,10 @@ def run(body: Callable[[], int]) -> int:
 
 
 def show(*diagnostics: Diagnostic) -> None:
-    """Prints diagnostics to standard error."""
+    """Prints diagnostics to standard error, remarks unless the command is to be quiet."""
     for diagnostic in diagnostics:
-        print_diagnostic(diagnostic, _sources)
+        if diagnostic.severity is not Severity.REMARK or not is_quiet():
+            print_diagnostic(diagnostic, _sources)
 
 
 def shown_diagnostics() -> DiagnosticSink:

@@ -95,6 +95,8 @@ def explain_file(
     choice: SpecChoice,
     session_flags: Sequence[str] = (),
     report: Callable[[Diagnostic], None] | None = None,
+    *,
+    step: Callable[[str], None] = lambda _: None,
 ) -> tuple[Compilation, Explanation]:
     """Compiles a file, and explains what specs did to it.
 
@@ -104,6 +106,7 @@ def explain_file(
         choice: the specs.
         session_flags: flags to give to the session; those of the whole process are set already.
         report: called with each warning and remark as it is emitted.
+        step: called with the name of each step as it begins.
 
     Returns:
         What came of the compilation, and the explanation.
@@ -114,7 +117,7 @@ def explain_file(
     check_reaches_dispatches(options)
     choice = replace(choice, exact=True)
     explainer = Explainer(choice, path)
-    compiler = Compiler(options, choice, session_flags, report, observer=explainer)
+    compiler = Compiler(options, choice, session_flags, report, observer=explainer, step=step)
     compilation = compiler.compile_file(os.fspath(path))
     return compilation, explainer.explanation()
 
