@@ -20,6 +20,7 @@ from tuninglink.cli.link import link
 from tuninglink.cli.lock import lock
 from tuninglink.cli.targets import targets
 from tuninglink.cli.upgrade import upgrade
+from tuninglink.cli.verbosity import EPILOG
 from tuninglink.compiler.session import set_up_command_line
 from tuninglink.errors import TuninglinkError
 from tuninglink.mlir.diagnostics import error, note
@@ -35,7 +36,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-app.command()(link)
+app.command(epilog=EPILOG)(link)
 
 
 @app.command(
@@ -76,12 +77,12 @@ def tune(context: typer.Context) -> None:
     raise typer.Exit(tune_command(context.args))
 
 
-app.command(context_settings={"ignore_unknown_options": True})(check)
-app.command()(dump)
-app.command()(targets)
-app.command()(lock)
-app.command()(demo)
-app.command()(upgrade)
+app.command(epilog=EPILOG, context_settings={"ignore_unknown_options": True})(check)
+app.command(epilog=EPILOG)(dump)
+app.command(epilog=EPILOG)(targets)
+app.command(epilog=EPILOG)(lock)
+app.command(epilog=EPILOG)(demo)
+app.command(epilog=EPILOG)(upgrade)
 app.add_typer(database)
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from tuninglink.cli import process
 from tuninglink.cli.compile import SPEC_HELP, specs_of
 from tuninglink.cli.explanations import format_for, render
-from tuninglink.cli.progress import Doing, progress
+from tuninglink.cli.progress import progress
 from tuninglink.cli.project import HELP as PROJECT_HELP
 from tuninglink.cli.project import with_project
 from tuninglink.compiler.flags import ReportFormat, parse_explain_arguments
@@ -48,7 +48,13 @@ you give; see `tuninglink compile --help`.
   --database FILE      Measured times from a database of `tuninglink tune`.
   --format FORMAT      table, json or html. Default: what the name of FILE says, or table.
   -o FILE              Where to write the explanation. Default: standard output.
+  -q, --quiet          Show errors and warnings only: no remarks, no progress.
+  -v, --verbose        Say on standard error what takes how long.
   --help               Show this message and exit.
+
+Examples:
+  tuninglink explain model.mlir --spec mine.mlir --iree-hal-target-device=hip --iree-rocm-target=gfx942
+  tuninglink explain model.mlir --spec mine.mlir --iree-hal-target-device=hip --iree-rocm-target=gfx942 -o report.html
 """
 
 
@@ -74,14 +80,13 @@ def explain_command(arguments: Sequence[str]) -> int:
     set_up_command_line(PROGRAM, options.flags)
     report_format = format_for(options.output, options.report_format)
     times = [] if options.profile is None else [read_profile(options.profile)]
-    doing = Doing("compiling")
-    with progress(doing):
+    with progress(f"explaining {path}") as step:
         _, explanation = explain_file(
             path,
             until_configured(options),
             specs_of(options),
             report=process.show,
-            doing=doing,
+            step=step,
             is_detailed=report_format is ReportFormat.HTML,
         )
         explanation = with_times(explanation, [*times, *_recorded_times(options, path)])

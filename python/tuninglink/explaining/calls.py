@@ -100,7 +100,7 @@ def explain_file(
     session_flags: Sequence[str] = (),
     report: Callable[[Diagnostic], None] | None = None,
     *,
-    doing: Callable[[str], None] | None = None,
+    step: Callable[[str], None] = lambda _: None,
     is_detailed: bool = False,
 ) -> tuple[Compilation, Explanation]:
     """Compiles a file, and explains what specs did to it.
@@ -111,7 +111,7 @@ def explain_file(
         choice: the specs.
         session_flags: flags to give to the session; those of the whole process are set already.
         report: called with each warning and remark as it is emitted.
-        doing: told what is going on.
+        step: called with the name of each step as it begins.
         is_detailed: whether the explanation has what only a page shows.
 
     Returns:
@@ -122,8 +122,8 @@ def explain_file(
     """
     check_reaches_dispatches(options)
     choice = replace(choice, exact=True)
-    explainer = Explainer(choice, path, doing, is_detailed=is_detailed)
-    compiler = Compiler(options, choice, session_flags, report, observer=explainer)
+    explainer = Explainer(choice, path, step, is_detailed=is_detailed)
+    compiler = Compiler(options, choice, session_flags, report, observer=explainer, step=step)
     compilation = compiler.compile_file(os.fspath(path))
     return compilation, explainer.explanation()
 

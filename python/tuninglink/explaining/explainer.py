@@ -53,7 +53,7 @@ class Explainer:
     Args:
         choice: the specs of the compilation, traced exactly.
         program: what to call the program.
-        doing: told what is going on.
+        step: called with the name of each step as it begins.
         is_detailed: whether the explanation has what only a page shows; see `with_details`.
     """
 
@@ -61,13 +61,13 @@ class Explainer:
         self,
         choice: SpecChoice,
         program: str,
-        doing: Callable[[str], None] | None = None,
+        step: Callable[[str], None] | None = None,
         *,
         is_detailed: bool = False,
     ) -> None:
         self._catalog = Catalog(choice)
         self._program = program
-        self._doing = doing or (lambda _: None)
+        self._step = step or (lambda _: None)
         self._sources: DispatchSources | None = None
         self._calls: Counter[str] = Counter()
         self._costs: dict[str, DispatchCost] = {}
@@ -77,7 +77,6 @@ class Explainer:
 
     def before_specs(self, program: mlir.Operation) -> None:
         """See `Observer`."""
-        self._doing("configuring")
         self._sources = DispatchSources(program)
         self._calls = count_calls(program)
         self._costs = {each.name: cost_of(each.module) for each in find_dispatches(program)}
@@ -91,20 +90,18 @@ class Explainer:
         """See `Observer`."""
         assert self._sources is not None
         part = _Part(self._catalog, program, applied, self._sources)
-        self._doing("configuring without specs")
-        for number, each in enumerate(part.reports(configure), start=1):
-            self._doing(f"explaining, dispatch {number:,} of {len(self._costs):,}")
+        self._step("explaining the dispatches")
+        for each in part.reports(configure):
             # A program that consists of dispatches calls none of them.
             calls = self._calls[each.name] if self._calls else 1
             self._dispatches.append(replace(each, calls=calls, cost=self._costs[each.name]))
         if self._is_detailed and self._sources.names():
             self._configure_plain(self._sources, configure)
         self._sources = None
-        self._doing("compiling")
 
     def _configure_plain(self, sources: DispatchSources, configure: Configure) -> None:
         """Keeps all dispatches as they were, and as the compiler configures them without specs."""
-        self._doing("configuring without specs")
+        self._step("configuring without specs")
         before = to_bytecode(sources.program(sources.names()).operation)
         after: list[bytes] = []
         if not configure(before, lambda program: after.append(to_bytecode(program))):
@@ -123,7 +120,7 @@ class Explainer:
         explanation = Explanation(
             self._program, self._catalog.reports(dispatches), dispatches, tuple(said)
         )
-        self._doing("writing specs to start from")
+        self._step("writing specs to start from")
         for before, after, calls in self._plain:
             # Whoever wants a table does not wait for Z3.
             from tuninglink.explaining.details import with_details  # noqa: PLC0415

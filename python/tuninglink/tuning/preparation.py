@@ -81,7 +81,9 @@ def prepare(
     if dispatch is None or default is None or default.pipeline is None:
         raise NotTunableError("the compiler gives none of its operations a configuration")
     if any(each.size is None for each in dispatch.problem.dimensions):
-        raise NotTunableError("its sizes are dynamic; give the program static shapes to tune it")
+        raise NotTunableError(
+            "its sizes are dynamic; give the program static shapes, or sizes with --dim"
+        )
     given = []
     for spec in specs:
         other = configure(task.source, flags, spec).configuration
