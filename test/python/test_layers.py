@@ -16,7 +16,7 @@ ROOTS = {
     "tuninglink.passes": Path(tuninglink.passes.__file__).parent,
 }
 LAYERS = (
-    ("errors", "files", "interrupt_hooks", "lazy", "mlir"),
+    ("errors", "files", "interrupt_hooks", "lazy", "llvm_flags", "mlir", "pages", "spelling"),
     ("iree",),
     ("solver",),
     ("workers",),
