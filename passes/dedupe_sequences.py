@@ -5,17 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from iree.compiler import ir as mlir
-
 from tuninglink.mlir import names
 from tuninglink.mlir.passes import Pass
 from tuninglink.mlir.structural_keys import structural_key
 from tuninglink.mlir.symbols import redirect_references, references_in
 from tuninglink.mlir.walk import collect
+from tuninglink.specs.pairs import drop_repeated_matchers
 from tuninglink.specs.unused_sequences import scopes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+    from iree.compiler import ir as mlir
 
     from tuninglink.mlir.diagnostics import DiagnosticSink
     from tuninglink.specs.unused_sequences import SequenceScope
@@ -117,7 +118,7 @@ def _deduplicate(scope: SequenceScope) -> Deduplication:
     redirect_references(scope.module, merged)
     for sequence in scope.sequences.values():
         for foreach_match in collect(sequence, names.FOREACH_MATCH):
-            _drop_repeated_matchers(foreach_match)
+            drop_repeated_matchers(foreach_match)
     unused = scope.unused()
     for sequence in unused:
         sequence.erase()
@@ -168,20 +169,3 @@ def _callees_first(scope: SequenceScope) -> Iterable[str]:
             entered.add(name)
             waiting += [use for use in uses[name] if use in uses and use not in entered]
     return done
-
-
-def _drop_repeated_matchers(foreach_match: mlir.Operation) -> None:
-    """Removes the pairs that are never reached, as an earlier one has the same matcher.
-
-    The compiler warns of them, and does not survive its own warning.
-    """
-    matchers, actions = (foreach_match.attributes[key] for key in ("matchers", "actions"))
-    assert isinstance(matchers, mlir.ArrayAttr)
-    assert isinstance(actions, mlir.ArrayAttr)
-    pairs: dict[mlir.Attribute, mlir.Attribute] = {}
-    for matcher, action in zip(matchers, actions, strict=True):
-        pairs.setdefault(matcher, action)
-    if len(pairs) < len(matchers):
-        with foreach_match.context:
-            foreach_match.attributes["matchers"] = mlir.ArrayAttr.get(list(pairs))
-            foreach_match.attributes["actions"] = mlir.ArrayAttr.get(list(pairs.values()))

@@ -11,6 +11,7 @@ from iree.compiler import ir as mlir
 
 from tuninglink.errors import PipelineError
 from tuninglink.mlir import names
+from tuninglink.mlir.attributes import entries_of
 from tuninglink.mlir.diagnostics import error
 from tuninglink.mlir.passes import Pass, option
 from tuninglink.mlir.symbols import symbol_name
@@ -241,16 +242,15 @@ class _Stripping:
     def _clean_dictionary(
         self, dictionary: mlir.DictAttr, dropped: frozenset[str]
     ) -> mlir.Attribute | None:
-        context = dictionary.context
-        entries = [dictionary[position] for position in range(len(dictionary))]
+        entries = entries_of(dictionary)
         left: dict[str, mlir.Attribute] = {}
-        for entry in entries:
-            cleaned = None if entry.name in dropped else self._clean(entry.name, entry.attr)
+        for name, entry in entries.items():
+            cleaned = None if name in dropped else self._clean(name, entry)
             if cleaned is not None:
-                left[entry.name] = cleaned
-        if len(left) == len(entries) and all(left[each.name] == each.attr for each in entries):
+                left[name] = cleaned
+        if left == entries:
             return dictionary
-        return mlir.DictAttr.get(left, context=context) if left else None
+        return mlir.DictAttr.get(left, context=dictionary.context) if left else None
 
     def _clean_array(self, array: mlir.ArrayAttr) -> mlir.Attribute:
         """Cleans the elements of an array; what is emptied stays, since the others have their places."""

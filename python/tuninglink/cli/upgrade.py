@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import sys
 from collections import Counter
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -14,24 +13,34 @@ from tuninglink.cli import process
 from tuninglink.cli.completion import known_targets
 from tuninglink.cli.progress import progress
 from tuninglink.errors import SpecError, TuninglinkError
-from tuninglink.files import STANDARD_STREAM, cannot, write_output
+from tuninglink.files import STANDARD_STREAM, write_output
 from tuninglink.mlir.diagnostics import Diagnostic, Place, Severity, error
 from tuninglink.mlir.serialization import is_bytecode, parse_module
 from tuninglink.upgrading import upgrade_bytes
 from tuninglink.upgrading.report import render_report
 
 if TYPE_CHECKING:
-    from tuninglink.upgrading import Upgraded
+    from collections.abc import Sequence
 
-_STANDARD_INPUT = "<stdin>"
+    from tuninglink.upgrading import Upgraded
 
 
 def upgrade(
-    spec: Annotated[
-        str,
-        typer.Argument(metavar="SPEC", help="A spec, as text. `-` is standard input."),
+    specs: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="SPEC",
+            help="A spec, as text; with --check any number. `-` is standard input.",
+            show_default=False,
+        ),
     ],
     *,
+    only_check: Annotated[
+        bool,
+        typer.Option(
+            "--check", help="Write nothing. The exit code is 1 if a spec needs an upgrade."
+        ),
+    ] = False,
     output: Annotated[
         str, typer.Option("--output", "-o", metavar="OUT", help="Where the upgraded spec goes.")
     ] = STANDARD_STREAM,
@@ -74,13 +83,25 @@ def upgrade(
 
     What is in today's syntax stays as it is, comments and layout included. An entry that cannot be upgraded
     is kept out: it stands in the result as a comment, with the reason.
+
+    Examples:
+        tuninglink upgrade old.mlir -o new.mlir --report
+        tuninglink upgrade --check specs/*.mlir
     """
+    if only_check:
+        if report or modernize or output != STANDARD_STREAM:
+            message = "--check writes nothing; leave --output, --report and --modernize out"
+            raise TuninglinkError(error(message))
+        raise typer.Exit(_check(specs))
+    if len(specs) > 1:
+        raise TuninglinkError(error("one spec at a time; only --check takes several"))
+    (spec,) = specs
     if target is not None and not report:
         raise TuninglinkError(
             error("--target says what to check configurations for; ask for the --report")
         )
     version = _version(written_for) if written_for else None
-    name, data = _read(spec)
+    name, data = process.read_input(spec)
     upgraded, parts = None, []
     if is_bytecode(data):
         _check_bytecode(name, data)
@@ -99,6 +120,21 @@ def upgrade(
         stream.write("\n".join(parts))
     elif upgraded is not None:
         _show(upgraded)
+
+
+def _check(specs: Sequence[str]) -> int:
+    """Shows what is old in specs, or not readable, and returns the exit code."""
+    from tuninglink.specs.loading import load_spec  # noqa: PLC0415 - loads the compiler
+
+    code = process.SUCCESS
+    for each in specs:
+        try:
+            name, data = process.read_input(each)
+            load_spec(data, name=name, upgrade=False)
+        except TuninglinkError as failure:
+            process.show(*failure.diagnostics)
+            code = process.FAILURE
+    return code
 
 
 def _modernized(data: bytes, name: str) -> tuple[bytes, str]:
@@ -130,15 +166,6 @@ def _version(text: str) -> tuple[int, int]:
         message = f"'{text}' is no version; write it as 3.4"
         raise TuninglinkError(error(message))
     return int(match[1]), int(match[2])
-
-
-def _read(spec: str) -> tuple[str, bytes]:
-    if spec == STANDARD_STREAM:
-        return _STANDARD_INPUT, process.read_standard_input()
-    try:
-        return spec, Path(spec).read_bytes()
-    except OSError as failure:
-        raise TuninglinkError(cannot("read", spec, failure)) from None
 
 
 def _check_bytecode(name: str, data: bytes) -> None:

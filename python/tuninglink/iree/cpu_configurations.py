@@ -52,8 +52,7 @@ def read_cpu_configuration(attribute: mlir.Attribute) -> Mapping[str, Tiling | N
     found = named_parameters(attribute)
     if found is None:
         return None
-    entries = (found[position] for position in range(len(found)))
-    return {each.name: _tiling(each.attr) for each in entries}
+    return {name: _tiling(each) for name, each in found.items()}
 
 
 def cpu_lowering_config(

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from iree.compiler import ir as mlir
 from iree.compiler.dialects import iree_gpu
 
-from tuninglink.mlir.attributes import parameters, parse_attribute
+from tuninglink.mlir.attributes import entries_of, parameters, parse_attribute
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -60,7 +60,7 @@ def read_executable_target(attribute: mlir.Attribute) -> ExecutableTarget | None
     found = parameters(attribute)
     if found is None or not isinstance(found[0], mlir.StringAttr):
         return None
-    configuration = _entries(found[len(found) - 1])
+    configuration = entries_of(found[len(found) - 1])
     gpu = None
     if _is_gpu_target(configuration.get(_GPU_TARGET)):
         info = iree_gpu.TargetInfo.get_gpu_target_info(attribute)
@@ -79,23 +79,13 @@ def string(attributes: Mapping[str, mlir.Attribute], name: str) -> str:
     return attribute.value if isinstance(attribute, mlir.StringAttr) else ""
 
 
-def _entries(attribute: mlir.Attribute) -> dict[str, mlir.Attribute]:
-    """Returns what is in a dictionary attribute; any other is as good as an empty one."""
-    if not isinstance(attribute, mlir.DictAttr):
-        return {}
-    named = (attribute[position] for position in range(len(attribute)))
-    return {each.name: each.attr for each in named}
-
-
 def _sku(gpu_target: mlir.Attribute) -> str | None:
     """Returns the SKU, which is in the last parameter of a GPU target, `chip = <…>`."""
     _, found, chip = str(gpu_target).rpartition(" chip = <")
     parsed = (
         parse_attribute(f"{{{chip.removesuffix('>>')}}}", gpu_target.context) if found else None
     )
-    if not isinstance(parsed, mlir.DictAttr) or "sku" not in parsed:
-        return None
-    sku = parsed["sku"]
+    sku = entries_of(parsed).get("sku")
     return sku.value if isinstance(sku, mlir.StringAttr) else None
 
 

@@ -5,17 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from iree.compiler import ir as mlir
-
 from tuninglink.matching.entry_conditions import EntryConditions
 from tuninglink.matching.reachability import find_unreachable
 from tuninglink.mlir import names
 from tuninglink.mlir.walk import body
 from tuninglink.specs.model import Spec
+from tuninglink.specs.pairs import pairs_of, set_pairs
 from tuninglink.specs.structure import has_entry_point
 from tuninglink.specs.unused_sequences import unused_sequences
 
 if TYPE_CHECKING:
+    from iree.compiler import ir as mlir
+
     from tuninglink.mlir.diagnostics import Place
 
 
@@ -80,7 +81,8 @@ def drop_shadowed(module: mlir.Operation) -> Dropping:
         return Dropping((), 0)
     unused = set(unused_sequences(module))
     for plan in plans:
-        _keep_others(plan)
+        kept = [each for at, each in enumerate(pairs_of(plan.operation)) if at not in plan.dropped]
+        set_pairs(plan.operation, kept)
     sequences = _erase_unused(module, unused)
     return Dropping(tuple(each for plan in plans for each in plan.dropped.values()), sequences)
 
@@ -105,16 +107,6 @@ def _plans(spec: Spec) -> list[_Plan]:
         if here:
             plans.append(_Plan(entries.operation, here))
     return plans
-
-
-def _keep_others(plan: _Plan) -> None:
-    attributes = plan.operation.attributes
-    with plan.operation.context:
-        for side in ("matchers", "actions"):
-            every = attributes[side]
-            assert isinstance(every, mlir.ArrayAttr)
-            kept = [each for position, each in enumerate(every) if position not in plan.dropped]
-            attributes[side] = mlir.ArrayAttr.get(kept)
 
 
 def _erase_unused(module: mlir.Operation, before: set[mlir.Operation]) -> int:

@@ -24,20 +24,19 @@ from tuninglink.mlir.symbols import (
     symbols,
 )
 from tuninglink.mlir.walk import visit
-from tuninglink.specs.builders import yield_
-from tuninglink.specs.sequences import reference, signature
+from tuninglink.specs.builders import any_op, change_signature, named_sequence, yield_
+from tuninglink.specs.pairs import pair_attributes, pairs_of, set_pairs
+from tuninglink.specs.sequences import reference
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from tuninglink.matching.index_plan import Item, Structure
+    from tuninglink.specs.pairs import Pair
     from tuninglink.specs.structure import Anatomy
 
 _EQUAL: Final = 0
 """The value of `transform`'s MatchCmpIPredicate."""
-
-_Pair = tuple[mlir.Attribute, mlir.Attribute]
-"""References to a matcher and an action."""
 
 
 class IndexBuilder:
@@ -53,24 +52,24 @@ class IndexBuilder:
         self._module = anatomy.module
         self._block = self._module.regions[0].blocks[0]
         self._checks = checks
-        self._pairs = _pairs(anatomy.foreach_match)
+        self._pairs = pairs_of(anatomy.foreach_match)
         self._uses = Counter(join_path(path) for path in references_in(self._module))
         self._fresh: dict[tuple[str, ...], FreshNames] = {}
         self._adapted: dict[int, mlir.Attribute] = {}
         self._sequences: list[mlir.Operation] = []
-        self._any_op = mlir.Type.parse("!transform.any_op", self._module.context)
 
     def build(self, items: Sequence[Item]) -> None:
         """Replaces the entries by `items`, which are entries and groups of structures."""
         foreach_match = self._anatomy.foreach_match
         with self._module.context, mlir.Location.unknown():
+            self._any_op = any_op()
             self._at_top = {each.position for each in items if isinstance(each, IndexEntry)}
             self._is_inside, self._leave = self._leaving_inside()
             pairs = [
                 self._group(each) if isinstance(each, IndexGroup) else self._pairs[each.position]
                 for each in items
             ]
-            _set_pairs(foreach_match, pairs)
+            set_pairs(foreach_match, pairs)
             # People read what an operation is compared with first.
             first = self._block.operations[0]
             for sequence in self._sequences:
@@ -78,18 +77,18 @@ class IndexBuilder:
 
     # --- Groups --------------------------------------------------------------------------------------------
 
-    def _group(self, group: IndexGroup) -> _Pair:
+    def _group(self, group: IndexGroup) -> Pair:
         """Adds the sequences of a group, those of the groups in it behind them."""
         check = group.check
         matcher = self._range(check) if isinstance(check, Range) else self._structure(check)
-        action = self._add("search", [names.CONSUMED], [])
+        action = self._add("search", 1, ownership=names.CONSUMED)
         with mlir.InsertionPoint(action.regions[0].blocks[0]):
             root = action.regions[0].blocks[0].arguments[0]
             foreach_match = mlir.Operation.create(
                 names.FOREACH_MATCH,
                 operands=[root, root],
                 results=[self._any_op],
-                attributes={"restrict_root": mlir.UnitAttr.get(), **_as_attributes([])},
+                attributes={"restrict_root": mlir.UnitAttr.get(), **pair_attributes([])},
             )
             yield_([])
         pairs = [(_symbol(self._is_inside), _symbol(self._leave))]
@@ -99,7 +98,7 @@ class IndexBuilder:
             else (self._adapted_matcher(each), self._pairs[each.position][1])
             for each in group.items
         ]
-        _set_pairs(foreach_match, pairs)
+        set_pairs(foreach_match, pairs)
         return _symbol(matcher), _symbol(action)
 
     def _structure(self, structure: Structure) -> mlir.Operation:
@@ -112,7 +111,7 @@ class IndexBuilder:
 
     def _range(self, check: Range) -> mlir.Operation:
         """Adds the matcher of a group inside of another one."""
-        sequence = self._add("group", [names.READONLY, names.READONLY], [self._any_op])
+        sequence = self._add("group", 2, [self._any_op])
         operation, _ = sequence.regions[0].blocks[0].arguments
         number, dimension = check.axis
         integer = mlir.IntegerType.get_signless(64)
@@ -137,7 +136,7 @@ class IndexBuilder:
 
     def _leaving_inside(self) -> tuple[mlir.Operation, mlir.Operation]:
         """Adds the matcher of every operation but the root of a list, and an action that does nothing."""
-        matcher = self._add("is_inside", [names.READONLY, names.READONLY], [])
+        matcher = self._add("is_inside", 2)
         block = matcher.regions[0].blocks[0]
         parameter = mlir.Type.parse("!transform.param<i64>")
         two = mlir.IntegerAttr.get(mlir.IntegerType.get_signless(64), 2)
@@ -161,29 +160,22 @@ class IndexBuilder:
                 attributes={"predicate": equal},
             )
             yield_([])
-        action = self._add("leave", [], [])
+        action = self._add("leave", 0)
         with mlir.InsertionPoint(action.regions[0].blocks[0]):
             yield_([])
         return matcher, action
 
     def _add(
-        self, name: str, ownership: Sequence[str], results: Sequence[mlir.Type]
+        self,
+        name: str,
+        operations: int,
+        results: Sequence[mlir.Type] = (),
+        ownership: str = names.READONLY,
     ) -> mlir.Operation:
-        """Adds an empty sequence that takes operations, each of which it reads or consumes."""
-        inputs = [self._any_op for _ in ownership]
-        function_type = mlir.FunctionType.get(inputs, list(results))
-        unit = mlir.UnitAttr.get()
-        attributes = {
-            names.SYMBOL_NAME: mlir.StringAttr.get(self._fresh_name(name)),
-            "function_type": mlir.TypeAttr.get(function_type),
-            "arg_attrs": mlir.ArrayAttr.get(
-                [mlir.DictAttr.get({each: unit}) for each in ownership]
-            ),
-        }
+        """Adds an empty sequence that takes some operations."""
         with mlir.InsertionPoint(self._block):
-            sequence = mlir.Operation.create(names.NAMED_SEQUENCE, attributes=attributes, regions=1)
-        unknown = [mlir.Location.unknown() for _ in ownership]
-        sequence.regions[0].blocks.append(*inputs, arg_locs=unknown)
+            arguments = [self._any_op] * operations
+            sequence = named_sequence(self._fresh_name(name), arguments, results, ownership)
         self._sequences.append(sequence)
         return sequence
 
@@ -201,21 +193,11 @@ class IndexBuilder:
                 with mlir.InsertionPoint.after(sequence):
                     sequence = sequence.clone().operation
                 sequence.attributes[names.SYMBOL_NAME] = mlir.StringAttr.get(name)
-            self._add_root(sequence)
+            change_signature(sequence, [self._any_op], [])
             if entry.condition is not None:
                 _forget_locations(sequence)
             self._adapted[entry.position] = mlir.SymbolRefAttr.get([*scope, name])
         return self._adapted[entry.position]
-
-    def _add_root(self, sequence: mlir.Operation) -> None:
-        kind = signature(sequence)
-        known = sequence.attributes.get("arg_attrs")
-        first = known[0] if isinstance(known, mlir.ArrayAttr) else mlir.DictAttr.get({})
-        readonly = mlir.DictAttr.get({names.READONLY: mlir.UnitAttr.get()})
-        function_type = mlir.FunctionType.get([*kind.inputs, self._any_op], kind.results)
-        sequence.attributes["function_type"] = mlir.TypeAttr.get(function_type)
-        sequence.attributes["arg_attrs"] = mlir.ArrayAttr.get([first, readonly])
-        sequence.regions[0].blocks[0].add_argument(self._any_op, mlir.Location.unknown())
 
     def _fresh_name(
         self, wanted: str, scope: tuple[str, ...] = (), table: mlir.Operation | None = None
@@ -245,26 +227,6 @@ def _forget_locations(sequence: mlir.Operation) -> None:
                     argument.set_location(unknown)
 
     visit(sequence, forget)
-
-
-def _pairs(foreach_match: mlir.Operation) -> list[_Pair]:
-    matchers, actions = (foreach_match.attributes[each] for each in ("matchers", "actions"))
-    assert isinstance(matchers, mlir.ArrayAttr)
-    assert isinstance(actions, mlir.ArrayAttr)
-    return list(zip(matchers, actions, strict=True))
-
-
-def _set_pairs(foreach_match: mlir.Operation, pairs: Iterable[_Pair]) -> None:
-    for name, attribute in _as_attributes(pairs).items():
-        foreach_match.attributes[name] = attribute
-
-
-def _as_attributes(pairs: Iterable[_Pair]) -> dict[str, mlir.Attribute]:
-    pairs = list(pairs)
-    return {
-        "matchers": mlir.ArrayAttr.get([matcher for matcher, _ in pairs]),
-        "actions": mlir.ArrayAttr.get([action for _, action in pairs]),
-    }
 
 
 def _symbol(sequence: mlir.Operation) -> mlir.Attribute:

@@ -18,7 +18,7 @@ from tuninglink.matching.reader import (
     read_matcher,
 )
 from tuninglink.mlir import names
-from tuninglink.specs.builders import yield_
+from tuninglink.specs.builders import any_op, named_sequence, yield_
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
@@ -117,20 +117,10 @@ def _matcher(
     module: mlir.Module, name: str, attributes: dict[str, mlir.Attribute], results: int
 ) -> mlir.Operation:
     """Adds a matcher of one operation to a module, and returns it."""
-    any_op, parameter = map(mlir.Type.parse, ("!transform.any_op", "!transform.param<i64>"))
-    readonly = mlir.DictAttr.get({names.READONLY: mlir.UnitAttr.get()})
-    function_type = mlir.FunctionType.get([any_op], [any_op])
+    parameter = mlir.Type.parse("!transform.param<i64>")
     with mlir.InsertionPoint(module.body):
-        sequence = mlir.Operation.create(
-            names.NAMED_SEQUENCE,
-            attributes={
-                names.SYMBOL_NAME: mlir.StringAttr.get("matcher"),
-                "function_type": mlir.TypeAttr.get(function_type),
-                "arg_attrs": mlir.ArrayAttr.get([readonly]),
-            },
-            regions=1,
-        )
-    block = sequence.regions[0].blocks.append(any_op, arg_locs=[mlir.Location.unknown()])
+        sequence = named_sequence("matcher", [any_op()], [any_op()])
+    block = sequence.regions[0].blocks[0]
     operation = block.arguments[0]
     with mlir.InsertionPoint(block):
         mlir.Operation.create(

@@ -16,10 +16,18 @@ def parameters(attribute: mlir.Attribute) -> mlir.ArrayAttr | None:
     return found if isinstance(found, mlir.ArrayAttr) else None
 
 
-def named_parameters(attribute: mlir.Attribute) -> mlir.DictAttr | None:
+def named_parameters(attribute: mlir.Attribute) -> dict[str, mlir.Attribute] | None:
     """Returns the parameters of an attribute that is written like a dictionary, None if it is not."""
     found = parse_attribute(f"{{{_between_brackets(attribute)}}}", attribute.context)
-    return found if isinstance(found, mlir.DictAttr) else None
+    return entries_of(found) if isinstance(found, mlir.DictAttr) else None
+
+
+def entries_of(attribute: mlir.Attribute | None) -> dict[str, mlir.Attribute]:
+    """Returns the entries of a dictionary attribute; none of any other attribute."""
+    if not isinstance(attribute, mlir.DictAttr):
+        return {}
+    named = (attribute[position] for position in range(len(attribute)))
+    return {each.name: each.attr for each in named}
 
 
 def parse_attribute(text: str, context: mlir.Context) -> mlir.Attribute | None:

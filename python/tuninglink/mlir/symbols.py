@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from iree.compiler import ir as mlir
 
 from tuninglink.mlir import names
+from tuninglink.mlir.attributes import entries_of
 from tuninglink.mlir.walk import body, visit
 
 if TYPE_CHECKING:
@@ -144,8 +145,8 @@ def references(attribute: mlir.Attribute) -> Iterator[tuple[str, ...]]:
         for element in attribute:
             yield from references(element)
     elif isinstance(attribute, mlir.DictAttr):
-        for position in range(len(attribute)):
-            yield from references(attribute[position].attr)
+        for element in entries_of(attribute).values():
+            yield from references(element)
     else:
         for name in _REFERENCE.findall(str(attribute)):
             yield (name.strip('"'),)
@@ -206,9 +207,8 @@ class _ReferenceReplacer:
         if isinstance(attribute, mlir.ArrayAttr):
             return mlir.ArrayAttr.get([self(each) for each in attribute])
         if isinstance(attribute, mlir.DictAttr):
-            items = [attribute[index] for index in range(len(attribute))]
-            replaced = {each.name: self(each.attr) for each in items}
-            return mlir.DictAttr.get(replaced)
+            items = entries_of(attribute).items()
+            return mlir.DictAttr.get({name: self(each) for name, each in items})
         return self._replace_inside(attribute)
 
     def _replace_inside(self, attribute: mlir.Attribute) -> mlir.Attribute:

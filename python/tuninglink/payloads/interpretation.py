@@ -14,7 +14,7 @@ from tuninglink.mlir.serialization import to_bytecode
 from tuninglink.mlir.symbols import FreshNames, references_in, split_path, symbols
 from tuninglink.mlir.walk import collect
 from tuninglink.payloads.payload import root_of
-from tuninglink.specs.builders import add_kernel_config, yield_
+from tuninglink.specs.builders import add_kernel_config, named_sequence, yield_
 from tuninglink.specs.sequences import is_any_op, signature
 
 if TYPE_CHECKING:
@@ -70,10 +70,7 @@ def configuration(entry: Entry, payload: Payload) -> str | None:
 def configured(entry: Entry, payload: Payload, target: mlir.Attribute | None = None) -> Workload:
     """Returns the dispatch of a payload as an entry alone configures it, in the context of the entry.
 
-    Args:
-        entry: the entry.
-        payload: what it is applied to.
-        target: a `#hal.executable.target` of any context that the dispatch is for.
+    The dispatch is for `target`, a `#hal.executable.target` of any context.
 
     Raises:
         MLIRError: the compiler refuses what the entry does.
@@ -122,12 +119,7 @@ def _module_of(payloads: Iterable[Payload], context: mlir.Context) -> mlir.Opera
 
 
 class _Interpreted:
-    """A copy of a spec with some of its entries, and other actions, for the interpreter.
-
-    Args:
-        anatomy: the spec.
-        entries: the entries; the sequences that they use are copied.
-    """
+    """A copy of some entries of a spec, and of what they use, with other actions, for the interpreter."""
 
     def __init__(self, anatomy: Anatomy, entries: Sequence[Entry]) -> None:
         self._anatomy = anatomy
@@ -170,18 +162,9 @@ class _Interpreted:
         assert sequence is not None
         types = signature(sequence).results
         name = self._fresh.take(f"tag_{number}")
-        with self._module.context, sequence.location as location:
-            readonly = mlir.DictAttr.get({names.READONLY: mlir.UnitAttr.get()})
-            attributes = {
-                names.SYMBOL_NAME: mlir.StringAttr.get(name),
-                "function_type": mlir.TypeAttr.get(mlir.FunctionType.get(types, [])),
-                "arg_attrs": mlir.ArrayAttr.get([readonly for _ in types]),
-            }
+        with self._module.context, sequence.location:
             with mlir.InsertionPoint(self._module.regions[0].blocks[0]):
-                action = mlir.Operation.create(
-                    names.NAMED_SEQUENCE, attributes=attributes, regions=1
-                )
-            block = action.regions[0].blocks.append(*types, arg_locs=[location for _ in types])
+                block = named_sequence(name, types).regions[0].blocks[0]
             with mlir.InsertionPoint(block):
                 for argument in block.arguments:
                     if is_any_op(argument.type):

@@ -11,6 +11,7 @@ from iree.compiler.dialects import iree_codegen, iree_gpu
 from tuninglink.iree.op_kinds import OpKind, Role
 from tuninglink.iree.structured_op import REDUCTION
 from tuninglink.mlir import names
+from tuninglink.mlir.attributes import entries_of, named_parameters
 from tuninglink.mlir.walk import collect
 
 if TYPE_CHECKING:
@@ -57,12 +58,7 @@ def usual_sizes(op: StructuredOp) -> list[int]:
 
 
 def preferred_sizes(usual: int, tile: int) -> list[int]:
-    """Returns the sizes to try for a loop, best ones first.
-
-    Args:
-        usual: a moderate size.
-        tile: a preferred divisor of the size.
-    """
+    """Returns the sizes to try for a loop that is tiled by `tile`, best ones first: `usual` is a moderate one."""
     together = lcm(usual, tile)
     best = together if together <= _LARGEST else tile
     rounded = -(-usual // tile) * tile
@@ -70,12 +66,7 @@ def preferred_sizes(usual: int, tile: int) -> list[int]:
 
 
 def tiles(sequences: Iterable[mlir.Operation], op: StructuredOp) -> dict[int, int]:
-    """Returns for each loop a preferred divisor of its size: what the configuration tiles it by.
-
-    Args:
-        sequences: the matcher, the action and what they include.
-        op: the root op.
-    """
+    """Returns for each loop a preferred divisor of its size: what the configuration in `sequences` tiles it by."""
     found: dict[int, int] = {}
     for config in _lowering_configs(sequences):
         entries = _entries(config)
@@ -106,19 +97,10 @@ def _entries(config: mlir.Attribute) -> dict[str, mlir.Attribute]:
     written as a dictionary is, and the compiler's parser takes it apart.
     """
     if isinstance(config, iree_gpu.LoweringConfigAttr):
-        parsed: mlir.Attribute | None = config.attributes
-    else:
-        kind, bracket, parameters = str(config).partition("<")
-        if not bracket or not kind.endswith("lowering_config"):
-            return {}
-        try:
-            parsed = mlir.Attribute.parse(f"{{{parameters.removesuffix('>')}}}", config.context)
-        except mlir.MLIRError:
-            return {}
-    if not isinstance(parsed, mlir.DictAttr):
-        return {}
-    named = (parsed[position] for position in range(len(parsed)))
-    return {each.name: each.attr for each in named}
+        return entries_of(config.attributes)
+    kind, bracket, _ = str(config).partition("<")
+    is_configuration = bool(bracket) and kind.endswith("lowering_config")
+    return (named_parameters(config) if is_configuration else None) or {}
 
 
 def _rows(attribute: mlir.Attribute) -> Iterator[list[int]]:

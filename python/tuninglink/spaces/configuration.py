@@ -9,6 +9,7 @@ from iree.compiler import ir as mlir
 from iree.compiler.dialects import iree_codegen, iree_gpu
 
 from tuninglink.mlir import names
+from tuninglink.mlir.attributes import entries_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -130,10 +131,7 @@ def dictionary_of(attribute: mlir.Attribute) -> Mapping[str, mlir.Attribute] | N
     """Returns the entries of a dictionary or of a lowering config for GPUs, None for other attributes."""
     if isinstance(attribute, iree_gpu.LoweringConfigAttr):
         attribute = attribute.attributes
-    if not isinstance(attribute, mlir.DictAttr):
-        return None
-    named = (attribute[index] for index in range(len(attribute)))
-    return {each.name: each.attr for each in named}
+    return entries_of(attribute) if isinstance(attribute, mlir.DictAttr) else None
 
 
 def integer(value: int) -> mlir.IntegerAttr:

@@ -22,20 +22,41 @@ FAILURES_SUPPRESS = 2
 
 def add_kernel_config(module: mlir.Operation, *, consumes: bool) -> mlir.Operation:
     """Adds an entry point `@__kernel_config` with an empty body at the end of `module` and returns it."""
-    any_op = mlir.Type.parse("!transform.any_op", module.context)
-    with module.context, module.location as location:
-        unit = mlir.UnitAttr.get()
+    with module.context, module.location, mlir.InsertionPoint(module.regions[0].blocks[0]):
         ownership = names.CONSUMED if consumes else names.READONLY
-        attributes = {
-            names.SYMBOL_NAME: mlir.StringAttr.get(names.KERNEL_CONFIG),
-            "function_type": mlir.TypeAttr.get(mlir.FunctionType.get([any_op], [any_op])),
-            "arg_attrs": mlir.ArrayAttr.get([mlir.DictAttr.get({ownership: unit})]),
-            names.ENTRY_POINT: unit,
-        }
-        with mlir.InsertionPoint(module.regions[0].blocks[0]):
-            sequence = mlir.Operation.create(names.NAMED_SEQUENCE, attributes=attributes, regions=1)
-        sequence.regions[0].blocks.append(any_op, arg_locs=[location])
+        sequence = named_sequence(names.KERNEL_CONFIG, [any_op()], [any_op()], ownership)
+        sequence.attributes[names.ENTRY_POINT] = mlir.UnitAttr.get()
     return sequence
+
+
+def named_sequence(
+    name: str,
+    arguments: Sequence[mlir.Type],
+    results: Sequence[mlir.Type] = (),
+    ownership: str = names.READONLY,
+) -> mlir.Operation:
+    """Builds a named sequence without a body at the current insertion point and location.
+
+    Args:
+        name: its symbol.
+        arguments: the types of what it takes.
+        results: the types of what it yields.
+        ownership: what it does to each argument, `names.READONLY` or `names.CONSUMED`.
+    """
+    attributes = {
+        names.SYMBOL_NAME: mlir.StringAttr.get(name),
+        "function_type": mlir.TypeAttr.get(mlir.FunctionType.get(arguments, results)),
+        "arg_attrs": argument_declarations(len(arguments), ownership),
+    }
+    sequence = mlir.Operation.create(names.NAMED_SEQUENCE, attributes=attributes, regions=1)
+    locations = [mlir.Location.current] * len(arguments)
+    sequence.regions[0].blocks.append(*arguments, arg_locs=locations)
+    return sequence
+
+
+def argument_declarations(count: int, ownership: str = names.READONLY) -> mlir.ArrayAttr:
+    """Returns the attributes of arguments that all have one ownership."""
+    return mlir.ArrayAttr.get([mlir.DictAttr.get({ownership: mlir.UnitAttr.get()})] * count)
 
 
 def include(
@@ -91,7 +112,7 @@ def change_signature(
     declared = sequence.attributes.get("arg_attrs")
     known = list(declared) if isinstance(declared, mlir.ArrayAttr) else []
     known += [mlir.DictAttr.get({}) for _ in range(len(kind.inputs) - len(known))]
-    known += [mlir.DictAttr.get({names.READONLY: mlir.UnitAttr.get()}) for _ in arguments]
+    known += argument_declarations(len(arguments))
     sequence.attributes["function_type"] = mlir.TypeAttr.get(mlir.FunctionType.get(inputs, outputs))
     sequence.attributes["arg_attrs"] = mlir.ArrayAttr.get(known)
     if "res_attrs" in sequence.attributes:

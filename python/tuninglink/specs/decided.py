@@ -9,7 +9,14 @@ from iree.compiler import ir as mlir
 from tuninglink.mlir import names
 from tuninglink.mlir.symbols import FreshNames, rename_symbols, symbol_name, symbols
 from tuninglink.mlir.walk import body
-from tuninglink.specs.builders import FAILURES_PROPAGATE, any_op, empty_handle, include, yield_
+from tuninglink.specs.builders import (
+    FAILURES_PROPAGATE,
+    any_op,
+    empty_handle,
+    include,
+    named_sequence,
+    yield_,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -165,14 +172,5 @@ class DecidedHelpers:
     def _sequence(
         self, wanted: str, arguments: Sequence[mlir.Type], results: Sequence[mlir.Type]
     ) -> mlir.Operation:
-        readonly = mlir.DictAttr.get({names.READONLY: mlir.UnitAttr.get()})
-        attributes = {
-            names.SYMBOL_NAME: mlir.StringAttr.get(self.fresh.take(wanted)),
-            "function_type": mlir.TypeAttr.get(mlir.FunctionType.get(arguments, results)),
-            "arg_attrs": mlir.ArrayAttr.get([readonly for _ in arguments]),
-        }
-        location = mlir.Location.unknown()
-        with mlir.InsertionPoint(self._module.regions[0].blocks[0]), location:
-            sequence = mlir.Operation.create(names.NAMED_SEQUENCE, attributes=attributes, regions=1)
-        sequence.regions[0].blocks.append(*arguments, arg_locs=[location for _ in arguments])
-        return sequence
+        with mlir.InsertionPoint(self._module.regions[0].blocks[0]), mlir.Location.unknown():
+            return named_sequence(self.fresh.take(wanted), arguments, results)

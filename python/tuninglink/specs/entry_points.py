@@ -13,6 +13,7 @@ from iree.compiler import ir as mlir
 
 from tuninglink.errors import SpecError
 from tuninglink.mlir import names
+from tuninglink.mlir.attributes import entries_of
 from tuninglink.mlir.diagnostics import error
 from tuninglink.mlir.symbols import FreshNames, rename_symbols, symbols
 from tuninglink.mlir.walk import body
@@ -65,11 +66,7 @@ def _declare_ownership(entry_point: EntryPoint) -> None:
     attributes = entry_point.sequence.attributes
     ownership = names.CONSUMED if entry_point.consumes else names.READONLY
     others = attributes.get("arg_attrs")
-    declared = {}
-    if isinstance(others, mlir.ArrayAttr):
-        first = others[0]
-        assert isinstance(first, mlir.DictAttr)
-        declared = {first[index].name: first[index].attr for index in range(len(first))}
+    declared = entries_of(others[0]) if isinstance(others, mlir.ArrayAttr) else {}
     declared[ownership] = mlir.UnitAttr.get()
     attributes["arg_attrs"] = mlir.ArrayAttr.get([mlir.DictAttr.get(declared)])
 

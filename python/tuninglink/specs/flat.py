@@ -11,10 +11,12 @@ from tuninglink.mlir.symbols import FreshNames, rename_symbols, symbol_name, sym
 from tuninglink.mlir.walk import body
 from tuninglink.specs.builders import add_kernel_config, yield_
 from tuninglink.specs.entry_points import free_kernel_config
+from tuninglink.specs.pairs import pair_attributes, pairs_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from tuninglink.specs.pairs import Pair
     from tuninglink.specs.structure import Anatomy
 
 
@@ -27,13 +29,11 @@ def flatten(container: mlir.Operation, members: Sequence[Anatomy]) -> None:
             configures another operation than it was given. The modules are gone afterwards.
     """
     _make_names_unique(container, members)
-    matchers: list[mlir.Attribute] = []
-    actions: list[mlir.Attribute] = []
+    pairs: list[Pair] = []
     for member in members:
-        matchers.extend(_pairs(member, "matchers"))
-        actions.extend(_pairs(member, "actions"))
+        pairs += pairs_of(member.foreach_match)
         _move_up(container, member)
-    _merge_entry_points(container, matchers, actions)
+    _merge_entry_points(container, pairs)
 
 
 def _make_names_unique(container: mlir.Operation, members: Sequence[Anatomy]) -> None:
@@ -53,12 +53,6 @@ def _entry_name(member: Anatomy) -> str:
     return member.entry_points[0].name
 
 
-def _pairs(member: Anatomy, side: str) -> mlir.ArrayAttr:
-    attribute = member.foreach_match.attributes[side]
-    assert isinstance(attribute, mlir.ArrayAttr)
-    return attribute
-
-
 def _move_up(container: mlir.Operation, member: Anatomy) -> None:
     block = container.regions[0].blocks[0]
     entry_name = _entry_name(member)
@@ -69,9 +63,7 @@ def _move_up(container: mlir.Operation, member: Anatomy) -> None:
     member.module.erase()
 
 
-def _merge_entry_points(
-    container: mlir.Operation, matchers: list[mlir.Attribute], actions: list[mlir.Attribute]
-) -> None:
+def _merge_entry_points(container: mlir.Operation, pairs: Sequence[Pair]) -> None:
     # A foreach_match consumes its root, so each of the entry points does.
     entry_point = add_kernel_config(container, consumes=True)
     block = entry_point.regions[0].blocks[0]
@@ -81,10 +73,7 @@ def _merge_entry_points(
             names.FOREACH_MATCH,
             operands=[root],
             results=[root.type],
-            attributes={
-                "matchers": mlir.ArrayAttr.get(matchers),
-                "actions": mlir.ArrayAttr.get(actions),
-            },
+            attributes=pair_attributes(pairs),
         )
         yield_(list(foreach_match.results))
         container.attributes[names.DEFAULT_ENTRY_POINT] = mlir.UnitAttr.get()

@@ -22,6 +22,7 @@ from tuninglink.specs.builders import (
     FAILURES_PROPAGATE,
     FAILURES_SUPPRESS,
     any_op,
+    argument_declarations,
     change_signature,
     empty_handle,
     include,
@@ -41,12 +42,13 @@ from tuninglink.specs.decided import (
     DecidedHelpers,
     is_bookkeeping,
 )
+from tuninglink.specs.pairs import pair_attributes
 from tuninglink.specs.sequences import is_any_op, reference
 from tuninglink.specs.side_effects import SideEffects, only_reads
 from tuninglink.specs.structure import Anatomy, SpecKind
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from tuninglink.mlir.diagnostics import Diagnostic
     from tuninglink.specs.sequences import Handle, SequenceTable
@@ -151,8 +153,7 @@ def _hand_through(sequence: mlir.Operation) -> None:
     for operation in reversed(list(body(sequence))):
         operation.erase()
     block = sequence.regions[0].blocks[0]
-    readonly = mlir.DictAttr.get({names.READONLY: mlir.UnitAttr.get()})
-    sequence.attributes["arg_attrs"] = mlir.ArrayAttr.get([readonly])
+    sequence.attributes["arg_attrs"] = argument_declarations(1)
     (decided,) = change_signature(sequence, [any_op()], [any_op()])
     del sequence.attributes[names.ENTRY_POINT]
     sequence.attributes[names.CHAINED_ENTRY_POINT] = mlir.UnitAttr.get()
@@ -228,8 +229,7 @@ class _Guarding:
         with sequence.location, mlir.InsertionPoint.at_block_begin(block):
             root = merge_handles([given])
         given.replace_all_uses_except(root, block.operations[0].operation)
-        readonly = mlir.DictAttr.get({names.READONLY: mlir.UnitAttr.get()})
-        sequence.attributes["arg_attrs"] = mlir.ArrayAttr.get([readonly])
+        sequence.attributes["arg_attrs"] = argument_declarations(1)
         (decided,) = change_signature(sequence, [self._any_op], [self._any_op])
         del sequence.attributes[names.ENTRY_POINT]
         sequence.attributes[names.CHAINED_ENTRY_POINT] = mlir.UnitAttr.get()
@@ -246,15 +246,14 @@ class _Guarding:
     def _add_configured(self, root: Handle, decided: Handle) -> list[Handle]:
         """Adds what is configured to what is decided, for lack of anything better; returns new handles to both."""
         helpers = self._helpers_of(self._table)
-        matchers = [helpers.name(each) for each in (IS_DECIDED, IS_UNCONFIGURED, IS_ANY)]
-        actions = [helpers.name(each) for each in (KEEP_DECIDED, DROP, KEEP_DECIDED)]
+        matchers = [[helpers.name(each)] for each in (IS_DECIDED, IS_UNCONFIGURED, IS_ANY)]
+        actions = [[helpers.name(each)] for each in (KEEP_DECIDED, DROP, KEEP_DECIDED)]
         walk = mlir.Operation.create(
             names.FOREACH_MATCH,
             operands=[root, decided],
             results=[root.type, self._any_op],
             attributes={
-                "matchers": _references([[each] for each in matchers]),
-                "actions": _references([[each] for each in actions]),
+                **_pair_attributes(zip(matchers, actions, strict=True)),
                 "flatten_results": mlir.UnitAttr.get(),
             },
         )
@@ -364,8 +363,7 @@ class _Guarding:
         rewritten.insert(0 if self._guards else len(rewritten), known)
         attributes = dict(operation.attributes.items())
         attributes |= {
-            "matchers": _references([matcher for matcher, _ in rewritten]),
-            "actions": _references([action for _, action in rewritten]),
+            **_pair_attributes(rewritten),
             "flatten_results": mlir.UnitAttr.get(),
         }
         with operation.location, mlir.InsertionPoint(operation):
@@ -520,5 +518,8 @@ def _consumes(table: SequenceTable, operation: mlir.Operation) -> bool:
     return any(table.consumes(operation, each) for each in operation.operands)
 
 
-def _references(paths: Sequence[Sequence[str]]) -> mlir.ArrayAttr:
-    return mlir.ArrayAttr.get([mlir.SymbolRefAttr.get(list(path)) for path in paths])
+def _pair_attributes(paths: Iterable[tuple[list[str], list[str]]]) -> dict[str, mlir.Attribute]:
+    reference_to = mlir.SymbolRefAttr.get
+    return pair_attributes(
+        (reference_to(matcher), reference_to(action)) for matcher, action in paths
+    )

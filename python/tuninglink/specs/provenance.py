@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Final
 
 from iree.compiler import ir as mlir
 
+from tuninglink.mlir.attributes import entries_of
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -24,10 +26,7 @@ def provenance_of(table: SequenceTable, matcher: str) -> dict[str, object]:
     """Returns what a matcher says about its configuration, nothing if it says nothing."""
     sequence = table.lookup(matcher)
     found = sequence.attributes.get(PROVENANCE) if sequence is not None else None
-    if not isinstance(found, mlir.DictAttr):
-        return {}
-    entries = (found[position] for position in range(len(found)))
-    return {each.name: _plain(each.attr) for each in entries}
+    return {name: _plain(each) for name, each in entries_of(found).items()}
 
 
 def _attribute(value: object) -> mlir.Attribute:

@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING
 from iree.compiler import ir as mlir
 
 from tuninglink.mlir import names
+from tuninglink.mlir.attributes import entries_of
 from tuninglink.mlir.symbols import join_path, split_path, symbols
 from tuninglink.mlir.walk import body
+from tuninglink.specs.pairs import pairs_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -95,9 +97,7 @@ def argument_attributes(sequence: mlir.Operation, index: int) -> frozenset[str]:
     attributes = sequence.attributes.get("arg_attrs")
     if not isinstance(attributes, mlir.ArrayAttr):
         return frozenset()
-    attribute = attributes[index]
-    assert isinstance(attribute, mlir.DictAttr)
-    return frozenset(attribute[position].name for position in range(len(attribute)))
+    return frozenset(entries_of(attributes[index]))
 
 
 def reference(attribute: mlir.Attribute) -> str:
@@ -163,10 +163,9 @@ class SequenceTable:
 
     def pairs(self, foreach_match: mlir.Operation) -> list[tuple[str, str]]:
         """Returns the `(matcher, action)` pairs of a `foreach_match`, in order."""
-        matchers, actions = (foreach_match.attributes[key] for key in ("matchers", "actions"))
-        assert isinstance(matchers, mlir.ArrayAttr)
-        assert isinstance(actions, mlir.ArrayAttr)
-        return list(zip(map(reference, matchers), map(reference, actions), strict=True))
+        return [
+            (reference(matcher), reference(action)) for matcher, action in pairs_of(foreach_match)
+        ]
 
     @property
     def included(self) -> frozenset[str]:

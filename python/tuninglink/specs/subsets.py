@@ -11,6 +11,7 @@ from tuninglink.mlir import names
 from tuninglink.mlir.symbols import join_path, references_in, split_path
 from tuninglink.mlir.walk import body
 from tuninglink.specs.model import Spec
+from tuninglink.specs.pairs import pairs_of, set_pairs
 from tuninglink.specs.structure import SpecKind
 
 if TYPE_CHECKING:
@@ -59,7 +60,9 @@ class Subsets:
                 for sequence in self._reached(path for pair in pairs for path in pair):
                     sequence.clone()
                 entry_point = spec.anatomy.entry_points[0].sequence.clone()
-            _choose(next(body(entry_point.operation)), kept)
+            foreach_match = next(body(entry_point.operation))
+            every = pairs_of(foreach_match)
+            set_pairs(foreach_match, [every[position] for position in kept])
         return Spec(copy, spec.source)
 
     def _reached(self, paths: Iterable[str]) -> list[mlir.Operation]:
@@ -79,11 +82,3 @@ class Subsets:
                 self._uses[name] = tuple(uses)
             waiting.extend(self._uses[name])
         return list(reached.values())
-
-
-def _choose(foreach_match: mlir.Operation, kept: Sequence[int]) -> None:
-    attributes = foreach_match.attributes
-    for side in ("matchers", "actions"):
-        every = attributes[side]
-        assert isinstance(every, mlir.ArrayAttr)
-        attributes[side] = mlir.ArrayAttr.get([every[position] for position in kept])

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import tempfile
-from collections import Counter
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from iree.compiler import ir as mlir
 from iree.compiler.passmanager import PassManager
@@ -16,6 +15,7 @@ from iree.compiler.passmanager import PassManager
 from tuninglink.compiler.inputs import check_readable, refuse_spec
 from tuninglink.compiler.phases import Phase
 from tuninglink.errors import CompileError
+from tuninglink.iree.dispatch_calls import count_calls
 from tuninglink.iree.dispatches import dispatch_name
 from tuninglink.iree.targets import Target
 from tuninglink.mlir import names
@@ -27,13 +27,15 @@ from tuninglink.mlir.walk import body, collect, visit
 from tuninglink.passes.strip_configs import strip_configurations
 from tuninglink.tuning.benchmark_building import NoBenchmarkError, build_benchmark
 from tuninglink.tuning.invocations import compiler_run
+from tuninglink.tuning.specialization import public_functions, specialize
 
 if TYPE_CHECKING:
+    from collections import Counter
     from collections.abc import Iterable, Sequence
 
     from tuninglink.tuning.benchmark import BufferLayout
+    from tuninglink.tuning.specialization import DimensionSize
 
-_DISPATCH: Final = "stream.cmd.dispatch"
 _BENCHMARK: Final = "iree.benchmark"
 _REFLECTION: Final = "iree.reflection"
 
@@ -47,7 +49,7 @@ class TuningTask:
             its target.
         dispatches: the dispatches, such as `@executable::@variant`.
         label: the name of the function of the first one, which says what it computes.
-        calls: how often the program calls them, as it is written: a call in a loop counts once.
+        calls: how often the program calls them; see `count_calls`.
         target: what they are compiled for.
         source: the benchmark at `executable-sources`, as bytecode.
         function: the name of its function.
@@ -124,7 +126,11 @@ class DispatchedProgram:
 
 
 def read_program(
-    path: str, flags: Sequence[str], *, first: Phase = Phase.START
+    path: str,
+    flags: Sequence[str],
+    *,
+    first: Phase = Phase.START,
+    sizes: Sequence[DimensionSize] = (),
 ) -> DispatchedProgram:
     """Compiles a program up to `executable-sources` and finds its problems.
 
@@ -133,27 +139,30 @@ def read_program(
             stripped of its configuration.
         flags: flags of the session.
         first: the phase that the program has gone through already.
+        sizes: sizes of dynamic dimensions of its arguments.
 
     Raises:
-        CompileError: it cannot be read, does not compile, or has no dispatch.
+        CompileError: it cannot be read, does not compile, has no dispatch, or no such dynamic dimension.
     """
     check_readable(Path(path))
     model = None
     with compiler_run(path, flags) as run:
         refuse_spec(run.module)
-        if any(each.name == names.EXECUTABLE for each in body(run.module)):
+        is_dispatched = any(each.name == names.EXECUTABLE for each in body(run.module))
+        if not is_dispatched and first < Phase.INPUT:
+            run.advance(first, first := Phase.INPUT)
+        specialize(run.module, sizes)
+        if is_dispatched:
             strip_configurations(run.module)
         else:
-            if first < Phase.INPUT:
-                run.advance(first, first := Phase.INPUT)
-                model = _model_function(run.module)
+            model = _model_function(run.module) if first is Phase.INPUT else None
             run.advance(first, Phase.EXECUTABLE_SOURCES)
         content = to_bytecode(run.module)
     module = mlir.Module.parse(content, thread_context()).operation
     if any(map(_is_benchmark, body(module))):
         tasks, omissions = _tasks([module], None)
     else:
-        tasks, omissions = _tasks(_dumped_benchmarks(module), _calls(module))
+        tasks, omissions = _tasks(_dumped_benchmarks(module), count_calls(module))
     if not tasks and not omissions:
         raise CompileError(error(f"there is no dispatch in '{path}' to tune"))
     return DispatchedProgram(content, model, tuple(tasks), tuple(omissions))
@@ -161,11 +170,7 @@ def read_program(
 
 def _model_function(module: mlir.Operation) -> ModelFunction | None:
     """Returns the first public function of a program at `input` whose inputs are all static tensors."""
-    for function in body(module):
-        visibility = function.attributes.get(names.SYMBOL_VISIBILITY)
-        is_private = isinstance(visibility, mlir.StringAttr) and visibility.value == "private"
-        if function.name != names.UTIL_FUNCTION or is_private or not function.regions[0].blocks:
-            continue
+    for function in public_functions(module):
         types = [each.type for each in function.regions[0].blocks[0].arguments]
         if all(isinstance(each, mlir.RankedTensorType) and each.has_static_shape for each in types):
             inputs = tuple((tuple(each.shape), str(each.element_type)) for each in types)
@@ -176,17 +181,6 @@ def _model_function(module: mlir.Operation) -> ModelFunction | None:
 def _is_benchmark(operation: mlir.Operation) -> bool:
     reflection = operation.attributes.get(_REFLECTION)
     return isinstance(reflection, mlir.DictAttr) and _BENCHMARK in reflection
-
-
-def _calls(module: mlir.Operation) -> Counter[str]:
-    """Returns how often each dispatch is called, by its name."""
-    calls: Counter[str] = Counter()
-    for each in collect(module, _DISPATCH):
-        entry_points: Any = each.attributes["entry_points"]
-        for entry_point in entry_points:
-            *path, _ = entry_point.value
-            calls["::".join(f"@{name}" for name in path)] += 1
-    return calls
 
 
 def _dumped_benchmarks(module: mlir.Operation) -> list[mlir.Operation]:
@@ -226,7 +220,7 @@ def _tasks(
 
 _DYNAMIC: Final = (
     "its sizes are dynamic: they are known only when the program runs; "
-    "give the program static shapes to tune it at them"
+    "give the program static shapes, or sizes with --dim, to tune it at them"
 )
 
 

@@ -6,6 +6,7 @@ import time
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from tuninglink.emission.spec_writer import write_spec
 from tuninglink.errors import TuninglinkError
 from tuninglink.mlir.diagnostics import error, note
 from tuninglink.spaces.registry import ProviderRegistry
@@ -13,7 +14,6 @@ from tuninglink.tuning.compute_units import COMPUTE_UNITS, compute_units
 from tuninglink.tuning.defaults import measure_defaults
 from tuninglink.tuning.devices import may_run
 from tuninglink.tuning.dispatches import Omission
-from tuninglink.tuning.emission import write_spec
 from tuninglink.tuning.model_run import ModelRuns, ModelVerdict, judge_entries
 from tuninglink.tuning.preparation import NotTunableError, PreparedTask, prepare
 from tuninglink.tuning.results import TaskOutcome, TaskResult, TuningResult

@@ -8,6 +8,7 @@ from iree.compiler import ir as mlir
 from iree.compiler.dialects import iree_codegen
 
 from tuninglink.iree.cpu_configurations import CpuLevel, cpu_lowering_config, read_cpu_configuration
+from tuninglink.mlir.attributes import entries_of
 from tuninglink.mlir.diagnostics import error
 from tuninglink.solver.answers import AssignmentError
 from tuninglink.spaces.configuration import (
@@ -151,11 +152,8 @@ def _peels(configuration: Configuration) -> bool:
     info = configuration.translation_info
     if info is None:
         return False
-    options = info.configuration
-    if isinstance(options, mlir.DictAttr):
-        entries = [options[position].name for position in range(len(options))]
-        strange = [each for each in entries if each != _PEELING_OPTION]
-        if strange:
-            raise MismatchError(f"'{strange[0]}' is set")
-        return bool(entries)
-    return False
+    options = entries_of(info.configuration)
+    for name in options:
+        if name != _PEELING_OPTION:
+            raise MismatchError(f"'{name}' is set")
+    return bool(options)

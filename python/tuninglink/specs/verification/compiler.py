@@ -11,6 +11,7 @@ from tuninglink.mlir import names
 from tuninglink.mlir.contexts import collected_diagnostics
 from tuninglink.mlir.diagnostics import from_mlir
 from tuninglink.mlir.walk import body, collect
+from tuninglink.specs.pairs import drop_repeated_matchers
 from tuninglink.specs.sequences import reference
 
 if TYPE_CHECKING:
@@ -33,7 +34,8 @@ def passes_compiler(module: mlir.Operation, diagnostics: DiagnosticSink) -> bool
     if _report_repeated_matchers(module, diagnostics):
         verified = module.clone(ip=False)
         for foreach_match in collect(verified, names.FOREACH_MATCH):
-            _drop_repeated_matchers(foreach_match)
+            if _matchers(foreach_match):
+                drop_repeated_matchers(foreach_match)
     failure: mlir.MLIRError | None = None
     with collected_diagnostics(module.context) as said:
         try:
@@ -50,7 +52,7 @@ def passes_compiler(module: mlir.Operation, diagnostics: DiagnosticSink) -> bool
 def _report_repeated_matchers(module: mlir.Operation, diagnostics: DiagnosticSink) -> bool:
     found = False
     for foreach_match in collect(module, names.FOREACH_MATCH):
-        count = Counter(matcher for matcher, _ in _pairs(foreach_match))
+        count = Counter(_matchers(foreach_match))
         for matcher in (matcher for matcher, uses in count.items() if uses > 1):
             found = True
             diagnostics.error(
@@ -61,26 +63,14 @@ def _report_repeated_matchers(module: mlir.Operation, diagnostics: DiagnosticSin
     return found
 
 
-def _drop_repeated_matchers(foreach_match: mlir.Operation) -> None:
-    pairs: dict[mlir.Attribute, mlir.Attribute] = {}
-    for matcher, action in _pairs(foreach_match):
-        pairs.setdefault(matcher, action)
-    if pairs:
-        with foreach_match.context:
-            foreach_match.attributes["matchers"] = mlir.ArrayAttr.get(list(pairs))
-            foreach_match.attributes["actions"] = mlir.ArrayAttr.get(list(pairs.values()))
-
-
-def _pairs(foreach_match: mlir.Operation) -> list[tuple[mlir.Attribute, mlir.Attribute]]:
-    """Returns the pairs of an operation that may be invalid.
+def _matchers(foreach_match: mlir.Operation) -> list[mlir.Attribute]:
+    """Returns the matchers of an operation that may be invalid.
 
     There are none if they are no pairs of references: then the compiler refuses the operation without
     looking further.
     """
     matchers, actions = (_references(foreach_match, side) for side in ("matchers", "actions"))
-    if len(matchers) != len(actions):
-        return []
-    return list(zip(matchers, actions, strict=True))
+    return matchers if len(matchers) == len(actions) else []
 
 
 def _references(operation: mlir.Operation, attribute: str) -> list[mlir.Attribute]:

@@ -16,6 +16,7 @@ from iree.compiler.dialects import iree_codegen, iree_gpu
 from tuninglink.iree.foreign import why_foreign
 from tuninglink.iree.intrinsics import element_types, intrinsic_name
 from tuninglink.mlir import names
+from tuninglink.mlir.attributes import entries_of
 from tuninglink.mlir.diagnostics import note
 from tuninglink.mlir.walk import body
 from tuninglink.specs.bindings import binding_of, covers, narrow
@@ -115,7 +116,7 @@ def _findings(
         lowering = value.lowering_config
     if not isinstance(lowering, iree_gpu.LoweringConfigAttr):
         return
-    knobs = _knobs(lowering)
+    knobs = entries_of(lowering.attributes)
     yield from _unread(knobs)
     matched = _matched(spec, entry)
     if matched is None:
@@ -198,13 +199,6 @@ def _types(lowering: iree_gpu.LoweringConfigAttr, matched: _Matched) -> Iterator
             "choose an intrinsic for the types that are matched",
             is_error=True,
         )
-
-
-def _knobs(lowering: iree_gpu.LoweringConfigAttr) -> dict[str, mlir.Attribute]:
-    attributes = lowering.attributes
-    assert isinstance(attributes, mlir.DictAttr)
-    named = (attributes[index] for index in range(len(attributes)))
-    return {each.name: each.attr for each in named}
 
 
 def _constant(matcher: mlir.Operation | None, value: mlir.Attribute) -> mlir.Operation | None:

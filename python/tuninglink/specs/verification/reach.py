@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from iree.compiler import ir as mlir
-
 from tuninglink.mlir import names
 from tuninglink.mlir.walk import body
 from tuninglink.specs.sequences import SequenceTable, reference
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
+
+    from iree.compiler import ir as mlir
 
     from tuninglink.specs.sequences import Handle
 
@@ -131,16 +131,10 @@ def _read(table: SequenceTable, sequence: mlir.Operation) -> Code:
             callees[operation] = (reference(operation.attributes["matcher"]),)
             matchers[operation] = callees[operation]
         elif name == names.FOREACH_MATCH:
-            matchers[operation] = tuple(_references(operation, "matchers"))
-            actions = _references(operation, "actions")
-            callees[operation] = (*matchers[operation], *actions)
+            pairs = table.pairs(operation)
+            matchers[operation] = tuple(matcher for matcher, _ in pairs)
+            callees[operation] = (*matchers[operation], *(action for _, action in pairs))
     return Code(sequence, table, top, operations, matchers or _NONE, callees or _NONE)
-
-
-def _references(operation: mlir.Operation, attribute: str) -> Iterator[str]:
-    paths = operation.attributes[attribute]
-    assert isinstance(paths, mlir.ArrayAttr)
-    return map(reference, paths)
 
 
 def _with_nested(operations: Sequence[mlir.Operation]) -> Iterator[mlir.Operation]:

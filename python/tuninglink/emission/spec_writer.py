@@ -1,4 +1,4 @@
-"""Writing specs: for each winner a matcher that finds its problem, and an action that configures it."""
+"""Writing specs: for each entry a matcher that finds its problem, and an action that configures it."""
 
 from __future__ import annotations
 
@@ -7,21 +7,20 @@ from typing import TYPE_CHECKING, Any, Final
 
 from iree.compiler import ir as mlir
 
+from tuninglink.emission.matcher_forms import FORMS, create
 from tuninglink.mlir import names
 from tuninglink.mlir.contexts import thread_context
 from tuninglink.mlir.serialization import to_text
 from tuninglink.mlir.symbols import FreshNames
+from tuninglink.specs.bindings import bind
 from tuninglink.specs.builders import add_kernel_config, yield_
 from tuninglink.specs.provenance import PROVENANCE, provenance_attribute
-from tuninglink.tuning.candidates import configuration_of
-from tuninglink.tuning.matchers import FORMS, create
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from tuninglink.iree.targets import Target
     from tuninglink.spaces.workload import Workload
-    from tuninglink.tuning.candidates import Candidate
-
 
 _ANY_OP: Final = "!transform.any_op"
 _ANY_PARAMETER: Final = "!transform.any_param"
@@ -35,15 +34,17 @@ class SpecEntry:
         label: what the entry is called, `match_` before it.
         dispatch: the dispatch whose root op it is to find, as matchers see it, without a configuration.
         form: how it is found, one of `FORMS`.
-        candidate: the configuration.
+        configuration: the attributes that configure the operation, by name, as MLIR writes them.
         provenance: what `tuninglink.provenance` says.
+        target: what the entry is bound to; None for any target.
     """
 
     label: str
     dispatch: Workload
     form: str
-    candidate: Candidate
+    configuration: Mapping[str, str]
     provenance: Mapping[str, object] = field(default_factory=dict)
+    target: Target | None = None
 
 
 def write_spec(name: str, entries: Sequence[SpecEntry]) -> str:
@@ -67,16 +68,15 @@ def write_spec(name: str, entries: Sequence[SpecEntry]) -> str:
         if entries:
             module.attributes[names.DEFAULT_ENTRY_POINT] = unit
         actions = {
-            has_decomposition: _add_action(module, has_decomposition=has_decomposition)
-            for has_decomposition in (False, True)
-            if any(bool(each.candidate.decomposition) is has_decomposition for each in entries)
+            attributes: _add_action(module, attributes)
+            for attributes in sorted({tuple(each.configuration) for each in entries}, key=len)
         }
         fresh = FreshNames([])
         pairs = []
         for each in entries:
             matcher = fresh.take(f"match_{each.label}")
             _add_matcher(module, matcher, each)
-            pairs.append((matcher, actions[bool(each.candidate.decomposition)]))
+            pairs.append((matcher, actions[tuple(each.configuration)]))
         _add_entry_point(module, pairs)
         module.verify()
         return to_text(module)
@@ -116,11 +116,8 @@ def _add_sequence(
     return block
 
 
-def _add_action(module: mlir.Operation, *, has_decomposition: bool) -> str:
-    name = "configure_attention" if has_decomposition else "configure"
-    annotated = [names.COMPILATION_INFO]
-    if has_decomposition:
-        annotated.append(names.DECOMPOSITION_CONFIG)
+def _add_action(module: mlir.Operation, annotated: Sequence[str]) -> str:
+    name = "configure_attention" if names.DECOMPOSITION_CONFIG in annotated else "configure"
     block = _add_sequence(module, name, [_ANY_OP, *[_ANY_PARAMETER] * len(annotated)], [])
     operation, *parameters = block.arguments
     with mlir.InsertionPoint(block):
@@ -133,7 +130,7 @@ def _add_action(module: mlir.Operation, *, has_decomposition: bool) -> str:
 
 def _add_matcher(module: mlir.Operation, name: str, entry: SpecEntry) -> None:
     context = entry.dispatch.root.context
-    configurations = list(configuration_of(entry.candidate, context).values())
+    configurations = [mlir.Attribute.parse(each, context) for each in entry.configuration.values()]
     results = [_ANY_OP, *[_ANY_PARAMETER] * len(configurations)]
     block = _add_sequence(module, name, [_ANY_OP], results)
     operation = block.arguments[0]
@@ -145,8 +142,10 @@ def _add_matcher(module: mlir.Operation, name: str, entry: SpecEntry) -> None:
             for each in configurations
         ]
         yield_([operation, *parameters])
+    sequence: Any = block.owner
+    if entry.target is not None:
+        bind(sequence.operation, [entry.target.name])
     if entry.provenance:
-        sequence: Any = block.owner
         sequence.operation.attributes[PROVENANCE] = provenance_attribute(entry.provenance)
 
 

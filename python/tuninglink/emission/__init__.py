@@ -1,0 +1,1 @@
+"""Writing specs for root ops: matchers that find them, and configurations."""

@@ -1,0 +1,200 @@
+"""How often a program calls each of its dispatches, as far as the program says so.
+
+Loops stand as cycles of blocks at `executable-sources`. A cycle whose induction variable starts at a constant, grows
+by a constant and is compared with a constant runs a known number of times; what is in any other cycle counts once.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any, Final
+
+from iree.compiler import ir as mlir
+
+from tuninglink.mlir import names
+from tuninglink.mlir.symbols import symbol_name
+from tuninglink.mlir.walk import body, collect
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    Value = mlir.Value[Any]
+
+_DISPATCH: Final = "stream.cmd.dispatch"
+_CALL: Final = "util.call"
+_BRANCH: Final = "cf.br"
+_CONDITIONAL: Final = "cf.cond_br"
+_LESS: Final = frozenset({2, 6})
+"""The values of `slt` and `ult` in `arith.cmpi`."""
+
+
+def count_calls(program: mlir.Operation) -> Counter[str]:
+    """Returns how often each dispatch is called, by its name, if each entry point of the program is called once.
+
+    Both sides of a branch count, and an initializer counts as an entry point.
+
+    Args:
+        program: a program at `executable-sources`, or later.
+    """
+    functions = {symbol_name(each) or "": each for each in body(program) if _has_blocks(each)}
+    inside = {name: _Function(each) for name, each in functions.items()}
+    called = {callee for each in inside.values() for callee in each.callees}
+    calls: Counter[str] = Counter()
+    times: Counter[str] = Counter(name for name in inside if name not in called)
+    for name in _callers_first(inside):
+        for callee, count in inside[name].callees.items():
+            times[callee] += count * times[name]
+        for dispatch, count in inside[name].dispatches.items():
+            calls[dispatch] += count * times[name]
+    return calls
+
+
+def _has_blocks(operation: mlir.Operation) -> bool:
+    is_code = operation.name in (names.FUNCTION, names.UTIL_FUNCTION, "util.initializer")
+    return is_code and bool(operation.regions[0].blocks)
+
+
+def _callers_first(functions: Mapping[str, _Function]) -> Sequence[str]:
+    """Returns the functions, each before those that it calls; a function that calls itself counts once."""
+    order: dict[str, None] = {}
+    for root in functions:
+        pending = [(root, False)]
+        entered: set[str] = set()
+        while pending:
+            name, is_left = pending.pop()
+            if is_left:
+                order.setdefault(name)
+            elif name in functions and name not in order and name not in entered:
+                entered.add(name)
+                pending.append((name, True))
+                pending += [(each, False) for each in functions[name].callees]
+    return list(reversed(order))
+
+
+class _Function:
+    """What a function calls, and how often, when it is called once.
+
+    Attributes:
+        callees: the functions.
+        dispatches: the dispatches, by name.
+    """
+
+    def __init__(self, operation: mlir.Operation) -> None:
+        self.callees: Counter[str] = Counter()
+        self.dispatches: Counter[str] = Counter()
+        trips = _trips(operation)
+        for each in collect(operation, _CALL, _DISPATCH):
+            count = trips.get(_block_in(each, operation), 1)
+            if each.name == _CALL:
+                callee: Any = each.attributes["callee"]
+                self.callees[callee.value] += count
+                continue
+            entry_points: Any = each.attributes["entry_points"]
+            for entry_point in entry_points:
+                *path, _ = entry_point.value
+                self.dispatches["::".join(f"@{name}" for name in path)] += count
+
+
+def _block_in(operation: mlir.Operation, function: mlir.Operation) -> mlir.Block:
+    """Returns the block of a function that an op is in."""
+    while operation.parent is not None and operation.parent.operation != function:
+        operation = operation.parent.operation
+    return operation.block
+
+
+def _trips(function: mlir.Operation) -> dict[mlir.Block, int]:
+    """Returns how often the blocks in loops run; the others run once."""
+    blocks = list(function.regions[0].blocks)
+    if len(blocks) == 1:
+        return {}
+    predecessors: dict[mlir.Block, list[mlir.Block]] = {each: [] for each in blocks}
+    for block in blocks:
+        for successor in _terminator(block).successors:
+            predecessors[successor].append(block)
+    position = {block: number for number, block in enumerate(blocks)}
+    trips = dict.fromkeys(blocks, 1)
+    for header in blocks:
+        # The compiler writes blocks in an order in which only the branches of loops lead back.
+        latches = [each for each in predecessors[header] if position[each] >= position[header]]
+        entries = [each for each in predecessors[header] if each not in latches]
+        if not latches:
+            continue
+        count = _trip_count(header, entries, latches)
+        inside = _loop(header, latches, predecessors)
+        for block in inside - {header}:
+            trips[block] *= count
+    return trips
+
+
+def _loop(
+    header: mlir.Block,
+    latches: Sequence[mlir.Block],
+    predecessors: Mapping[mlir.Block, Sequence[mlir.Block]],
+) -> set[mlir.Block]:
+    """Returns the blocks of a natural loop."""
+    inside = {header}
+    pending = list(latches)
+    while pending:
+        block = pending.pop()
+        if block not in inside:
+            inside.add(block)
+            pending += predecessors[block]
+    return inside
+
+
+def _trip_count(
+    header: mlir.Block, entries: Sequence[mlir.Block], latches: Sequence[mlir.Block]
+) -> int:
+    """Returns how often a loop runs; 1 if that is not known."""
+    end = _terminator(header)
+    if end.name != _CONDITIONAL or len(entries) != 1 or len(latches) != 1:
+        return 1
+    comparison = _defining(end.operands[0])
+    if comparison is None or comparison.name != "arith.cmpi":
+        return 1
+    predicate: Any = comparison.attributes["predicate"]
+    variable, bound = comparison.operands
+    numbers = [index for index, each in enumerate(header.arguments) if each == variable]
+    if predicate.value not in _LESS or not numbers:
+        return 1
+    first = _passed(entries[0], header, numbers[0])
+    following = _passed(latches[0], header, numbers[0])
+    sum_ = _defining(following) if following is not None else None
+    if first is None or sum_ is None or sum_.name != "arith.addi" or variable not in sum_.operands:
+        return 1
+    (step,) = [_constant(each) for each in sum_.operands if each != variable] or [None]
+    low, high = _constant(first), _constant(bound)
+    if low is None or high is None or step is None or step <= 0:
+        return 1
+    return max(0, -(-(high - low) // step))
+
+
+def _terminator(block: mlir.Block) -> mlir.Operation:
+    return block.operations[len(block.operations) - 1].operation
+
+
+def _passed(block: mlir.Block, header: mlir.Block, number: int) -> Value | None:
+    """Returns the value that a block passes to an argument of a loop's header."""
+    end = _terminator(block)
+    operands: list[Value] = list(end.operands)
+    if end.name == _BRANCH:
+        return operands[number]
+    if end.name != _CONDITIONAL or list(end.successors).count(header) != 1:
+        return None
+    sizes: Any = end.attributes["operandSegmentSizes"]
+    condition, taken, _ = sizes
+    start: int = condition if end.successors[0] == header else condition + taken
+    return operands[start + number]
+
+
+def _defining(value: Value) -> mlir.Operation | None:
+    owner = value.owner
+    return None if isinstance(owner, mlir.Block) else owner.operation
+
+
+def _constant(value: Value) -> int | None:
+    operation = _defining(value)
+    if operation is None or operation.name != "arith.constant":
+        return None
+    found = operation.attributes["value"]
+    return int(found.value) if isinstance(found, mlir.IntegerAttr) else None

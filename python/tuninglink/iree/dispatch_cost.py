@@ -1,0 +1,126 @@
+"""The cost of a dispatch as its program states it: arithmetic operations, and bytes read and written."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+from typing import TYPE_CHECKING, Any, Final
+
+from iree.compiler import ir as mlir
+
+from tuninglink.iree.op_kinds import OpKind, Role
+from tuninglink.iree.structured_op import StructuredOp, element_type, shape
+from tuninglink.mlir.walk import visit
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_LOAD: Final = "iree_tensor_ext.dispatch.tensor.load"
+_STORE: Final = "iree_tensor_ext.dispatch.tensor.store"
+_BITS: Final = 8
+_INDEX_BITS: Final = 64
+
+_ARITHMETIC: Final = frozenset(
+    f"arith.{each}"
+    for each in (
+        *("addf", "subf", "mulf", "divf", "negf", "remf", "maximumf", "minimumf", "maxnumf"),
+        *("minnumf", "addi", "subi", "muli", "divsi", "divui", "maxsi", "maxui", "minsi", "minui"),
+    )
+)
+_FUSED: Final = "math.fma"
+
+
+@dataclass(frozen=True)
+class DispatchCost:
+    """The cost of one call of a dispatch.
+
+    Attributes:
+        flops: arithmetic operations, on integers, too; a function of `math` counts as one. None where a size is
+            dynamic.
+        bytes: bytes read and written, each load and store once. None where a size is dynamic.
+    """
+
+    flops: int | None
+    bytes: int | None
+
+    @property
+    def intensity(self) -> float | None:
+        """The arithmetic intensity: operations per byte; None if it is not known."""
+        return self.flops / self.bytes if self.flops is not None and self.bytes else None
+
+
+def cost_of(module: mlir.Operation) -> DispatchCost:
+    """Returns the cost of one call of a dispatch.
+
+    An attention counts its two products. Ops that are neither structured nor attention count no arithmetic.
+
+    Args:
+        module: the dispatch at `executable-sources`.
+    """
+    flops: list[int | None] = []
+    moved: list[int | None] = []
+
+    def visitor(operation: mlir.Operation) -> mlir.WalkResult | None:
+        name = operation.name
+        if name == _LOAD:
+            moved.append(_bytes(operation.results[0].type))
+        elif name == _STORE:
+            moved.append(_bytes(operation.operands[0].type))
+        elif name.startswith(("linalg.", "iree_linalg_ext.")):
+            flops.append(flops_of(StructuredOp(operation)))
+            return mlir.WalkResult.SKIP
+        return None
+
+    visit(module, visitor)
+    return DispatchCost(_sum(flops), _sum(moved))
+
+
+def flops_of(op: StructuredOp) -> int | None:
+    """Returns the arithmetic operations of an op; None where a size is dynamic."""
+    if op.kind is OpKind.ATTENTION:
+        loops = {role: [op.sizes[each] for each in found] for role, found in op.loops.items()}
+        outer = [*loops[Role.BATCH], *loops[Role.M], *loops[Role.K2]]
+        return _sum(_product(2, [*outer, *loops[role]]) for role in (Role.K1, Role.N))
+    if not op.maps or not op.operation.regions:
+        return 0
+    return _product(_body_operations(op.operation), op.sizes)
+
+
+def _body_operations(operation: mlir.Operation) -> int:
+    blocks = list(operation.regions[0].blocks)
+    count = 0
+    for each in blocks[0].operations if blocks else ():
+        name = each.operation.name
+        if name == _FUSED:
+            count += 2
+        elif name.startswith("math.") or name in _ARITHMETIC:
+            count += str(each.operation.results[0].type) != "index"
+    return count
+
+
+def _product(count: int, sizes: Iterable[int | None]) -> int | None:
+    known = list(sizes)
+    if not count:
+        return 0
+    return None if None in known else count * prod(each for each in known if each is not None)
+
+
+def _sum(numbers: Iterable[int | None]) -> int | None:
+    known = list(numbers)
+    return None if None in known else sum(each for each in known if each is not None)
+
+
+def _bytes(type_: mlir.Type) -> int | None:
+    sizes = shape(type_)
+    bits = _width(element_type(type_))
+    return None if sizes is None or bits is None else _product(-(-bits // _BITS), sizes)
+
+
+def _width(type_: mlir.Type) -> int | None:
+    if isinstance(type_, mlir.IndexType):
+        return _INDEX_BITS
+    if isinstance(type_, mlir.ComplexType):
+        part = _width(type_.element_type)
+        return None if part is None else 2 * part
+    found: Any = getattr(type_, "width", None)
+    return int(found) if found else None

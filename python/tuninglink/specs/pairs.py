@@ -1,0 +1,50 @@
+"""The pairs of a `foreach_match`: references to a matcher and to an action."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from iree.compiler import ir as mlir
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+Pair = tuple[mlir.Attribute, mlir.Attribute]
+"""References to a matcher and an action."""
+
+
+def pairs_of(foreach_match: mlir.Operation) -> list[Pair]:
+    """Returns the pairs of a `foreach_match`, in order."""
+    matchers, actions = (foreach_match.attributes[key] for key in ("matchers", "actions"))
+    assert isinstance(matchers, mlir.ArrayAttr)
+    assert isinstance(actions, mlir.ArrayAttr)
+    return list(zip(matchers, actions, strict=True))
+
+
+def pair_attributes(pairs: Iterable[Pair]) -> dict[str, mlir.Attribute]:
+    """Returns pairs as the attributes of a `foreach_match`, in the current context."""
+    pairs = list(pairs)
+    return {
+        "matchers": mlir.ArrayAttr.get([matcher for matcher, _ in pairs]),
+        "actions": mlir.ArrayAttr.get([action for _, action in pairs]),
+    }
+
+
+def set_pairs(foreach_match: mlir.Operation, pairs: Iterable[Pair]) -> None:
+    """Gives a `foreach_match` other pairs."""
+    with foreach_match.context:
+        for name, attribute in pair_attributes(pairs).items():
+            foreach_match.attributes[name] = attribute
+
+
+def drop_repeated_matchers(foreach_match: mlir.Operation) -> None:
+    """Removes the pairs that are never reached, as an earlier one has the same matcher.
+
+    The compiler warns of them, and does not survive its own warning.
+    """
+    pairs = pairs_of(foreach_match)
+    first: dict[mlir.Attribute, mlir.Attribute] = {}
+    for matcher, action in pairs:
+        first.setdefault(matcher, action)
+    if len(first) < len(pairs):
+        set_pairs(foreach_match, first.items())

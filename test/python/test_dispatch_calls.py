@@ -1,0 +1,67 @@
+"""Calls per dispatch: loops, functions and branches, in programs that the compiler itself has lowered."""
+
+from __future__ import annotations
+
+import pytest
+from iree.compiler import ir as mlir
+from programs import TARGETS, run
+
+from tuninglink.iree.dispatch_calls import count_calls
+from tuninglink.mlir.contexts import thread_context
+
+TENSOR = "tensor<64x64xf32>"
+MATMUL = f"""
+func.func private @product(%a: {TENSOR}, %b: {TENSOR}) -> {TENSOR} attributes {{noinline}} {{
+  %zero = arith.constant 0.0 : f32
+  %empty = tensor.empty() : {TENSOR}
+  %start = linalg.fill ins(%zero : f32) outs(%empty : {TENSOR}) -> {TENSOR}
+  %product = linalg.matmul ins(%a, %b : {TENSOR}, {TENSOR}) outs(%start : {TENSOR}) -> {TENSOR}
+  return %product : {TENSOR}
+}}
+"""
+
+
+def loop(
+    low: int, high: str, step: int, body: str, *, result: str = "%r", value: str = "%a"
+) -> str:
+    return f"""
+  %low{low} = arith.constant {low} : index
+  %step{step} = arith.constant {step} : index
+  {result} = scf.for %i = %low{low} to {high} step %step{step} iter_args(%x = {value}) -> {TENSOR} {{
+    {body}
+    scf.yield %y : {TENSOR}
+  }}"""
+
+
+CALL = f"%y = func.call @product(%x, %b) : ({TENSOR}, {TENSOR}) -> {TENSOR}"
+TWENTY = "%high = arith.constant 20 : index"
+NESTED = loop(1, "%high", 1, CALL, result="%inner", value="%a").replace("%i ", "%j ")
+NESTED = NESTED.replace("%x", "%z") + f"\n%y = arith.addf %inner, %x : {TENSOR}"
+
+
+def program(body: str, extra: str = "") -> str:
+    arguments = f"%a: {TENSOR}, %b: {TENSOR}{extra}"
+    return (
+        f"{MATMUL}\nfunc.func @main({arguments}) -> {TENSOR} {{{body}\n  return %r : {TENSOR}\n}}\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("source", "calls"),
+    [
+        (program(f"%x = arith.addf %a, %b : {TENSOR}\n{CALL.replace('%y', '%r')}"), 1),
+        (program(TWENTY + loop(0, "%high", 1, CALL)), 20),
+        (program(TWENTY + loop(0, "%high", 3, CALL)), 7),
+        (program(TWENTY + loop(0, "%high", 3, NESTED.replace("= %a", "= %x"))), 133),
+        (program(loop(0, "%high", 1, CALL), ", %high: index"), 1),
+    ],
+    ids=["straight", "loop", "step", "nested", "unknown"],
+)
+def test_loops_with_known_trips_are_counted(source: str, calls: int) -> None:
+    text = run(
+        "iree-compile", "--compile-to=executable-sources", *TARGETS["vmvx"], "-o=-", source=source
+    )
+    module = mlir.Module.parse(text, thread_context())
+    counts = count_calls(module.operation)
+    (name,) = [each for each in counts if each.startswith("@product")]
+    assert counts[name] == calls

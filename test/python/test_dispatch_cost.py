@@ -1,0 +1,49 @@
+"""The cost of dispatches: arithmetic and bytes, of programs at `executable-sources`."""
+
+from __future__ import annotations
+
+import pytest
+from iree.compiler import ir as mlir
+from tuning_programs import ATTENTION, CONVOLUTION, REDUCTION, dispatched, matmul
+
+from tuninglink.iree.dispatch_cost import DispatchCost, cost_of
+from tuninglink.iree.dispatches import find_dispatches
+from tuninglink.mlir.contexts import thread_context
+
+ELEMENTWISE = """
+func.func @main(%a: tensor<1024xf32>) -> tensor<1024xf32> {
+  %b = math.exp %a : tensor<1024xf32>
+  %c = arith.addf %a, %b : tensor<1024xf32>
+  return %c : tensor<1024xf32>
+}
+"""
+DYNAMIC = """
+func.func @main(%a: tensor<?xf32>) -> tensor<?xf32> {
+  %b = arith.addf %a, %a : tensor<?xf32>
+  return %b : tensor<?xf32>
+}
+"""
+IMAGE, FILTER, RESULT = 2 * 18 * 18 * 16, 3 * 3 * 16 * 32, 2 * 16 * 16 * 32
+
+
+@pytest.mark.parametrize(
+    ("source", "flops", "moved"),
+    [
+        (matmul(8, 256, 512), 2 * 8 * 256 * 512, 4 * (8 * 512 + 512 * 256 + 8 * 256)),
+        (matmul(8, 256, 512, "f16"), 2 * 8 * 256 * 512, 2 * (8 + 256) * 512 + 4 * 8 * 256),
+        (CONVOLUTION, 2 * RESULT * 3 * 3 * 16, 4 * (IMAGE + FILTER + RESULT)),
+        (ATTENTION, 2 * 2 * 2 * 64**3, 2 * 4 * 2 * 64 * 64),
+        (REDUCTION, 64 * 256, 4 * (64 * 256 + 64)),
+        (ELEMENTWISE, 2 * 1024, 4 * 2 * 1024),
+        (DYNAMIC, None, None),
+    ],
+    ids=["f32", "f16", "convolution", "attention", "reduction", "elementwise", "dynamic"],
+)
+def test_the_cost_is_that_of_the_computation(
+    source: str, flops: int | None, moved: int | None
+) -> None:
+    module = mlir.Module.parse(dispatched(source, "hip").content, thread_context()).operation
+    (dispatch,) = find_dispatches(module)
+    cost = cost_of(dispatch.module)
+    assert cost == DispatchCost(flops, moved)
+    assert cost.intensity == (flops / moved if flops and moved else None)
