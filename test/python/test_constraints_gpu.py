@@ -248,7 +248,7 @@ def test_both_matmuls_of_an_attention_have_the_same_subgroups() -> None:
     parts = space.template.entries.entries["decomposition_config"]
     part = parts.entries["pv_attrs"].entries["lowering_config"].entries["subgroup_basis"]
     other = {"sg_m_cnt": 1, "sg_n_cnt": 1}
-    with dispatch.root.context, pytest.raises(MismatchError, match="subgroup_basis.* is"):
+    with dispatch.root.context, pytest.raises(MismatchError, match=r"subgroup_basis.* is"):
         part.read("pv_attrs.subgroup_basis", part.write(other), dict(read))
 
 
