@@ -16,7 +16,7 @@ ROOTS = {
     "tuninglink.passes": Path(tuninglink.passes.__file__).parent,
 }
 LAYERS = (
-    ("errors", "files", "interrupt_hooks", "lazy", "mlir"),
+    ("errors", "files", "interrupt_hooks", "lazy", "llvm_flags", "mlir", "pages", "spelling"),
     ("iree",),
     ("solver",),
     ("workers",),
@@ -27,7 +27,8 @@ LAYERS = (
     ("payloads", "emission"),
     ("passes",),
     ("compiler",),
-    ("checking", "explaining", "dag_to_named"),
+    ("scaffolding",),
+    ("checking", "explaining", "comparing", "dag_to_named"),
     ("tuning",),
     ("opt",),
     ("cli",),

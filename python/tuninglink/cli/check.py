@@ -135,6 +135,10 @@ def check(
     configurations that match some of the same operations. What cannot be told is shown as `?`, with the reason.
 
     The exit code is 1 if a spec has errors, and with --strict if anything was not decided, too.
+
+    Examples:
+        tuninglink check mine.mlir --target gfx942 --compile
+        tuninglink check specs/*.mlir --target gfx942 --format sarif -o tuninglink.sarif
     """
     from tuninglink.checking.checker import Checker  # noqa: PLC0415 - loads the solver
 

@@ -54,12 +54,19 @@ iree-compile is known, see `iree-compile --help`.
                        page), or on standard error. See `tuninglink explain --help`.
 {PROJECT_HELP}\
   -o OUT               Where to write the result. Default: standard output.
+  -q, --quiet          Show errors and warnings only: no remarks, no progress.
+  -v, --verbose        Say on standard error what takes how long.
   --help               Show this message and exit.
 
 These mean what they mean to iree-compile, and reach every backend:
   --iree-codegen-tuning-spec-path=SPEC
   --iree-codegen-enable-default-tuning-specs[=BOOL]
   --iree-codegen-dump-tuning-specs-to=DIR
+
+Examples:
+  tuninglink compile model.mlir --spec mine.mlir --iree-hal-target-device=hip --iree-rocm-target=gfx942 -o model.vmfb
+  tuninglink compile model.mlir --spec gfx942=amd.mlir --spec sm_80=nvidia.mlir --iree-hal-target-device=hip \\
+      --iree-hal-target-device=cuda --iree-rocm-target=gfx942 --iree-cuda-target=sm_80 -o model.vmfb
 """
 
 _ABOUT_THE_COMPILER: Final = frozenset(
@@ -98,8 +105,8 @@ def compile_command(arguments: Sequence[str]) -> int:
     set_up_command_line(PROGRAM, options.flags)
     if options.explanation is not None:
         return _compile_and_explain(options, options.input)
-    with progress("compiling"):
-        compiler = Compiler(options, specs_of(options), report=process.show)
+    with progress(f"compiling {options.input}") as step:
+        compiler = Compiler(options, specs_of(options), report=process.show, step=step)
         result = compiler.compile_file(options.input)
     write_output(options.output, result.output)
     return process.SUCCESS
@@ -110,11 +117,18 @@ def _compile_and_explain(options: CompileOptions, path: str) -> int:
     from tuninglink.cli.explanations import format_for, render  # noqa: PLC0415
     from tuninglink.explaining import explain_file  # noqa: PLC0415
 
-    with progress("compiling"):
-        result, explanation = explain_file(path, options, specs_of(options), report=process.show)
+    report_format = format_for(options.explanation or "", None)
+    with progress(f"compiling {path}") as step:
+        result, explanation = explain_file(
+            path,
+            options,
+            specs_of(options),
+            report=process.show,
+            step=step,
+            is_detailed=report_format is ReportFormat.HTML,
+        )
     write_output(options.output, result.output)
     if options.explanation:
-        report_format = format_for(options.explanation, None)
         content = render(explanation, report_format, None)
         write_output(options.explanation, content.encode())
     else:
