@@ -117,7 +117,7 @@ def _rules_of(trials: Sequence[Trial]) -> Iterator[LearnedRule]:
             bounds, holds = max(
                 found, key=lambda each: int((each[1] & rest).sum()), default=((), ~rest)
             )
-            explained = [trials[each] for each in np.flatnonzero(holds & rest)]
+            explained = [trials[int(each)] for each in np.flatnonzero(holds & rest)]
             if len(explained) < FEWEST:
                 break
             yield LearnedRule(
