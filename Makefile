@@ -14,7 +14,7 @@ SHELL := /bin/sh
 .PHONY: help demo check lint types lit pytest docs bench package clean distclean
 
 help:
-	@echo 'make demo       set up $(VENV) and run the main job: compile a matmul with tuning specs for three targets'
+	@echo 'make demo       set up $(VENV) and run the main job: compile a matmul with tuning specs for three targets, tune one here'
 	@echo 'make check      set up $(VENV) and run every test: lint, types, lit, pytest'
 	@echo 'make lint       ruff: rules and format'
 	@echo 'make types      mypy, strict'
@@ -43,7 +43,7 @@ $(BIN)/python:
 
 $(installed): $(BIN)/python $(ingredients)
 	@echo 'installing Tuninglink and the compiler in $(VENV); what is not cached is downloaded, about 100 MB'
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[tune]'
 	@touch $@
 
 $(installed_dev): $(BIN)/python $(ingredients)
