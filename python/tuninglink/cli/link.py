@@ -16,6 +16,7 @@ from tuninglink.files import STANDARD_STREAM, write_output
 from tuninglink.iree.targets import Target
 from tuninglink.matching.index import index_matchers
 from tuninglink.mlir.diagnostics import Diagnostic, Severity, error
+from tuninglink.specs.bindings import binding_of
 from tuninglink.specs.library import default_spec
 from tuninglink.specs.linking import LINKED_SPEC_NAME, Form, choose_form, link_specs
 from tuninglink.specs.loading import load_spec
@@ -107,10 +108,13 @@ def link(
             inputs += _default_spec(target, spec_dir or [], upgrade=not no_upgrade)
         diagnostics = process.shown_diagnostics()
         form = choose_form(inputs, diagnostics=diagnostics)
-        if index and form is Form.CHAINED:
+        # An index applies as a whole, so that each needs a binding of its own.
+        bindings = {binding_of(each.module) for each in inputs}
+        is_one = form is not Form.CHAINED and len(bindings) == 1
+        if index and not is_one:
             inputs = [_indexed(each) for each in inputs]
         linked = link_specs(inputs, name=name).spec
-        if index and form is not Form.CHAINED:
+        if index and is_one:
             linked = _indexed(linked)
         content = linked.bytecode() if as_bytecode else linked.text().encode()
     write_output(output, content)

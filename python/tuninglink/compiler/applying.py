@@ -74,11 +74,7 @@ class SpecChoice:
 
 
 class Application:
-    """Applies specs to the programs of one compilation.
-
-    Args:
-        choice: the specs.
-        report: called with each warning.
+    """Applies specs to the programs of one compilation, and reports warnings.
 
     Attributes:
         applied: what took effect so far.
@@ -112,14 +108,9 @@ class Application:
         import_module("iree.compiler.dialects.hal")
 
     def embed(self, module: mlir.Operation, *, tagged: bool) -> bool:
-        """Embeds specs in the dispatches of a program at `executable-sources`.
+        """Embeds specs in the dispatches of a program at `executable-sources`; tells whether one has a spec.
 
-        Args:
-            module: the program.
-            tagged: whether the specs are to leave tags, for `read`.
-
-        Returns:
-            Whether there is a dispatch with a spec.
+        Tagged specs leave tags, for `read`.
 
         Raises:
             SpecError: a spec cannot be linked.
@@ -148,14 +139,13 @@ class Application:
         return any(each.linked for each in dispatches)
 
     def _check_configurations(self, dispatches: Iterable[LinkedDispatch]) -> None:
-        """Warns of what is wrong with configurations that may be applied; others do no harm."""
+        """Warns of what is wrong with configurations: with all in a spec that is not large, else with those linked."""
         given = {each.source for each in self._choice.given}
         linked: dict[int, tuple[Spec, dict[int, None]]] = {
-            id(each): (each, {}) for each in self._choice.given
+            id(each): (each, dict.fromkeys(_checked(each))) for each in self._choice.given
         }
         for part in (part for each in dispatches if each.linked for part in each.linked.parts):
-            count = len(part.spec.anatomy.pairs)
-            kept = range(count if count <= _CHECKED else 0) if part.kept is None else part.kept
+            kept = _checked(part.spec) if part.kept is None else part.kept
             if part.spec.source in given:
                 _, positions = linked.setdefault(id(part.spec), (part.spec, {}))
                 positions.update(dict.fromkeys(kept))
@@ -199,10 +189,7 @@ class Application:
 
         Args:
             module: the program.
-            search: whether entries that have no tag of their own are looked for by their configuration.
-
-        Returns:
-            What took effect in this program, each with the operation that was configured.
+            search: whether entries without a tag of their own are looked for by their configuration.
         """
         found: list[tuple[mlir.Operation, Applied]] = []
         for dispatch in find_dispatches(module):
@@ -294,6 +281,12 @@ class Application:
     def _warn(self, message: str, place: Place | None = None, remedy: str = "") -> None:
         notes = (note(remedy),) if remedy else ()
         self._report(Diagnostic(Severity.WARNING, message, place, notes))
+
+
+def _checked(spec: Spec) -> range:
+    """Returns the positions of the entries to check whether they are linked or not."""
+    count = len(spec.anatomy.pairs)
+    return range(count if count <= _CHECKED else 0)
 
 
 def _entry_count(linked: LinkedSpec) -> int:

@@ -25,9 +25,7 @@ from tuninglink.solver.answers import (
 )
 from tuninglink.solver.assertions import Grade
 from tuninglink.solver.decider import Decider
-from tuninglink.solver.from_z3 import OutsideFragmentError, TermReader, unknowns
 from tuninglink.solver.nearest import changes, nearest_by_search
-from tuninglink.solver.terms import evaluate
 from tuninglink.solver.z3_solver import Solver
 from tuninglink.spaces.knobs import IntegerKnob
 
@@ -87,6 +85,12 @@ class ConstraintSet:
 
     def __len__(self) -> int:
         return len(self.assertions)
+
+    @property
+    def unknowns(self) -> frozenset[str]:
+        """The names of the unknowns in the assertions: of knobs, and auxiliary ones."""
+        everything = range(len(self.assertions))
+        return frozenset().union(*map(self._decider.unknowns, everything))
 
     # --- Questions ---------------------------------------------------------------------------------------
 
@@ -370,10 +374,8 @@ class ConstraintSet:
 
     def _violation(self, index: int, assignment: Mapping[str, int]) -> Violation:
         assertion = self.assertions[index]
-        with self._solver.turn():
-            reader = TermReader()
-            texts = [_value(reader, each, assignment) for each in assertion.values]
-            names = unknowns([assertion.expression])
+        texts = [_text(self._decider.value(each, assignment)) for each in assertion.values]
+        names = self._decider.unknowns(index)
         pieces = assertion.message.split("{}")
         filled = pieces[0]
         for position, piece in enumerate(pieces[1:]):
@@ -424,8 +426,6 @@ def _spread(n: int, size: int, chance: random.Random) -> list[int]:
     return numbers
 
 
-def _value(reader: TermReader, expression: z3.ArithRef, assignment: Mapping[str, int]) -> str:
-    try:
-        return str(evaluate(reader.read(expression), assignment))
-    except (KeyError, ZeroDivisionError, OutsideFragmentError, ValueError):
-        return "?"
+def _text(number: int | None) -> str:
+    """Returns a number as text; one that is not known, or that Python refuses to write, as a question mark."""
+    return "?" if number is None or number.bit_length() > _MOST_BITS else str(number)
