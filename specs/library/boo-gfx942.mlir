@@ -1,6 +1,6 @@
 // BOO for gfx942: convolutions of training, bf16, nhwc, many as contractions.
 //
-// Source: iree-org/iree-turbine, the tuning specs of BOO; November 2025 (IREE 3.8), June and May 2025 (IREE 3.5, 3.4).
+// Source: iree-org/iree-turbine, the tuning specs of BOO; November 2025 (IREE 3.8) and June 2025 (IREE 3.5).
 //
 // The configurations were measured by others, with older compilers, and brought to today's syntax. The matchers are our
 // own: sizes, maps and element types. Entries with the same matcher as a newer one are left out.
@@ -57,7 +57,6 @@
 #map49 = affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d0, d1 * 3 + d4, d2 * 3 + d5, d6)>
 #boo_2025_11 = {source = "iree-turbine, BOO, November 2025", measured = "by others, for IREE 3.8"}
 #boo_2025_06 = {source = "iree-turbine, BOO, June 2025", measured = "by others, for IREE 3.5"}
-#boo_2025_05 = {source = "iree-turbine, BOO, May 2025", measured = "by others, for IREE 3.4"}
 
 module @tuninglink_boo_gfx942 attributes {
   transform.with_named_sequence,

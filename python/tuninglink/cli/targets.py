@@ -38,6 +38,7 @@ def targets(
     else:
         for spec in specs:
             _print_spec(spec)
+        typer.echo()
         print_table(
             ("library", "targets", "entries", "sources"),
             [row for name in library_names() for row in _library_rows(name)],
