@@ -112,7 +112,7 @@ def test_compilations_are_answered_in_order(job: Job) -> None:
 @pytest.mark.parametrize("name", [each.target.name for each in shipped()])
 def test_default_specs_have_no_errors(name: str) -> None:
     (spec,) = (each for each in shipped() if each.target.name == name)
-    report = Checker(target=spec.target).check(spec.path)
+    report = Checker(target=spec.target).check(spec.spec.bytecode(), spec.path)
     assert report.entries
     for each in report.entries:
         assert each.matches.verdict is Verdict.PROVEN

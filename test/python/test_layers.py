@@ -16,7 +16,7 @@ ROOTS = {
     "tuninglink.passes": Path(tuninglink.passes.__file__).parent,
 }
 LAYERS = (
-    ("errors", "files", "interrupt_hooks", "lazy", "mlir"),
+    ("errors", "files", "interrupt_hooks", "lazy", "llvm_flags", "mlir", "pages", "spelling"),
     ("iree",),
     ("solver",),
     ("workers",),
@@ -28,7 +28,7 @@ LAYERS = (
     ("passes",),
     ("compiler",),
     ("scaffolding",),
-    ("checking", "explaining", "dag_to_named"),
+    ("checking", "explaining", "comparing", "dag_to_named"),
     ("tuning",),
     ("opt",),
     ("cli",),

@@ -117,13 +117,18 @@ def _compile_and_explain(options: CompileOptions, path: str) -> int:
     from tuninglink.cli.explanations import format_for, render  # noqa: PLC0415
     from tuninglink.explaining import explain_file  # noqa: PLC0415
 
+    report_format = format_for(options.explanation or "", None)
     with progress(f"compiling {path}") as step:
         result, explanation = explain_file(
-            path, options, specs_of(options), report=process.show, step=step
+            path,
+            options,
+            specs_of(options),
+            report=process.show,
+            step=step,
+            is_detailed=report_format is ReportFormat.HTML,
         )
     write_output(options.output, result.output)
     if options.explanation:
-        report_format = format_for(options.explanation, None)
         content = render(explanation, report_format, None)
         write_output(options.explanation, content.encode())
     else:

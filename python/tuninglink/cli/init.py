@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Final
 
 from tuninglink.cli import process
 from tuninglink.cli.progress import progress
-from tuninglink.compiler.flags import CompileOptions, FlagReader, KnownFlag, one_of
+from tuninglink.compiler.flags import CompileOptions, FlagReader
 from tuninglink.compiler.phases import Phase
 from tuninglink.compiler.probing import check_targets
 from tuninglink.compiler.session import set_up_command_line
 from tuninglink.errors import CompileError
 from tuninglink.files import write_output
+from tuninglink.llvm_flags import Flag, member_of
 from tuninglink.mlir.diagnostics import Diagnostic, Severity, error
 
 if TYPE_CHECKING:
@@ -36,7 +37,12 @@ compute element by element or move data.
                        repeated.
   --top N              Only the N problems with the most arithmetic, over all calls.
   -o SPEC.mlir         Where to write the spec. Default: standard output.
+  -q, --quiet          Show errors and warnings only: no remarks, no progress.
+  -v, --verbose        Say on standard error what takes how long.
   --help               Show this message and exit.
+
+Examples:
+  tuninglink init model.mlir --top 5 --iree-hal-target-device=hip --iree-rocm-target=gfx942 -o start.mlir
 """
 
 
@@ -47,10 +53,10 @@ def _positive(text: str) -> int:
 
 
 _FLAGS: Final = {
-    "o": KnownFlag("output"),
-    "dispatch": KnownFlag("dispatches", repeats=True),
-    "top": KnownFlag("top", _positive),
-    "compile-from": KnownFlag("compile_from", one_of(Phase)),
+    "o": Flag("output"),
+    "dispatch": Flag("dispatches", repeats=True),
+    "top": Flag("top", _positive),
+    "compile-from": Flag("compile_from", member_of(Phase)),
 }
 
 
@@ -79,7 +85,7 @@ def init_command(arguments: Sequence[str]) -> int:
     # Whoever asks for help does not wait for Z3.
     from tuninglink.scaffolding import init_spec_for_file  # noqa: PLC0415
 
-    with progress("writing a spec"):
+    with progress(f"writing a spec for {options.input}"):
         written = init_spec_for_file(options, dispatches, top, process.show)
     _report(written)
     if not written.entries:

@@ -74,11 +74,7 @@ class SpecChoice:
 
 
 class Application:
-    """Applies specs to the programs of one compilation.
-
-    Args:
-        choice: the specs.
-        report: called with each warning.
+    """Applies specs to the programs of one compilation, and reports warnings.
 
     Attributes:
         applied: what took effect so far.
@@ -112,14 +108,9 @@ class Application:
         import_module("iree.compiler.dialects.hal")
 
     def embed(self, module: mlir.Operation, *, tagged: bool) -> bool:
-        """Embeds specs in the dispatches of a program at `executable-sources`.
+        """Embeds specs in the dispatches of a program at `executable-sources`; tells whether one has a spec.
 
-        Args:
-            module: the program.
-            tagged: whether the specs are to leave tags, for `read`.
-
-        Returns:
-            Whether there is a dispatch with a spec.
+        Tagged specs leave tags, for `read`.
 
         Raises:
             SpecError: a spec cannot be linked.
@@ -198,10 +189,7 @@ class Application:
 
         Args:
             module: the program.
-            search: whether entries that have no tag of their own are looked for by their configuration.
-
-        Returns:
-            What took effect in this program, each with the operation that was configured.
+            search: whether entries without a tag of their own are looked for by their configuration.
         """
         found: list[tuple[mlir.Operation, Applied]] = []
         for dispatch in find_dispatches(module):

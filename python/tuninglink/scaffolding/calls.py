@@ -216,6 +216,21 @@ def _spec(chosen: _Chosen) -> tuple[str, dict[str, StartingPoint]]:
     return write_spec("start", entries), named
 
 
+def single_entry(program: str, point: StartingPoint, registry: ProviderRegistry | None) -> str:
+    """Returns a spec with one entry, of which the compiler is not asked; nothing if no matcher can describe the op.
+
+    Args:
+        program: what to call the program.
+        point: what the entry is for.
+        registry: who knows which values are valid; None to leave them out.
+    """
+    forms = _forms(point)
+    if not forms:
+        return ""
+    text, entries = _spec([(point, forms[0])])
+    return commented(text, entries, registry, _heading(program, [point]))
+
+
 def _heading(program: str, points: Iterable[StartingPoint]) -> list[str]:
     targets = ", ".join(sorted({each.target for each in points})) or "its target"
     return [

@@ -25,6 +25,7 @@ from tuninglink.spaces.configuration import read_configuration
 from tuninglink.spaces.workload import read_workload
 
 if TYPE_CHECKING:
+    from collections import Counter
     from collections.abc import Hashable
 
     from tuninglink.iree.dispatches import Dispatch
@@ -45,18 +46,21 @@ class ProgramReader:
     Args:
         sources: the program at `executable-sources`, as bytecode.
         configured: the same at `executable-configurations`.
+        calls: how often each dispatch is called, where the program does not say it itself.
 
     Attributes:
         points: what entries can be written for; those that cost most come first.
         left_out: the other dispatches.
-        targets: for each dispatch what it is compiled for.
+        dispatches: all of them, without configurations.
     """
 
-    def __init__(self, sources: bytes, configured: bytes) -> None:
+    def __init__(
+        self, sources: bytes, configured: bytes, calls: Counter[str] | None = None
+    ) -> None:
         context = thread_context()
         self._before = mlir.Module.parse(sources, context).operation
         self._after = mlir.Module.parse(configured, context).operation
-        self._calls = count_calls(self._before)
+        self._calls = count_calls(self._before) if calls is None else calls
         self._costs = {each.name: cost_of(each.module) for each in find_dispatches(self._before)}
         self.dispatches = find_dispatches(self._after)
         self._configurations = self._read_configurations()

@@ -25,7 +25,7 @@ _INDENT = "  "
 def commented(
     text: str,
     entries: Mapping[str, StartingPoint],
-    registry: ProviderRegistry,
+    registry: ProviderRegistry | None,
     heading: Sequence[str],
 ) -> str:
     """Returns a spec with comments on its entries and their knobs.
@@ -33,7 +33,7 @@ def commented(
     Args:
         text: the spec, as MLIR prints it.
         entries: what its entries are for, by the symbol of the matcher.
-        registry: who knows which values are valid.
+        registry: who knows which values are valid; None to leave them out.
         heading: lines for the beginning.
     """
     # Without aliases, which entries of the same configuration would share: each can be edited by itself.
@@ -69,19 +69,20 @@ def _about(point: StartingPoint) -> Iterator[str]:
     yield f"{point.dispatches[0]}{f' and {count - 1:,} more' if count > 1 else ''}: {called}"
 
 
-def _about_knobs(point: StartingPoint, registry: ProviderRegistry) -> Iterator[str]:
+def _about_knobs(point: StartingPoint, registry: ProviderRegistry | None) -> Iterator[str]:
     """Yields a line for each knob: its name, its value, its meaning, and what else is valid now."""
-    allowed = AllowedValues(point.workload, point.configuration, registry)
-    yield "Each knob with its value, its meaning, and the values that are valid while the others stay:"
+    allowed = registry and AllowedValues(point.workload, point.configuration, registry)
+    also = ", and the values that are valid while the others stay" if allowed else ""
+    yield f"Each knob with its value and its meaning{also}:"
     values = knob_values(point.configuration)
     problem = tiled_problem(point.workload.problem, values)
     for place, value in values.items():
         text = f"{_INDENT}{place} = {value}"
         about = meaning(place, problem)
         yield f"{text}  ({about})" if about else text
-        valid = allowed.by_place.get(place)
+        valid = allowed.by_place.get(place) if allowed else None
         if valid is not None:
             others = ", ".join(valid[1:]) or "no other, unless another knob changes, too"
             yield f"{_INDENT * 3}also: {others}"
-    if not allowed.by_place:
+    if allowed and not allowed.by_place:
         yield f"Which other values are valid is not known: {allowed.reason}"

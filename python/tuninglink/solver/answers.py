@@ -25,11 +25,7 @@ class Verdict(Enum):
 
 
 class UndecidedError(TuninglinkError):
-    """A question cannot be answered within its limits, or not by what is known.
-
-    Attributes:
-        reason: why not, in words.
-    """
+    """A question cannot be answered within its limits, or not by what is known; `reason` is why."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(error(f"not decided: {reason}"))
