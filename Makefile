@@ -32,7 +32,7 @@ PYTHON ?= $(shell for each in python3 python3.14 python3.13 python3.12 python3.1
 	"$$each" -c '$(is_new_enough)' 2>/dev/null && echo "$$each" && break; done)
 
 # What the installed package is made from, apart from Python files: an editable install follows those.
-ingredients := pyproject.toml CMakeLists.txt specs/default examples $(wildcard specs/default/*.mlir examples/*.mlir)
+ingredients := pyproject.toml CMakeLists.txt specs/default specs/library examples $(wildcard specs/*/*.mlir examples/*.mlir)
 installed := $(VENV)/.installed
 installed_dev := $(VENV)/.installed-dev
 
