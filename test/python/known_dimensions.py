@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tuninglink.matching.predicates import AtLeast, AtMost, Equals, MultipleOf
-
 if TYPE_CHECKING:
-    from tuninglink.matching.predicates import SizeFact
+    from tuninglink.matching.predicates import HasExtent
 
 
 @dataclass(frozen=True)
@@ -38,19 +37,13 @@ NOTHING = Known(None, None, 1)
 """A dynamic dimension of which nothing is known."""
 
 
-def holds(fact: SizeFact, dimension: int | Known) -> bool:
+def holds(fact: HasExtent, dimension: int | Known) -> bool:
     """Tells whether the interpreter finds that a fact holds for a dimension."""
-    match fact, dimension:
-        case Equals(_, size), int():
-            return dimension == size
-        case Equals(), Known():
-            return False
-        case MultipleOf(_, factor), _:
-            return (dimension if isinstance(dimension, int) else dimension.divisor) % factor == 0
-        case AtLeast(_, bound), _:
-            low = dimension if isinstance(dimension, int) else dimension.low
-            return low is not None and low >= bound
-        case AtMost(_, bound), _:
-            high = dimension if isinstance(dimension, int) else dimension.high
-            return high is not None and high <= bound
-    raise AssertionError(fact)
+    asked = fact.extent
+    low = high = divisor = dimension
+    if isinstance(dimension, Known):
+        low = -math.inf if dimension.low is None else dimension.low
+        high = math.inf if dimension.high is None else dimension.high
+        divisor = dimension.divisor
+    has_size = asked.size is None or dimension == asked.size
+    return has_size and asked.low <= low and high <= asked.high and divisor % asked.factor == 0

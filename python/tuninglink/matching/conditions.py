@@ -15,13 +15,13 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from tuninglink.matching.predicates import Equals, extent
+from tuninglink.matching.predicates import representative
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping
 
     from tuninglink.iree.op_kinds import OpKind
-    from tuninglink.matching.predicates import Dimension, Maps, SizeFact
+    from tuninglink.matching.predicates import Dimension, HasExtent, Maps
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,17 +63,19 @@ class Condition:
     dag: Hashable | None = None
     has_free_operands: bool = True
     is_unconfigured: bool = False
-    sizes: frozenset[SizeFact] = frozenset()
+    sizes: frozenset[HasExtent] = frozenset()
     loops: Mapping[Dimension, Dimension] = field(default_factory=dict)
 
     @cached_property
     def fixed_sizes(self) -> Mapping[Dimension, int]:
-        """The extents, as `extent` names them, of which only one size will do."""
+        """The extents, as `representative` names them, of which only one size will do."""
         return {
-            extent(each.dimension): each.size for each in self.sizes if isinstance(each, Equals)
+            representative(each.dimension): each.extent.size
+            for each in self.sizes
+            if each.extent.size is not None
         }
 
-    def sizes_by(self, loops: Mapping[Dimension, Dimension]) -> frozenset[SizeFact]:
+    def sizes_by(self, loops: Mapping[Dimension, Dimension]) -> frozenset[HasExtent]:
         """Returns `sizes` with dimensions named by their loops, of an operation whose loops are these."""
         if self.loops or not loops:
             return self.sizes

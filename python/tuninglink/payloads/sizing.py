@@ -9,7 +9,7 @@ import z3
 from iree.compiler import ir as mlir
 
 from tuninglink.iree.structured_op import StructuredOp
-from tuninglink.matching.predicates import STEPS, extent, role_name
+from tuninglink.matching.predicates import STEPS, representative, role_name
 from tuninglink.mlir.affine import value_range
 from tuninglink.payloads.facts import contradiction, holds, in_words
 from tuninglink.payloads.preferences import preferred_sizes, usual_sizes
@@ -19,7 +19,7 @@ from tuninglink.solver.answers import DEFAULT_LIMITS, Verdict
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from tuninglink.matching.predicates import Dimension, SizeFact
+    from tuninglink.matching.predicates import Dimension, HasExtent
     from tuninglink.payloads.templates import Template, Value
 
 Item = TypeVar("Item")
@@ -61,7 +61,7 @@ class _UnsizedError(Exception):
 
 
 def find_sizes(
-    template: Template, facts: Iterable[SizeFact], tiles: Mapping[int, int]
+    template: Template, facts: Iterable[HasExtent], tiles: Mapping[int, int]
 ) -> Sized | NoSizes:
     """Finds sizes with which a template satisfies facts.
 
@@ -78,14 +78,14 @@ def find_sizes(
     return sizing.solve(tiles)
 
 
-def find_contradiction(facts: Iterable[SizeFact]) -> NoSizes | None:
+def find_contradiction(facts: Iterable[HasExtent]) -> NoSizes | None:
     """Returns why facts contradict each other whatever the operation is, None if they do not."""
     context = z3.Context()
     solver = z3.Solver(ctx=context)
     solver.set("timeout", DEFAULT_LIMITS.start().solver_milliseconds())
     known = sorted(facts, key=repr)
     for number, fact in enumerate(known):
-        size = z3.Int(f"size {extent(fact.dimension)}", context)
+        size = z3.Int(f"size {representative(fact.dimension)}", context)
         solver.add(size >= 0)
         solver.assert_and_track(holds(fact, size), z3.Bool(str(number), context))
     if solver.check() != z3.unsat:
@@ -173,7 +173,7 @@ class _Sizing:
 
     # --- Constraints of the matcher -----------------------------------------------------------------------------
 
-    def demand(self, facts: Iterable[SizeFact]) -> None:
+    def demand(self, facts: Iterable[HasExtent]) -> None:
         """Adds the matcher's facts about the root op."""
         for fact in sorted(facts, key=repr):
             size = self._size(fact.dimension)
