@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 from tuninglink.mlir import names
 from tuninglink.mlir.passes import Pass
 from tuninglink.mlir.structural_keys import structural_key
-from tuninglink.mlir.symbols import redirect_references
+from tuninglink.mlir.symbols import rename_symbols
 from tuninglink.mlir.walk import collect, postorder
 from tuninglink.specs.pairs import drop_repeated_matchers
 from tuninglink.specs.unused_sequences import scopes
@@ -113,7 +113,7 @@ def _deduplicate(scope: SequenceScope) -> Deduplication:
     merged = {old: new for old, new in identical.items() if old not in scope.pinned}
     for name in merged:
         scope.sequences.pop(name).erase()
-    redirect_references(scope.module, merged)
+    rename_symbols(scope.module, merged)
     for sequence in scope.sequences.values():
         for foreach_match in collect(sequence, names.FOREACH_MATCH):
             drop_repeated_matchers(foreach_match)

@@ -86,8 +86,6 @@ class TaggedSpec:
     def _tag_entries(self, scope: _Scope) -> None:
         """Gives every entry whose action only annotates an action of its own, with a tag of its own."""
         fresh = FreshNames(symbols(scope.module))
-        for name in symbols(scope.module):
-            fresh.take(name)
         actions: dict[mlir.Operation, list[mlir.Attribute]] = {}
         origins = iter(scope.origins)
         for pair in scope.every_pair:
