@@ -14,26 +14,23 @@ if TYPE_CHECKING:
 class Known:
     """What the compiler knows of a dynamic dimension."""
 
-    low: int | None
-    high: int | None
+    low: float
+    high: float
     divisor: int
 
     def text(self, size: str) -> str:
         """Returns an operation that tells the compiler about a size."""
         told = [("umin", self.low), ("umax", self.high), ("udiv", self.divisor)]
-        text = ", ".join(f"{name} = {value}" for name, value in told if value not in (None, 1))
+        text = ", ".join(
+            f"{name} = {value}" for name, value in told if value not in (-math.inf, math.inf, 1)
+        )
         return f"util.assume.int {size}<{text}>" if text else f"util.optimization_barrier {size}"
 
     def is_possible(self) -> bool:
-        return any(
-            (self.low is None or self.low <= size)
-            and (self.high is None or size <= self.high)
-            and size % self.divisor == 0
-            for size in range(64)
-        )
+        return any(self.low <= size <= self.high and size % self.divisor == 0 for size in range(64))
 
 
-NOTHING = Known(None, None, 1)
+NOTHING = Known(-math.inf, math.inf, 1)
 """A dynamic dimension of which nothing is known."""
 
 
@@ -42,8 +39,6 @@ def holds(fact: HasExtent, dimension: int | Known) -> bool:
     asked = fact.extent
     low = high = divisor = dimension
     if isinstance(dimension, Known):
-        low = -math.inf if dimension.low is None else dimension.low
-        high = math.inf if dimension.high is None else dimension.high
-        divisor = dimension.divisor
+        low, high, divisor = dimension.low, dimension.high, dimension.divisor
     has_size = asked.size is None or dimension == asked.size
     return has_size and asked.low <= low and high <= asked.high and divisor % asked.factor == 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import random
 from typing import TYPE_CHECKING
 
@@ -23,8 +24,8 @@ if TYPE_CHECKING:
     from tuninglink.matching.predicates import Dimension
 
 SIZES = range(27)
-LOWS = (None, 0, 3, 5)
-HIGHS = (None, 5, 8)
+LOWS = (-math.inf, 0, 3, 5)
+HIGHS = (math.inf, 5, 8)
 DIVISORS = (1, 2, 3, 4, 12)
 
 
