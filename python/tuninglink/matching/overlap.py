@@ -1,4 +1,4 @@
-"""Whether two conditions can hold for the same operation, and which of many then counts."""
+"""Overlap: whether two conditions can hold for the same op, and which of many then decides."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Finding boxes that contain a given one, or that have sizes in common with it, without trying every one.
+"""The index of boxes by sizes: finds those that contain or meet another box without trying every one.
 
 Boxes with fixed sizes are found by these, as in a dictionary. Among those with the same fixed sizes, each bound
 and each factor gives a set of boxes, kept as the bits of an integer; a question is an intersection of a few.
@@ -35,14 +35,14 @@ _STRIDE: Final = 64
 
 
 class SizeIndex:
-    """Boxes, by what they ask for.
+    """Boxes, by their constraints.
 
     Args:
         boxes: in order, each with a number; numbers ascend.
         labels: what the boxes are labelled with, by number.
 
     Attributes:
-        dimensions: those of which any box asks something.
+        dimensions: those with a constraint in any box.
     """
 
     def __init__(
@@ -214,7 +214,7 @@ class _Bucket:
 
 
 class _Bounds:
-    """What some boxes ask of one dimension; sets of boxes are the bits of integers."""
+    """The constraints of some boxes on one dimension; sets of boxes are the bits of integers."""
 
     def __init__(self, extents: Sequence[Extent]) -> None:
         self._lows = _Thresholds([each.low if each.size is None else each.size for each in extents])
