@@ -9,7 +9,8 @@ from tuninglink.matching.materialization import embed_specs, link_dispatches
 from tuninglink.matching.pruning import Pruning
 from tuninglink.mlir.passes import Pass, option
 from tuninglink.specs.library import DefaultLibrary
-from tuninglink.specs.loading import SpecArgument, load_spec
+from tuninglink.specs.loading import load_spec
+from tuninglink.specs.sources import read_specs
 
 if TYPE_CHECKING:
     from iree.compiler import ir as mlir
@@ -71,7 +72,9 @@ class MaterializeSpecs(Pass):
     name: ClassVar[str] = "tuninglink-materialize-specs"
     anchor: ClassVar[str | None] = None
 
-    specs: tuple[str, ...] = option((), "paths of specs in order of precedence, or TARGET=PATH")
+    specs: tuple[str, ...] = option(
+        (), "specs in order of precedence: files, directories, libraries or URLs, or TARGET=PATH"
+    )
     default_specs: bool = option(default=True, help="link the default spec of each target last")
     spec_dir: str = option("", "directory of default specs, searched before the shipped ones")
     upgrade: bool = option(
@@ -83,13 +86,14 @@ class MaterializeSpecs(Pass):
         """Embeds the specs."""
         given = [
             load_spec(
-                each.path,
+                each.content,
+                name=each.name,
                 context=operation.context,
                 upgrade=self.upgrade,
                 diagnostics=diagnostics,
                 targets=each.targets,
             )
-            for each in map(SpecArgument.parse, self.specs)
+            for each in read_specs(self.specs, diagnostics)
         ]
         directories = (self.spec_dir,) if self.spec_dir else ()
         library = DefaultLibrary(directories, upgrade=self.upgrade) if self.default_specs else None

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from tuninglink.explaining import Explanation, explain
     from tuninglink.iree.targets import Target
     from tuninglink.payloads import Payload, PayloadError, payload_for
+    from tuninglink.scaffolding import InitSpec, init_spec
     from tuninglink.specs.library import default_spec
     from tuninglink.specs.loading import load_spec
     from tuninglink.specs.model import Spec
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 __all__ = [
     "CompileError",
     "Explanation",
+    "InitSpec",
     "Payload",
     "PayloadError",
     "PipelineError",
@@ -45,6 +47,7 @@ __all__ = [
     "compile",
     "default_spec",
     "explain",
+    "init_spec",
     "link",
     "load_spec",
     "payload_for",
@@ -60,7 +63,9 @@ _HOMES = {
     "Target": "iree.targets",
     "compile": "compiler",
     "default_spec": "specs.library",
+    "InitSpec": "scaffolding",
     "explain": "explaining",
+    "init_spec": "scaffolding",
     "Explanation": "explaining",
     "link": "specs.precedence",
     "load_spec": "specs.loading",

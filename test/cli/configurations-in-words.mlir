@@ -39,6 +39,14 @@
 // RUN: not tuninglink compile %s --spec %t/type.mlir --no-default-specs --iree-hal-target-device=hip --iree-rocm-target=gfx942 -o %t/out 2>&1 | filecheck %s --check-prefix=TYPE
 // TYPE: {{error|warning}}: entry 'match_matmul': 'MFMA_F32_16x16x16_BF16' multiplies bf16·bf16, the matcher asks for f16·f16
 
+// An lhs of another type than the model has: the entry matches nothing, and what is wrong with it is said all the same.
+// RUN: sed 's/lhs_type = f16/lhs_type = bf16/' %t/right.mlir > %t/lhs.mlir
+// RUN: not tuninglink check %t/lhs.mlir 2>&1 | filecheck %s --check-prefix=LHS
+// RUN: tuninglink compile %s --spec %t/lhs.mlir --no-default-specs --iree-hal-target-device=hip --iree-rocm-target=gfx942 --compile-to=executable-configurations -o %t/out 2>&1 | filecheck %s --check-prefix=LHS
+// RUN: tuninglink explain %s --spec %t/lhs.mlir --no-default-specs --iree-hal-target-device=hip --iree-rocm-target=gfx942 2>&1 | filecheck %s --check-prefix=LHS
+// LHS: {{error|warning}}: entry 'match_matmul': 'MFMA_F32_16x16x16_F16' multiplies f16·f16, the matcher asks for bf16·f16
+// LHS: note: choose an intrinsic for the types that are matched
+
 // An intrinsic of another vendor, of another architecture, and a pipeline of another backend.
 // RUN: not tuninglink check %t/right.mlir --target sm_80 2>&1 | filecheck %s --check-prefix=VENDOR
 // RUN: tuninglink compile %s --spec %t/right.mlir --iree-hal-target-device=cuda --iree-cuda-target=sm_80 --compile-to=executable-configurations -o %t/out 2>&1 | filecheck %s --check-prefixes=VENDOR,UNAPPLIED

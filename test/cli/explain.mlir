@@ -5,8 +5,15 @@
 // RUN: not grep . %t/silence
 // RUN: filecheck %s --input-file=%t/table
 
+// What costs most comes first: one that an entry nearly matches, with the first condition that failed.
+// CHECK: @nearly_dispatch_0::@rocm_hsaco_fb {{ *}}unmatched {{ *}}matmul 128x65x256 f16·f16→f32, rhs transposed, at {{.*}}explain.mlir:[[#]]:
+// CHECK-NEXT: @nearly_dispatch_0::@rocm_hsaco_fb {{ *}}cost {{ *}}50.4 % of FLOPs, 1 call, 4.26 MFLOP a call, 132 kB a call, 32.2 FLOP/B
+// CHECK-NEXT: @nearly_dispatch_0::@rocm_hsaco_fb {{ *}}nearest {{ *}}@matmul_128x64x256 ({{.*}}): n: 65, the entry has 64
+// CHECK-NEXT: nearest {{ *}}@any_f16 ({{.*}}): n: 65, the entry has a multiple of 64
+
 // A tuned dispatch: what it computes, who tuned it, and what the compiler would have done.
 // CHECK: @tuned_dispatch_0::@rocm_hsaco_fb {{ *}}tuned {{ *}}matmul 128x64x256 f16·f16→f32, rhs transposed, at {{.*}}explain.mlir:[[#]]:
+// CHECK-NEXT: @tuned_dispatch_0::@rocm_hsaco_fb {{ *}}cost {{ *}}49.6 % of FLOPs
 // CHECK-NEXT: @tuned_dispatch_0::@rocm_hsaco_fb {{ *}}entry {{ *}}@matmul_128x64x256 ({{.*}}explain_spec.mlir:[[#]]:1) of '{{.*}}explain_spec.mlir'
 // CHECK-NEXT: configuration {{ *}}#iree_codegen.translation_info<pipeline = #iree_gpu.pipeline<VectorDistribute> workgroup_size = [128, 1, 1]
 // CHECK-NEXT: configuration {{ *}}#iree_gpu.lowering_config<{{.*}}workgroup = [64, 64, 0]
@@ -14,18 +21,20 @@
 // CHECK-NEXT: compiler's choice {{ *}}#iree_gpu.lowering_config<
 // CHECK-NEXT: shadowed {{ *}}@any_f16 ({{.*}}) matches as well
 
-// One that an entry nearly matches: the first condition that failed.
-// CHECK: @nearly_dispatch_0::@rocm_hsaco_fb {{ *}}unmatched {{ *}}matmul 128x65x256 f16·f16→f32, rhs transposed
-// CHECK-NEXT: @nearly_dispatch_0::@rocm_hsaco_fb {{ *}}nearest {{ *}}@matmul_128x64x256 ({{.*}}): n: 65, the entry has 64
-// CHECK-NEXT: nearest {{ *}}@any_f16 ({{.*}}): n: 65, the entry has a multiple of 64
+// What only computes element by element is counted, not listed.
+// CHECK-NOT: @alone_dispatch_0
 
-// One that no entry is for.
-// CHECK: @alone_dispatch_0::@rocm_hsaco_fb {{ *}}unmatched {{ *}}elementwise 1024 f32·f32→f32
-// CHECK-NOT: @alone_dispatch_0::@rocm_hsaco_fb {{ *}}nearest
-
-// The spec as a whole.
+// The spec as a whole, and the program.
 // CHECK: explain_spec.mlir {{ *}}matcher list {{ *}}3 {{ *}}1 {{ *}}1 {{ *}}0 {{ *}}1 {{ *}}1 of 3 (33 %)
-// CHECK: tuned: 1 of 3 dispatches (33 %)
+// CHECK: tuned: 50 % of FLOPs, 33 % of calls (1 of 3 dispatches)
+// CHECK: not tunable, element-wise ops and copies: 0 % of FLOPs, 33 % of calls (1 of 3 dispatches)
+
+// With measured times, shares are shares of time.
+// RUN: echo 'name,total_ns,counts' > %t/tracy.csv
+// RUN: echo 'tuned_dispatch_0_matmul_like_128x64x256_f16xf16xf32,30000,3' >> %t/tracy.csv
+// RUN: tuninglink explain %s --spec %S/Inputs/explain_spec.mlir --no-default-specs --iree-hal-target-device=hip --iree-rocm-target=gfx942 --profile %t/tracy.csv | filecheck %s --check-prefix=TIMES
+// TIMES: @tuned_dispatch_0::@rocm_hsaco_fb {{ *}}cost {{ *}}100.0 % of time, 1 call, {{.*}}, 10.0 µs a call
+// TIMES: tuned: 100 % of time, 33 % of calls (1 of 3 dispatches)
 
 // The same, while compiling.
 // RUN: tuninglink compile %s --spec %S/Inputs/explain_spec.mlir --no-default-specs --iree-hal-target-device=hip --iree-rocm-target=gfx942 --explain=%t/compiled -o %t/explained
@@ -38,7 +47,7 @@
 // RUN: tuninglink explain %s --spec %S/Inputs/explain_spec.mlir --no-default-specs --iree-hal-target-device=hip --iree-rocm-target=gfx942 -o %t/report.json
 // RUN: filecheck %s --check-prefix=JSON --input-file=%t/report.json
 // JSON: "format": "tuninglink.explanation",
-// JSON-NEXT: "version": 1,
+// JSON-NEXT: "version": 2,
 // JSON: "summary": {"dispatches": 3, "tuned": 1,
 // JSON: {"name": "@nearly_dispatch_0::@rocm_hsaco_fb",
 // JSON-SAME: "condition": "n", "actual": "65", "expected": "64"

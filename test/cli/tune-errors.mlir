@@ -41,6 +41,11 @@
 // RUN: not tuninglink tune %S/Inputs/tune_dynamic.mlir --iree-hal-target-device=local --iree-hal-local-target-device-backends=llvm-cpu --iree-llvmcpu-target-cpu=host --device local-sync 2>&1 | filecheck %s --check-prefix=DYNAMIC
 // DYNAMIC: error: there is no dispatch to tune
 // DYNAMIC: its sizes are dynamic: they are known only when the program runs
+// RUN: not tuninglink tune %S/Inputs/tune_dynamic.mlir --dim 1.0=8 --iree-hal-target-backends=vmvx 2>&1 | filecheck %s --check-prefix=NO-DIMENSION
+// NO-DIMENSION: error: '--dim 1.0=8' is about no dynamic dimension of the program's arguments
+// NO-DIMENSION: note: dynamic dimensions: 0.0
+// RUN: not tuninglink tune %S/Inputs/tune_dynamic.mlir --dim x=8 --iree-hal-target-backends=vmvx 2>&1 | filecheck %s --check-prefix=SIZE
+// SIZE: error: 'x=8' is no value for flag '--dim': expected a size, or ARGUMENT.DIMENSION=SIZE such as 0.1=128
 
 func.func @main(%x: tensor<64xf32>) -> tensor<64xf32> {
   %sum = arith.addf %x, %x : tensor<64xf32>

@@ -14,7 +14,7 @@
 // RUN: filecheck %s --input-file=%t/tuned.mlir --check-prefix=SPEC
 // SPEC: module @tuned attributes {iree_codegen.tuning_spec_with_default_entrypoint, transform.with_named_sequence}
 // SPEC: transform.named_sequence @match_main_dispatch_0_matmul_4x256x256_f32
-// SPEC-SAME: tuninglink.provenance = {compiler = "{{.+}}", date = "{{.+}}", default_us = {{.+}} : f64, device = "{{.+}}", driver = "local-sync{{.*}}", interval = [{{.+}}, {{.+}}], target = "{{.+}}", trials = 6 : i64, tuned_us = {{.+}} : f64}
+// SPEC-SAME: tuninglink.provenance = {compiler = "{{.+}}", date = "{{.+}}", default_us = {{.+}} : f64, device = "{{.+}}", driver = "local-sync{{.*}}", interval = [{{.+}}, {{.+}}], target = "{{.+}}", trials = 6 : i64, tuned_us = {{.+}} : f64}, tuninglink.targets = ["{{.+}}"]}
 // SPEC: transform.iree.match.contraction
 // SPEC: transform.iree.match.dims_equal %m_dims, [4]
 

@@ -45,6 +45,7 @@ COMBINED = [
     for count in range(1, len(OPTIMIZATIONS) + 1)
     for chosen in combinations(OPTIMIZATIONS, count)
 ]
+"""Which optimizations are applied, in order; what comes before the last one comes earlier in the list."""
 
 
 @dataclass
@@ -60,13 +61,20 @@ class Outcome:
     failures: list[str] = field(default_factory=list)
 
 
-def optimized(spec: Spec, chosen: Sequence[str]) -> Spec:
-    """Returns a copy of a spec with some optimizations applied, in order."""
+def optimized(spec: Spec, optimization: str) -> Spec:
+    """Returns a copy of a spec with an optimization applied."""
     module = spec.module.clone()
-    for each in chosen:
-        OPTIMIZATIONS[each](module)
+    OPTIMIZATIONS[optimization](module)
     assert module.verify()
     return Spec(module, spec.source)
+
+
+def all_optimized(spec: Spec) -> list[Spec]:
+    """Returns a copy of a spec for each combination of optimizations, as `COMBINED` lists them."""
+    done = {(): spec}
+    for chosen in COMBINED:
+        done[chosen] = optimized(done[chosen[:-1]], chosen[-1])
+    return [done[chosen] for chosen in COMBINED]
 
 
 def forms(specs: Sequence[Spec], program: mlir.Operation) -> Iterator[tuple[str, Spec | None]]:
@@ -74,28 +82,21 @@ def forms(specs: Sequence[Spec], program: mlir.Operation) -> Iterator[tuple[str,
     result = link_specs(specs)
     linked = result.spec
     yield f"{result.form.value}", linked
-    for chosen in COMBINED:
-        yield f"{result.form.value}, {', '.join(chosen)}", optimized(linked, chosen)
+    for chosen, spec in zip(COMBINED, all_optimized(linked), strict=True):
+        yield f"{result.form.value}, {', '.join(chosen)}", spec
     pruned = PruningLinker(specs).link(SignatureReader().read(program))
     yield "pruned", None if pruned is None else pruned.spec
     yield "nested", nested(specs)
     yield "linked again", link_specs([linked]).spec
-    for chosen in COMBINED:
-        yield (
-            f"{', '.join(chosen)}, then linked",
-            link_specs([optimized(each, chosen) for each in specs]).spec,
-        )
-    if len(specs) > 1:
-        for cut in range(1, len(specs)):
-            first, last = specs[:cut], specs[cut:]
-            yield f"the first {cut} linked before", link_specs([_one(first), *last]).spec
-            yield f"the last {len(last)} linked before", link_specs([*first, _one(last)]).spec
-            again = [optimized(_one(first), ["indexed"]), *last]
-            yield f"the first {cut} linked and indexed before", link_specs(again).spec
-
-
-def _one(specs: Sequence[Spec]) -> Spec:
-    return link_specs(specs).spec
+    inputs = zip(*map(all_optimized, specs), strict=True)
+    for chosen, each in zip(COMBINED, inputs, strict=True):
+        yield f"{', '.join(chosen)}, then linked", link_specs(each).spec
+    for cut in range(1, len(specs)):
+        first, last = link_specs(specs[:cut]).spec, link_specs(specs[cut:]).spec
+        yield f"the first {cut} linked before", link_specs([first, *specs[cut:]]).spec
+        yield f"the last {len(specs) - cut} linked before", link_specs([*specs[:cut], last]).spec
+        again = [optimized(first, "indexed"), *specs[cut:]]
+        yield f"the first {cut} linked and indexed before", link_specs(again).spec
 
 
 def nested(specs: Sequence[Spec]) -> Spec:

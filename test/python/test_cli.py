@@ -143,3 +143,18 @@ def test_an_interrupt_while_a_file_is_written_leaves_what_was_there(tmp_path: Pa
     assert interrupted(process) == (130, b"writing: interrupted\n")
     assert place.read_bytes() == b"before"
     assert list(tmp_path.iterdir()) == [place]
+
+
+def test_verbose_names_the_steps_and_quiet_leaves_remarks_out(tmp_path: Path) -> None:
+    program = str(ROOT / "examples" / "mmt_2048x1280x5120.mlir")
+    command = ["compile", program, "--iree-hal-target-device=hip", "--iree-rocm-target=gfx942"]
+    command += ["--compile-to=executable-configurations", "-o", str(tmp_path / "out.mlir")]
+    said = {
+        flag: subprocess.run(
+            [TUNINGLINK, *command, flag], capture_output=True, text=True, env=PLAIN, check=True
+        ).stderr
+        for flag in ("-v", "-q")
+    }
+    assert f"compiling {program}: choosing configurations: " in said["-v"]
+    assert "remark: the default spec for gfx942 configured 1 operation" in said["-v"]
+    assert said["-q"] == ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import subprocess
 import sys
@@ -21,9 +22,7 @@ from hypothesis import strategies as st
 from tuninglink.solver import counting
 from tuninglink.solver.answers import (
     CountAnswer,
-    Deadline,
     Limits,
-    UndecidedError,
     Verdict,
 )
 from tuninglink.solver.domains import divisors
@@ -142,22 +141,6 @@ def test_the_spaces_of_a_convolution(target: str, expected: list[int]) -> None:
     assert sorted(len(list(each.enumerate())) for each in sets) == expected
 
 
-class Steps(Deadline):
-    """A deadline that comes after a number of looks at the clock."""
-
-    def __init__(self, steps: int) -> None:
-        super().__init__(float("inf"), Limits())
-        self._steps = steps
-
-    def share(self, parts: int) -> Deadline:  # noqa: ARG002 - all parts have the same steps
-        return self
-
-    def check(self) -> None:
-        self._steps -= 1
-        if self._steps < 0:
-            raise UndecidedError("no more steps")
-
-
 @pytest.mark.parametrize("number", [1, 3])
 def test_at_the_limit_there_are_at_least_as_many_as_said(
     monkeypatch: pytest.MonkeyPatch, number: int
@@ -171,9 +154,10 @@ def test_at_the_limit_there_are_at_least_as_many_as_said(
     answer = CountAnswer(Verdict.NOT_DECIDED, 0)
     while answer.verdict is not Verdict.PROVEN:
         steps += max(1, steps // 20)
-        answer = constraints._decider.count(Steps(steps)).answer
+        answer = constraints.count(Limits(math.inf, steps=steps))
         assert before <= answer.count <= exact
-        assert answer.reason == ("no more steps" if answer.verdict is Verdict.NOT_DECIDED else "")
+        reason = f"the limit of {steps:g} steps is reached"
+        assert answer.reason == (reason if answer.verdict is Verdict.NOT_DECIDED else "")
         before = answer.count
     assert answer.count == exact
 
@@ -184,7 +168,7 @@ def test_counting_looks_at_less_than_there_are() -> None:
     looks = 400
     nodes = looks * counting._NODES_BETWEEN_CHECKS
     assert number > 2 * nodes
-    assert constraints._decider.count(Steps(looks)).answer == CountAnswer(Verdict.PROVEN, number)
+    assert constraints.count(Limits(math.inf, steps=looks)) == CountAnswer(Verdict.PROVEN, number)
 
 
 def test_forgetting_what_was_counted_costs_nothing_but_time(

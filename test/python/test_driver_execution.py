@@ -13,11 +13,11 @@ from iree.compiler import ir
 
 from tuninglink.errors import PipelineError, TuninglinkError
 from tuninglink.mlir.diagnostics import Diagnostic, DiagnosticSink, Severity, error
+from tuninglink.mlir.native_diagnostics import handled
 from tuninglink.mlir.passes import Pass, option
 from tuninglink.opt import iree_opt
 from tuninglink.opt.compiler_passes import UNPRINTABLE, CompilerPasses
 from tuninglink.opt.execution import Execution, run_pass
-from tuninglink.opt.handlers import handled
 from tuninglink.opt.pipeline import Element, OpPipeline, parse_pipeline
 from tuninglink.opt.registry import PassRegistry
 

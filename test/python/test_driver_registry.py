@@ -88,8 +88,8 @@ class Registry(PassRegistry):
 
 def test_finds_passes_of_its_own_and_of_plug_ins() -> None:
     registry = Registry("LIST")
-    assert registry.own() == {"own": Own}
-    assert registry.plugged_in() == {"foreign": Foreign}
+    assert registry.own == {"own": Own}
+    assert registry.plugged_in == {"foreign": Foreign}
     assert list(registry.all().items()) == [("foreign", Foreign), ("own", Own)]
     assert registry.warnings == []
 
@@ -109,7 +109,7 @@ def test_finds_passes_of_its_own_and_of_plug_ins() -> None:
 )
 def test_skips_a_plug_in_that_cannot_be_used_and_says_so(attribute: str, reason: str) -> None:
     registry = Registry(attribute, "Foreign")
-    assert registry.plugged_in() == {"foreign": Foreign}
+    assert registry.plugged_in == {"foreign": Foreign}
     (warning,) = registry.warnings
     assert warning.severity is Severity.WARNING
     assert warning.message.startswith(
@@ -122,7 +122,7 @@ def test_looks_for_plug_ins_only_when_asked() -> None:
         raise AssertionError
 
     registry = PassRegistry(lambda: (Own,), lambda _: None, never)
-    assert registry.own() == {"own": Own}
+    assert registry.own == {"own": Own}
 
 
 def test_every_pass_that_is_shipped_can_be_used_and_is_in_order() -> None:

@@ -11,14 +11,16 @@ from elementwise_specs import PROGRAM, matcher, matcher_list, spec
 from iree.compiler import ir as mlir
 from matched_operations import compile_with_dumps
 from programs import EXAMPLES, PROGRAMS, TARGETS, run
+from tuning_programs import matmul
 from tuninglink.passes.strip_configs import strip_configurations
 
 import tuninglink
 from tuninglink.compiler.compilation import Compiler
-from tuninglink.errors import CompileError
+from tuninglink.compiler.prepared_dispatches import DispatchSources, PreparedDispatches
+from tuninglink.errors import CompileError, TuninglinkError
+from tuninglink.explaining import read_profile, with_times
 from tuninglink.explaining.json_report import schema, to_json
 from tuninglink.explaining.model import Status
-from tuninglink.explaining.preparation import DispatchSources, PreparedDispatches
 from tuninglink.iree.dispatches import find_dispatches
 from tuninglink.mlir import names
 from tuninglink.mlir.contexts import thread_context
@@ -28,6 +30,7 @@ from tuninglink.mlir.walk import collect, visit
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from tuninglink.compiler.session import Session
     from tuninglink.explaining.model import DispatchReport, Explanation
@@ -35,6 +38,7 @@ if TYPE_CHECKING:
 HIP = TARGETS["hip"]
 VMVX = TARGETS["vmvx"]
 MATMUL = (EXAMPLES / "mmt_2048x1280x5120.mlir").read_text()
+MATMUL_NAME = "linear_dispatch_0_matmul_like_2048x1280x5120_f16xf16xf32"
 MATMUL_SPEC = (EXAMPLES / "spec_gfx942.mlir").read_text()
 
 
@@ -82,11 +86,11 @@ def only(explained: Explanation) -> DispatchReport:
         (
             "convolution",
             [
-                "convolution 16x16x32 f16·f16→f32, filter 3x3, input channels 64",
-                "convolution 16x16x32 f32·f32→f32, filter 3x3, input channels 16",
-                "convolution 2x8x8x16 f16·f16→f32, filter 3x3, input channels 32, strides 2x2",
-                "depthwise convolution 16x16x32 f32·f32→f32, filter 3x3",
-                "convolution 2x8x8x64 f16·f16→f32, filter 3x3, input channels 32",
+                "convolution 16x16x32 f16·f16→f32, hwc_hwcf, filter 3x3, input channels 64",
+                "convolution 16x16x32 f32·f32→f32, chw_fchw, filter 3x3, input channels 16",
+                "convolution 2x8x8x16 f16·f16→f32, nhwc_hwcf, filter 3x3, input channels 32, strides 2x2",
+                "depthwise convolution 16x16x32 f32·f32→f32, hwc_hwc, filter 3x3",
+                "convolution 2x8x8x64 f16·f16→f32, nhwc_fhwc, filter 3x3, input channels 32",
                 "pooling 32x8x8 f32·f32→f32, filter 2x2, strides 2x2",
             ],
         ),
@@ -104,7 +108,7 @@ def only(explained: Explanation) -> DispatchReport:
 def test_operations_are_put_into_words(name: str, words: list[str]) -> None:
     explained = explain((PROGRAMS / f"{name}.mlir").read_text())
     assert [each.words for one in explained.dispatches for each in one.operations] == words
-    assert {one.status for one in explained.dispatches} == {Status.UNMATCHED}
+    assert {one.status for one in explained.dispatches} == {Status.NO_ENTRY}
 
 
 @pytest.mark.parametrize(
@@ -195,14 +199,17 @@ def test_a_later_entry_that_matches_as_well_is_shadowed() -> None:
     assert [each.matcher for each in second.usages[0].shadowed_by] == ["first"]
 
 
-def test_an_entry_that_can_never_be_reached_is_dead() -> None:
+def test_an_entry_that_can_never_be_reached_is_unreachable() -> None:
     """The proof is that of `tuninglink.matching`, and holds for every program: this one has no such operation."""
     packs = {name: matcher(name, "vmvx", "linalg.pack") for name in ("first", "again")}
     explained = explain(PROGRAM, matcher_list("packs", packs), flags=VMVX)
     (spec_report,) = explained.specs
-    assert (spec_report.used, spec_report.shadowed, spec_report.dead) == (0, 0, 1)
+    assert (spec_report.used, spec_report.shadowed, spec_report.unreachable) == (0, 0, 1)
     first, again = spec_report.usages
-    assert (first.dead, again.dead) == ("", "'@first' comes first and matches whatever it matches")
+    assert (first.unreachable, again.unreachable) == (
+        "",
+        "'@first' comes first and matches whatever it matches",
+    )
 
 
 def test_a_dispatch_that_was_configured_before_keeps_that() -> None:
@@ -341,6 +348,96 @@ func.func @f(%image: tensor<1x18x18x64xf32>, %filter: tensor<3x3x64x32xf32>, %ou
   return %sum : tensor<1x16x16x32xf32>
 }
 """
+
+
+def test_convolutions_differ_by_layout_not_by_maps() -> None:
+    filters = "tensor<3x3x64x32xf32>", "tensor<32x64x3x3xf32>"
+    images = ("tensor<1x18x18x64xf32>", "tensor<1x64x18x18xf32>")
+    outputs = ("tensor<1x16x16x32xf32>", "tensor<1x32x16x16xf32>")
+    other = CONVOLUTION.replace("nhwc_hwcf", "nchw_fchw")
+    for before, after in (filters, images, outputs):
+        other = other.replace(before, after)
+    start = tuninglink.init_spec(other.encode(), flags=HIP).text
+    (operation,) = only(explain(CONVOLUTION, start)).operations
+    first, *_ = operation.nearest[0].differences
+    assert str(first) == "layout: hwc_hwcf, the entry has chw_fchw"
+
+
+def test_an_entry_that_matches_and_configures_nothing_says_so() -> None:
+    """Its action annotates, as a misspelled one does, something that no compiler reads."""
+    silent = MATMUL_SPEC.replace('"compilation_info"', '"compilation_infos"')
+    dispatch = only(explain(MATMUL, silent))
+    assert dispatch.status is Status.NO_EFFECT
+    (miss,) = dispatch.operations[0].nearest
+    assert (
+        str(miss) == "matched and configured nothing: its action annotates 'compilation_infos' only"
+    )
+
+
+def test_what_matters_most_comes_first_and_equal_problems_are_one_row() -> None:
+    names_of_parts = ("small", "large", "again")
+    sizes = ((64, 64, 64), (128, 256, 512), (64, 64, 64))
+    parts = [matmul(*size, "f16", name) for size, name in zip(sizes, names_of_parts, strict=True)]
+    source = tuninglink.compile(
+        "\n".join(parts).encode(),
+        flags=[*HIP, "--compile-to=executable-sources"],
+        default_specs=False,
+    )
+    explained = explain(source.output.decode(), flags=(*HIP, FROM_SOURCES))
+    first, *others = explained.rows
+    assert "128x256x512" in first.dispatches[0].words
+    assert explained.share(first.weight) == pytest.approx(33_554_432 / (33_554_432 + 2 * 524_288))
+    assert sum(row.weight.calls for row in others) == 2
+    assert explained.measure == "FLOPs"
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        json.dumps(
+            {
+                "benchmarks": [
+                    {"name": "BM_f/process_time/real_time", "real_time": 9, "time_unit": "ms"},
+                    {
+                        "name": f"BM_f/{MATMUL_NAME}",
+                        "calls": 2,
+                        "real_time": 0.25,
+                        "time_unit": "ms",
+                    },
+                ]
+            }
+        ),
+        json.dumps(
+            {
+                "benchmarks": [
+                    {
+                        "name": f"BM_linear_dispatch_0_rocm_hsaco_fb_{MATMUL_NAME}/real_time",
+                        "real_time": 125,
+                        "time_unit": "us",
+                    }
+                ]
+            }
+        ),
+        f"name,src_file,total_ns,counts\n{MATMUL_NAME},x,250000,2\nother,x,1,1\n",
+        f"date\nname,iterations,real_time,cpu_time,time_unit,calls\nBM_f/{MATMUL_NAME},1,250,1,us,2\n",
+    ],
+    ids=["statistics", "benchmark", "tracy", "csv"],
+)
+def test_times_are_read_from_profiles(content: str, tmp_path: Path) -> None:
+    file = tmp_path / "profile"
+    file.write_text(content)
+    timed = with_times(explain(MATMUL), [read_profile(str(file))])
+    assert only(timed).microseconds == 125.0
+    assert timed.measure == "time"
+
+
+@pytest.mark.parametrize("content", ["", "{}", "name,real_time\nx,1\n", "[1]"])
+def test_what_is_no_profile_is_one_diagnostic(content: str, tmp_path: Path) -> None:
+    file = tmp_path / "profile"
+    file.write_text(content)
+    with pytest.raises(TuninglinkError) as raised:
+        read_profile(str(file))
+    assert len(raised.value.diagnostics) == 1
 
 
 def test_what_a_backend_rewrites_may_have_lost_its_configuration() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import html
 import json
 import re
@@ -17,6 +18,7 @@ from tuninglink.explaining.model import (
     DispatchReport,
     EntryReference,
     Explanation,
+    KnobRow,
     Match,
     NearMiss,
     OperationReport,
@@ -24,6 +26,7 @@ from tuninglink.explaining.model import (
     Status,
     Usage,
 )
+from tuninglink.iree.dispatch_cost import DispatchCost
 from tuninglink.matching.differences import Difference
 from tuninglink.mlir.diagnostics import Place
 
@@ -59,6 +62,10 @@ def dispatch(number: int) -> DispatchReport:
         place=Place("program.mlir", number + 1, 3),
         configuration=ConfigurationText("#info<pipeline = A, size = [64, 1, 1]>", "#tiles<[8, 4]>"),
         match=Match(0, entry(1), is_own=True) if is_tuned else None,
+        knobs=(
+            KnobRow("workgroup[0]", "8", "8" if is_tuned else None, "tile", ("8", "16")),
+            KnobRow("workgroup[1]", "4", "2" if is_tuned else None, "tile"),
+        ),
         compilers_choice=ConfigurationText(
             "#info<pipeline = B, size = [64, 1, 1]>", "#tiles<[8, 2]>"
         )
@@ -68,7 +75,16 @@ def dispatch(number: int) -> DispatchReport:
     )
     status = Status.TUNED if is_tuned else Status.UNMATCHED
     name = f"@dispatch_{number}::@hsaco"
-    return DispatchReport(name, (f"dispatch_{number}",), "gfx942", status, (operation,))
+    return DispatchReport(
+        name,
+        (f"dispatch_{number}",),
+        "gfx942",
+        status,
+        (operation,),
+        calls=2,
+        cost=DispatchCost(2 * 64 * 32 * number, 2 * (64 + number) * 32),
+        start=f"// start {number}",
+    )
 
 
 def explanation(count: int, program: str = "program.mlir") -> Explanation:
@@ -150,10 +166,11 @@ def test_two_thousand_dispatches_are_shown_sorted_filtered_and_opened(tmp_path: 
           const heads = [...document.querySelectorAll("#dispatches th button")];
           const filter = document.getElementById("filter");
           const type = (text) => { filter.value = text; filter.dispatchEvent(new Event("input")); };
-          const answer = { rows: rows().length, text: shown()[1].textContent };
-          heads[1].click(); heads[1].click();
-          answer.last = first();
-          answer.sort = heads[1].parentElement.getAttribute("aria-sort");
+          const answer = { rows: rows().length, text: shown()[0].textContent, summary: document.getElementById("summary").textContent };
+          answer.first = first();
+          heads[0].click();
+          answer.last = [...shown()].at(-1).querySelector("button").textContent;
+          answer.sort = heads[0].parentElement.getAttribute("aria-sort");
           type("64x1999x32");
           answer.words = [shown().length, first(), document.getElementById("count").textContent];
           type("nowhere");
@@ -161,11 +178,13 @@ def test_two_thousand_dispatches_are_shown_sorted_filtered_and_opened(tmp_path: 
           type("");
           document.querySelector("#statuses .chip").click();
           answer.tuned = [shown().length, document.querySelector("#statuses .chip").getAttribute("aria-pressed")];
-          heads[0].click();
+          type("64x1996x32");
           shown()[0].querySelector("button").click();
           const details = shown()[0].nextElementSibling;
-          answer.details = [...details.querySelectorAll("pre")].map((each) => each.textContent);
-          answer.marks = [...details.querySelectorAll("mark")].map((each) => each.textContent);
+          answer.knobs = [...details.querySelectorAll(".knobs tr")].map((row) => [...row.cells].map((each) => each.textContent));
+          answer.changed = [...details.querySelectorAll(".changed")].map((each) => each.textContent);
+          answer.start = details.querySelector(".start").textContent;
+          details.querySelector(".copy").click();
           shown()[0].querySelector("button").click();
           answer.closed = document.querySelectorAll("tr.details").length;
           document.dispatchEvent(new KeyboardEvent("keydown", { key: "/", bubbles: true }));
@@ -175,19 +194,21 @@ def test_two_thousand_dispatches_are_shown_sorted_filtered_and_opened(tmp_path: 
           return answer;""",
     )
     assert found["rows"] == 2000
-    assert "nearest @entry_2: n: 1, the entry has 1281 (and 1 more)" in found["text"]
-    assert found["last"] == "@dispatch_1999::@hsaco"
-    assert found["sort"] == "descending"
-    assert found["words"] == [1, "@dispatch_1999::@hsaco", "1 of 2,000 shown"]
+    assert found["summary"] == "Tuned: 25 % of FLOPs, 25 % of calls (500 of 2,000 dispatches)"
+    assert found["first"] == "matmul 64x1999x32 f16·f16→f32"
+    assert "nearest @entry_2: n: 1999, the entry has 1281 (and 1 more)" in found["text"]
+    assert found["last"] == "matmul 64x1999x32 f16·f16→f32"
+    assert found["sort"] == "ascending"
+    assert found["words"] == [1, "matmul 64x1999x32 f16·f16→f32", "1 of 2,000 shown"]
     assert found["none"] == [0, False]
     assert found["tuned"] == [500, "true"]
-    assert found["details"] == [
-        "#info<pipeline = A, size = [64, 1, 1]>",
-        "#tiles<[8, 4]>",
-        "#info<pipeline = B, size = [64, 1, 1]>",
-        "#tiles<[8, 2]>",
+    assert found["knobs"] == [
+        ["Knob", "Mine", "Compiler's", "Allowed"],
+        ["workgroup[0]", "8", "8", "8, 16"],
+        ["workgroup[1]", "4", "2", ""],
     ]
-    assert found["marks"] == ["A", "4", "B", "2"]
+    assert found["changed"] == ["4"]
+    assert found["start"] == "// start 1996"
     assert found["closed"] == 0
     assert found["focus"] == "filter"
     assert found["entries"] == [
@@ -195,6 +216,44 @@ def test_two_thousand_dispatches_are_shown_sorted_filtered_and_opened(tmp_path: 
         "@entry_2spec.mlir:21:10shadowed by @entry_1",
         "@entry_3spec.mlir:31:10unused",
     ]
+
+
+@needs_chromium
+def test_the_map_leads_to_the_row_of_a_problem(tmp_path: Path) -> None:
+    """Areas are shares of FLOPs, equal problems are one area, and what is not tunable is folded."""
+    equal = dataclasses.replace(dispatch(10), name="@again::@hsaco")
+    copy = OperationReport("elementwise 64", "linalg.generic", None, ConfigurationText())
+    folded = DispatchReport(
+        "@copy", (), "gfx942", Status.NOT_TUNABLE, (copy,), 1, DispatchCost(64, 512)
+    )
+    dispatches = (dispatch(10), dispatch(3), folded, equal)
+    page = to_html(Explanation("program.mlir", (), dispatches))
+    found = browse(
+        page,
+        tmp_path,
+        ask="""
+          const cells = [...document.querySelectorAll("#map button")];
+          const rows = () => [...document.querySelectorAll("#dispatches tr.row")].filter((each) => !each.hidden);
+          const area = (each) => each.getBoundingClientRect().width * each.getBoundingClientRect().height;
+          const total = cells.reduce((sum, each) => sum + area(each), 0);
+          const answer = { cells: cells.map((each) => [each.className, each.title]) };
+          answer.areas = cells.map((each) => Math.round(100 * area(each) / total));
+          answer.before = rows().map((each) => each.cells[2].textContent);
+          cells[2].focus();
+          document.activeElement.click();
+          answer.focus = document.activeElement.textContent;
+          answer.after = rows().length;
+          answer.opened = document.querySelectorAll("#dispatches tr.details").length;
+          return answer;""",
+    )
+    assert found["cells"] == [
+        ["tunable", "86.9 % matmul 64x10x32 f16·f16→f32: unmatched"],
+        ["tunable", "13.0 % matmul 64x3x32 f16·f16→f32: unmatched"],
+        ["none", "0.0 % elementwise 64: not tunable"],
+    ]
+    assert found["areas"][:2] == [87, 13]
+    assert found["before"] == ["2", "1"]
+    assert (found["focus"], found["after"], found["opened"]) == ("elementwise 64", 3, 1)
 
 
 @needs_chromium

@@ -11,8 +11,8 @@ from matched_operations import spec_of
 from tuninglink.errors import SpecError
 from tuninglink.mlir.contexts import thread_context
 from tuninglink.mlir.diagnostics import Diagnostic, DiagnosticSink
-from tuninglink.specs import loading
-from tuninglink.specs.loading import SpecArgument, SpecFiles
+from tuninglink.specs import sources
+from tuninglink.specs.sources import SpecFiles, read_specs
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -27,14 +27,16 @@ def test_files_are_loaded_when_they_are_looked_at(
     for path in paths:
         path.write_text(spec_of([NAMED]))
     calls: list[str | None] = []
-    load = loading.load_spec
+    load = sources.load_spec
 
     def counted(*arguments: object, name: str | None = None, **options: object) -> object:
         calls.append(name)
         return load(*arguments, name=name, **options)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(loading, "load_spec", counted)
-    specs = SpecFiles([SpecArgument(str(each)) for each in paths], upgrade=True, diagnostics=None)
+    monkeypatch.setattr(sources, "load_spec", counted)
+    specs = SpecFiles(
+        read_specs(map(str, paths), DiagnosticSink(print)), upgrade=True, diagnostics=None
+    )
     assert len(specs) == 2
     assert not calls
     thread = Thread(target=lambda: specs[0])
@@ -48,13 +50,12 @@ def test_files_are_loaded_when_they_are_looked_at(
 
 def test_what_fails_is_told_at_once_or_when_it_is_looked_at(tmp_path: Path) -> None:
     with pytest.raises(SpecError, match="cannot read the spec"):
-        SpecFiles([SpecArgument(str(tmp_path / "missing.mlir"))], upgrade=True, diagnostics=None)
+        read_specs([str(tmp_path / "missing.mlir")], DiagnosticSink(print))
     path = tmp_path / "bad.mlir"
     path.write_text("module {")
     said: list[Diagnostic] = []
-    specs = SpecFiles(
-        [SpecArgument(str(path))], upgrade=True, diagnostics=DiagnosticSink(said.append)
-    )
+    sink = DiagnosticSink(said.append)
+    specs = SpecFiles(read_specs([str(path)], sink), upgrade=True, diagnostics=sink)
     errors = []
     for _ in range(2):
         with pytest.raises(SpecError) as raised:

@@ -97,6 +97,19 @@ def test_a_compilation_that_takes_too_long_is_ended(
     assert failure.kind is FailureKind.COMPILE_TIMEOUT
 
 
+def test_compilations_that_nobody_waits_for_are_cancelled(
+    task: PreparedTask, caplog: pytest.LogCaptureFixture
+) -> None:
+    with CandidateCompiler(FLAGS, 1) as compiler:
+        jobs = [compiler.submit(task.template, task.spaces.default, 60.0) for _ in range(4)]
+        assert all(job.cancel() for job in jobs[1:])
+        assert isinstance(jobs[0].result(), Benchmark)
+        assert isinstance(
+            compiler.submit(task.template, task.spaces.default, 60.0).result(), Benchmark
+        )
+    assert not caplog.records
+
+
 def test_a_spec_that_is_none_is_told(compiler: CandidateCompiler, task: PreparedTask) -> None:
     failure = compiler.submit_program(task.task.source, "no spec", 60.0).result()
     assert isinstance(failure, Failure)

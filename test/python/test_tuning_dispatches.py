@@ -14,6 +14,7 @@ from tuninglink.errors import CompileError
 from tuninglink.mlir.contexts import thread_context
 from tuninglink.tuning.benchmark import Access
 from tuninglink.tuning.dispatches import ModelFunction, read_program
+from tuninglink.tuning.specialization import DimensionSize
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -100,6 +101,45 @@ def test_dynamic_sizes_are_named() -> None:
     (omission,) = program.omissions
     assert omission.dispatches == ("@main_dispatch_0::@embedded_elf_x86_64",)
     assert "its sizes are dynamic" in omission.reason
+
+
+DYNAMIC_MATMUL = """
+func.func @main(%a: tensor<?x256xf32>, %b: tensor<256x?xf32>) -> tensor<?x?xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %m = tensor.dim %a, %c0 : tensor<?x256xf32>
+  %n = tensor.dim %b, %c1 : tensor<256x?xf32>
+  %zero = arith.constant 0.0 : f32
+  %empty = tensor.empty(%m, %n) : tensor<?x?xf32>
+  %start = linalg.fill ins(%zero : f32) outs(%empty : tensor<?x?xf32>) -> tensor<?x?xf32>
+  %product = linalg.matmul ins(%a, %b : tensor<?x256xf32>, tensor<256x?xf32>)
+    outs(%start : tensor<?x?xf32>) -> tensor<?x?xf32>
+  return %product : tensor<?x?xf32>
+}
+"""
+
+
+def test_dynamic_sizes_can_be_given(tmp_path: Path) -> None:
+    path = tmp_path / "dynamic.mlir"
+    path.write_text(DYNAMIC_MATMUL)
+    sizes = [DimensionSize.parse(each) for each in ("64", "0.0=8")]
+    program = read_program(str(path), TARGETS[CPU], sizes=sizes)
+    (task,) = program.tasks
+    (static,) = dispatched(matmul(8, 64, 256), CPU).tasks
+    assert task.layout == static.layout
+    assert program.model is not None
+    assert [shape for shape, _ in program.model.inputs] == [(8, 256), (256, 64)]
+
+
+def test_sizes_of_what_is_not_dynamic_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "dynamic.mlir"
+    path.write_text(DYNAMIC_MATMUL)
+    with pytest.raises(
+        CompileError, match=r"'--dim 0\.1=8' is about no dynamic dimension"
+    ) as raised:
+        read_program(str(path), TARGETS[CPU], sizes=[DimensionSize(8, 0, 1)])
+    (remedy,) = raised.value.diagnostics[0].notes
+    assert remedy.message == "dynamic dimensions: 0.0, 1.1"
 
 
 def test_a_program_without_dispatches_is_refused(tmp_path: Path) -> None:

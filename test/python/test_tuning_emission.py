@@ -9,6 +9,7 @@ from tuning_programs import ATTENTION, CONVOLUTION, REDUCTION, dispatched, matmu
 import tuninglink
 from tuninglink.compiler.phases import Phase
 from tuninglink.emission.spec_writer import write_spec
+from tuninglink.specs.applicability import Applicability
 from tuninglink.specs.provenance import provenance_of
 from tuninglink.tuning.invocations import compiler_run
 from tuninglink.tuning.templates import apply_candidate, apply_specs
@@ -72,6 +73,17 @@ def test_provenance_is_on_the_matcher_and_survives_linking() -> None:
     linked = tuninglink.link(specs)
     found = [provenance_of(each.anatomy.table, each.matcher) for each in linked.entries]
     assert found == [PROVENANCE, PROVENANCE]
+
+
+def test_entries_are_bound_to_their_targets() -> None:
+    here, there = (prepared(matmul(128, 256, 512, "f16"), each) for each in ("cuda", "hip"))
+    assert here.matcher != there.matcher
+    text = write_spec("tuned", [each.entry(each.spaces.default, {}) for each in (here, there)])
+    spec = tuninglink.load_spec(text.encode())
+    for task, position in ((here, 0), (there, 1)):
+        applicability = Applicability(spec, task.task.target)
+        assert applicability.among(None) == (position,)
+        assert list(applicability.foreign()) == []
 
 
 def test_entries_of_the_same_name_are_kept_apart() -> None:

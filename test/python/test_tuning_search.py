@@ -14,27 +14,30 @@ import pytest
 
 from tuninglink.errors import TuninglinkError
 from tuninglink.tuning.compute_units import TYPICAL, compute_units
-from tuninglink.tuning.recorded_problems import RecordedProblem, problem_of_table
+from tuninglink.tuning.recorded_problems import problem_of_table
 from tuninglink.tuning.search import registry, search_named
 from tuninglink.tuning.search.cpu_shape import cpu_estimate, cpu_shape_of
 from tuninglink.tuning.search.features import features
 from tuninglink.tuning.search.gpu_shape import estimate, shape_of
 from tuninglink.tuning.search.random_order import RandomSearch
-from tuninglink.tuning.tables import RecordedCandidate, RecordedPool, load_table
+from tuninglink.tuning.search_problem import SearchProblem
+from tuninglink.tuning.tables import RecordedPool, load_table, recorded_candidate
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
+    from tuninglink.tuning.candidates import Candidate
+
 SEARCHES = ["random", "neighbors", "model"]
-MATMUL = RecordedProblem(
+MATMUL = SearchProblem(
     "contraction",
     (2048, 2048, 2048),
     ("m", "n", "k"),
     ("f16", "f16", "f32"),
     {"compute_units": 132},
 )
-CPU_MATMUL = RecordedProblem(
+CPU_MATMUL = SearchProblem(
     "contraction", (512, 512, 512), ("m", "n", "k"), ("f32", "f32", "f32"), {}
 )
 
@@ -43,17 +46,17 @@ CPU_MATMUL = RecordedProblem(
 class Pool:
     """Candidates with times, some of which fail."""
 
-    problem: RecordedProblem
-    times: Mapping[RecordedCandidate, float | None]
-    default: RecordedCandidate | None = None
-    given: tuple[RecordedCandidate, ...] = ()
+    problem: SearchProblem
+    times: Mapping[Candidate, float | None]
+    default: Candidate | None = None
+    given: tuple[Candidate, ...] = ()
     asked_neighbors: int = field(default=0)
 
-    def sample(self, n: int, seed: int) -> Sequence[RecordedCandidate]:
+    def sample(self, n: int, seed: int) -> Sequence[Candidate]:
         everything = list(self.times)
         return random.Random(seed).sample(everything, min(n, len(everything)))
 
-    def neighbors(self, candidate: RecordedCandidate) -> Sequence[RecordedCandidate]:
+    def neighbors(self, candidate: Candidate) -> Sequence[Candidate]:
         self.asked_neighbors += 1
         return [
             each
@@ -69,7 +72,7 @@ class Pool:
 def gpu_pool(seed: int = 0, count: int = 200) -> Pool:
     """Returns a pool in which tiles that are large but fit are fast, with 10 % of noise; some do not compile."""
     chance = random.Random(seed)
-    times: dict[RecordedCandidate, float | None] = {}
+    times: dict[Candidate, float | None] = {}
     while len(times) < count:
         rows, columns, step = (2 ** chance.randrange(4, 10) for _ in range(3))
         threads = 2 ** chance.randrange(5, 9)
@@ -81,7 +84,7 @@ def gpu_pool(seed: int = 0, count: int = 200) -> Pool:
             "wg_size_x": threads,
             "sg_size": 32,
         }
-        candidate = RecordedCandidate("#iree_gpu.pipeline<VectorDistribute>", knobs)
+        candidate = recorded_candidate("#iree_gpu.pipeline<VectorDistribute>", knobs)
         spilled = max(1.0, rows * columns / threads / 128) ** 2
         time = 100 * (1 + 32 / rows + 32 / columns + 32 / step + threads / 512) * spilled
         fails = step * (rows + columns) > 1 << 17
@@ -92,7 +95,7 @@ def gpu_pool(seed: int = 0, count: int = 200) -> Pool:
 def cpu_pool(seed: int = 0) -> Pool:
     """Returns a pool around a default that is nearly the best, in which most are much slower."""
     chance = random.Random(seed)
-    times: dict[RecordedCandidate, float | None] = {}
+    times: dict[Candidate, float | None] = {}
     sizes = (1, 2, 4, 8, 16, 32)
     for rows in sizes:
         for columns in sizes:
@@ -104,7 +107,7 @@ def cpu_pool(seed: int = 0) -> Pool:
                     "vector_common_parallel_1": columns,
                     "vector_reduction_2": step,
                 }
-                candidate = RecordedCandidate("#iree_cpu.pipeline<DoubleTilingExpert>", knobs)
+                candidate = recorded_candidate("#iree_cpu.pipeline<DoubleTilingExpert>", knobs)
                 distance = (
                     abs(math.log2(rows / 8))
                     + abs(math.log2(columns / 32))
@@ -117,14 +120,14 @@ def cpu_pool(seed: int = 0) -> Pool:
 
 def replay(
     name: str, pool: Pool, seed: int, goal: float = 1.05, most: int = 1000
-) -> tuple[int, list[str]]:
+) -> tuple[int, list[Candidate]]:
     """Returns how many trials it takes to come close to the best, and which they were."""
     default = pool.times[pool.default] if pool.default else None
     search = search_named(name)(pool, seed, default)
-    tried: list[str] = []
+    tried: list[Candidate] = []
     while chosen := search.ask(min(4, most - len(tried))):
         for each in chosen:
-            tried.append(each.key)
+            tried.append(each)
             time = pool.times[each]
             if time is not None and time <= pool.best * goal:
                 return len(tried), tried
@@ -196,7 +199,7 @@ def test_a_failing_region_is_left() -> None:
         each: None if each.knobs["wg_size_x"] < 256 else time for each, time in pool.times.items()
     }
     _, tried = replay("model", pool, 0, goal=0, most=60)
-    failed = [each for each in tried[24:] if '"wg_size_x": 256' not in each]
+    failed = [each for each in tried[24:] if each.knobs["wg_size_x"] < 256]
     assert len(failed) <= len(tried[24:]) / 4
 
 
@@ -210,7 +213,7 @@ def test_the_estimate_ranks_what_spills_and_what_idles_last() -> None:
             "wg_size_x": threads,
             "sg_size": 32,
         }
-        shape = shape_of(MATMUL, RecordedCandidate("#iree_gpu.pipeline<VectorDistribute>", knobs))
+        shape = shape_of(MATMUL, recorded_candidate("#iree_gpu.pipeline<VectorDistribute>", knobs))
         assert shape is not None
         return estimate(shape)
 
@@ -228,7 +231,7 @@ def test_the_estimate_for_cpus_ranks_idle_lanes_and_spilled_sums_last() -> None:
             "vector_common_parallel_1": columns,
             "vector_reduction_2": 4,
         }
-        shape = cpu_shape_of(CPU_MATMUL, RecordedCandidate("#iree_cpu.pipeline<P>", knobs))
+        shape = cpu_shape_of(CPU_MATMUL, recorded_candidate("#iree_cpu.pipeline<P>", knobs))
         assert shape is not None
         return cpu_estimate(shape)
 
@@ -241,8 +244,8 @@ def test_the_estimate_for_cpus_ranks_idle_lanes_and_spilled_sums_last() -> None:
 
 def test_features_are_finite_for_whatever_knobs_there_are() -> None:
     knobs = {"wg_0": 0, "sg_1": 3, "wg_9": 4, "odd": -2, "wg_size_x": 0, "thread_1": 7}
-    for problem in (MATMUL, RecordedProblem("other", (None,), ("parallel",), (), {})):
-        found = features(problem, RecordedCandidate("#p", knobs))
+    for problem in (MATMUL, SearchProblem("other", (None,), ("parallel",), (), {})):
+        found = features(problem, recorded_candidate("#p", knobs))
         assert all(map(math.isfinite, found.values()))
 
 

@@ -68,17 +68,25 @@ class Checker:
         self._model = model
         self.progress = Progress()
 
-    def check(self, source: str | os.PathLike[str] | bytes, name: str | None = None) -> SpecReport:
+    def check(
+        self,
+        source: str | os.PathLike[str] | bytes,
+        name: str | None = None,
+        targets: Sequence[str] = (),
+    ) -> SpecReport:
         """Checks a spec.
 
         Args:
             source: the path of a spec, or its content; text or bytecode either way.
             name: what to call it.
+            targets: names of the targets that it is bound to; none for any target.
         """
         said: list[Diagnostic] = []
         sink = DiagnosticSink(said.append)
         try:
-            spec = load_spec(source, name=name, upgrade=self._upgrade, diagnostics=sink)
+            spec = load_spec(
+                source, name=name, upgrade=self._upgrade, diagnostics=sink, targets=targets
+            )
         except SpecError as failure:
             source_name = name or (str(source) if not isinstance(source, bytes) else "<memory>")
             return SpecReport(source_name, structure=(*said, *failure.diagnostics))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from iree.compiler import ir as mlir
 
@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from tuninglink.spaces.workload import Workload
 
 
+MOST_PROPOSALS: Final = 20
+"""For how many rejected configurations the nearest valid one is looked for."""
+
+
 class ConfigurationChecks:
     """Checks configurations; equal ones of equal ops are checked once.
 
@@ -32,6 +36,7 @@ class ConfigurationChecks:
         self._registry = registry
         self._limits = limits
         self._known: dict[tuple[str, str], Answer] = {}
+        self._proposals = 0
 
     def check(self, payload: Payload, target: mlir.Attribute) -> Answer:
         """Tells whether the configuration that its entry gives to a payload is valid.
@@ -57,14 +62,20 @@ class ConfigurationChecks:
         key = str(dispatch.target), str(dispatch.function)
         if key not in self._known:
             found = verify_configuration(dispatch, configuration, self._registry, self._limits)
-            self._known[key] = _answer(found)
+            self._known[key] = self._answer(found)
         return self._known[key]
 
+    def _answer(self, found: ConfigurationAnswer) -> Answer:
+        reason, warning = found.reason, ""
+        if found.violations:
+            reason = f"{found.violations[0]} in pipeline {found.pipeline}"
+        elif found.discouraged:
+            warning = f"{found.discouraged[0]} in pipeline {found.pipeline}"
+        return Answer(found.verdict, reason, self._details(found), warning)
 
-def _answer(found: ConfigurationAnswer) -> Answer:
-    reason, warning = found.reason, ""
-    if found.violations:
-        reason = f"{found.violations[0]} in pipeline {found.pipeline}"
-    elif found.discouraged:
-        warning = f"{found.discouraged[0]} in pipeline {found.pipeline}"
-    return Answer(found.verdict, reason, found.notes, warning)
+    def _details(self, found: ConfigurationAnswer) -> tuple[str, ...]:
+        """Returns what else there is to say; finding a valid configuration takes longer than all else."""
+        if not found.violations and not found.discouraged:
+            return ()
+        self._proposals += 1
+        return found.notes if self._proposals <= MOST_PROPOSALS else found.further_violations

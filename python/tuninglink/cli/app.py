@@ -13,11 +13,15 @@ from tuninglink.cli.check import check
 from tuninglink.cli.compile import compile_command
 from tuninglink.cli.database import database
 from tuninglink.cli.demo import demo
+from tuninglink.cli.diff import diff
 from tuninglink.cli.dump import dump
 from tuninglink.cli.explain import explain_command
+from tuninglink.cli.init import init_command
 from tuninglink.cli.link import link
+from tuninglink.cli.lock import lock
 from tuninglink.cli.targets import targets
 from tuninglink.cli.upgrade import upgrade
+from tuninglink.cli.verbosity import EPILOG
 from tuninglink.compiler.session import set_up_command_line
 from tuninglink.errors import TuninglinkError
 from tuninglink.mlir.diagnostics import error, note
@@ -33,7 +37,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-app.command()(link)
+app.command(epilog=EPILOG)(link)
 
 
 @app.command(
@@ -58,6 +62,15 @@ def explain(context: typer.Context) -> None:
     add_help_option=False,
     context_settings={"ignore_unknown_options": True, "allow_extra_args": True},
 )
+def init(context: typer.Context) -> None:
+    """Write a spec to start from: the compiler's own configurations of a program, with a comment on each knob."""
+    raise typer.Exit(init_command(context.args))
+
+
+@app.command(
+    add_help_option=False,
+    context_settings={"ignore_unknown_options": True, "allow_extra_args": True},
+)
 def tune(context: typer.Context) -> None:
     """Measure configurations on a device, and write a spec with those that are faster than the compiler's own."""
     from tuninglink.cli.tune import tune_command  # noqa: PLC0415 - the runtime need not be installed
@@ -65,15 +78,17 @@ def tune(context: typer.Context) -> None:
     raise typer.Exit(tune_command(context.args))
 
 
-app.command(context_settings={"ignore_unknown_options": True})(check)
-app.command()(dump)
-app.command()(targets)
-app.command()(demo)
-app.command()(upgrade)
+app.command(epilog=EPILOG, context_settings={"ignore_unknown_options": True})(check)
+app.command(epilog=EPILOG)(diff)
+app.command(epilog=EPILOG)(dump)
+app.command(epilog=EPILOG)(targets)
+app.command(epilog=EPILOG)(lock)
+app.command(epilog=EPILOG)(demo)
+app.command(epilog=EPILOG)(upgrade)
 app.add_typer(database)
 
 
-_SETTING_FLAGS: Final = frozenset({"compile", "explain", "tune"})
+_SETTING_FLAGS: Final = frozenset({"compile", "explain", "init", "tune"})
 """The commands that set the compiler's flags of the whole process, which can be done once."""
 
 

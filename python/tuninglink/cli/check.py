@@ -15,26 +15,28 @@ import typer
 from tuninglink.checking.compiling import CompileLimits, Model
 from tuninglink.checking.findings import Rule
 from tuninglink.checking.github import to_github
-from tuninglink.checking.report import to_json
+from tuninglink.checking.report import SpecReport, to_json
 from tuninglink.checking.sarif import to_sarif
 from tuninglink.cli import process
 from tuninglink.cli.completion import known_targets
 from tuninglink.cli.progress import progress
+from tuninglink.cli.project import project_specs
 from tuninglink.cli.terminal import render_table
-from tuninglink.errors import TuninglinkError
+from tuninglink.errors import SpecError, TuninglinkError
 from tuninglink.files import STANDARD_STREAM, write_output
 from tuninglink.interrupt_hooks import interrupt_hook
 from tuninglink.iree.compile_flags import compile_flags
 from tuninglink.iree.targets import Target
 from tuninglink.mlir.diagnostics import Severity, error
 from tuninglink.solver.answers import Limits, Verdict
+from tuninglink.specs.sources import SpecFile, read_specs
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from tuninglink.checking.answers import Answer
     from tuninglink.checking.findings import Finding
-    from tuninglink.checking.report import EntryReport, SpecReport
+    from tuninglink.checking.report import EntryReport
     from tuninglink.matching.reachability import EntryOverlap
     from tuninglink.specs.structure import Entry
 
@@ -65,13 +67,14 @@ _MOST_OVERLAPS: Final = 20
 
 def check(
     specs: Annotated[
-        list[str],
+        list[str] | None,
         typer.Argument(
             metavar="SPEC",
-            help="Specs, as text or bytecode; each is checked by itself. `-` is standard input.",
+            help="Specs, as text or bytecode; each is checked by itself. Each is a file, a directory, a pattern, "
+            "library:NAME or a URL; `-` is standard input. Default: those of the project file.",
             show_default=False,
         ),
-    ],
+    ] = None,
     *,
     target: Annotated[
         str | None,
@@ -132,14 +135,18 @@ def check(
     configurations that match some of the same operations. What cannot be told is shown as `?`, with the reason.
 
     The exit code is 1 if a spec has errors, and with --strict if anything was not decided, too.
+
+    Examples:
+        tuninglink check mine.mlir --target gfx942 --compile
+        tuninglink check specs/*.mlir --target gfx942 --format sarif -o tuninglink.sarif
     """
     from tuninglink.checking.checker import Checker  # noqa: PLC0415 - loads the solver
 
     if compile_programs and target is None:
         message = "--compile needs to know what to compile for; name it with --target"
         raise TuninglinkError(error(message))
-    flags = [each for each in specs if each.startswith("-") and each != STANDARD_STREAM]
-    sources = [each for each in specs if each not in flags]
+    flags = [each for each in specs or () if each.startswith("-") and each != STANDARD_STREAM]
+    sources = [each for each in specs or () if each not in flags] or project_specs()
     checked_target = Target.parse(target) if target else None
     checker = Checker(
         target=checked_target,
@@ -158,8 +165,11 @@ def check(
         write_output(output, _render(known, findings, form, target, output).encode())
 
     with interrupt_hook(write_partial), progress(checker.progress):
-        for each in sources:
-            reports.append(checker.check(*_read(each)))  # noqa: PERF401 - an interrupt shows them
+        for each in _inputs(sources):
+            if isinstance(each, SpecFile):
+                reports.append(checker.check(each.content, each.name, each.targets))
+            else:
+                reports.append(each)
     findings = [found for each in reports for found in each.findings()]
     if strict:
         findings = [each.strictly() for each in findings]
@@ -206,11 +216,16 @@ def _render(
     return json.dumps(data, indent=2, ensure_ascii=False) + "\n"
 
 
-def _read(path: str) -> tuple[str | bytes, str]:
-    """Returns what is to be checked, and what to call it."""
-    if path == STANDARD_STREAM:
-        return process.read_standard_input(), "<stdin>"
-    return path, path
+def _inputs(arguments: Iterable[str]) -> Iterator[SpecFile | SpecReport]:
+    """Yields the specs that arguments name; for an argument that names none the report that says so."""
+    for argument in arguments:
+        if argument == STANDARD_STREAM:
+            yield SpecFile("<stdin>", process.read_standard_input())
+            continue
+        try:
+            yield from read_specs([argument], process.shown_diagnostics())
+        except SpecError as failure:
+            yield SpecReport(argument, structure=failure.diagnostics)
 
 
 def _tables(reports: Sequence[SpecReport], output: str) -> str:

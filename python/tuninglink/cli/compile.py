@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Final
 
 from tuninglink.cli import process
 from tuninglink.cli.progress import progress
+from tuninglink.cli.project import HELP as PROJECT_HELP
+from tuninglink.cli.project import with_project
 from tuninglink.compiler.applying import SpecChoice
 from tuninglink.compiler.compilation import Compiler
 from tuninglink.compiler.flags import ReportFormat, parse_arguments
@@ -17,7 +19,7 @@ from tuninglink.errors import CompileError
 from tuninglink.files import write_output
 from tuninglink.mlir.diagnostics import error
 from tuninglink.specs.library import DefaultLibrary
-from tuninglink.specs.loading import SpecArgument, SpecFiles
+from tuninglink.specs.sources import SpecFiles, read_specs
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,7 +28,13 @@ if TYPE_CHECKING:
 
 PROGRAM: Final = "tuninglink compile"
 
-USAGE: Final = """\
+SPEC_HELP: Final = """\
+  --spec SPEC          A tuning spec, as text or bytecode: a file, a directory, a pattern, library:NAME or a URL, with
+                       #sha256=HASH behind it if it must not change. May be repeated: the first wins. TARGET=SPEC
+                       applies it to the dispatches of a target only: an SKU, an architecture or a family.
+"""
+
+USAGE: Final = f"""\
 Usage: tuninglink compile INPUT -o OUT.vmfb [--spec SPEC]... [any iree-compile flag]...
 
 Compile a program as iree-compile does, tuned by specs, on every backend.
@@ -35,8 +43,7 @@ INPUT is MLIR text or bytecode; - is standard input. The default spec of each ta
 says where. With --no-default-specs and no spec the output is, byte for byte, that of iree-compile; every flag of
 iree-compile is known, see `iree-compile --help`.
 
-  --spec SPEC          A tuning spec, as text or bytecode. May be repeated: the first wins. TARGET=SPEC applies it
-                       to the dispatches of a target only: an SKU, an architecture or a family.
+{SPEC_HELP}\
   --spec-dir DIR       Look for default specs in this directory first. May be repeated.
   --no-default-specs   Use no default spec: neither from a directory nor a shipped one.
   --no-upgrade         Refuse specs that were written for an older compiler, instead of upgrading them.
@@ -45,13 +52,21 @@ iree-compile is known, see `iree-compile --help`.
   --dump-specs-to DIR  Write the specs that were linked for each target to DIR, or - for standard output.
   --explain[=FILE]     Say what the specs did, dispatch by dispatch: in FILE (*.json and *.html as JSON and as a
                        page), or on standard error. See `tuninglink explain --help`.
+{PROJECT_HELP}\
   -o OUT               Where to write the result. Default: standard output.
+  -q, --quiet          Show errors and warnings only: no remarks, no progress.
+  -v, --verbose        Say on standard error what takes how long.
   --help               Show this message and exit.
 
 These mean what they mean to iree-compile, and reach every backend:
   --iree-codegen-tuning-spec-path=SPEC
   --iree-codegen-enable-default-tuning-specs[=BOOL]
   --iree-codegen-dump-tuning-specs-to=DIR
+
+Examples:
+  tuninglink compile model.mlir --spec mine.mlir --iree-hal-target-device=hip --iree-rocm-target=gfx942 -o model.vmfb
+  tuninglink compile model.mlir --spec gfx942=amd.mlir --spec sm_80=nvidia.mlir --iree-hal-target-device=hip \\
+      --iree-hal-target-device=cuda --iree-rocm-target=gfx942 --iree-cuda-target=sm_80 -o model.vmfb
 """
 
 _ABOUT_THE_COMPILER: Final = frozenset(
@@ -83,15 +98,15 @@ def compile_command(arguments: Sequence[str]) -> int:
         return process.SUCCESS
     if not _ABOUT_THE_COMPILER.isdisjoint(arguments):
         os.execv(iree_compile(), [PROGRAM, *arguments])  # noqa: S606 - it is the compiler's own tool
-    options = parse_arguments(arguments)
+    options = parse_arguments(with_project(arguments))
     if options.input is None:
         raise CompileError(error("no input; name a program, or - for standard input"))
     check_targets(options.flags)
     set_up_command_line(PROGRAM, options.flags)
     if options.explanation is not None:
         return _compile_and_explain(options, options.input)
-    with progress("compiling"):
-        compiler = Compiler(options, specs_of(options), report=process.show)
+    with progress(f"compiling {options.input}") as step:
+        compiler = Compiler(options, specs_of(options), report=process.show, step=step)
         result = compiler.compile_file(options.input)
     write_output(options.output, result.output)
     return process.SUCCESS
@@ -102,11 +117,18 @@ def _compile_and_explain(options: CompileOptions, path: str) -> int:
     from tuninglink.cli.explanations import format_for, render  # noqa: PLC0415
     from tuninglink.explaining import explain_file  # noqa: PLC0415
 
-    with progress("compiling"):
-        result, explanation = explain_file(path, options, specs_of(options), report=process.show)
+    report_format = format_for(options.explanation or "", None)
+    with progress(f"compiling {path}") as step:
+        result, explanation = explain_file(
+            path,
+            options,
+            specs_of(options),
+            report=process.show,
+            step=step,
+            is_detailed=report_format is ReportFormat.HTML,
+        )
     write_output(options.output, result.output)
     if options.explanation:
-        report_format = format_for(options.explanation, None)
         content = render(explanation, report_format, None)
         write_output(options.explanation, content.encode())
     else:
@@ -125,6 +147,6 @@ def specs_of(options: CompileOptions) -> SpecChoice:
     library = None
     if options.default_specs:
         library = DefaultLibrary(options.spec_directories, upgrade=upgrade)
-    arguments = [SpecArgument.parse(each) for each in options.specs]
-    given = SpecFiles(arguments, upgrade=upgrade, diagnostics=process.shown_diagnostics())
+    sink = process.shown_diagnostics()
+    given = SpecFiles(read_specs(options.specs, sink), upgrade=upgrade, diagnostics=sink)
     return SpecChoice(given, library, exact=False, dump=options.spec_dumps, prune=options.prune)

@@ -27,12 +27,7 @@ _WORDS: Final = {
 
 
 def check_configurations(spec: Spec, target: Target) -> str:
-    """Returns a line about each entry: whether its configuration is valid on a program made for it.
-
-    Args:
-        spec: the spec.
-        target: what the configurations are for.
-    """
+    """Returns a line about each entry: whether its configuration is valid on a program made for it."""
     attribute = executable_target(compile_flags(target), spec.module.context)
     registry = ProviderRegistry(process.show)
     checks = ConfigurationChecks(registry, DEFAULT_LIMITS)

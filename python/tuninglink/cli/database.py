@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tuninglink.cli.terminal import print_table
+from tuninglink.cli.verbosity import EPILOG
 from tuninglink.files import STANDARD_STREAM, write_output
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ class ExportFormat(Enum):
     T4 = "t4"
 
 
-@database.command()
+@database.command(epilog=EPILOG)
 def show(
     file: File,
     *,
@@ -68,7 +69,7 @@ def show(
             _print_trials(group)
 
 
-@database.command()
+@database.command(epilog=EPILOG)
 def merge(
     file: File,
     others: Annotated[list[Path], typer.Argument(help="Databases whose trials are added to it.")],
@@ -81,7 +82,7 @@ def merge(
             typer.echo(f"{each}: {opened.merge(each)} trials added")
 
 
-@database.command()
+@database.command(epilog=EPILOG)
 def export(
     file: File,
     *,
@@ -103,7 +104,7 @@ def export(
     write_output(output, text.encode())
 
 
-@database.command("import")
+@database.command("import", epilog=EPILOG)
 def import_trials(
     file: File,
     tables: Annotated[list[Path], typer.Argument(help="Recorded tables, or exports as JSON.")],

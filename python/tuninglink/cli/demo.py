@@ -27,13 +27,7 @@ PROGRAM: Final = "mmt_2048x1280x5120.mlir"
 
 @dataclass(frozen=True)
 class Stage:
-    """One of the compilations of the demo.
-
-    Attributes:
-        target: what is compiled for.
-        spec: the name of the user's spec in `examples/`.
-        flags: how the compiler is told about the target.
-    """
+    """One compilation of the demo: its target, the user's spec in `examples/`, and the flags for the target."""
 
     target: str
     spec: str
@@ -81,6 +75,9 @@ def demo(
 
     The table says which entry of which spec configured which dispatch, and whether the configuration that
     the compiler used is the entry's own, all of it: both are read from the configured program.
+
+    Examples:
+        tuninglink demo -o compiled
     """
     typer.echo(f"compiling {_shown(PROGRAM)}\n")
     rows: list[tuple[str, ...]] = []

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from tuninglink.cli import process
 from tuninglink.cli.progress import progress
-from tuninglink.errors import TuninglinkError
-from tuninglink.files import STANDARD_STREAM, cannot, write_output
+from tuninglink.files import STANDARD_STREAM, write_output
 from tuninglink.mlir.contexts import thread_context
 from tuninglink.mlir.diagnostics import Diagnostic, Severity, note
 from tuninglink.mlir.serialization import parse_module
-from tuninglink.specs.dumping import Dump, Format, collect_specs
+from tuninglink.specs.dumping import collect_specs
 
 
 def dump(
@@ -43,32 +41,22 @@ def dump(
     """Write the specs that the dispatches of a program carry, each distinct content once.
 
     A directory also gets an `index.json`, which says which dispatch uses which file.
+
+    Examples:
+        tuninglink dump sources.mlir -o specs
     """
     if emit_bytecode and output == STANDARD_STREAM:
         process.refuse_binary_on_terminal()
     with progress("reading"):
-        found = _collect(program, "mlirbc" if emit_bytecode else "mlir")
+        name, content = process.read_input(program)
+        module = parse_module(content, name, thread_context())
+        found = collect_specs(module, "mlirbc" if emit_bytecode else "mlir")
     if not found.uses:
-        _warn_about_nothing(program)
+        _warn_about_nothing(name)
     if output == STANDARD_STREAM:
         write_output(output, found.as_stream())
     else:
         found.write(output)
-
-
-def _collect(program: str, file_format: Format) -> Dump:
-    if program == STANDARD_STREAM:
-        program, content = "<stdin>", process.read_standard_input()
-    else:
-        content = _read(program)
-    return collect_specs(parse_module(content, program, thread_context()), file_format)
-
-
-def _read(path: str) -> bytes:
-    try:
-        return Path(path).read_bytes()
-    except OSError as failure:
-        raise TuninglinkError(cannot("read", path, failure)) from None
 
 
 def _warn_about_nothing(program: str) -> None:

@@ -3,43 +3,58 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.cli import process
-from tuninglink.cli.compile import specs_of
+from tuninglink.cli.compile import SPEC_HELP, specs_of
 from tuninglink.cli.explanations import format_for, render
 from tuninglink.cli.progress import progress
-from tuninglink.compiler.flags import parse_explain_arguments
+from tuninglink.cli.project import HELP as PROJECT_HELP
+from tuninglink.cli.project import with_project
+from tuninglink.compiler.flags import ReportFormat, parse_explain_arguments
 from tuninglink.compiler.probing import check_targets
 from tuninglink.compiler.session import set_up_command_line
 from tuninglink.errors import CompileError
-from tuninglink.explaining import explain_file, until_configured
+from tuninglink.explaining import explain_file, read_profile, until_configured, with_times
 from tuninglink.files import STANDARD_STREAM, write_output
 from tuninglink.mlir.diagnostics import error
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from tuninglink.compiler.flags import CompileOptions
+    from tuninglink.explaining.times import MeasuredTimes
+
 PROGRAM: Final = "tuninglink explain"
 
-USAGE: Final = """\
+USAGE: Final = f"""\
 Usage: tuninglink explain INPUT [--spec SPEC]... [--format FORMAT] [-o FILE] [any iree-compile flag]...
 
-Say what specs do to a program, dispatch by dispatch.
+Say what specs do to a program, dispatch by dispatch; what costs most comes first.
 
-For each dispatch: what it computes; the entry that configured it, and the configuration beside the one that the
-compiler would have chosen; or the nearest entries, and the first condition that failed. For each spec: which
-entries were used, and which were not. INPUT is compiled as far as configurations are chosen, with the flags that
+For each problem: what it computes, how often it is called and what that costs; the entry that configured it, and the
+configuration beside the one that the compiler would have chosen; or the nearest entries, and the first condition that
+failed. For each spec: which entries were used, and which were not. INPUT is compiled as far as configurations are chosen, with the flags that
 you give; see `tuninglink compile --help`.
 
-  --spec SPEC          A tuning spec, as text or bytecode. May be repeated: the first wins. TARGET=SPEC applies it
-                       to the dispatches of a target only: an SKU, an architecture or a family.
+{SPEC_HELP}\
   --spec-dir DIR       Look for default specs in this directory first. May be repeated.
   --no-default-specs   Use no default spec: neither from a directory nor a shipped one.
   --no-upgrade         Refuse specs that were written for an older compiler, instead of upgrading them.
+{PROJECT_HELP}\
+  --profile FILE       Measured times: the JSON or CSV of iree-benchmark-module, of dispatch benchmarks or with
+                       --dispatch_statistics, or the CSV of tracy-csvexport.
+  --database FILE      Measured times from a database of `tuninglink tune`.
   --format FORMAT      table, json or html. Default: what the name of FILE says, or table.
   -o FILE              Where to write the explanation. Default: standard output.
+  -q, --quiet          Show errors and warnings only: no remarks, no progress.
+  -v, --verbose        Say on standard error what takes how long.
   --help               Show this message and exit.
+
+Examples:
+  tuninglink explain model.mlir --spec mine.mlir --iree-hal-target-device=hip --iree-rocm-target=gfx942
+  tuninglink explain model.mlir --spec mine.mlir --iree-hal-target-device=hip --iree-rocm-target=gfx942 -o report.html
 """
 
 
@@ -57,16 +72,33 @@ def explain_command(arguments: Sequence[str]) -> int:
     if not {"--help", "-help", "-h"}.isdisjoint(arguments):
         sys.stdout.write(USAGE)
         return process.SUCCESS
-    options = parse_explain_arguments(arguments)
+    options = parse_explain_arguments(with_project(arguments))
     path = options.input
     if path is None:
         raise CompileError(error("no input; name a program, or - for standard input"))
     check_targets(options.flags)
     set_up_command_line(PROGRAM, options.flags)
-    with progress("explaining"):
-        shortened = until_configured(options)
-        _, explanation = explain_file(path, shortened, specs_of(options), report=process.show)
     report_format = format_for(options.output, options.report_format)
+    times = [] if options.profile is None else [read_profile(options.profile)]
+    with progress(f"explaining {path}") as step:
+        _, explanation = explain_file(
+            path,
+            until_configured(options),
+            specs_of(options),
+            report=process.show,
+            step=step,
+            is_detailed=report_format is ReportFormat.HTML,
+        )
+        explanation = with_times(explanation, [*times, *_recorded_times(options, path)])
     stream = sys.stdout if options.output == STANDARD_STREAM else None
     write_output(options.output, render(explanation, report_format, stream).encode())
     return process.SUCCESS
+
+
+def _recorded_times(options: CompileOptions, path: str) -> list[MeasuredTimes]:
+    if options.database is None:
+        return []
+    # The runtime need not be installed.
+    from tuninglink.tuning.recorded_times import recorded_times  # noqa: PLC0415
+
+    return [recorded_times(Path(options.database), path, options.flags, options.compile_from)]

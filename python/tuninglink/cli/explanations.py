@@ -18,6 +18,7 @@ if TYPE_CHECKING:
         EntryReference,
         Explanation,
         OperationReport,
+        ProblemRow,
         SpecSummary,
     )
 
@@ -57,7 +58,8 @@ def _table(explanation: Explanation, stream: TextIO) -> str:
     if explanation.dispatches:
         parts.append(_dispatches(explanation, stream))
     if explanation.specs:
-        headings = ["SPEC", "KIND", "ENTRIES", "USED", "SHADOWED", "DEAD", "UNUSED", "DISPATCHES"]
+        counts = ["ENTRIES", "USED", "SHADOWED", "UNREACHABLE", "UNUSED"]
+        headings = ["SPEC", "KIND", *counts, "DISPATCHES"]
         parts.append(render_table(headings, [*map(_spec_row, explanation.specs)], "", stream))
     parts.append("".join(f"{line}\n" for line in _summary(explanation)))
     return "\n".join(parts)
@@ -65,10 +67,16 @@ def _table(explanation: Explanation, stream: TextIO) -> str:
 
 def _dispatches(explanation: Explanation, stream: TextIO) -> str:
     """Returns what became of the dispatches: as blocks for a terminal, else one line a fact, for grep."""
-    found = [(each, _facts(each, explanation.specs)) for each in explanation.dispatches]
+    found = [
+        (each.dispatches[0], _facts(each, explanation))
+        for each in explanation.rows
+        if each.dispatches[0].status is not Status.NOT_TUNABLE
+    ]
     if stream.isatty():
         return _blocks(found, stream)
-    name_width = max(len(each.name) for each in explanation.dispatches)
+    if not found:
+        return ""
+    name_width = max(len(dispatch.name) for dispatch, _ in found)
     label_width = max(len(label) for _, facts in found for label, _ in facts)
     return "".join(
         f"{dispatch.name:{name_width}}  {label:{label_width}}  {text}\n"
@@ -101,21 +109,50 @@ def _blocks(found: Sequence[tuple[DispatchReport, Sequence[Fact]]], stream: Text
 _STYLES = {
     Status.TUNED.value: "bold green",
     Status.KEPT.value: "bold yellow",
+    Status.NO_EFFECT.value: "bold yellow",
     Status.UNMATCHED.value: "bold",
+    Status.NO_ENTRY.value: "bold",
     "cannot tell": "yellow",
 }
 
 
-def _facts(dispatch: DispatchReport, specs: Sequence[SpecSummary]) -> list[Fact]:
-    """Returns what is to be said of a dispatch, each with a word for what it is."""
-    status = dispatch.status.value
-    if not dispatch.operations:
-        return [(status, "there is no operation that could be configured")]
+def _facts(row: ProblemRow, explanation: Explanation) -> list[Fact]:
+    """Returns what is to be said of equal dispatches, each with a word for what it is."""
+    dispatch = row.dispatches[0]
     facts = []
-    for each in dispatch.operations:
-        facts.append((status, f"{each.words}, at {each.place}" if each.place else each.words))
-        facts += _facts_of_operation(each, specs)
+    for number, each in enumerate(dispatch.operations):
+        text = f"{each.words}, at {each.place}" if each.place else each.words
+        facts.append((dispatch.status.value, text))
+        if not number:
+            facts.append(("cost", _cost(row, explanation)))
+            facts += [("equal", other.name) for other in row.dispatches[1:]]
+        facts += _facts_of_operation(each, explanation.specs)
     return facts
+
+
+def _cost(row: ProblemRow, explanation: Explanation) -> str:
+    dispatch, weight = row.dispatches[0], row.weight
+    share = f"{100 * explanation.share(weight):.1f} % of {explanation.measure}"
+    parts = [share, "1 call" if weight.calls == 1 else f"{weight.calls:,} calls"]
+    amounts = ((dispatch.cost.flops, "FLOP"), (dispatch.cost.bytes, "B"))
+    parts += [f"{_scaled(each)}{unit} a call" for each, unit in amounts if each is not None]
+    if dispatch.cost.intensity is not None:
+        parts.append(f"{dispatch.cost.intensity:.1f} FLOP/B")
+    if dispatch.microseconds is not None:
+        parts.append(f"{dispatch.microseconds:,.1f} µs a call")
+    return ", ".join(parts)
+
+
+def _scaled(number: float) -> str:
+    """Returns a number with three digits and a prefix of the SI."""
+    for prefix in ("", "k", "M", "G", "T"):
+        if number < _THOUSAND or prefix == "T":
+            return f"{number:.3g} {prefix}"
+        number /= _THOUSAND
+    raise AssertionError
+
+
+_THOUSAND = 1000
 
 
 def _facts_of_operation(operation: OperationReport, specs: Sequence[SpecSummary]) -> Iterator[Fact]:
@@ -129,7 +166,7 @@ def _facts_of_operation(operation: OperationReport, specs: Sequence[SpecSummary]
                 ", ".join(f"{name} = {each}" for name, each in match.provenance.items()),
             )
     for missed in operation.nearest:
-        yield "nearest", f"{_entry(missed.entry)}: {missed}"
+        yield "matched" if missed.is_match else "nearest", f"{_entry(missed.entry)}: {missed}"
     for line in operation.configuration.lines():
         yield "configuration", line
     if operation.compilers_choice:
@@ -148,8 +185,7 @@ def _entry(entry: EntryReference) -> str:
 def _spec_row(spec: SpecSummary) -> tuple[str, ...]:
     share = f"{spec.covered} of {spec.dispatches}{_percent(spec.covered, spec.dispatches)}"
     kind = f"default {spec.kind}" if spec.is_default else spec.kind
-    unused = sum(not (each.count or each.shadowed_by or each.dead) for each in spec.usages)
-    counts = (len(spec.usages), spec.used, spec.shadowed, spec.dead, unused)
+    counts = (len(spec.usages), spec.used, spec.shadowed, spec.unreachable, spec.unused)
     return (spec.source, kind, *(f"{each:,}" for each in counts), share)
 
 
@@ -157,13 +193,23 @@ def _summary(explanation: Explanation) -> list[str]:
     lines = []
     total = len(explanation.dispatches)
     if total:
-        tuned = explanation.count(Status.TUNED)
-        dispatches = "dispatch" if total == 1 else "dispatches"
-        lines.append(f"tuned: {tuned:,} of {total:,} {dispatches}{_percent(tuned, total)}")
+        lines.append(f"tuned: {_part(explanation, Status.TUNED)}")
+        if explanation.count(Status.NOT_TUNABLE):
+            part = _part(explanation, Status.NOT_TUNABLE)
+            lines.append(f"not tunable, element-wise ops and copies: {part}")
     kept = explanation.count(Status.KEPT)
     if kept:
         lines.append(f"kept a configuration that was there before: {kept:,}")
     return [*lines, *explanation.notes]
+
+
+def _part(explanation: Explanation, status: Status) -> str:
+    """Returns what part of the program has a status: of what it costs, of its calls, and of its dispatches."""
+    part, whole = explanation.weight(status), explanation.weight()
+    share = f"{100 * explanation.share(part):.0f} % of {explanation.measure}"
+    calls = f"{100 * part.calls / whole.calls if whole.calls else 0:.0f} % of calls"
+    dispatches = "dispatch" if whole.dispatches == 1 else "dispatches"
+    return f"{share}, {calls} ({part.dispatches:,} of {whole.dispatches:,} {dispatches})"
 
 
 def _percent(part: int, whole: int) -> str:

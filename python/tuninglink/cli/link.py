@@ -3,34 +3,41 @@
 from __future__ import annotations
 
 from pathlib import Path  # noqa: TC003 - typer reads the annotations
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from tuninglink.cli import process
 from tuninglink.cli.completion import known_targets
 from tuninglink.cli.progress import progress
+from tuninglink.cli.project import project_specs
 from tuninglink.errors import TuninglinkError
 from tuninglink.files import STANDARD_STREAM, write_output
 from tuninglink.iree.targets import Target
 from tuninglink.matching.index import index_matchers
 from tuninglink.mlir.diagnostics import Diagnostic, Severity, error
+from tuninglink.specs.bindings import binding_of
 from tuninglink.specs.library import default_spec
 from tuninglink.specs.linking import LINKED_SPEC_NAME, Form, choose_form, link_specs
-from tuninglink.specs.loading import SpecArgument, load_spec
+from tuninglink.specs.loading import load_spec
 from tuninglink.specs.model import Spec
+from tuninglink.specs.sources import SpecFiles, read_specs
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 
 def link(
     specs: Annotated[
-        list[str],
+        list[str] | None,
         typer.Argument(
             metavar="SPEC",
-            help="Specs, as text or bytecode; the first wins. `-` is standard input, and TARGET=SPEC binds the "
-            "entries of a spec to an SKU, an architecture or a family.",
+            help="Specs, as text or bytecode; the first wins. Each is a file, a directory, a pattern, library:NAME "
+            "or a URL; `-` is standard input, and TARGET=SPEC binds the entries of a spec to an SKU, an "
+            "architecture or a family. Default: those of the project file.",
             show_default=False,
         ),
-    ],
+    ] = None,
     *,
     target: Annotated[
         str | None,
@@ -78,6 +85,10 @@ def link(
 
     The first spec whose entry matches an operation decides about it, and the target's default spec comes
     last.
+
+    Examples:
+        tuninglink link mine.mlir theirs.mlir --target mi300x -o linked.mlirbc
+        tuninglink link gfx942=amd.mlir sm_80=nvidia.mlir -o linked.mlir
     """
     if target and no_default_specs:
         message = (
@@ -88,33 +99,33 @@ def link(
     if as_bytecode and output == STANDARD_STREAM:
         process.refuse_binary_on_terminal()
     with progress("linking"):
-        inputs = [_load(spec, upgrade=not no_upgrade) for spec in specs]
+        inputs = [
+            each
+            for spec in specs or project_specs()
+            for each in _load(spec, upgrade=not no_upgrade)
+        ]
         if target:
             inputs += _default_spec(target, spec_dir or [], upgrade=not no_upgrade)
         diagnostics = process.shown_diagnostics()
         form = choose_form(inputs, diagnostics=diagnostics)
-        if index and form is Form.CHAINED:
+        # An index applies as a whole, so that each needs a binding of its own.
+        bindings = {binding_of(each.module) for each in inputs}
+        is_one = form is not Form.CHAINED and len(bindings) == 1
+        if index and not is_one:
             inputs = [_indexed(each) for each in inputs]
         linked = link_specs(inputs, name=name).spec
-        if index and form is not Form.CHAINED:
+        if index and is_one:
             linked = _indexed(linked)
         content = linked.bytecode() if as_bytecode else linked.text().encode()
     write_output(output, content)
 
 
-def _load(text: str, *, upgrade: bool) -> Spec:
-    argument = SpecArgument.parse(text)
-    source: str | bytes = argument.path
-    name = None
-    if source == STANDARD_STREAM:
-        source, name = process.read_standard_input(), "<stdin>"
-    return load_spec(
-        source,
-        name=name,
-        upgrade=upgrade,
-        diagnostics=process.shown_diagnostics(),
-        targets=argument.targets,
-    )
+def _load(argument: str, *, upgrade: bool) -> Sequence[Spec]:
+    sink = process.shown_diagnostics()
+    if argument == STANDARD_STREAM:
+        content = process.read_standard_input()
+        return [load_spec(content, name="<stdin>", upgrade=upgrade, diagnostics=sink)]
+    return SpecFiles(read_specs([argument], sink), upgrade=upgrade, diagnostics=sink)
 
 
 def _indexed(spec: Spec) -> Spec:

@@ -7,6 +7,7 @@ import sys
 from typing import NoReturn
 
 from tuninglink.cli.interrupts import exit_on_interrupt
+from tuninglink.cli.verbosity import take_verbosity
 
 
 def main() -> NoReturn:
@@ -22,7 +23,7 @@ def main() -> NoReturn:
 
 
 def _run() -> int:
-    arguments = sys.argv[1:]
+    arguments = take_verbosity(sys.argv[1:])
     if arguments[:1] == ["compile"]:
         # A build runs it for every program, and it reads its arguments as iree-compile does.
         from tuninglink.cli.compile import compile_command  # noqa: PLC0415 - see above

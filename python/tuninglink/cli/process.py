@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tuninglink.cli.verbosity import is_quiet
 from tuninglink.errors import TuninglinkError
-from tuninglink.files import cannot
-from tuninglink.mlir.diagnostics import DiagnosticSink, error
+from tuninglink.files import STANDARD_STREAM, cannot
+from tuninglink.mlir.diagnostics import DiagnosticSink, Severity, error
 from tuninglink.mlir.rendering import Sources, print_diagnostic
 
 if TYPE_CHECKING:
@@ -30,7 +32,7 @@ def run(body: Callable[[], int]) -> int:
     """
     try:
         code = body()
-        flush_output()
+        _flush_output()
     except TuninglinkError as failure:
         show(*failure.diagnostics)
     except BrokenPipeError:
@@ -41,9 +43,10 @@ def run(body: Callable[[], int]) -> int:
 
 
 def show(*diagnostics: Diagnostic) -> None:
-    """Prints diagnostics to standard error."""
+    """Prints diagnostics to standard error, remarks unless the command is to be quiet."""
     for diagnostic in diagnostics:
-        print_diagnostic(diagnostic, _sources)
+        if diagnostic.severity is not Severity.REMARK or not is_quiet():
+            print_diagnostic(diagnostic, _sources)
 
 
 def shown_diagnostics() -> DiagnosticSink:
@@ -58,7 +61,21 @@ def read_standard_input(name: str = "<stdin>") -> bytes:
     return content
 
 
-def flush_output() -> None:
+def read_input(path: str) -> tuple[str, bytes]:
+    """Returns what diagnostics call an input, and its content; `-` is standard input.
+
+    Raises:
+        TuninglinkError: the file cannot be read.
+    """
+    if path == STANDARD_STREAM:
+        return "<stdin>", read_standard_input()
+    try:
+        return path, Path(path).read_bytes()
+    except OSError as failure:
+        raise TuninglinkError(cannot("read", path, failure)) from None
+
+
+def _flush_output() -> None:
     """Sees to it that all output has arrived, as long as somebody can be told that it has not.
 
     Raises:

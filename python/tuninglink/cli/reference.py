@@ -6,9 +6,9 @@ import sys
 from typing import TYPE_CHECKING
 
 from tuninglink.mlir.rendering import print_diagnostic
-from tuninglink.opt.documentation import sections
+from tuninglink.opt.documentation import sections, summary
 from tuninglink.opt.options import options_of
-from tuninglink.opt.registry import PassRegistry
+from tuninglink.opt.registry import PassRegistry, own_passes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -29,24 +29,14 @@ This page is made from the passes: `python -m tuninglink.cli.reference`.
 def reference(passes: Iterable[type[Pass]]) -> str:
     """Returns the reference of `passes` in Markdown."""
     passes = list(passes)
-    index = "\n".join(f"- [`{each.name}`](#{each.name}): {_summary(each)}" for each in passes)
+    index = "\n".join(f"- [`{each.name}`](#{each.name}): {summary(each)}." for each in passes)
     return "\n".join([_INTRODUCTION, index, *(_entry(each) for each in passes)])
 
 
 def main() -> None:
     """Prints the reference of all passes that are registered, those of plug-ins included."""
-    registry = PassRegistry(_own_passes, print_diagnostic)
+    registry = PassRegistry(own_passes, print_diagnostic)
     sys.stdout.write(reference(registry.all().values()))
-
-
-def _own_passes() -> Iterable[type[Pass]]:
-    from tuninglink.passes import PASSES  # noqa: PLC0415 - as `tuninglink-opt` does it
-
-    return PASSES
-
-
-def _summary(pass_type: type[Pass]) -> str:
-    return sections(pass_type)[0][1].partition("\n")[0]
 
 
 def _entry(pass_type: type[Pass]) -> str:

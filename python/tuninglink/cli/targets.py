@@ -23,7 +23,11 @@ def targets(
         bool, typer.Option("--all", help="List every known target, with its default spec if any.")
     ] = False,
 ) -> None:
-    """List the default specs, their entries in order, and where the configurations come from."""
+    """List the default specs, their entries in order, and where the configurations come from.
+
+    Examples:
+        tuninglink targets --all
+    """
     specs = shipped()
     if list_all:
         _print_known_targets(specs)

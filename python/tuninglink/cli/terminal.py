@@ -25,13 +25,7 @@ def console(stream: TextIO) -> Console:
 
 
 def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]], title: str = "") -> None:
-    """Prints a table to standard output.
-
-    Args:
-        columns: the headings.
-        rows: the cells, as plain text.
-        title: a line above the table, or nothing.
-    """
+    """Prints a table to standard output; the arguments are those of `render_table`."""
     sys.stdout.write(render_table(columns, rows, title, sys.stdout))
 
 

@@ -12,8 +12,11 @@ from typing import TYPE_CHECKING, Final
 from tuninglink.cli import process
 from tuninglink.cli.interrupts import INTERRUPTED
 from tuninglink.cli.progress import progress
+from tuninglink.cli.project import HELP as PROJECT_HELP
+from tuninglink.cli.project import with_project
 from tuninglink.cli.tune_options import parse_tune_arguments
 from tuninglink.cli.tune_progress import ProgressLines
+from tuninglink.cli.verbosity import is_quiet
 from tuninglink.compiler.probing import check_targets
 from tuninglink.compiler.session import set_up_command_line
 from tuninglink.errors import TuninglinkError
@@ -21,13 +24,14 @@ from tuninglink.files import STANDARD_STREAM, make_directory, write_output
 from tuninglink.mlir.contexts import thread_context
 from tuninglink.mlir.diagnostics import error
 from tuninglink.specs.library import DefaultLibrary
-from tuninglink.specs.loading import load_spec
+from tuninglink.specs.sources import SpecFiles, read_specs
 from tuninglink.tuning.budget import Budget
 from tuninglink.tuning.compilation import CandidateCompiler
 from tuninglink.tuning.database import Database
 from tuninglink.tuning.devices import Devices, default_device
 from tuninglink.tuning.dispatches import read_program
 from tuninglink.tuning.journal import Journal
+from tuninglink.tuning.listener import Listener
 from tuninglink.tuning.report import write_report
 from tuninglink.tuning.reporting import report_of
 from tuninglink.tuning.reproducers import Reproducers
@@ -46,7 +50,7 @@ if TYPE_CHECKING:
 
 PROGRAM: Final = "tuninglink tune"
 
-USAGE: Final = """\
+USAGE: Final = f"""\
 Usage: tuninglink tune INPUT -o SPEC.mlir [--device URI]... [--budget TIME] [any iree-compile flag]...
 
 Measure configurations of a program's dispatches on a device, and write a spec with those that are faster than
@@ -58,6 +62,8 @@ input. It is compiled with the flags that you give. An interrupt ends with what 
   -o SPEC              Where to write the spec. Default: standard output.
   --device URI         The device, as in cuda://0 or local-task. May be repeated: equal devices share the work.
                        Default: the one that runs what the program is compiled for.
+  --dim [A.D=]SIZE     Tune at this size of dynamic dimensions: of all, or of dimension D of argument A. May be
+                       repeated.
   --budget TIME        How long to tune, as in 90s, 10m or 1.5h. Default: 10m, or no limit with --trials.
   --trials N           Try at most N candidates of each dispatch.
   --only PATTERN       Tune dispatches with this in their name or their function's. May be repeated; * and ?.
@@ -68,6 +74,7 @@ input. It is compiled with the flags that you give. An interrupt ends with what 
   --spec-dir DIR       Look for default specs, which are tried as well, in this directory first. May be repeated.
   --no-default-specs   Try no default specs.
   --no-upgrade         Refuse specs that were written for an older compiler, instead of upgrading them.
+{PROJECT_HELP}\
   --database FILE      Keep all results in FILE; what is there already is not measured again.
   --report DIR         Write a report to DIR, as JSON and as a page.
   --failures DIR       Keep candidates that fail to compile in DIR, each as a file that shows it.
@@ -77,7 +84,15 @@ input. It is compiled with the flags that you give. An interrupt ends with what 
   --search NAME        The order of candidates: model, random or neighbors. Default: model.
   --seed N             Fixes samples, inputs and orders. Default: 0.
   --no-model           Do not run the whole program with the spec in the end.
+  -q, --quiet          Show errors and warnings only: no remarks, no progress.
+  -v, --verbose        Say on standard error what takes how long.
   --help               Show this message and exit.
+
+Examples:
+  tuninglink tune model.mlir -o tuned.mlir --iree-hal-target-device=local \\
+      --iree-hal-local-target-device-backends=llvm-cpu --iree-llvmcpu-target-cpu=host --budget 5m
+  tuninglink tune model.mlir -o tuned.mlir --iree-hal-target-device=cuda --iree-cuda-target=sm_80 \\
+      --device cuda://0 --top 3 --database tuning.db --report report
 """
 
 
@@ -95,14 +110,16 @@ def tune_command(arguments: Sequence[str]) -> int:
     if not {"--help", "-help", "-h"}.isdisjoint(arguments):
         sys.stdout.write(USAGE)
         return process.SUCCESS
-    options = parse_tune_arguments(arguments)
+    options = parse_tune_arguments(with_project(arguments))
     check_targets(options.flags)
     set_up_command_line(PROGRAM, options.flags)
     search_named(options.settings.search)  # an unknown one is told before anything takes time
     _check_output(options.output)
     budget = Budget(options.settings.seconds, options.settings.trials)
-    with progress("compiling"):
-        program = read_program(options.input, options.flags, first=options.compile_from)
+    with progress(f"compiling {options.input}"):
+        program = read_program(
+            options.input, options.flags, first=options.compile_from, sizes=options.sizes
+        )
     result = _tune(program, options, budget)
     write_output(options.output, result.spec.encode())
     if result.failure is not None:
@@ -125,7 +142,7 @@ def _check_output(path: str) -> None:
 
 def _tune(program: DispatchedProgram, options: TuneOptions, budget: Budget) -> TuningResult:
     settings = options.settings
-    listener = ProgressLines()
+    listener = Listener() if is_quiet() else ProgressLines()
     measuring = Settings(caches=settings.caches, seed=settings.seed)
     uris = settings.devices or _default_devices(program)
     with ExitStack() as opened:
@@ -166,7 +183,7 @@ def _default_devices(program: DispatchedProgram) -> tuple[str, ...]:
 def _specs(program: DispatchedProgram, options: TuneOptions) -> list[Spec]:
     """Returns the specs whose configurations are candidates: those given, and the targets' default specs."""
     upgrade, sink = options.upgrade, process.shown_diagnostics()
-    specs = [load_spec(each, upgrade=upgrade, diagnostics=sink) for each in options.specs]
+    specs = [*SpecFiles(read_specs(options.specs, sink), upgrade=upgrade, diagnostics=sink)]
     if options.default_specs:
         library = DefaultLibrary(options.spec_directories, upgrade=upgrade)
         targets = dict.fromkeys(each.target for each in program.tasks)

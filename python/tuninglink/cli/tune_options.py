@@ -6,16 +6,18 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from tuninglink.compiler.flags import COMPILE_FLAGS, FlagReader, KnownFlag
+from tuninglink.compiler.flags import COMPILE_FLAGS, FlagReader
 from tuninglink.compiler.phases import Phase
 from tuninglink.errors import CompileError
 from tuninglink.files import STANDARD_STREAM
+from tuninglink.llvm_flags import Flag, read_number
 from tuninglink.mlir.diagnostics import error, note
 from tuninglink.tuning.settings import TuningSettings
+from tuninglink.tuning.specialization import DimensionSize
 from tuninglink.tuning.timing import Caches
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
 
 @dataclass(frozen=True)
@@ -33,6 +35,7 @@ class TuneOptions:
         database: the file of the database, or nothing.
         report: a directory for the report, or nothing.
         failures: a directory for candidates that fail to compile, or nothing.
+        sizes: sizes of dynamic dimensions.
         settings: how to tune.
         flags: flags of the compiler.
     """
@@ -47,6 +50,7 @@ class TuneOptions:
     database: str
     report: str
     failures: str
+    sizes: tuple[DimensionSize, ...]
     settings: TuningSettings
     flags: tuple[str, ...]
 
@@ -82,21 +86,11 @@ def _count(text: str) -> int:
     return int(text)
 
 
-def _number(text: str) -> int:
-    if not text.isdecimal():
-        raise ValueError("expected a number")
-    return int(text)
-
-
 def _caches(text: str) -> Caches:
     try:
         return Caches(text)
     except ValueError:
         raise ValueError("expected warm or cold") from None
-
-
-def _own(target: str, read: Callable[[str], object] = str, *, repeats: bool = False) -> KnownFlag:
-    return KnownFlag(target, read, repeats=repeats)
 
 
 _SHARED: Final = (
@@ -107,22 +101,23 @@ _SHARED: Final = (
 
 _FLAGS: Final = {
     **{name: COMPILE_FLAGS[name] for name in _SHARED},
-    "device": _own("devices", repeats=True),
-    "budget": _own("seconds", _budget),
-    "trials": _own("trials", _count),
-    "database": _own("database"),
-    "report": _own("report"),
-    "top": _own("top", _count),
-    "only": _own("patterns", repeats=True),
-    "min-share": _own("min_share", _fraction),
-    "min-gain": _own("min_gain", _fraction),
-    "jobs": _own("jobs", _count),
-    "failures": _own("failures"),
-    "timeout": _own("timeout", _duration),
-    "caches": _own("caches", _caches),
-    "seed": _own("seed", _number),
-    "search": _own("search"),
-    "no-model": KnownFlag("runs_model", lambda _: False, switch=True),
+    "device": Flag("devices", repeats=True),
+    "dim": Flag("sizes", DimensionSize.parse, repeats=True),
+    "budget": Flag("seconds", _budget),
+    "trials": Flag("trials", _count),
+    "database": Flag("database"),
+    "report": Flag("report"),
+    "top": Flag("top", _count),
+    "only": Flag("patterns", repeats=True),
+    "min-share": Flag("min_share", _fraction),
+    "min-gain": Flag("min_gain", _fraction),
+    "jobs": Flag("jobs", _count),
+    "failures": Flag("failures"),
+    "timeout": Flag("timeout", _duration),
+    "caches": Flag("caches", _caches),
+    "seed": Flag("seed", read_number),
+    "search": Flag("search"),
+    "no-model": Flag("runs_model", lambda _: False, switch=True),
 }
 
 _SETTINGS: Final = frozenset(TuningSettings.__dataclass_fields__)
@@ -150,6 +145,7 @@ def parse_tune_arguments(arguments: Sequence[str]) -> TuneOptions:
         "compile_from": Phase.START,
         "specs": (),
         "spec_directories": (),
+        "sizes": (),
         "default_specs": True,
         "upgrade": True,
         **dict.fromkeys(("database", "report", "failures"), ""),

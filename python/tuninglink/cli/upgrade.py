@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import sys
 from collections import Counter
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -14,7 +13,7 @@ from tuninglink.cli import process
 from tuninglink.cli.completion import known_targets
 from tuninglink.cli.progress import progress
 from tuninglink.errors import SpecError, TuninglinkError
-from tuninglink.files import STANDARD_STREAM, cannot, write_output
+from tuninglink.files import STANDARD_STREAM, write_output
 from tuninglink.mlir.diagnostics import Diagnostic, Place, Severity, error
 from tuninglink.mlir.serialization import is_bytecode, parse_module
 from tuninglink.upgrading import upgrade_bytes
@@ -24,8 +23,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tuninglink.upgrading import Upgraded
-
-_STANDARD_INPUT = "<stdin>"
 
 
 def upgrade(
@@ -104,7 +101,7 @@ def upgrade(
             error("--target says what to check configurations for; ask for the --report")
         )
     version = _version(written_for) if written_for else None
-    name, data = _read(spec)
+    name, data = process.read_input(spec)
     upgraded, parts = None, []
     if is_bytecode(data):
         _check_bytecode(name, data)
@@ -132,7 +129,7 @@ def _check(specs: Sequence[str]) -> int:
     code = process.SUCCESS
     for each in specs:
         try:
-            name, data = _read(each)
+            name, data = process.read_input(each)
             load_spec(data, name=name, upgrade=False)
         except TuninglinkError as failure:
             process.show(*failure.diagnostics)
@@ -169,15 +166,6 @@ def _version(text: str) -> tuple[int, int]:
         message = f"'{text}' is no version; write it as 3.4"
         raise TuninglinkError(error(message))
     return int(match[1]), int(match[2])
-
-
-def _read(spec: str) -> tuple[str, bytes]:
-    if spec == STANDARD_STREAM:
-        return _STANDARD_INPUT, process.read_standard_input()
-    try:
-        return spec, Path(spec).read_bytes()
-    except OSError as failure:
-        raise TuninglinkError(cannot("read", spec, failure)) from None
 
 
 def _check_bytecode(name: str, data: bytes) -> None:

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from tuninglink.iree.targets import Target
     from tuninglink.matching.materialization import LinkedDispatch
     from tuninglink.mlir.diagnostics import Place
-    from tuninglink.specs.library import DefaultLibrary
+    from tuninglink.specs.library import DefaultLibrary, DefaultSpecFile
     from tuninglink.specs.linking import LinkedSpec
     from tuninglink.specs.model import Spec
 
@@ -74,11 +74,7 @@ class SpecChoice:
 
 
 class Application:
-    """Applies specs to the programs of one compilation.
-
-    Args:
-        choice: the specs.
-        report: called with each warning.
+    """Applies specs to the programs of one compilation, and reports warnings.
 
     Attributes:
         applied: what took effect so far.
@@ -112,14 +108,9 @@ class Application:
         import_module("iree.compiler.dialects.hal")
 
     def embed(self, module: mlir.Operation, *, tagged: bool) -> bool:
-        """Embeds specs in the dispatches of a program at `executable-sources`.
+        """Embeds specs in the dispatches of a program at `executable-sources`; tells whether one has a spec.
 
-        Args:
-            module: the program.
-            tagged: whether the specs are to leave tags, for `read`.
-
-        Returns:
-            Whether there is a dispatch with a spec.
+        Tagged specs leave tags, for `read`.
 
         Raises:
             SpecError: a spec cannot be linked.
@@ -148,14 +139,13 @@ class Application:
         return any(each.linked for each in dispatches)
 
     def _check_configurations(self, dispatches: Iterable[LinkedDispatch]) -> None:
-        """Warns of what is wrong with configurations that may be applied; others do no harm."""
+        """Warns of what is wrong with configurations: with all in a spec that is not large, else with those linked."""
         given = {each.source for each in self._choice.given}
         linked: dict[int, tuple[Spec, dict[int, None]]] = {
-            id(each): (each, {}) for each in self._choice.given
+            id(each): (each, dict.fromkeys(_checked(each))) for each in self._choice.given
         }
         for part in (part for each in dispatches if each.linked for part in each.linked.parts):
-            count = len(part.spec.anatomy.pairs)
-            kept = range(count if count <= _CHECKED else 0) if part.kept is None else part.kept
+            kept = _checked(part.spec) if part.kept is None else part.kept
             if part.spec.source in given:
                 _, positions = linked.setdefault(id(part.spec), (part.spec, {}))
                 positions.update(dict.fromkeys(kept))
@@ -199,10 +189,7 @@ class Application:
 
         Args:
             module: the program.
-            search: whether entries that have no tag of their own are looked for by their configuration.
-
-        Returns:
-            What took effect in this program, each with the operation that was configured.
+            search: whether entries without a tag of their own are looked for by their configuration.
         """
         found: list[tuple[mlir.Operation, Applied]] = []
         for dispatch in find_dispatches(module):
@@ -267,15 +254,15 @@ class Application:
     def remark_on_defaults(self) -> None:
         """Remarks on each default spec that configured something: which, and where."""
         library = self._choice.library
-        found: dict[str, list[Applied]] = {}
+        found: dict[DefaultSpecFile, list[Applied]] = {}
         for each in self.applied:
             if each.position < len(self._choice.given) or each.is_own is False:
                 continue
             file = library.find(each.target) if library and each.target else None
             if file is not None and file.path == each.spec:  # Else it was carried by the program.
-                found.setdefault(each.spec, []).append(each)
-        for path, applied in found.items():
-            self._report(_remark(path, applied))
+                found.setdefault(file, []).append(each)
+        for file, applied in found.items():
+            self._report(_remark(file, applied))
 
     def _would_have_told(self, position: int, spec: Spec) -> bool:
         """Whether a spec that has left no tag has configured nothing; an opaque one can do so untraced."""
@@ -296,13 +283,19 @@ class Application:
         self._report(Diagnostic(Severity.WARNING, message, place, notes))
 
 
+def _checked(spec: Spec) -> range:
+    """Returns the positions of the entries to check whether they are linked or not."""
+    count = len(spec.anatomy.pairs)
+    return range(count if count <= _CHECKED else 0)
+
+
 def _entry_count(linked: LinkedSpec) -> int:
     return sum(
         len(part.spec.anatomy.pairs if part.kept is None else part.kept) for part in linked.parts
     )
 
 
-def _remark(path: str, applied: Sequence[Applied]) -> Diagnostic:
+def _remark(file: DefaultSpecFile, applied: Sequence[Applied]) -> Diagnostic:
     """Returns a remark on a default spec: which of its entries configured how many operations."""
     first = applied[0]
     counts = Counter(
@@ -313,7 +306,7 @@ def _remark(path: str, applied: Sequence[Applied]) -> Diagnostic:
         f"the default spec for {first.target} configured {_operations(len(applied))}; "
         "'--no-default-specs' leaves it out"
     )
-    notes.append(note(f"the spec is '{path}'"))
+    notes.append(note(f"the spec is '{file.path}'"))
     return Diagnostic(Severity.REMARK, message, None, tuple(notes))
 
 

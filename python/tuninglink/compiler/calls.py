@@ -15,8 +15,9 @@ from tuninglink.errors import CompileError
 from tuninglink.files import STANDARD_STREAM
 from tuninglink.mlir.diagnostics import DiagnosticSink, error
 from tuninglink.specs.library import DefaultLibrary
-from tuninglink.specs.loading import SpecArgument, SpecFiles, load_spec
+from tuninglink.specs.loading import load_spec
 from tuninglink.specs.model import Spec
+from tuninglink.specs.sources import SpecFiles, read_specs
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -117,13 +118,14 @@ def read_request(
         library = DefaultLibrary((*spec_directories, *options.spec_directories), upgrade=upgrade)
     said: list[Diagnostic] = []
     sink = DiagnosticSink(said.append)
-    given = [
-        each if isinstance(each, Spec) else load_spec(each, upgrade=upgrade, diagnostics=sink)
-        for each in specs
-    ]
-    given += SpecFiles(
-        [SpecArgument.parse(each) for each in options.specs], upgrade=upgrade, diagnostics=sink
-    )
+    given: list[Spec] = []
+    for each in (*specs, *options.specs):
+        if isinstance(each, Spec):
+            given.append(each)
+        elif isinstance(each, str):
+            given += SpecFiles(read_specs([each], sink), upgrade=upgrade, diagnostics=sink)
+        else:
+            given.append(load_spec(each, upgrade=upgrade, diagnostics=sink))
     return CompileRequest(options, SpecChoice(given, library), tuple(said))
 
 

@@ -71,6 +71,7 @@ class Compiler:
         report: called with each warning and remark as it is emitted, and with nothing else.
         said: warnings about the specs that came up before, to be reported first.
         observer: what else looks at the program, None for nothing.
+        step: called with the name of each step as it begins.
     """
 
     def __init__(
@@ -82,8 +83,10 @@ class Compiler:
         said: Iterable[Diagnostic] = (),
         *,
         observer: Observer | None = None,
+        step: Callable[[str], None] = lambda _: None,
     ) -> None:
         self._options = options
+        self._step = step
         self._observer = observer
         self._specs = specs
         self._application = Application(specs, self._report)
@@ -204,14 +207,17 @@ class Compiler:
         if options.mode is Mode.HAL_EXECUTABLE:
             here = Phase.EXECUTABLE_SOURCES  # What is given in this mode are dispatches.
         if here < Phase.EXECUTABLE_SOURCES:
+            self._step("forming dispatches")
             with self._application.prepared():
                 self._run(invocation, here, here := Phase.EXECUTABLE_SOURCES, Pipeline.STANDARD)
         if self._observer:
             self._observer.before_specs(invocation.module())
         tagged = last is not Phase.EXECUTABLE_SOURCES
+        self._step("linking specs")
         embedded = self._application.embed(invocation.module(), tagged=tagged)
         self._check(succeeded=True, doing="embedding specs")
         if tagged and (embedded or self._observer):
+            self._step("choosing configurations")
             configured = Phase.EXECUTABLE_CONFIGURATIONS
             try:
                 self._run(invocation, here, here := configured, Pipeline.STANDARD)
@@ -221,10 +227,12 @@ class Compiler:
                 raise
             applied = self._application.read(invocation.module())
             if self._observer:
+                self._step("explaining")
                 self._observer.after_specs(
                     invocation.module(), applied, partial(self._configure, session)
                 )
         if here < last:
+            self._step("generating code")
             self._run(invocation, here, last, _PIPELINES[options.mode])
 
     @staticmethod

@@ -7,21 +7,28 @@ read too late; and everything else, which is handed to the compiler as it is.
 
 from __future__ import annotations
 
-import difflib
-import shlex
 from dataclasses import dataclass
 from enum import Enum
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final
 
 from tuninglink.compiler.phases import Phase
 from tuninglink.compiler.probing import compiler_options
 from tuninglink.compiler.session import session_flags
 from tuninglink.errors import CompileError
+from tuninglink.llvm_flags import (
+    CommandLine,
+    Flag,
+    UsageError,
+    dashed,
+    member_of,
+    read_boolean,
+    read_number,
+)
 from tuninglink.mlir.diagnostics import error
+from tuninglink.spelling import did_you_mean
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Mapping
 
 
 class OutputFormat(Enum):
@@ -74,6 +81,8 @@ class CompileOptions:
         spec_dumps: a directory for the linked specs, `-` for standard output, or nothing.
         prune: whether each dispatch gets only the entries that may match in it.
         explanation: the file that gets an explanation, or nothing for standard error; None for no explanation.
+        profile: a file with measured times for an explanation, or None.
+        database: a database of trials for an explanation, or None.
         report_format: how it is written, None where the name of the file tells.
         flags: everything else, one `--name` or `--name=value` each.
     """
@@ -99,93 +108,54 @@ class CompileOptions:
     prune: bool = True
     explanation: str | None = None
     report_format: ReportFormat | None = None
+    profile: str | None = None
+    database: str | None = None
     flags: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
-class KnownFlag:
-    """A flag that is read here.
-
-    Attributes:
-        target: the field of `CompileOptions`.
-        read: makes the field's value of the text after `=`.
-        switch: whether the flag can stand without a value.
-        repeats: whether each occurrence adds a value; any other flag may be given once.
-    """
-
-    target: str
-    read: Callable[[str], object] = str
-    switch: bool = False
-    repeats: bool = False
+def _unless(text: str) -> bool:
+    return not read_boolean(text)
 
 
-_Choice = TypeVar("_Choice", bound=Enum)
-
-
-def _one_of(kind: type[_Choice]) -> Callable[[str], _Choice]:
-    def read(value: str) -> _Choice:
-        try:
-            return kind(value)
-        except ValueError:
-            choices = [str(each.value) for each in kind]
-            raise ValueError(
-                f"expected one of {', '.join(choices)}{_nearest(value, choices)}"
-            ) from None
-
-    return read
-
-
-def _boolean(value: str) -> bool:
-    if value in ("", "true", "TRUE", "True", "1"):
-        return True
-    if value in ("false", "FALSE", "False", "0"):
-        return False
-    raise ValueError("expected true or false")
-
-
-def _switch(value: str) -> bool:
-    if value not in ("on", "off"):
+def _switch(text: str) -> bool:
+    if text not in ("on", "off"):
         raise ValueError("expected on or off")
-    return value == "on"
-
-
-def _version(value: str) -> int:
-    if not value.isdecimal():
-        raise ValueError("expected a number")
-    return int(value)
+    return text == "on"
 
 
 _EXPLAIN: Final = "explain"
 
 COMPILE_FLAGS: Final = {
-    "o": KnownFlag("output"),
-    "output-format": KnownFlag("output_format", _one_of(OutputFormat)),
-    "compile-mode": KnownFlag("mode", _one_of(Mode)),
-    "compile-from": KnownFlag("compile_from", _one_of(Phase)),
-    "compile-to": KnownFlag("compile_to", _one_of(Phase)),
-    "verify": KnownFlag("verify", _boolean, switch=True),
-    "dump-compilation-phases-to": KnownFlag("phase_dumps"),
-    "emit-mlir-bytecode": KnownFlag("emit_bytecode", _boolean, switch=True),
-    "emit-mlir-bytecode-version": KnownFlag("bytecode_version", _version),
-    "remarks-filter": KnownFlag("remarks_filter"),
-    "remarks-output-file": KnownFlag("remarks_file"),
-    "split-input-file": KnownFlag("split_input", _boolean, switch=True),
-    "spec": KnownFlag("specs", repeats=True),
-    "spec-dir": KnownFlag("spec_directories", repeats=True),
-    "no-default-specs": KnownFlag("default_specs", lambda value: not _boolean(value), switch=True),
-    "no-upgrade": KnownFlag("upgrade", lambda value: not _boolean(value), switch=True),
-    "dump-specs-to": KnownFlag("spec_dumps"),
-    "prune": KnownFlag("prune", _switch),
-    _EXPLAIN: KnownFlag("explanation", switch=True),
-    "iree-codegen-tuning-spec-path": KnownFlag("specs", repeats=True),
-    "iree-codegen-enable-default-tuning-specs": KnownFlag("default_specs", _boolean, switch=True),
-    "iree-codegen-dump-tuning-specs-to": KnownFlag("spec_dumps"),
+    "o": Flag("output"),
+    "output-format": Flag("output_format", member_of(OutputFormat)),
+    "compile-mode": Flag("mode", member_of(Mode)),
+    "compile-from": Flag("compile_from", member_of(Phase)),
+    "compile-to": Flag("compile_to", member_of(Phase)),
+    "verify": Flag("verify", read_boolean, switch=True),
+    "dump-compilation-phases-to": Flag("phase_dumps"),
+    "emit-mlir-bytecode": Flag("emit_bytecode", read_boolean, switch=True),
+    "emit-mlir-bytecode-version": Flag("bytecode_version", read_number),
+    "remarks-filter": Flag("remarks_filter"),
+    "remarks-output-file": Flag("remarks_file"),
+    "split-input-file": Flag("split_input", read_boolean, switch=True),
+    "spec": Flag("specs", repeats=True),
+    "spec-dir": Flag("spec_directories", repeats=True),
+    "no-default-specs": Flag("default_specs", _unless, switch=True),
+    "no-upgrade": Flag("upgrade", _unless, switch=True),
+    "dump-specs-to": Flag("spec_dumps"),
+    "prune": Flag("prune", _switch),
+    _EXPLAIN: Flag("explanation", switch=True),
+    "iree-codegen-tuning-spec-path": Flag("specs", repeats=True),
+    "iree-codegen-enable-default-tuning-specs": Flag("default_specs", read_boolean, switch=True),
+    "iree-codegen-dump-tuning-specs-to": Flag("spec_dumps"),
 }
 """The flags of `tuninglink compile` that are read here."""
 
 _EXPLAIN_FLAGS: Final = {
     **{name: known for name, known in COMPILE_FLAGS.items() if name != _EXPLAIN},
-    "format": KnownFlag("report_format", _one_of(ReportFormat)),
+    "format": Flag("report_format", member_of(ReportFormat)),
+    "profile": Flag("profile"),
+    "database": Flag("database"),
 }
 """Those of `tuninglink explain`."""
 
@@ -219,113 +189,33 @@ class FlagReader:
 
     Attributes:
         values: what the command's own flags say, by the field that they are for.
+        flags: everything else, one `--name` or `--name=value` each.
+        input: the path of the program, None where none was given.
 
     Raises:
         CompileError: a value is malformed or missing, a flag is given twice, there is more than one input,
             or a flag is unknown.
     """
 
-    def __init__(self, known: Mapping[str, KnownFlag], arguments: Iterable[str]) -> None:
-        self._known = known
-        self.values: dict[str, Any] = {}
-        self._given: set[str] = set()
-        self._flags: list[str] = []
-        # Words without dashes. Behind an unknown flag without `=` one may be that flag's value.
-        self._words: list[tuple[str, int | None]] = []
-        self._read(iter(_with_response_files(arguments)))
-        self.input = self._only_input()
-
-    @property
-    def flags(self) -> tuple[str, ...]:
-        """Everything else, one `--name` or `--name=value` each."""
-        return tuple(self._flags)
-
-    def _read(self, arguments: Iterator[str]) -> None:
-        before: int | None = None
-        for argument in arguments:
-            if argument == "--":
-                self._words += [(word, None) for word in arguments]
-                return
-            if argument == "-" or not argument.startswith("-"):
-                self._words.append((argument, before))
-                before = None
-                continue
-            name, equals, value = argument.removeprefix("-").removeprefix("-").partition("=")
-            known = self._known.get(name)
-            if known is not None:
-                if not equals and not known.switch:
-                    value = self._next(arguments, name)
-                self._take(name, known, value)
-                before = None
-            else:
-                self._refuse_unknown(name)
-                before = None if equals else len(self._flags)
-                self._flags.append(f"--{name}{equals}{value}")
-
-    def _refuse_unknown(self, name: str) -> None:
-        # Most flags belong to sessions; only for the others is a list of everything needed, which costs 20 ms.
-        if f"--{name}" in session_flags() or name in compiler_options():
-            return
-        nearest = _nearest(_dashed(name), map(_dashed, [*self._known, *compiler_options()]))
-        raise CompileError(error(f"unknown flag '{_dashed(name)}'{nearest}"))
-
-    def _next(self, arguments: Iterator[str], name: str) -> str:
-        value = next(arguments, None)
-        if value is None:
-            raise CompileError(error(f"flag '{_dashed(name)}' needs a value"))
-        return value
-
-    def _take(self, name: str, known: KnownFlag, text: str) -> None:
-        if known.repeats:
-            if text:
-                values = self.values.get(known.target, ())
-                assert isinstance(values, tuple)
-                self.values[known.target] = (*values, text)
-            return
-        if name in self._given:
-            raise CompileError(error(f"flag '{_dashed(name)}' is given more than once"))
-        self._given.add(name)
+    def __init__(self, known: Mapping[str, Flag], arguments: Iterable[str]) -> None:
         try:
-            self.values[known.target] = known.read(text)
-        except ValueError as failure:
-            message = f"'{text}' is no value for flag '{_dashed(name)}': {failure}"
-            raise CompileError(error(message)) from None
-
-    def _only_input(self) -> str | None:
-        """Returns the path of the program, None where none was given."""
-        inputs = self._inputs()
+            line = CommandLine(known, arguments)
+        except UsageError as failure:
+            raise CompileError(error(str(failure))) from None
+        for each in line.unknown:
+            _check_known(each.name, known)
+        # A single word is the input: no list of all flags is needed, which takes 20 ms to make.
+        flags, inputs = line.split(line.unknown, compiler_options if len(line.words) > 1 else dict)
         if len(inputs) > 1:
             listed = ", ".join(f"'{each}'" for each in inputs)
             raise CompileError(error(f"expected one input, found {len(inputs)}: {listed}"))
-        return inputs[0] if inputs else None
-
-    def _inputs(self) -> list[str]:
-        if len(self._words) <= 1:
-            return [word for word, _ in self._words]
-        inputs = []
-        for word, flag in self._words:
-            name = self._flags[flag].removeprefix("--") if flag is not None else ""
-            if flag is not None and compiler_options().get(name):
-                self._flags[flag] += f"={word}"
-            else:
-                inputs.append(word)
-        return inputs
+        self.values = line.values
+        self.flags = tuple(f"--{each.lstrip('-')}" for each in flags)
+        self.input = inputs[0] if inputs else None
 
 
-def _dashed(name: str) -> str:
-    return f"--{name}" if len(name) > 1 else f"-{name}"
-
-
-def _nearest(value: str, choices: Iterable[str]) -> str:
-    nearest = difflib.get_close_matches(value, choices, n=1)
-    return f"; did you mean '{nearest[0]}'?" if nearest else ""
-
-
-def _with_response_files(arguments: Iterable[str]) -> Iterator[str]:
-    """Replaces `@file` by the arguments in that file, as every LLVM tool does."""
-    for argument in arguments:
-        path = Path(argument[1:])
-        if argument.startswith("@") and path.is_file():
-            yield from _with_response_files(shlex.split(path.read_text()))
-        else:
-            yield argument
+def _check_known(name: str, known: Iterable[str]) -> None:
+    # Most flags belong to sessions; only for the others is a list of everything needed.
+    if f"--{name}" not in session_flags() and name not in compiler_options():
+        meant = did_you_mean(dashed(name), map(dashed, [*known, *compiler_options()]))
+        raise CompileError(error(f"unknown flag '{dashed(name)}'{meant}"))

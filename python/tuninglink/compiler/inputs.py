@@ -50,11 +50,7 @@ def check_readable(path: Path) -> None:
 
 
 def check_is_mlir(beginning: bytes, name: str) -> None:
-    """Refuses what is certainly no program.
-
-    Args:
-        beginning: the first bytes.
-        name: what to call the program.
+    """Refuses what is certainly no program, by its first bytes.
 
     Raises:
         CompileError: it is empty, or neither text nor bytecode.

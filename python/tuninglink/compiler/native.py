@@ -6,32 +6,24 @@ of this layer uses it.
 
 from __future__ import annotations
 
-import ctypes
 from ctypes import (
     CFUNCTYPE,
     POINTER,
     c_bool,
     c_char_p,
     c_int,
-    c_int8,
     c_size_t,
-    c_ssize_t,
     c_uint64,
     c_void_p,
-    py_object,
 )
 
 from tuninglink.errors import CompileError
-from tuninglink.mlir.c_interface import StringRef, function
+from tuninglink.mlir.c_interface import function
 from tuninglink.mlir.diagnostics import error
 
 FlagCallback = CFUNCTYPE(None, c_void_p, c_size_t, c_void_p)
 NameCallback = CFUNCTYPE(None, c_char_p, c_void_p)
 SourceCallback = CFUNCTYPE(None, c_void_p, c_void_p)
-StringCallback = CFUNCTYPE(None, StringRef, c_void_p)
-DiagnosticHandler = CFUNCTYPE(c_int8, c_void_p, c_void_p)
-"""The C types are structures of one pointer and of one byte, which are passed as their members are."""
-
 
 enumerate_backends = function(
     "ireeCompilerEnumerateRegisteredHALTargetBackends", None, NameCallback, c_void_p
@@ -87,20 +79,6 @@ output_hal_executable = function(
     "ireeCompilerInvocationOutputHALExecutable", c_void_p, c_void_p, c_void_p
 )
 
-attach_diagnostic_handler = function(
-    "mlirContextAttachDiagnosticHandler", c_uint64, c_void_p, DiagnosticHandler, c_void_p, c_void_p
-)
-detach_diagnostic_handler = function("mlirContextDetachDiagnosticHandler", None, c_void_p, c_uint64)
-diagnostic_severity = function("mlirDiagnosticGetSeverity", c_int, c_void_p)
-diagnostic_location = function("mlirDiagnosticGetLocation", c_void_p, c_void_p)
-print_diagnostic = function("mlirDiagnosticPrint", None, c_void_p, StringCallback, c_void_p)
-count_notes = function("mlirDiagnosticGetNumNotes", c_ssize_t, c_void_p)
-get_note = function("mlirDiagnosticGetNote", c_void_p, c_void_p, c_ssize_t)
-
-make_capsule = ctypes.PYFUNCTYPE(py_object, c_void_p, c_char_p, c_void_p)(
-    ("PyCapsule_New", ctypes.pythonapi)
-)
-
 
 def take_message(failure: int) -> str:
     """Returns the message of an error, and destroys it."""
@@ -110,11 +88,7 @@ def take_message(failure: int) -> str:
 
 
 def check(failure: int | None, doing: str = "") -> None:
-    """Raises what a function of the interface returned as its error.
-
-    Args:
-        failure: the error, None for success.
-        doing: what failed, to stand before the message.
+    """Raises the error that a function of the interface returned, if any; `doing` says what failed.
 
     Raises:
         CompileError: there is an error.

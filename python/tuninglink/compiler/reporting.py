@@ -1,51 +1,19 @@
-"""Reading the diagnostics that the compiler emits while it runs."""
+"""The calls that lead to the place of a diagnostic."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from iree.compiler import ir as mlir
 
-from tuninglink.compiler import native
-from tuninglink.mlir.diagnostics import Diagnostic, Severity, note, place_of
+from tuninglink.mlir.diagnostics import Diagnostic, note
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tuninglink.mlir.c_interface import StringRef
 
-_LOCATION_CAPSULE: Final = b"iree.compiler.ir.Location._CAPIPtr"
-_SEVERITIES: Final = (Severity.ERROR, Severity.WARNING, Severity.NOTE, Severity.REMARK)
-
-
-def read_diagnostic(diagnostic: int) -> Diagnostic:
-    """Returns a diagnostic of the compiler as ours; the callers of its place become notes."""
-    text: list[str] = []
-
-    def keep(part: StringRef, _: int | None) -> None:
-        text.append(part.copy().decode(errors="replace"))
-
-    native.print_diagnostic(diagnostic, native.StringCallback(keep), None)
-    location = _location(native.diagnostic_location(diagnostic))
-    notes = [
-        read_diagnostic(native.get_note(diagnostic, i))
-        for i in range(native.count_notes(diagnostic))
-    ]
-    return Diagnostic(
-        _SEVERITIES[native.diagnostic_severity(diagnostic)],
-        "".join(text),
-        place_of(location),
-        (*_callers(location), *notes),
-    )
-
-
-def _location(pointer: int) -> mlir.Location:
-    capsule = native.make_capsule(pointer, _LOCATION_CAPSULE, None)
-    location = mlir.Location._CAPICreate(capsule)  # noqa: SLF001
-    return mlir.Location.from_attr(location.attr, location.context)  # Now of its own kind.
-
-
-def _callers(location: mlir.Location) -> Iterator[Diagnostic]:
+def callers(location: mlir.Location) -> Iterator[Diagnostic]:
+    """Yields a note for each caller of a location, from the inside out."""
     site = _call_site(location)
     while site is not None:
         yield note("called from", site.caller)

@@ -6,13 +6,15 @@ import ctypes
 from ctypes import byref, c_char_p, c_uint64, c_void_p
 from enum import IntEnum
 from functools import cache
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING
 
 from iree.compiler import ir as mlir
 
 from tuninglink.compiler import native
-from tuninglink.compiler.reporting import read_diagnostic
+from tuninglink.compiler.reporting import callers
 from tuninglink.errors import CompileError
+from tuninglink.mlir.c_interface import object_at
+from tuninglink.mlir.native_diagnostics import attach, read_diagnostic
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -22,8 +24,6 @@ if TYPE_CHECKING:
     from tuninglink.mlir.diagnostics import Diagnostic
 
     Report = Callable[[Diagnostic], None]
-
-_OPERATION_CAPSULE: Final = b"iree.compiler.ir.Operation._CAPIPtr"
 
 
 class Pipeline(IntEnum):
@@ -36,13 +36,7 @@ class Pipeline(IntEnum):
 
 
 class NativeHandle:
-    """An object of the C interface, destroyed on leaving its `with` block.
-
-    Args:
-        pointer: the object.
-        destroy: how to destroy it.
-        keep: what must live as long as it does.
-    """
+    """An object of the C interface, destroyed on leaving its `with` block; `keep` lives as long as it does."""
 
     def __init__(self, pointer: int, destroy: Callable[[int], None], keep: object = None) -> None:
         self.pointer = pointer
@@ -197,21 +191,15 @@ def split(source: NativeHandle) -> list[NativeHandle]:
 class Invocation(NativeHandle):
     """One run of the compiler over one source. It can run on: each `run` continues where the last ended.
 
-    Args:
-        session: where it runs; it must outlive the invocation.
-        report: called with each diagnostic, as the compiler emits it.
+    Its session must outlive it. It calls `report` with each diagnostic as the compiler emits it.
     """
 
     def __init__(self, session: Session, report: Report) -> None:
         super().__init__(native.create_invocation(session.pointer), native.destroy_invocation)
-        self._context = native.borrow_context(session.pointer)
         self._report = report
         self._module = 0
         self._failures: list[BaseException] = []
-        self._handler = native.DiagnosticHandler(self._handle)
-        self._handler_id = native.attach_diagnostic_handler(
-            self._context, self._handler, None, None
-        )
+        self._detach = attach(native.borrow_context(session.pointer), self._handle)
 
     def close(self) -> None:
         """Destroys the invocation and its module; no handle to an operation in it may be left."""
@@ -220,14 +208,13 @@ class Invocation(NativeHandle):
         super().close()
         if self._module:
             native.destroy_operation(self._module)
-        native.detach_diagnostic_handler(self._context, self._handler_id)
+        self._detach()
 
-    def _handle(self, diagnostic: int, _: int | None) -> int:
+    def _handle(self, diagnostic: int) -> None:
         try:
-            self._report(read_diagnostic(diagnostic))
+            self._report(read_diagnostic(diagnostic, callers))
         except BaseException as failure:  # noqa: BLE001 - C++ lies between here and the caller
             self._failures.append(failure)
-        return 1
 
     def _succeeded(self, result: bool) -> bool:  # noqa: FBT001 - it is what C returned
         if self._failures:
@@ -271,8 +258,7 @@ class Invocation(NativeHandle):
         """
         if not self._module:
             self._module = native.steal_module(self.pointer)
-        capsule = native.make_capsule(self._module, _OPERATION_CAPSULE, None)
-        return cast("mlir.Operation", mlir.Operation._CAPICreate(capsule))  # noqa: SLF001
+        return object_at(mlir.Operation, self._module)
 
     def write(
         self, output: Output, function: Callable[..., int | None], *arguments: int

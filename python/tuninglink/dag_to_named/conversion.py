@@ -48,11 +48,7 @@ def convert_dags(spec: Spec) -> ConvertedSpec:
 
 @dataclass
 class _Conversion:
-    """The conversion of one spec.
-
-    Attributes:
-        spec: the spec.
-    """
+    """The conversion of one spec."""
 
     spec: Spec
     _reasons: dict[str, str] = field(default_factory=dict)

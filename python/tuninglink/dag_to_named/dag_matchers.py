@@ -27,11 +27,7 @@ _ATTRIBUTES: Final = frozenset({"indexing_maps", "iterator_types", "operandSegme
 
 
 class NotExpressible(Exception):  # noqa: N818 - it is an answer, not an error
-    """No named matcher op says what a DAG matcher says.
-
-    Attributes:
-        reason: why not.
-    """
+    """No named matcher op says what a DAG matcher says; `reason` is why not."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
@@ -40,12 +36,7 @@ class NotExpressible(Exception):  # noqa: N818 - it is an answer, not an error
 
 @dataclass(frozen=True)
 class DagMatcher:
-    """A DAG matcher of one contraction or convolution.
-
-    Attributes:
-        dag: the DAG matcher.
-        op: the `linalg.generic` in it: left-hand side, right-hand side and result are tensors.
-    """
+    """A DAG matcher of one contraction or convolution, and the `linalg.generic` in it, whose operands are tensors."""
 
     dag: mlir.Operation
     op: StructuredOp

@@ -13,9 +13,10 @@ from iree.compiler import ir as mlir
 from tuninglink.iree.structured_op import StructuredOp
 from tuninglink.mlir import names
 from tuninglink.mlir.affine import value_range
-from tuninglink.mlir.walk import body
+from tuninglink.mlir.walk import body, collect
 from tuninglink.payloads.operations import generic
-from tuninglink.payloads.templates import DYNAMIC
+from tuninglink.payloads.payload import root_of
+from tuninglink.payloads.templates import DYNAMIC, build, new_function
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -38,12 +39,7 @@ _BINARY: Final = 2
 
 @dataclass(frozen=True)
 class Program:
-    """A program for matchers, as text: a module with one function whose last operation is the root op.
-
-    Attributes:
-        what: the difference from the original.
-        text: the program.
-    """
+    """A program as text, one function whose last operation is the root op, and its difference from the original."""
 
     what: str
     text: str
@@ -51,12 +47,9 @@ class Program:
 
 @dataclass(frozen=True)
 class _Shape:
-    """A `linalg.generic` to build.
+    """A `linalg.generic` to build, by maps, element types and sizes of loops.
 
     Attributes:
-        maps: its indexing maps.
-        types: the element types of its operands.
-        sizes: the size of each loop.
         body: the op whose body it gets; None for a product that is added up.
         shapes: the shapes of operands, where they do not follow from the sizes.
     """
@@ -76,21 +69,17 @@ class _Shape:
 
 
 def perturbations(text: str, context: mlir.Context) -> Iterator[Program]:
-    """Yields the perturbations of a program with one contraction or convolution.
+    """Yields the perturbations of a program: one function, whose last operation is a contraction or convolution.
 
     Each loop is longer, shorter and of open size; single sizes of operands are open; element types are others;
     operands are exchanged or transposed, and loops exchanged; operations of the body are others, turned around or
     more; operands are computed or the same; and the operation is configured already. What the compiler does not
     take is left out.
-
-    Args:
-        text: the program: a module with one function, the root op last.
-        context: the context to build programs in.
     """
     with context, mlir.Location.unknown():
         module = mlir.Module.parse(text).operation
-        (function,) = [each for each in body(module) if each.name == names.FUNCTION]
-        *_, root, _ = body(function)
+        (function,) = collect(module, names.FUNCTION)
+        root = root_of(function)
         if root.name != names.GENERIC:
             return
         shape = _read(root)
@@ -192,18 +181,7 @@ def _write(shape: _Shape) -> mlir.Operation:
         mlir.RankedTensorType.get(shape.shape(number), each)
         for number, each in enumerate(shape.types)
     ]
-    module = mlir.Module.create().operation
-    with mlir.InsertionPoint(module.regions[0].blocks[0]):
-        kind = mlir.FunctionType.get(types, types[-1:])
-        function = mlir.Operation.create(
-            names.FUNCTION,
-            attributes={
-                names.SYMBOL_NAME: mlir.StringAttr.get("payload"),
-                "function_type": mlir.TypeAttr.get(kind),
-            },
-            regions=1,
-        )
-    block = function.regions[0].blocks.append(*types)
+    module, block = new_function(types, types[-1:])
     with mlir.InsertionPoint(block):
         root = _generic(shape, types, list(block.arguments))
         mlir.Operation.create("func.return", operands=list(root.results))
@@ -243,8 +221,7 @@ def _edits(root: mlir.Operation) -> Iterator[tuple[str, Callable[[mlir.Operation
 def _edited(shape: _Shape, edit: Callable[[mlir.Operation], None]) -> mlir.Operation:
     module = _write(shape)
     (function,) = body(module)
-    *_, root, _ = body(function)
-    edit(root)
+    edit(root_of(function))
     return module
 
 
@@ -272,13 +249,12 @@ def _negate(root: mlir.Operation) -> None:
     name = "arith.negf" if isinstance(value.type, mlir.FloatType) else "arith.addi"
     operands = [value] if name == "arith.negf" else [value, value]
     with mlir.InsertionPoint(yielded):
-        fresh = mlir.Operation.create(name, results=[value.type], operands=operands)
-    yielded.operands[0] = fresh.results[0]
+        yielded.operands[0] = build(name, value.type, *operands)
 
 
 def _forget(root: mlir.Operation) -> None:
     *_, yielded = body(root)
-    yielded.operands[0] = list(root.regions[0].blocks[0].arguments)[-1]
+    *_, yielded.operands[0] = root.regions[0].blocks[0].arguments
 
 
 def _repeat(root: mlir.Operation) -> None:
@@ -289,8 +265,7 @@ def _produce(root: mlir.Operation) -> None:
     """Has the first operand come of another operation."""
     value: Any = root.operands[0]
     with mlir.InsertionPoint(root):
-        produced = mlir.Operation.create("tensor.cast", results=[value.type], operands=[value])
-    root.operands[0] = produced.results[0]
+        root.operands[0] = build("tensor.cast", value.type, value)
 
 
 def _configure(root: mlir.Operation) -> None:

@@ -9,6 +9,7 @@ from iree.compiler import ir as mlir
 from tuninglink.iree.op_kinds import OpKind
 from tuninglink.iree.structured_op import element_type
 from tuninglink.mlir import names
+from tuninglink.payloads.templates import build
 
 if TYPE_CHECKING:
     from tuninglink.dag_to_named.dag_matchers import DagMatcher
@@ -89,10 +90,5 @@ def _dimensions(matcher: DagMatcher, handle: Any) -> list[tuple[mlir.Attribute, 
 
 
 def _operand(handle: Any, number: int) -> Any:
-    created = mlir.Operation.create(
-        names.GET_OPERAND,
-        results=[mlir.Type.parse(_VALUE)],
-        operands=[handle],
-        attributes={"raw_position_list": mlir.DenseI64ArrayAttr.get([number])},
-    )
-    return created.results[0]
+    position = mlir.DenseI64ArrayAttr.get([number])
+    return build(names.GET_OPERAND, mlir.Type.parse(_VALUE), handle, raw_position_list=position)

@@ -9,6 +9,7 @@ from iree.compiler import ir as mlir
 from tuninglink.iree.op_kinds import OpKind
 from tuninglink.iree.structured_op import StructuredOp, element_type
 from tuninglink.mlir import names
+from tuninglink.mlir.walk import visit
 from tuninglink.specs.builders import yield_
 
 if TYPE_CHECKING:
@@ -110,10 +111,43 @@ def _match_dag(dispatch: Workload, operation: Value) -> None:
         *(each.type for each in operands), arg_locs=[location] * len(operands)
     )
     with mlir.InsertionPoint(block):
+        captured = {each: _copied_constant(each) for each in _captured(root)}
         copy = root.operation.clone().operation
         for position, each in enumerate(root.operands):
             copy.operands[position] = block.arguments[operands.index(each)]
+        for inner in _inside(copy):
+            for position, each in enumerate(inner.operands):
+                if each in captured:
+                    inner.operands[position] = captured[each]
         yield_([])
+
+
+def _inside(root: mlir.Operation) -> list[mlir.Operation]:
+    found: list[mlir.Operation] = []
+    visit(root, found.append)
+    return [each for each in found if each != root]
+
+
+def _captured(root: mlir.Operation) -> list[Value]:
+    """Returns the values from around an operation that its regions use."""
+    inside = _inside(root)
+    found: dict[Value, None] = {}
+    for operation in inside:
+        for each in operation.operands:
+            owner = each.owner
+            around = owner.owner.operation if isinstance(owner, mlir.Block) else owner.operation
+            if around != root and around not in inside:
+                found[each] = None
+    return list(found)
+
+
+def _copied_constant(value: Value) -> Value:
+    """Returns a copy of a constant at the current insertion point."""
+    owner = value.owner
+    if isinstance(owner, mlir.Block) or owner.operation.name != "arith.constant":
+        raise NoMatcherError("its regions use values that are no constants")
+    copy: Value = owner.operation.clone().operation.results[0]
+    return copy
 
 
 FORMS: Final[Mapping[str, Matcher]] = {

@@ -12,12 +12,14 @@ from tuninglink.mlir import names
 from tuninglink.mlir.contexts import thread_context
 from tuninglink.mlir.serialization import to_text
 from tuninglink.mlir.symbols import FreshNames
+from tuninglink.specs.bindings import bind
 from tuninglink.specs.builders import add_kernel_config, yield_
 from tuninglink.specs.provenance import PROVENANCE, provenance_attribute
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from tuninglink.iree.targets import Target
     from tuninglink.spaces.workload import Workload
 
 _ANY_OP: Final = "!transform.any_op"
@@ -34,6 +36,7 @@ class SpecEntry:
         form: how it is found, one of `FORMS`.
         configuration: the attributes that configure the operation, by name, as MLIR writes them.
         provenance: what `tuninglink.provenance` says.
+        target: what the entry is bound to; None for any target.
     """
 
     label: str
@@ -41,6 +44,7 @@ class SpecEntry:
     form: str
     configuration: Mapping[str, str]
     provenance: Mapping[str, object] = field(default_factory=dict)
+    target: Target | None = None
 
 
 def write_spec(name: str, entries: Sequence[SpecEntry]) -> str:
@@ -138,8 +142,10 @@ def _add_matcher(module: mlir.Operation, name: str, entry: SpecEntry) -> None:
             for each in configurations
         ]
         yield_([operation, *parameters])
+    sequence: Any = block.owner
+    if entry.target is not None:
+        bind(sequence.operation, [entry.target.name])
     if entry.provenance:
-        sequence: Any = block.owner
         sequence.operation.attributes[PROVENANCE] = provenance_attribute(entry.provenance)
 
 

@@ -3,5 +3,14 @@
 from tuninglink.explaining.calls import explain, explain_file, until_configured
 from tuninglink.explaining.explainer import Explainer
 from tuninglink.explaining.model import Explanation
+from tuninglink.explaining.times import read_profile, with_times
 
-__all__ = ["Explainer", "Explanation", "explain", "explain_file", "until_configured"]
+__all__ = [
+    "Explainer",
+    "Explanation",
+    "explain",
+    "explain_file",
+    "read_profile",
+    "until_configured",
+    "with_times",
+]

@@ -12,6 +12,7 @@ from tuninglink.compiler.flags import Mode
 from tuninglink.compiler.phases import Phase
 from tuninglink.errors import CompileError
 from tuninglink.explaining.explainer import Explainer
+from tuninglink.explaining.times import with_times
 from tuninglink.mlir.diagnostics import error
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from tuninglink.compiler.compilation import Compilation
     from tuninglink.compiler.flags import CompileOptions
     from tuninglink.explaining.model import Explanation
+    from tuninglink.explaining.times import MeasuredTimes
     from tuninglink.mlir.diagnostics import Diagnostic, DiagnosticSink
     from tuninglink.specs.model import Spec
 
@@ -34,6 +36,7 @@ def explain(
     flags: Iterable[str] = (),
     name: str = "<memory>",
     upgrade: bool = True,
+    times: Iterable[MeasuredTimes] = (),
     diagnostics: DiagnosticSink | None = None,
 ) -> Explanation:
     """Says what specs do to a program, dispatch by dispatch.
@@ -49,6 +52,7 @@ def explain(
         flags: flags of `iree-compile`, such as `--iree-hal-target-device=hip`.
         name: what locations call a content.
         upgrade: whether specs that were written for an older compiler are upgraded; else they are refused.
+        times: measured times, such as `tuninglink.explaining.read_profile` returns.
         diagnostics: told about warnings and remarks as they are emitted. Errors are raised.
 
     Returns:
@@ -74,7 +78,7 @@ def explain(
     report = diagnostics.emit if diagnostics else None
     compiler = Compiler(options, choice, options.flags, report, asked.said, observer=explainer)
     compile_with(compiler, source, name)
-    return explainer.explanation()
+    return with_times(explainer.explanation(), times)
 
 
 def until_configured(options: CompileOptions) -> CompileOptions:
@@ -95,6 +99,9 @@ def explain_file(
     choice: SpecChoice,
     session_flags: Sequence[str] = (),
     report: Callable[[Diagnostic], None] | None = None,
+    *,
+    step: Callable[[str], None] = lambda _: None,
+    is_detailed: bool = False,
 ) -> tuple[Compilation, Explanation]:
     """Compiles a file, and explains what specs did to it.
 
@@ -104,6 +111,8 @@ def explain_file(
         choice: the specs.
         session_flags: flags to give to the session; those of the whole process are set already.
         report: called with each warning and remark as it is emitted.
+        step: called with the name of each step as it begins.
+        is_detailed: whether the explanation has what only a page shows.
 
     Returns:
         What came of the compilation, and the explanation.
@@ -113,8 +122,8 @@ def explain_file(
     """
     check_reaches_dispatches(options)
     choice = replace(choice, exact=True)
-    explainer = Explainer(choice, path)
-    compiler = Compiler(options, choice, session_flags, report, observer=explainer)
+    explainer = Explainer(choice, path, step, is_detailed=is_detailed)
+    compiler = Compiler(options, choice, session_flags, report, observer=explainer, step=step)
     compilation = compiler.compile_file(os.fspath(path))
     return compilation, explainer.explanation()
 

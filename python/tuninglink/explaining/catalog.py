@@ -33,12 +33,13 @@ if TYPE_CHECKING:
     from tuninglink.matching.op_info import OpInfo
     from tuninglink.matching.reader import Matcher
     from tuninglink.specs.model import Spec
+    from tuninglink.specs.structure import Entry
 
 _SHOWN: Final = 3
 """How many entries are named that nearly match."""
 
 _PROVEN: Final = 2_000
-"""Up to how many entries of a spec it is asked which of them are dead."""
+"""Up to how many entries of a spec it is asked which of them are unreachable."""
 
 _COMPARED: Final = 5
 """How many of the nearest are compared in full to name those."""
@@ -108,7 +109,7 @@ class Catalog:
                 yield f"cannot tell what {entries} of '{member.source}' would match: {reason}"
             if member.is_too_large:
                 yield (
-                    f"whether entries of '{member.source}' are dead is not asked, as there are more than "
+                    f"whether entries of '{member.source}' are unreachable is not asked, as there are more than "
                     f"{_PROVEN:,}; 'tuninglink check' does"
                 )
 
@@ -167,11 +168,11 @@ class TargetCatalog:
         ]
         candidates.sort(key=lambda item: item[:2])
         compared = [
-            member.compare(position, op, member.why_not(position, self._selection))
+            member.compare(position, op, self._selection)
             for _, position, member in candidates[:_COMPARED]
         ]
         # One that seems to match has not: what keeps it from doing so is not known.
-        compared.sort(key=lambda each: len(each.differences) or 1)
+        compared.sort(key=lambda each: (not each.is_match, len(each.differences) or 1))
         return tuple(compared[:_SHOWN])
 
     @property
@@ -228,23 +229,42 @@ class _Member:
     def why_not(self, position: int, selection: Selection) -> str:
         """Returns why the entry at a position configures nothing for a target; nothing if it may."""
         assert self._spec is not None
-        exclusion = selection.of(self._spec).exclusion(position)
+        exclusion = self._exclusion(position, selection)
         if exclusion:
-            return f"it is not for this target: {exclusion.reason}"
+            return f"it is not for this target: {exclusion}"
         entry = self._spec.anatomy.entry(position)
-        return "its action sets no configuration" if settings_of(self._spec, entry) == {} else ""
+        return self._no_effect(entry) if settings_of(self._spec, entry) == {} else ""
 
-    def compare(self, position: int, op: OpInfo, why_not: str) -> NearMiss:
+    def _no_effect(self, entry: Entry) -> str:
+        assert self._spec is not None
+        annotations = self._spec.anatomy.table.annotations(entry.action) or ()
+        named = ", ".join(f"'{each}'" for each in dict.fromkeys(each.name for each in annotations))
+        return f"its action annotates {named} only" if named else "its action annotates nothing"
+
+    def _exclusion(self, position: int, selection: Selection) -> str:
+        """Returns why the entry at a position is not for a target; nothing if it is."""
+        assert self._spec is not None
+        exclusion = selection.of(self._spec).exclusion(position)
+        return exclusion.reason if exclusion else ""
+
+    def compare(self, position: int, op: OpInfo, selection: Selection) -> NearMiss:
         """Compares the matcher at a position with an op that it has not matched.
 
         Args:
             position: the position.
             op: the op.
-            why_not: why the entry configures nothing for the target, if that is known.
+            selection: which entries apply to the target.
         """
         found = compare(self._matchers[position], op)
+        why_not = self.why_not(position, selection)
         if why_not:
-            return NearMiss(self.reference(position), found.differences, excluded=why_not)
+            excluded = bool(self._exclusion(position, selection))
+            return NearMiss(
+                self.reference(position),
+                found.differences,
+                excluded=why_not,
+                is_match=bool(found.matches) and not excluded,
+            )
         unsure = "all that is known of its matcher holds" if found.matches else found.unsure
         return NearMiss(self.reference(position), found.differences, unsure)
 
@@ -263,12 +283,12 @@ class _Member:
 
     @property
     def is_too_large(self) -> bool:
-        """Whether the spec has more entries than it is asked of whether they are dead."""
+        """Whether the spec has more entries than it is asked of whether they are unreachable."""
         return self._spec is not None and len(self._spec.anatomy.pairs) > _PROVEN
 
     @cached_property
-    def _dead(self) -> dict[int, str]:
-        """For each entry that is proven to be dead why that is, as far as it is asked."""
+    def _unreachable(self) -> dict[int, str]:
+        """For each entry that is proven to be unreachable why that is, as far as it is asked."""
         if self._spec is None or self.is_too_large:
             return {}
         return {each.position: each.why_unreachable for each in find_unreachable(self._spec)}
@@ -318,7 +338,7 @@ class _Member:
                 self.reference(at),
                 counts.get(at, 0),
                 tuple(shadows.get(at, ())),
-                self._dead.get(at, ""),
+                self._unreachable.get(at, ""),
             )
             for at in range(len(pairs))
         )

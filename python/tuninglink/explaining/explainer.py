@@ -2,33 +2,40 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from tuninglink.explaining.catalog import Catalog
-from tuninglink.explaining.model import (
-    ConfigurationText,
-    DispatchReport,
-    Explanation,
-    OperationReport,
-    Status,
-)
-from tuninglink.explaining.preparation import (
+from tuninglink.compiler.prepared_dispatches import (
     DispatchSources,
     PreparedDispatches,
     executable_name,
     functions,
 )
-from tuninglink.explaining.words import describe
+from tuninglink.explaining.catalog import Catalog
+from tuninglink.explaining.model import (
+    ConfigurationText,
+    DispatchReport,
+    Explanation,
+    KnobRow,
+    OperationReport,
+    Status,
+)
+from tuninglink.iree.dispatch_calls import count_calls
+from tuninglink.iree.dispatch_cost import cost_of
 from tuninglink.iree.dispatch_roots import find_root_ops
 from tuninglink.iree.dispatches import ancestors, find_dispatches
+from tuninglink.iree.op_kinds import OpKind
+from tuninglink.iree.op_words import describe
 from tuninglink.matching.op_info import OpInfo
 from tuninglink.mlir import names
 from tuninglink.mlir.diagnostics import place_of
 from tuninglink.mlir.serialization import to_bytecode
+from tuninglink.spaces.configuration import read_configuration
+from tuninglink.spaces.knob_values import knob_values, meaning
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from iree.compiler import ir as mlir
 
@@ -36,6 +43,7 @@ if TYPE_CHECKING:
     from tuninglink.compiler.observing import Configure
     from tuninglink.compiler.tracing import Applied
     from tuninglink.explaining.catalog import TargetCatalog
+    from tuninglink.iree.dispatch_cost import DispatchCost
     from tuninglink.iree.dispatches import Dispatch
 
 
@@ -45,17 +53,33 @@ class Explainer:
     Args:
         choice: the specs of the compilation, traced exactly.
         program: what to call the program.
+        step: called with the name of each step as it begins.
+        is_detailed: whether the explanation has what only a page shows; see `with_details`.
     """
 
-    def __init__(self, choice: SpecChoice, program: str) -> None:
+    def __init__(
+        self,
+        choice: SpecChoice,
+        program: str,
+        step: Callable[[str], None] | None = None,
+        *,
+        is_detailed: bool = False,
+    ) -> None:
         self._catalog = Catalog(choice)
         self._program = program
+        self._step = step or (lambda _: None)
         self._sources: DispatchSources | None = None
+        self._calls: Counter[str] = Counter()
+        self._costs: dict[str, DispatchCost] = {}
+        self._is_detailed = is_detailed
+        self._plain: list[tuple[bytes, bytes, Counter[str]]] = []
         self._dispatches: list[DispatchReport] = []
 
     def before_specs(self, program: mlir.Operation) -> None:
         """See `Observer`."""
         self._sources = DispatchSources(program)
+        self._calls = count_calls(program)
+        self._costs = {each.name: cost_of(each.module) for each in find_dispatches(program)}
 
     def after_specs(
         self,
@@ -66,8 +90,22 @@ class Explainer:
         """See `Observer`."""
         assert self._sources is not None
         part = _Part(self._catalog, program, applied, self._sources)
-        self._dispatches += part.reports(configure)
+        self._step("explaining the dispatches")
+        for each in part.reports(configure):
+            # A program that consists of dispatches calls none of them.
+            calls = self._calls[each.name] if self._calls else 1
+            self._dispatches.append(replace(each, calls=calls, cost=self._costs[each.name]))
+        if self._is_detailed and self._sources.names():
+            self._configure_plain(self._sources, configure)
         self._sources = None
+
+    def _configure_plain(self, sources: DispatchSources, configure: Configure) -> None:
+        """Keeps all dispatches as they were, and as the compiler configures them without specs."""
+        self._step("configuring without specs")
+        before = to_bytecode(sources.program(sources.names()).operation)
+        after: list[bytes] = []
+        if not configure(before, lambda program: after.append(to_bytecode(program))):
+            self._plain.append((before, after[0], self._calls))
 
     def explanation(self, notes: Iterable[str] = ()) -> Explanation:
         """Returns what was found out, once the compilation is over.
@@ -79,9 +117,16 @@ class Explainer:
         said = [*notes, *self._catalog.notes()]
         if not dispatches:
             said.append("there is no dispatch to configure")
-        return Explanation(
+        explanation = Explanation(
             self._program, self._catalog.reports(dispatches), dispatches, tuple(said)
         )
+        self._step("writing specs to start from")
+        for before, after, calls in self._plain:
+            # Whoever wants a table does not wait for Z3.
+            from tuninglink.explaining.details import with_details  # noqa: PLC0415
+
+            explanation = with_details(explanation, before, after, calls)
+        return explanation
 
 
 @dataclass(frozen=True)
@@ -126,10 +171,10 @@ class _Part:
         wanted = {each.name for each in self._dispatches}
         self._prepared = PreparedDispatches(program, sources, wanted)
 
-    def reports(self, configure: Configure) -> list[DispatchReport]:
-        """Returns what became of each dispatch."""
+    def reports(self, configure: Configure) -> Iterator[DispatchReport]:
+        """Yields what became of each dispatch."""
         choices = _CompilersChoices(self._sources, self._tuned(), configure)
-        return [self._report(each, choices) for each in self._dispatches]
+        return (self._report(each, choices) for each in self._dispatches)
 
     def _tuned(self) -> list[str]:
         """Returns the dispatches that a spec configured, by name."""
@@ -146,7 +191,7 @@ class _Part:
 
     def _report(self, dispatch: Dispatch, choices: _CompilersChoices) -> DispatchReport:
         found = self._find(dispatch)
-        status = self._status_of(dispatch.name) if found else Status.UNCONFIGURED
+        status = self._status_of(dispatch.name) if found else Status.NOT_TUNABLE
         catalog = self._catalog.of(dispatch.target)
         operations = []
         for position, each in enumerate(found):
@@ -154,6 +199,8 @@ class _Part:
             if status is Status.TUNED:
                 report = choices.add_to(report, dispatch.name, position, len(found))
             operations.append(report)
+        if status is Status.UNMATCHED:
+            status = _without_match(operations)
         return DispatchReport(
             name=dispatch.name,
             functions=functions(dispatch.module),
@@ -178,11 +225,19 @@ class _Part:
 
     def _operation(self, found: _Found, catalog: TargetCatalog, status: Status) -> OperationReport:
         op = OpInfo(found.seen or found.operation)
+        configuration = _configuration(found.operation)
         report = OperationReport(
             words=describe(op),
             name=op.name,
             place=place_of(found.operation.location),
-            configuration=_configuration(found.operation),
+            configuration=configuration.text,
+            kind=op.kind.value,
+            types=tuple(each.text for each in op.operands),
+            maps=tuple(str(each) for each in op.maps),
+            knobs=tuple(
+                KnobRow(place, value, meaning=meaning(place))
+                for place, value in configuration.knobs.items()
+            ),
         )
         unsure = []
         if found.seen is None:
@@ -220,7 +275,32 @@ def _same(
     return same[0] if len(same) == 1 else None
 
 
-def _configuration(operation: mlir.Operation) -> ConfigurationText:
+def _without_match(operations: Sequence[OperationReport]) -> Status:
+    """Returns what to call a dispatch that no spec configured."""
+    near = [each for operation in operations for each in operation.nearest]
+    if any(each.is_match for each in near):
+        return Status.NO_EFFECT
+    if any(not each.excluded for each in near):
+        return Status.UNMATCHED
+    if any(each.kind not in _TRIVIAL or each.name.startswith(_COMPUTING) for each in operations):
+        return Status.NO_ENTRY
+    return Status.NOT_TUNABLE
+
+
+_TRIVIAL: Final = frozenset({OpKind.ELEMENTWISE.value, OpKind.OTHER.value})
+_COMPUTING: Final = "iree_linalg_ext."
+"""The dialect of ops that compute and are of no kind of their own, such as sorts."""
+
+
+@dataclass(frozen=True)
+class _Configuration:
+    """A configuration, as text and knob by knob."""
+
+    text: ConfigurationText
+    knobs: Mapping[str, str]
+
+
+def _configuration(operation: mlir.Operation) -> _Configuration:
     """Returns the configuration of an operation and of the function around it."""
     function = next(
         each
@@ -232,7 +312,9 @@ def _configuration(operation: mlir.Operation) -> ConfigurationText:
         (operation, names.LOWERING_CONFIG),
         (operation, names.DECOMPOSITION_CONFIG),
     )
-    return ConfigurationText(*(str(holder.attributes.get(name) or "") for holder, name in parts))
+    text = ConfigurationText(*(str(holder.attributes.get(name) or "") for holder, name in parts))
+    found = read_configuration(operation, function)
+    return _Configuration(text, knob_values(found) if found else {})
 
 
 class _CompilersChoices:
@@ -249,7 +331,7 @@ class _CompilersChoices:
     ) -> None:
         self._sources = sources
         self._configure = configure
-        self._choices: dict[str, list[ConfigurationText]] = {}
+        self._choices: dict[str, list[_Configuration]] = {}
         self._failures: dict[str, str] = {}
         executables = [*dict.fromkeys(map(executable_name, dispatches))]
         if executables and self._ask(executables):
@@ -283,7 +365,19 @@ class _CompilersChoices:
         """
         choices = self._choices.get(dispatch, [])
         if len(choices) == count:
-            return replace(report, compilers_choice=choices[position])
+            choice = choices[position]
+            known = {each.name for each in report.knobs}
+            added = [
+                KnobRow(name, "", value, meaning(name))
+                for name, value in choice.knobs.items()
+                if name not in known
+            ]
+            beside = [
+                replace(each, compilers_value=choice.knobs.get(each.name, ""))
+                for each in report.knobs
+            ]
+            knobs = (*beside, *added)
+            return replace(report, compilers_choice=choice.text, knobs=knobs)
         failure = self._failures.get(executable_name(dispatch))
         reason = "what the compiler would have chosen"
         if failure:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from importlib import resources
 from typing import TYPE_CHECKING, Any, Final
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
         OperationReport,
         SpecSummary,
         Usage,
+        Weight,
     )
     from tuninglink.mlir.diagnostics import Place
 
@@ -26,7 +28,7 @@ if TYPE_CHECKING:
 FORMAT: Final = "tuninglink.explanation"
 """What the document says that it is."""
 
-VERSION: Final = 1
+VERSION: Final = 2
 """The version of the form. What is added does not change it; what is changed or removed does."""
 
 
@@ -58,11 +60,26 @@ def to_object(explanation: Explanation) -> Object:
         "format": FORMAT,
         "version": VERSION,
         "program": explanation.program,
-        "summary": {"dispatches": len(explanation.dispatches), **statuses},
+        "summary": {
+            "dispatches": len(explanation.dispatches),
+            **statuses,
+            "measure": explanation.measure,
+            "tuned_share": explanation.share(explanation.weight(Status.TUNED)),
+            "total": _weight(explanation.weight()),
+            "tuned_total": _weight(explanation.weight(Status.TUNED)),
+        },
         "notes": list(explanation.notes),
         "specs": [_spec(each) for each in explanation.specs],
-        "dispatches": [_dispatch(each) for each in explanation.dispatches],
+        "dispatches": [
+            {**_dispatch(each), "problem": number}
+            for number, row in enumerate(explanation.rows)
+            for each in row.dispatches
+        ],
     }
+
+
+def _weight(weight: Weight) -> Object:
+    return asdict(weight)
 
 
 def _spec(spec: SpecSummary) -> Object:
@@ -75,9 +92,9 @@ def _spec(spec: SpecSummary) -> Object:
         "covered": spec.covered,
         "dispatches": spec.dispatches,
         "used": spec.used,
-        "unused": len(spec.usages) - spec.used,
+        "unused": spec.unused,
         "shadowed": spec.shadowed,
-        "dead": spec.dead,
+        "unreachable": spec.unreachable,
         "entries": [_usage(each) for each in spec.usages],
     }
 
@@ -89,7 +106,7 @@ def _usage(usage: Usage) -> Object:
         **entry,
         "operations": usage.count,
         "shadowed_by": [_entry(each) for each in usage.shadowed_by],
-        "dead": usage.dead,
+        "unreachable": usage.unreachable,
     }
 
 
@@ -99,6 +116,12 @@ def _dispatch(dispatch: DispatchReport) -> Object:
         "functions": list(dispatch.functions),
         "target": dispatch.target,
         "status": dispatch.status.value,
+        "calls": dispatch.calls,
+        "flops": dispatch.cost.flops,
+        "bytes": dispatch.cost.bytes,
+        "intensity": dispatch.cost.intensity,
+        "microseconds": dispatch.microseconds,
+        "start": dispatch.start,
         "operations": [_operation(each) for each in dispatch.operations],
     }
 
@@ -108,8 +131,15 @@ def _operation(operation: OperationReport) -> Object:
     return {
         "words": operation.words,
         "name": operation.name,
+        "kind": operation.kind,
+        "types": list(operation.types),
+        "maps": list(operation.maps),
         "place": _place(operation.place),
         "configuration": _configuration(operation.configuration),
+        "knobs": [
+            {**asdict(each), "allowed": None if each.allowed is None else list(each.allowed)}
+            for each in operation.knobs
+        ],
         "compilers_choice": _configuration(choice) if choice else None,
         "match": {
             "spec": match.spec,
@@ -139,6 +169,7 @@ def _near_miss(miss: NearMiss) -> Object:
         ],
         "unsure": miss.unsure,
         "excluded": miss.excluded,
+        "is_match": miss.is_match,
     }
 
 

@@ -34,7 +34,7 @@ ROCM: Final[dict[str, dict[str, tuple[str, ...]]]] = {
 """AMD's GPUs: family, architecture, SKUs."""
 
 CUDA: Final[dict[str, dict[str, dict[str, int]]]] = {
-    "pascal": {"sm_60": {}},
+    "pascal": {"sm_60": {}, "sm_61": {}, "sm_62": {}},
     "volta": {"sm_70": {}, "sm_72": {}},
     "turing": {"sm_75": {}},
     "ampere": {

@@ -9,12 +9,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from tuninglink.iree.op_kinds import ATTENTION_OUTPUTS, ROLES
+from iree.compiler import ir as mlir
+
+from tuninglink.iree.convolution_layouts import layout
+from tuninglink.iree.op_kinds import ATTENTION_OUTPUTS, ROLES, OpKind, affine_maps
 from tuninglink.matching import predicates as pred
 from tuninglink.matching.graphs import computation_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from tuninglink.iree.structured_op import Sizes, ValueType
     from tuninglink.matching.op_info import OpInfo
@@ -137,11 +140,23 @@ def _maps(predicate: pred.HasMaps, op: OpInfo) -> Iterator[Difference]:
     if len(actual) != len(wanted):
         yield Difference("indexing maps", str(len(actual)), str(len(wanted)))
         return
+    if op.kind is OpKind.CONVOLUTION:
+        layouts = layout(op.maps), _layout(wanted, op)
+        if all(layouts) and layouts[0] != layouts[1]:
+            yield Difference("layout", *layouts)
+            return
     inputs, outputs = predicate.inputs, predicate.outputs
     hidden = [f"operand {each}" for each in range(len(inputs), len(wanted) - len(outputs))]
     for name, one, other in zip((*inputs, *hidden, *outputs), actual, wanted, strict=True):
         if one != other:
             yield Difference(f"{name} map", one, other)
+
+
+def _layout(maps: Sequence[str], op: OpInfo) -> str:
+    """Returns the layout of a convolution that has these indexing maps, as MLIR writes them."""
+    context = op.operation.context
+    parsed = [mlir.Attribute.parse(f"affine_map<{each}>", context) for each in maps]
+    return layout(affine_maps(mlir.ArrayAttr.get(parsed, context)))
 
 
 def _is_masked(op: OpInfo) -> bool:

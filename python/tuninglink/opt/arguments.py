@@ -6,21 +6,22 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from tuninglink.files import STANDARD_STREAM
+from tuninglink.llvm_flags import UsageError
 from tuninglink.mlir import names
 from tuninglink.opt import iree_opt
 from tuninglink.opt.flags import FLAGS, IREE_OPT_ONLY
-from tuninglink.opt.llvm_arguments import UsageError
 from tuninglink.opt.lookup import OWN_PREFIX, PassLookup
-from tuninglink.opt.options import nearest
 from tuninglink.opt.pipeline import Element, OpPipeline, leaves, parse_pipeline
+from tuninglink.spelling import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from iree.compiler import ir as mlir
 
+    from tuninglink.llvm_flags import Unknown
     from tuninglink.opt.flags import Options
-    from tuninglink.opt.llvm_arguments import Unknown
     from tuninglink.opt.registry import PassRegistry
 
 _PASS_NAME = re.compile(r"[\w.-]+")
@@ -59,21 +60,15 @@ class Request:
 def resolve(
     options: Options, arguments: Sequence[str], registry: PassRegistry, context: mlir.Context
 ) -> Request:
-    """Finds out what is to be run on what.
-
-    Args:
-        options: the command line, read.
-        arguments: the command line itself, without the name of the program.
-        registry: the passes written in Python.
-        context: where to look for the compiler's passes.
+    """Finds out what is to be run on what, with passes of the compiler looked up in `context`.
 
     Raises:
         UsageError: the command line is wrong.
         PipelineError: the pipeline is malformed, or names what there is not.
     """
     lookup = PassLookup(context, registry)
-    passes = [each for each in options.unknown if _is_pass(each, lookup)]
-    other = [each for each in options.unknown if each not in passes]
+    passes = [each for each in options.line.unknown if _is_pass(each, lookup)]
+    other = [each for each in options.line.unknown if each not in passes]
     if passes and options.pipeline is not None:
         raise UsageError("'-pass-pipeline' option can't be used with individual pass options")
     if options.pipeline is None:
@@ -94,10 +89,17 @@ def resolve(
     if exclusive or (_prints_inside_pipelines(options, pipeline, lookup) and not python_pass):
         command = (iree_opt.executable(), *arguments)
         return Request(context, "", pipeline, nest_implicitly, handed_over=command)
-    flags, path = _compiler_flags(other, options.positional, registry)
+    for each in other:
+        _check_spelling(each, registry)
+    flags, inputs = options.line.split(other, iree_opt.flags_with_value)
+    if len(inputs) > 1:
+        raise UsageError(
+            "Too many positional arguments specified!\n"
+            "Can specify at most 1 positional arguments: See: tuninglink-opt --help"
+        )
     return Request(
         context,
-        path,
+        inputs[0] if inputs else STANDARD_STREAM,
         pipeline,
         nest_implicitly,
         runs_python=python_pass is not None,
@@ -125,32 +127,9 @@ def _is_pass(flag: Unknown, lookup: PassLookup) -> bool:
 def _prints_inside_pipelines(options: Options, pipeline: OpPipeline, lookup: PassLookup) -> bool:
     """Tells whether selected passes are to be printed that may be inside pipelines of the compiler."""
     compiler = lookup.compiler
-    return options.instrumentation.printing.is_selective and any(
+    return options.instrumentation.is_selective and any(
         compiler.knows(leaf.name) and compiler.expand(leaf) != (leaf,) for leaf in leaves(pipeline)
     )
-
-
-def _compiler_flags(
-    unknown: Sequence[Unknown], positional: Sequence[str], registry: PassRegistry
-) -> tuple[tuple[str, ...], str]:
-    """Returns the flags for the compiler, and the path of the input."""
-    flags: list[str] = []
-    taken: set[int] = set()
-    for each in unknown:
-        _check_spelling(each, registry)
-        index = each.next_positional
-        if index is not None and iree_opt.flags_with_value().get(each.name):
-            flags.append(f"{each.argument}={positional[index]}")
-            taken.add(index)
-        else:
-            flags.append(each.argument)
-    inputs = [path for index, path in enumerate(positional) if index not in taken]
-    if len(inputs) > 1:
-        raise UsageError(
-            "Too many positional arguments specified!\n"
-            "Can specify at most 1 positional arguments: See: tuninglink-opt --help"
-        )
-    return tuple(flags), inputs[0] if inputs else "-"
 
 
 def _check_spelling(flag: Unknown, registry: PassRegistry) -> None:
@@ -161,8 +140,8 @@ def _check_spelling(flag: Unknown, registry: PassRegistry) -> None:
     """
     if flag.name in iree_opt.flags_with_value():
         return
-    ours = (*(each.name for each in FLAGS), *registry.all())
-    if nearest(flag.name, ours) is None:
+    ours = (*FLAGS, *registry.all())
+    if not nearest(flag.name, ours):
         # It may be a flag that the compiler does not list; if not, the compiler says so.
         return
     meant = nearest(flag.name, (*iree_opt.flags_with_value(), *iree_opt.pass_names(), *ours))

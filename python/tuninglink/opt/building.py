@@ -50,7 +50,7 @@ class PipelineBuilder:
         self._run = run
         self._warn = warn
         self._nest_implicitly = nest_implicitly
-        self._print_selected = instrumentation.printing.is_selective
+        self._print_selected = instrumentation.is_selective
 
     def build(self, pipeline: OpPipeline) -> NativePassManager:
         """Returns a pass manager that runs `pipeline`.
@@ -60,7 +60,7 @@ class PipelineBuilder:
         """
         for leaf in leaves(pipeline):
             self._lookup.check(leaf.name, leaf.place)
-        if self._instrumentation.printing.is_on or self._runs_python_below(pipeline):
+        if self._instrumentation.prints or self._runs_python_below(pipeline):
             # Python's handles on IR are for one thread; what several print would be a muddle.
             self._context.enable_multithreading(False)  # noqa: FBT003
         manager = NativePassManager(pipeline.anchor, self._context)
@@ -158,8 +158,7 @@ class PipelineBuilder:
             if manager is None:
                 manager = NativePassManager(operation.name, self._context)
                 managers[operation.name] = manager
-                manager.bindings.enable_verifier(self._instrumentation.verify_each)
-                self._instrumentation.printing.of(element.name).apply(manager.bindings)
+                self._instrumentation.around(element.name).apply(manager.bindings)
                 if pass_:
                     self._add_pass(manager.passes, pass_)
                 else:

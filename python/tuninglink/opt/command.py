@@ -13,29 +13,27 @@ from iree.compiler import ir as mlir
 
 from tuninglink.errors import TuninglinkError
 from tuninglink.files import STANDARD_STREAM, write_output
+from tuninglink.llvm_flags import UsageError
 from tuninglink.mlir.diagnostics import Diagnostic, DiagnosticSink, Place, Severity, error
+from tuninglink.mlir.native_diagnostics import handled
 from tuninglink.mlir.rendering import Sources, render, wants_color
 from tuninglink.opt.arguments import dump, resolve
 from tuninglink.opt.execution import Execution
 from tuninglink.opt.expectations import Expectations
 from tuninglink.opt.flags import read_options
-from tuninglink.opt.handlers import handled
 from tuninglink.opt.inputs import Chunk, parse, split_input
-from tuninglink.opt.llvm_arguments import UsageError
 from tuninglink.opt.pipeline import PIPELINE_SOURCE, parse_pipeline
 from tuninglink.opt.process_state import set_up_process
-from tuninglink.opt.registry import PassRegistry
+from tuninglink.opt.registry import PassRegistry, own_passes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
-    from tuninglink.mlir.passes import Pass
     from tuninglink.opt.arguments import Request
     from tuninglink.opt.flags import Options
 
-PROGRAM = "tuninglink-opt"
-STANDARD_INPUT_NAME = "<stdin>"
-NOWHERE = "<unknown>:0"
+_STANDARD_INPUT = "<stdin>"
+_NOWHERE = "<unknown>:0"
 """What the compiler's tools write in place of the place of a diagnostic that has none."""
 
 _SHOWN = {
@@ -46,11 +44,7 @@ _SHOWN = {
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Runs the command and returns its exit code.
-
-    Args:
-        arguments: the command line, the name of the program first.
-    """
+    """Runs a command line, the name of the program first, and returns its exit code."""
     program = Path(arguments[0]).name
     reporter = _Reporter()
     try:
@@ -58,9 +52,11 @@ def run(arguments: Sequence[str]) -> int:
         reporter.configure(options)
         if options.pipeline:
             reporter.sources.add(PIPELINE_SOURCE, options.pipeline.encode())
-        registry = PassRegistry(_own_passes, reporter.show)
-        if options.action != "run":
-            return _inform(options, registry, program)
+        registry = PassRegistry(own_passes, reporter.show)
+        text = _about(options, registry, program)
+        if text is not None:
+            write_output(STANDARD_STREAM, text.encode())
+            return 0
         request = resolve(options, arguments[1:], registry, _new_context())
         if request.handed_over:
             # The compiler's programs expect to be told by a signal when nobody reads their output.
@@ -97,7 +93,7 @@ class _Reporter:
         self._shown = _SHOWN[options.verbosity]
         self._notes = options.notes
 
-    def show(self, diagnostic: Diagnostic, nowhere: str = NOWHERE) -> None:
+    def show(self, diagnostic: Diagnostic, nowhere: str = _NOWHERE) -> None:
         if diagnostic.severity not in self._shown:
             return
         if not self._notes:
@@ -126,7 +122,7 @@ class _Run:
         """Processes the input and writes the output; returns the exit code."""
         options, path = self._options, self._request.input
         data = _read(path)
-        name = STANDARD_INPUT_NAME if path == STANDARD_STREAM else path
+        name = _STANDARD_INPUT if path == STANDARD_STREAM else path
         self._reporter.sources.add(name, data)
         if not data.strip():
             message = "the input is empty; expected MLIR text or bytecode"
@@ -150,7 +146,7 @@ class _Run:
         if self._expectations:
             succeeded = self._expectations.verify()
         if succeeded or options.output == STANDARD_STREAM:
-            write_output(options.output, options.output_marker.encode().join(outputs))
+            write_output(options.output, f"{options.output_marker}\n".encode().join(outputs))
         return 0 if succeeded else 1
 
     def _process(self, chunk: Chunk) -> bytes | None:
@@ -215,25 +211,19 @@ def _new_context() -> mlir.Context:
     return context
 
 
-def _own_passes() -> Iterable[type[Pass]]:
-    from tuninglink.passes import PASSES  # noqa: PLC0415 - what runs none of them need not load them
-
-    return PASSES
-
-
-def _inform(options: Options, registry: PassRegistry, program: str) -> int:
+def _about(options: Options, registry: PassRegistry, program: str) -> str | None:
+    """Returns what is asked for about the program itself, None if it is to run."""
+    if not (options.help or options.version or options.list_passes or options.completion):
+        return None
     from tuninglink.opt import help as opt_help  # noqa: PLC0415 - seldom needed
 
-    if options.action == "version":
-        text = opt_help.version(program)
-    elif options.action == "list-passes":
-        text = opt_help.pass_list(registry)
-    elif options.action == "completion":
-        text = opt_help.completion(options.shell, program, registry)
-    else:
-        text = opt_help.help_text(program, registry)
-    write_output(STANDARD_STREAM, text.encode())
-    return 0
+    if options.help:
+        return opt_help.help_text(program, registry)
+    if options.version:
+        return opt_help.version(program)
+    if options.completion:
+        return opt_help.completion(options.completion, program, registry)
+    return opt_help.pass_list(registry)
 
 
 def _read(path: str) -> bytes:

@@ -9,7 +9,6 @@ from iree.compiler.passmanager import PassManager
 
 from tuninglink.errors import PipelineError
 from tuninglink.mlir.diagnostics import Diagnostic, error, note
-from tuninglink.opt import iree_opt
 from tuninglink.opt.options import split_options
 from tuninglink.opt.pipeline import ANY, Element, OpPipeline, parse_pipeline
 
@@ -51,28 +50,21 @@ class CompilerPasses:
         Raises:
             PipelineError: the options are wrong.
         """
-        if element.name in UNPRINTABLE:
-            return (element,)
         try:
-            printed = str(PassManager.parse(f"{ANY}({element})", self._context))
+            children = parse_pipeline(self._printed(element)).children
         except ValueError as failure:
             raise PipelineError(self.explain(element, str(failure))) from None
-        children = parse_pipeline(printed).children
         match children:
-            case (Element(name=name),) if name == element.name:
+            case (Element(name=element.name),):
                 return (element,)
         return children
 
     def needs_target_backends(self, element: Element) -> bool:
         """Tells whether a pass, or one in a pipeline, looks for the target backends of the process."""
-        if element.name in UNPRINTABLE:
-            return False
         try:
-            printed = str(PassManager.parse(f"{ANY}({element})", self._context))
+            return _TARGET_BACKENDS in self._printed(element)
         except ValueError:
-            # What is wrong with it will be said when it is used.
-            return False
-        return _TARGET_BACKENDS in printed
+            return False  # What is wrong with it will be said when it is used.
 
     def restriction(self, element: Element, anchor: str) -> str | None:
         """Returns the operation that a pass is restricted to, if that keeps it from running on `anchor`."""
@@ -93,17 +85,20 @@ class CompilerPasses:
 
     def options(self, name: str) -> dict[str, str]:
         """Returns the options of a pass and their defaults, as far as the compiler prints them."""
-        if name in UNPRINTABLE:
-            return {}
-        printed = str(PassManager.parse(f"{ANY}({name})", self._context))
-        match parse_pipeline(printed).children:
+        match parse_pipeline(self._printed(Element(name))).children:
             case (Element(name=found, options=text),) if found == name:
                 return dict(split_options(text))
         return {}
 
-    def names(self) -> list[str]:
-        """Returns the names of all passes and pipelines; takes as long as starting a process."""
-        return iree_opt.pass_names()
+    def _printed(self, element: Element) -> str:
+        """Returns a pass or a pipeline as the compiler prints it, with the defaults of its options.
+
+        Raises:
+            ValueError: the options are wrong.
+        """
+        if element.name in UNPRINTABLE:
+            return f"{ANY}({element})"
+        return str(PassManager.parse(f"{ANY}({element})", self._context))
 
     def _failure(self, anchor: str, text: str) -> str | None:
         try:

@@ -15,7 +15,7 @@ from iree.compiler import ir as mlir
 from tuninglink.errors import TuninglinkError
 from tuninglink.mlir.diagnostics import error, from_mlir, note
 from tuninglink.opt.building import PipelineBuilder
-from tuninglink.opt.instrumentation import Instrumentation
+from tuninglink.opt.instrumentation import Instrumentation, split_names
 from tuninglink.opt.lookup import PassLookup
 
 if TYPE_CHECKING:
@@ -65,8 +65,7 @@ class Execution:
         registry: the passes written in Python.
         diagnostics: where passes written in Python emit theirs.
         instrumentation: what the run tells about itself.
-        nest_implicitly: whether a pass that stands at the top, but runs on other operations, is nested
-            (as for passes given as flags) instead of refused.
+        nest_implicitly: see `PipelineBuilder`.
 
     Raises:
         PipelineError: a pass or an option does not exist, or a pass stands at a wrong place.
@@ -86,9 +85,8 @@ class Execution:
         self._interruption: BaseException | None = None
         instrumentation = instrumentation or Instrumentation()
         lookup = PassLookup(context, registry)
-        printing = instrumentation.printing
-        for flag, names in (("before", printing.before), ("after", printing.after)):
-            for name in sorted(names):
+        for flag in ("before", "after"):
+            for name in sorted(split_names(getattr(instrumentation, flag))):
                 lookup.check(name, prefix=f"for the --mlir-print-ir-{flag} option: ")
         builder = PipelineBuilder(
             context,

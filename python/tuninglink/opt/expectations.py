@@ -31,15 +31,11 @@ _POSIX_CLASSES = {
 
 @dataclass
 class _Expectation:
-    """One comment.
+    """One comment, and whether the diagnostic came that it expects.
 
     Attributes:
-        severity: what kind of diagnostic is expected.
-        text: what stands between the braces.
-        place: where the comment stands.
         line: the line of the diagnostic, or None if it has no place at all.
         pattern: what the message is searched for.
-        met: whether such a diagnostic came.
     """
 
     severity: Severity

@@ -2,118 +2,138 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Literal, cast
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
 
+from tuninglink.llvm_flags import CommandLine, Flag, one_of, read_boolean, read_number
 from tuninglink.opt.inputs import SPLIT_MARKER
-from tuninglink.opt.instrumentation import Instrumentation, Printing
-from tuninglink.opt.llvm_arguments import Flag, UsageError, Value, parse_arguments
+from tuninglink.opt.instrumentation import Instrumentation
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
-    from tuninglink.opt.llvm_arguments import ParsedArguments, Unknown
 
-_REQUIRED = Value.REQUIRED
+@dataclass(frozen=True)
+class DocumentedFlag(Flag):
+    """A flag that `--help` lists.
 
-FLAGS: Final = (
-    Flag("help", "Display available options"),
-    Flag("version", "Display the versions of this program and of the compiler"),
-    Flag("list-passes", "Print the list of registered passes and exit"),
-    Flag(
+    Attributes:
+        help: one line.
+        value: what stands for its value, or nothing for a boolean.
+    """
+
+    help: str = ""
+    value: str = ""
+
+
+def _switch(target: str, help: str, *, sets: bool = True) -> DocumentedFlag:  # noqa: A002 - of the command
+    """Returns a flag that sets a field, or clears it."""
+    return DocumentedFlag(target, lambda text: read_boolean(text) is sets, switch=True, help=help)
+
+
+def _value(
+    target: str,
+    value: str,
+    help: str,  # noqa: A002 - of the command
+    read: Callable[[str], object] = str,
+    *,
+    optional: bool = False,
+    repeats: bool = False,
+) -> DocumentedFlag:
+    """Returns a flag with a value."""
+    value = value if "|" in value else f"<{value}>"
+    return DocumentedFlag(target, read, optional, repeats, help, value)
+
+
+def _choice(target: str, value: str, help: str, *, optional: bool = False) -> DocumentedFlag:  # noqa: A002 - as above
+    """Returns a flag whose value is one of some words; without one, the first."""
+    words = value.split("|")
+    read = one_of("", *words) if optional else one_of(*words)
+    return _value(target, value, help, lambda text: read(text) or words[0], optional=optional)
+
+
+FLAGS: Final = {
+    "help": _switch("help", "Display available options"),
+    "version": _switch("version", "Display the versions of this program and of the compiler"),
+    "list-passes": _switch("list_passes", "Print the list of registered passes and exit"),
+    "completion": _choice(
         "completion",
-        "Print a script that completes flags and passes in this shell",
-        _REQUIRED,
         "bash|zsh|fish",
-        ("bash", "zsh", "fish"),
+        "Print a script that completes flags and passes in this shell",
     ),
-    Flag("o", "Output filename", _REQUIRED, "filename"),
-    Flag("pass-pipeline", "Textual description of the pass pipeline to run", _REQUIRED, "string"),
-    Flag("no-implicit-module", "Disable implicit addition of a top-level module op during parsing"),
-    Flag("allow-unregistered-dialect", "Allow operation with no registered dialects"),
-    Flag("emit-bytecode", "Emit bytecode when generating output"),
-    Flag(
-        "emit-bytecode-version",
-        "Use specified bytecode when generating output",
-        _REQUIRED,
+    "o": _value("output", "filename", "Output filename"),
+    "pass-pipeline": _value(
+        "pipeline", "string", "Textual description of the pass pipeline to run"
+    ),
+    "no-implicit-module": _switch(
+        "implicit_module",
+        "Disable implicit addition of a top-level module op during parsing",
+        sets=False,
+    ),
+    "allow-unregistered-dialect": _switch(
+        "allow_unregistered", "Allow operation with no registered dialects"
+    ),
+    "emit-bytecode": _switch("bytecode", "Emit bytecode when generating output"),
+    "emit-bytecode-version": _value(
+        "bytecode_version",
         "number",
+        "Use specified bytecode when generating output",
+        read_number,
     ),
-    Flag(
-        "split-input-file",
+    "split-input-file": _value(
+        "split_marker",
+        "string",
         "Split the input file into chunks using the given or default marker and process each chunk "
         "independently",
-        Value.OPTIONAL,
-        "string",
+        lambda text: text or SPLIT_MARKER,
+        optional=True,
     ),
-    Flag(
-        "output-split-marker",
-        "Split marker to use for merging the output",
-        _REQUIRED,
-        "string",
+    "output-split-marker": _value(
+        "output_marker", "string", "Split marker to use for merging the output"
     ),
-    Flag(
-        "verify-diagnostics",
-        "Check that emitted diagnostics match expected-* lines on the corresponding line",
-        Value.OPTIONAL,
+    "verify-diagnostics": _choice(
+        "expectations",
         "all|only-expected",
-        ("", "all", "only-expected"),
+        "Check that emitted diagnostics match expected-* lines on the corresponding line",
+        optional=True,
     ),
-    Flag("verify-each", "Run the verifier after each transformation pass"),
-    Flag("dump-pass-pipeline", "Print the pipeline that will be run"),
-    Flag("mlir-print-ir-before-all", "Print IR before each pass"),
-    Flag("mlir-print-ir-after-all", "Print IR after each pass"),
-    Flag(
-        "mlir-print-ir-before",
-        "Print IR before specified passes",
-        _REQUIRED,
-        "pass-arg",
-        repeatable=True,
+    "verify-each": _switch("verify_each", "Run the verifier after each transformation pass"),
+    "dump-pass-pipeline": _switch("dump_pipeline", "Print the pipeline that will be run"),
+    "mlir-print-ir-before-all": _switch("before_all", "Print IR before each pass"),
+    "mlir-print-ir-after-all": _switch("after_all", "Print IR after each pass"),
+    "mlir-print-ir-before": _value(
+        "before", "pass-arg", "Print IR before specified passes", repeats=True
     ),
-    Flag(
-        "mlir-print-ir-after",
-        "Print IR after specified passes",
-        _REQUIRED,
-        "pass-arg",
-        repeatable=True,
+    "mlir-print-ir-after": _value(
+        "after", "pass-arg", "Print IR after specified passes", repeats=True
     ),
-    Flag(
-        "mlir-print-ir-after-change",
-        "When printing the IR after a pass, only print if the IR changed",
+    "mlir-print-ir-after-change": _switch(
+        "only_on_change", "When printing the IR after a pass, only print if the IR changed"
     ),
-    Flag(
-        "mlir-print-ir-after-failure",
-        "When printing the IR after a pass, only print if the pass failed",
+    "mlir-print-ir-after-failure": _switch(
+        "only_on_failure", "When printing the IR after a pass, only print if the pass failed"
     ),
-    Flag(
-        "mlir-print-ir-module-scope",
+    "mlir-print-ir-module-scope": _switch(
+        "module_scope",
         "When printing IR for print-ir-[before|after]{-all} always print the top-level operation",
     ),
-    Flag(
-        "mlir-print-ir-tree-dir",
-        "When printing the IR before/after a pass, print file tree rooted at this directory",
-        _REQUIRED,
+    "mlir-print-ir-tree-dir": _value(
+        "tree_directory",
         "string",
+        "When printing the IR before/after a pass, print file tree rooted at this directory",
     ),
-    Flag("mlir-timing", "Display execution times"),
-    Flag("mlir-pass-statistics", "Display the statistics of each pass"),
-    Flag(
-        "mlir-pass-statistics-display",
-        "Display method for pass statistics",
-        _REQUIRED,
-        "list|pipeline",
-        ("list", "pipeline"),
+    "mlir-timing": _switch("timing", "Display execution times"),
+    "mlir-pass-statistics": _switch("statistics", "Display the statistics of each pass"),
+    "mlir-pass-statistics-display": _choice(
+        "statistics_display", "list|pipeline", "Display method for pass statistics"
     ),
-    Flag("mlir-disable-threading", "Disable multi-threading within MLIR"),
-    Flag("mlir-disable-diagnostic-notes", "Disable diagnostic notes."),
-    Flag(
-        "mlir-diagnostic-verbosity-level",
-        "Choose level of diagnostic information",
-        _REQUIRED,
-        "errors|warnings|remarks",
-        ("errors", "warnings", "remarks"),
+    "mlir-disable-threading": _switch("threads", "Disable multi-threading within MLIR", sets=False),
+    "mlir-disable-diagnostic-notes": _switch("notes", "Disable diagnostic notes.", sets=False),
+    "mlir-diagnostic-verbosity-level": _choice(
+        "verbosity", "errors|warnings|remarks", "Choose level of diagnostic information"
     ),
-    Flag("color", "Use colors in diagnostics (default=autodetect)"),
-)
+    "color": _switch("color", "Use colors in diagnostics (default=autodetect)"),
+}
 
 ALIASES: Final = {"h": "help", "p": "pass-pipeline"}
 
@@ -162,16 +182,16 @@ class Options:
     """What a command line asks for.
 
     Attributes:
-        action: what to do.
-        shell: the shell to complete commands in.
-        positional: the arguments that are no flags: one of them at most is the input, the others are
-            values of flags of the compiler.
-        unknown: the flags that are not in `FLAGS`, in order: passes, and flags of the compiler.
+        line: the command line, for passes and flags of the compiler.
+        help: whether to print the help, and nothing else.
+        version: whether to print the versions.
+        list_passes: whether to list the passes.
+        completion: the shell to complete commands in, or nothing.
         output: where the result goes.
         pipeline: the textual pipeline, if there is one.
         split_marker: what separates the chunks of the input, or None if it is one.
         output_marker: what separates them in the output.
-        expectations: whether diagnostics are compared with comments, and which of them.
+        expectations: whether diagnostics are compared with comments, `all` or `only-expected`.
         implicit_module: whether what is not a module is put into one.
         allow_unregistered: whether operations of unknown dialects are fine.
         bytecode: whether to write bytecode.
@@ -184,25 +204,26 @@ class Options:
         instrumentation: what the run tells about itself.
     """
 
-    action: Literal["run", "help", "version", "list-passes", "completion"]
-    shell: str
-    positional: tuple[str, ...]
-    unknown: tuple[Unknown, ...]
-    output: str
-    pipeline: str | None
-    split_marker: str | None
-    output_marker: str
-    expectations: Literal["all", "only-expected"] | None
-    implicit_module: bool
-    allow_unregistered: bool
-    bytecode: bool
-    bytecode_version: int | None
-    dump_pipeline: bool
-    threads: bool
-    notes: bool
-    verbosity: Literal["errors", "warnings", "remarks"]
-    color: bool | None
-    instrumentation: Instrumentation
+    line: CommandLine
+    help: bool = False
+    version: bool = False
+    list_passes: bool = False
+    completion: str = ""
+    output: str = "-"
+    pipeline: str | None = None
+    split_marker: str | None = None
+    output_marker: str = SPLIT_MARKER
+    expectations: str = ""
+    implicit_module: bool = True
+    allow_unregistered: bool = False
+    bytecode: bool = False
+    bytecode_version: int | None = None
+    dump_pipeline: bool = False
+    threads: bool = True
+    notes: bool = True
+    verbosity: str = "remarks"
+    color: bool | None = None
+    instrumentation: Instrumentation = field(default_factory=Instrumentation)
 
 
 def read_options(arguments: Sequence[str]) -> Options:
@@ -211,83 +232,9 @@ def read_options(arguments: Sequence[str]) -> Options:
     Raises:
         UsageError: something is wrong with it.
     """
-    parsed = parse_arguments(arguments, {flag.name: flag for flag in FLAGS}, ALIASES)
-    verbosity = parsed.get("mlir-diagnostic-verbosity-level") or "remarks"
-    split_marker = parsed.get("split-input-file")
-    expectations = parsed.get("verify-diagnostics")
-    output_marker = parsed.get("output-split-marker")
-    if output_marker is None:
-        output_marker = SPLIT_MARKER
-    return Options(
-        action=_action(parsed),
-        shell=parsed.get("completion") or "",
-        positional=tuple(parsed.positional),
-        unknown=tuple(parsed.unknown),
-        output=parsed.get("o") or "-",
-        pipeline=parsed.get("pass-pipeline"),
-        split_marker=None if split_marker is None else split_marker or SPLIT_MARKER,
-        output_marker=f"{output_marker}\n",
-        expectations=_expectations(expectations),
-        implicit_module=not parsed.has("no-implicit-module"),
-        allow_unregistered=parsed.has("allow-unregistered-dialect"),
-        bytecode=parsed.has("emit-bytecode"),
-        bytecode_version=_number(parsed, "emit-bytecode-version"),
-        dump_pipeline=parsed.has("dump-pass-pipeline"),
-        threads=not parsed.has("mlir-disable-threading"),
-        notes=not parsed.has("mlir-disable-diagnostic-notes"),
-        verbosity=cast("Literal['errors', 'warnings', 'remarks']", verbosity),
-        color=parsed.has("color") if "color" in parsed.values else None,
-        instrumentation=_instrumentation(parsed),
-    )
-
-
-def _action(
-    parsed: ParsedArguments,
-) -> Literal["run", "help", "version", "list-passes", "completion"]:
-    if parsed.has("help"):
-        return "help"
-    if parsed.has("version"):
-        return "version"
-    if parsed.get("completion"):
-        return "completion"
-    return "list-passes" if parsed.has("list-passes") else "run"
-
-
-def _expectations(value: str | None) -> Literal["all", "only-expected"] | None:
-    if value is None:
-        return None
-    return "only-expected" if value == "only-expected" else "all"
-
-
-def _number(parsed: ParsedArguments, name: str) -> int | None:
-    text = parsed.get(name)
-    if text is None:
-        return None
-    if not text.isdecimal():
-        raise UsageError(f"for the --{name} option: '{text}' value invalid for integer argument!")
-    return int(text)
-
-
-def _instrumentation(parsed: ParsedArguments) -> Instrumentation:
-    display = parsed.get("mlir-pass-statistics-display") or "pipeline"
-    statistics = cast("Literal['list', 'pipeline']", display)
-    printing = Printing(
-        before_all=parsed.has("mlir-print-ir-before-all"),
-        after_all=parsed.has("mlir-print-ir-after-all"),
-        before=_names(parsed, "mlir-print-ir-before"),
-        after=_names(parsed, "mlir-print-ir-after"),
-        module_scope=parsed.has("mlir-print-ir-module-scope"),
-        only_on_change=parsed.has("mlir-print-ir-after-change"),
-        only_on_failure=parsed.has("mlir-print-ir-after-failure"),
-        tree_directory=parsed.get("mlir-print-ir-tree-dir"),
-    )
-    return Instrumentation(
-        printing=printing,
-        timing=parsed.has("mlir-timing"),
-        statistics=statistics if parsed.has("mlir-pass-statistics") else None,
-        verify_each=parsed.get("verify-each") != "false",
-    )
-
-
-def _names(parsed: ParsedArguments, name: str) -> frozenset[str]:
-    return frozenset(each for value in parsed.values.get(name, ()) for each in value.split(","))
+    aliases = {alias: FLAGS[name] for alias, name in ALIASES.items()}
+    line = CommandLine(FLAGS | aliases, arguments)
+    fields = Instrumentation.__dataclass_fields__
+    told = {name: value for name, value in line.values.items() if name in fields}
+    rest = {name: value for name, value in line.values.items() if name not in fields}
+    return Options(line, **rest, instrumentation=Instrumentation(**told))

@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING
 
 from iree.compiler import ir as mlir
 
+from tuninglink.llvm_flags import dashed
 from tuninglink.opt import iree_opt
 from tuninglink.opt.compiler_passes import CompilerPasses
 from tuninglink.opt.documentation import summary
 from tuninglink.opt.flags import ALIASES, FLAGS
-from tuninglink.opt.llvm_arguments import Value
 from tuninglink.opt.options import options_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tuninglink.mlir.passes import Pass
-    from tuninglink.opt.llvm_arguments import Flag
+    from tuninglink.opt.flags import DocumentedFlag
     from tuninglink.opt.registry import PassRegistry
 
 _COLUMN = 60
@@ -37,7 +37,7 @@ def help_text(program: str, registry: PassRegistry) -> str:
     lines = [
         f"OVERVIEW: iree-opt with passes written in Python\n\nUSAGE: {program} [options] <input file>",
         "\nOPTIONS:\n",
-        *map(_flag, FLAGS),
+        *(_flag(name, flag) for name, flag in FLAGS.items()),
         "\nPasses written in Python (each is a flag, too):\n",
         *_python_passes(registry),
         "\nPasses and other flags of the compiler, as iree-opt lists them:\n",
@@ -57,7 +57,7 @@ def pass_list(registry: PassRegistry) -> str:
 def completion(shell: str, program: str, registry: PassRegistry) -> str:
     """Returns a script for `shell` that completes the flags and passes there are now, and file names."""
     spellings = {
-        *(flag.spelling for flag in FLAGS),
+        *map(dashed, FLAGS),
         *(f"--{name}" for name in registry.all()),
         *(f"--{name}" for name in iree_opt.pass_names()),
         *(f"--{name}" for name in iree_opt.flags_with_value()),
@@ -77,15 +77,13 @@ def _dedented(lines: list[str]) -> Iterator[str]:
         yield line
 
 
-def _flag(flag: Flag) -> str:
-    aliases = "".join(f", -{alias}" for alias, name in ALIASES.items() if name == flag.name)
-    value = f"<{flag.value_name}>" if "|" not in flag.value_name else flag.value_name
-    shape = {
-        Value.BOOLEAN: "",
-        Value.REQUIRED: f" {value}" if len(flag.name) == 1 else f"={value}",
-        Value.OPTIONAL: f"[={value}]",
-    }[flag.value]
-    return _described(f"  {flag.spelling}{shape}{aliases}", flag.help)
+def _flag(name: str, flag: DocumentedFlag) -> str:
+    aliases = "".join(f", -{alias}" for alias, of in ALIASES.items() if of == name)
+    value = ""
+    if flag.value:
+        joint = " " if len(name) == 1 else "="
+        value = f"[={flag.value}]" if flag.switch else f"{joint}{flag.value}"
+    return _described(f"  {dashed(name)}{value}{aliases}", flag.help)
 
 
 def _python_passes(registry: PassRegistry) -> Iterator[str]:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from ctypes import c_void_p
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from iree.compiler import ir as mlir
 
 from tuninglink.mlir import names
+from tuninglink.mlir.c_interface import StringRef, function, object_at, pointer_of
 from tuninglink.mlir.diagnostics import Diagnostic, Place, from_mlir
+from tuninglink.mlir.native_diagnostics import handled
 from tuninglink.mlir.walk import visit
-from tuninglink.opt.capi import parse_operation
-from tuninglink.opt.handlers import handled
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,14 +31,7 @@ _UNNAMED = "-"
 
 @dataclass(frozen=True)
 class Chunk:
-    """A part of an input that is processed by itself.
-
-    Attributes:
-        name: the name of the input.
-        text: the part, MLIR text or bytecode.
-        line: the line of the input where the part starts, from 1.
-        column: the column there, from 1.
-    """
+    """A part of an input, MLIR text or bytecode, and the line and the column where it starts, from 1."""
 
     name: str
     text: bytes
@@ -60,11 +54,7 @@ def split_input(
 ) -> Iterator[Chunk]:
     """Splits an input at each `marker`, wherever it stands; what comes before the first may be missing.
 
-    Args:
-        name: the name of the input.
-        data: the input.
-        marker: what stands between chunks.
-        diagnostics: is warned of what looks like a marker and is none.
+    A marker with a mistake at its end is no marker, and worth a warning.
     """
     wanted = marker.encode()
     prefix, tail = wanted[:-_MARKER_TAIL], wanted[-_MARKER_TAIL:]
@@ -105,7 +95,7 @@ def parse(
     source = chunk.in_place
     found: list[Diagnostic] = []
     with handled(context, found.append):
-        operation = parse_operation(source, chunk.name, context)
+        operation = _parse(source, chunk.name, context)
     if implicit_module and (operation is None or operation.name != names.MODULE):
         # The bindings put what is not one module into one, but do not let the source have a name.
         found.clear()
@@ -116,6 +106,21 @@ def parse(
     for diagnostic in found:
         diagnostics.emit(_placed(diagnostic, chunk))
     return operation
+
+
+def _parse(source: bytes, name: str, context: mlir.Context) -> mlir.Operation | None:
+    """Parses and verifies one operation, which the bindings cannot do with bytes under a name.
+
+    The handlers of the context get the errors. One that was attached through the bindings must not be among them: it
+    crashes without Python's lock.
+    """
+    parse = function("mlirOperationCreateParse", c_void_p, c_void_p, StringRef, StringRef)
+    encoded = name.encode(errors="surrogateescape")
+    found = parse(pointer_of(context), StringRef.of(source), StringRef.of(encoded))
+    if not found:
+        return None
+    module = function("mlirModuleFromOperation", c_void_p, c_void_p)(found)
+    return object_at(mlir.Module, module).operation if module else object_at(mlir.Operation, found)
 
 
 def _parse_into_module(

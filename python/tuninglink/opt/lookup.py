@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 from tuninglink.errors import PipelineError
 from tuninglink.mlir.diagnostics import error
+from tuninglink.opt import iree_opt
 from tuninglink.opt.compiler_passes import UNKNOWN, CompilerPasses
-from tuninglink.opt.options import did_you_mean
+from tuninglink.spelling import did_you_mean
 
 if TYPE_CHECKING:
     from iree.compiler import ir as mlir
@@ -22,11 +23,7 @@ OWN_PREFIX = "tuninglink-"
 
 
 class PassLookup:
-    """All passes there are.
-
-    Attributes:
-        compiler: the compiler's passes.
-    """
+    """Looks passes up among the compiler's and those written in Python."""
 
     def __init__(self, context: mlir.Context, registry: PassRegistry) -> None:
         self.compiler = CompilerPasses(context)
@@ -38,25 +35,19 @@ class PassLookup:
         Where both know a name the compiler's pass is meant, so that a plug-in cannot change what a
         pipeline of the compiler does. Plug-ins are only looked for if nobody else knows the name.
         """
-        own = self._registry.own
-        if name.startswith(OWN_PREFIX) and name in own():
-            return own()[name]
+        if name.startswith(OWN_PREFIX) and name in self._registry.own:
+            return self._registry.own[name]
         if self.compiler.knows(name):
             return None
-        return own().get(name) or self._registry.plugged_in().get(name)
+        return self._registry.own.get(name) or self._registry.plugged_in.get(name)
 
     def check(self, name: str, place: Place | None = None, prefix: str = "") -> None:
-        """Checks that there is a pass or a pipeline called `name`.
-
-        Args:
-            name: the name that somebody wrote.
-            place: where it was written.
-            prefix: stands in front of the message.
+        """Checks that there is a pass or a pipeline called `name`, which was written at `place`.
 
         Raises:
             PipelineError: there is none; gives the nearest name.
         """
         if self.python_pass(name) or self.compiler.knows(name):
             return
-        meant = did_you_mean(name, chain(self._registry.all(), self.compiler.names()))
+        meant = did_you_mean(name, chain(self._registry.all(), iree_opt.pass_names()))
         raise PipelineError(error(f"{prefix}'{name}' {UNKNOWN}{meant}", place))

@@ -4,30 +4,27 @@ from __future__ import annotations
 
 import functools
 from ctypes import CFUNCTYPE, Structure, c_int8, c_ssize_t, c_void_p
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, TypeVar, cast
 
+from iree.compiler import ir as mlir
 from iree.compiler.passmanager import PassManager
 
-from tuninglink.mlir.c_interface import StringRef, function
-from tuninglink.opt.capi import (
-    Handle,
-    Result,
-    operation_at,
-    operation_handle,
-    pass_manager_handle,
+from tuninglink.mlir.c_interface import (
+    StringCallback,
+    StringRef,
+    function,
+    object_at,
+    pointer_of,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    from iree.compiler import ir as mlir
 
 _Kept = TypeVar("_Kept")
 _Destroy = CFUNCTYPE(None, c_void_p)
 _Initialize = CFUNCTYPE(c_int8, c_void_p, c_void_p)
 _Clone = CFUNCTYPE(c_void_p, c_void_p)
 _Run = CFUNCTYPE(None, c_void_p, c_void_p, c_void_p)
-_TakeString = CFUNCTYPE(None, StringRef, c_void_p)
 
 
 class _Callbacks(Structure):
@@ -40,30 +37,20 @@ class _Callbacks(Structure):
     )
 
 
-_ADD_PIPELINE = (Handle, StringRef, _TakeString, c_void_p)
-_CREATE_PASS = (
-    Handle,
-    StringRef,
-    StringRef,
-    StringRef,
-    StringRef,
-    c_ssize_t,
-    c_void_p,
-    _Callbacks,
-    c_void_p,
-)
+_ADD_PIPELINE = (c_void_p, StringRef, StringCallback, c_void_p)
+_CREATE_PASS = (c_void_p, *[StringRef] * 4, c_ssize_t, c_void_p, _Callbacks, c_void_p)
 
 
 class Passes:
     """A list of passes that run on operations of one kind, inside a `NativePassManager`."""
 
-    def __init__(self, manager: NativePassManager, handle: Handle) -> None:
+    def __init__(self, manager: NativePassManager, handle: int) -> None:
         self._manager = manager
         self._handle = handle
 
     def nest(self, anchor: str) -> Passes:
         """Appends a list that runs on each operation called `anchor` directly inside."""
-        nest = function("mlirOpPassManagerGetNestedUnder", Handle, Handle, StringRef)
+        nest = function("mlirOpPassManagerGetNestedUnder", c_void_p, c_void_p, StringRef)
         return Passes(self._manager, nest(self._handle, self._manager.keep_string(anchor)))
 
     def add_native(self, text: str) -> None:
@@ -78,9 +65,9 @@ class Passes:
         def take(part: StringRef, _: object) -> None:
             message.append(part.copy())
 
-        add = function("mlirOpPassManagerAddPipeline", Result, *_ADD_PIPELINE)
+        add = function("mlirOpPassManagerAddPipeline", c_int8, *_ADD_PIPELINE)
         kept = self._manager.keep_string(text)
-        if not add(self._handle, kept, _TakeString(take), None).value:
+        if not add(self._handle, kept, StringCallback(take), None):
             raise ValueError(b"".join(message).decode(errors="replace"))
 
     def add_python(
@@ -94,8 +81,8 @@ class Passes:
             anchor: the name of the operations that it runs on, or nothing for any.
             run: is called with each operation, and returns whether the pass succeeded; must not raise.
         """
-        create = function("mlirCreateExternalPass", Handle, *_CREATE_PASS)
-        add = function("mlirOpPassManagerAddOwnedPass", None, Handle, Handle)
+        create = function("mlirCreateExternalPass", c_void_p, *_CREATE_PASS)
+        add = function("mlirOpPassManagerAddOwnedPass", None, c_void_p, c_void_p)
         # The compiler does not copy the name of the anchor.
         strings = map(self._manager.keep_string, (title, text, "", anchor))
         callbacks = self._manager.keep(_callbacks(run))
@@ -113,16 +100,16 @@ class NativePassManager:
     def __init__(self, anchor: str, context: mlir.Context) -> None:
         self.bindings = PassManager(anchor, context)
         self._kept: list[object] = []
-        of = function("mlirPassManagerGetAsOpPassManager", Handle, Handle)
-        self.passes = Passes(self, of(pass_manager_handle(self.bindings)))
+        of = function("mlirPassManagerGetAsOpPassManager", c_void_p, c_void_p)
+        self.passes = Passes(self, of(pointer_of(self.bindings)))
 
     def run(self, operation: mlir.Operation) -> bool:
         """Runs all passes and returns whether they succeeded; handlers of the context get diagnostics.
 
         Other Python threads run meanwhile, so that an interrupt need not wait for the compiler.
         """
-        run = function("mlirPassManagerRunOnOp", Result, Handle, Handle)
-        return bool(run(pass_manager_handle(self.bindings), operation_handle(operation)).value)
+        run = function("mlirPassManagerRunOnOp", c_int8, c_void_p, c_void_p)
+        return bool(run(pointer_of(self.bindings), pointer_of(operation)))
 
     def close(self) -> None:
         """Ends the pass manager, which prints its timing report and statistics if it is to."""
@@ -140,11 +127,11 @@ class NativePassManager:
 
 
 def _callbacks(run: Callable[[mlir.Operation], bool]) -> _Callbacks:
-    fail = function("mlirExternalPassSignalFailure", None, Handle)
+    fail = function("mlirExternalPassSignalFailure", None, c_void_p)
 
     def called(operation: int, external_pass: int, _: object) -> None:
-        if not run(operation_at(operation)):
-            fail(Handle(external_pass))
+        if not run(object_at(mlir.Operation, operation)):
+            fail(external_pass)
 
     # The structure keeps its functions alive. There is no state: a pass may be its own clone.
     clone = _Clone(lambda data: data)
@@ -152,12 +139,10 @@ def _callbacks(run: Callable[[mlir.Operation], bool]) -> _Callbacks:
 
 
 @functools.cache
-def _type_ids() -> Handle:
-    allocator: Handle = function("mlirTypeIDAllocatorCreate", Handle)()
-    return allocator
+def _type_ids() -> int:
+    return cast("int", function("mlirTypeIDAllocatorCreate", c_void_p)())
 
 
-def _new_type_id() -> Handle:
-    allocate = function("mlirTypeIDAllocatorAllocateTypeID", Handle, Handle)
-    type_id: Handle = allocate(_type_ids())
-    return type_id
+def _new_type_id() -> int:
+    allocate = function("mlirTypeIDAllocatorAllocateTypeID", c_void_p, c_void_p)
+    return cast("int", allocate(_type_ids()))

@@ -8,15 +8,15 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin, get_type_hints
 
 from tuninglink.errors import PipelineError
+from tuninglink.llvm_flags import read_boolean
 from tuninglink.mlir.diagnostics import error, note
+from tuninglink.spelling import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from tuninglink.mlir.passes import Pass
 
-_TRUE = frozenset({"", "true", "TRUE", "True", "1"})
-_FALSE = frozenset({"false", "FALSE", "False", "0"})
 _QUOTES = "'\""
 
 
@@ -71,9 +71,7 @@ class Option:
         if self.type is str:
             return text
         if self.type is bool:
-            if text in _TRUE | _FALSE:
-                return text in _TRUE
-            raise ValueError("expected true or false")
+            return read_boolean(text)
         try:
             return int(text, 0) if self.type is int else self.type(text)
         except ValueError:
@@ -144,19 +142,6 @@ def split_list(text: str) -> tuple[str, ...]:
 def opens_quote(text: str, index: int) -> bool:
     """Tells whether a quoted value starts at `index`: not every apostrophe is a quote."""
     return text[index] in _QUOTES and (index == 0 or text[index - 1] in "=,{ \t\n")
-
-
-def nearest(word: str, words: Iterable[str]) -> str | None:
-    """Returns the one of `words` that somebody who wrote `word` probably meant, if there is one."""
-    from difflib import get_close_matches  # noqa: PLC0415 - only needed when something is wrong
-
-    return next(iter(get_close_matches(word, words, n=1, cutoff=0.6)), None)
-
-
-def did_you_mean(word: str, words: Iterable[str]) -> str:
-    """Returns `; did you mean '...'?` to be put behind a message, or nothing."""
-    meant = nearest(word, words)
-    return f"; did you mean '{meant}'?" if meant else ""
 
 
 def _option(pass_type: type[Pass], field: dataclasses.Field[Any], hint: Any) -> Option:

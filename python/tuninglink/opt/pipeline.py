@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from tuninglink.errors import PipelineError
-from tuninglink.mlir.diagnostics import Diagnostic, Place, error
+from tuninglink.mlir.diagnostics import Place, error
 from tuninglink.opt.options import opens_quote
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 PIPELINE_SOURCE = "<pass-pipeline>"
 """What diagnostics call the text of a pipeline."""
@@ -21,19 +17,11 @@ ANY = "any"
 
 @dataclass(frozen=True)
 class Element:
-    """A pass, or a pipeline that the compiler knows by name.
-
-    Attributes:
-        name: its name.
-        options: the text between the braces behind the name.
-        place: where it stands.
-        flag: the command-line flag that it was given as, if it was.
-    """
+    """A pass, or a pipeline that the compiler knows by name, with the text of its options."""
 
     name: str
     options: str = ""
     place: Place | None = None
-    flag: str | None = None
 
     def __str__(self) -> str:
         return f"{self.name}{{{self.options}}}" if self.options else self.name
@@ -41,13 +29,7 @@ class Element:
 
 @dataclass(frozen=True)
 class OpPipeline:
-    """Passes that run, one after the other, on each operation of a name directly inside another.
-
-    Attributes:
-        anchor: the name of the operations, or `any`.
-        children: what runs on them.
-        place: where the nest starts.
-    """
+    """Passes that run, one after the other, on each operation called `anchor` directly inside another."""
 
     anchor: str
     children: tuple[Element | OpPipeline, ...]
@@ -85,16 +67,6 @@ def leaves(nest: OpPipeline) -> list[Element]:
     return found
 
 
-def rewrite(
-    nest: OpPipeline, change: Callable[[Element], tuple[Element | OpPipeline, ...]]
-) -> OpPipeline:
-    """Returns `nest` with each element replaced by what `change` makes of it."""
-    children: list[Element | OpPipeline] = []
-    for child in nest.children:
-        children += [rewrite(child, change)] if isinstance(child, OpPipeline) else change(child)
-    return OpPipeline(nest.anchor, tuple(children), nest.place)
-
-
 class _Parser:
     def __init__(self, text: str) -> None:
         self._text = text
@@ -119,7 +91,8 @@ class _Parser:
 
     def failure(self, message: str, offset: int | None = None) -> PipelineError:
         """Returns the error that something is wrong at `offset`, or where the parser stands."""
-        return PipelineError(self._error(message, self._offset if offset is None else offset))
+        place = self._place(self._offset if offset is None else offset)
+        return PipelineError(error(message, place))
 
     def _child(self) -> Element | OpPipeline | None:
         self._skip_space()
@@ -185,9 +158,6 @@ class _Parser:
     def _skip_space(self) -> None:
         while self._peek().isspace():
             self._offset += 1
-
-    def _error(self, message: str, offset: int) -> Diagnostic:
-        return error(message, self._place(offset))
 
     def _place(self, offset: int) -> Place:
         line = self._text.count("\n", 0, offset)

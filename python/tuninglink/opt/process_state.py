@@ -8,15 +8,17 @@ more until the process ends.
 
 from __future__ import annotations
 
+import ctypes
 import fcntl
 import os
 import signal
 import termios
 import threading
 import time
-from typing import TYPE_CHECKING
+from ctypes import c_bool, c_char_p, c_int
+from typing import TYPE_CHECKING, Any
 
-from tuninglink.opt.capi import run_opt_main, set_global_flags
+from tuninglink.mlir.c_interface import function
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -41,7 +43,7 @@ def set_up_process(program: str, flags: Sequence[str], *, target_backends: bool)
     if target_backends:
         _park_opt_main(program, flags)
     elif flags:
-        set_global_flags([program, *flags])
+        _set_global_flags([program, *flags])
 
 
 def _park_opt_main(program: str, flags: Sequence[str]) -> None:
@@ -50,7 +52,7 @@ def _park_opt_main(program: str, flags: Sequence[str]) -> None:
     os.write(writer, b"\n")
     # At the end, the input could be taken for the value that the last flag lacks.
     arguments = [program, f"/dev/fd/{reader}", *flags]
-    thread = threading.Thread(target=run_opt_main, args=(arguments,), daemon=True)
+    thread = threading.Thread(target=_run_opt_main, args=(arguments,), daemon=True)
     # The compiler installs signal handlers of its own; Python's are to stay.
     handlers = {each: signal.getsignal(each) for each in (signal.SIGINT, signal.SIGPIPE)}
     thread.start()
@@ -65,3 +67,22 @@ def _park_opt_main(program: str, flags: Sequence[str]) -> None:
 def _unread_bytes(descriptor: int) -> int:
     count = fcntl.ioctl(descriptor, termios.FIONREAD, bytes(4))
     return int.from_bytes(count, "little")
+
+
+def _run_opt_main(arguments: list[str]) -> None:
+    run = function("ireeOptRunMain", c_int, c_int, ctypes.POINTER(c_char_p))
+    run(len(arguments), _argument_vector(arguments))
+
+
+def _set_global_flags(arguments: list[str]) -> None:
+    function("ireeCompilerGlobalInitialize", None)()
+    set_up = function(
+        "ireeCompilerSetupGlobalCL", None, c_int, ctypes.POINTER(c_char_p), c_char_p, c_bool
+    )
+    install_signal_handlers = False
+    set_up(len(arguments), _argument_vector(arguments), b"", install_signal_handlers)
+
+
+def _argument_vector(arguments: list[str]) -> Any:
+    encoded = [argument.encode(errors="surrogateescape") for argument in arguments]
+    return (c_char_p * (len(encoded) + 1))(*encoded, None)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from tuninglink.mlir.diagnostics import Diagnostic, Severity
@@ -36,29 +37,26 @@ class PassRegistry:
         self._load_own = own
         self._warn = warn
         self._entry_points = entry_points or _installed_entry_points
-        self._own: dict[str, type[Pass]] | None = None
-        self._plugged_in: dict[str, type[Pass]] | None = None
 
+    @cached_property
     def own(self) -> dict[str, type[Pass]]:
-        """Returns the passes that come with Tuninglink, by name."""
-        if self._own is None:
-            self._own = {each.name: each for each in self._load_own()}
-        return self._own
+        """The passes that come with Tuninglink, by name."""
+        return {each.name: each for each in self._load_own()}
 
+    @cached_property
     def plugged_in(self) -> dict[str, type[Pass]]:
-        """Returns the passes of plug-ins, by name.
+        """The passes of plug-ins, by name.
 
         A plug-in that cannot be loaded, or whose pass is not one, is named in a warning and skipped.
         """
-        if self._plugged_in is None:
-            self._plugged_in = {}
-            for entry_point in sorted(self._entry_points(), key=lambda each: each.name):
-                self._load(entry_point, self._plugged_in)
-        return self._plugged_in
+        found: dict[str, type[Pass]] = {}
+        for entry_point in sorted(self._entry_points(), key=lambda each: each.name):
+            self._load(entry_point, found)
+        return found
 
     def all(self) -> dict[str, type[Pass]]:
         """Returns all passes by name, in alphabetical order."""
-        return dict(sorted({**self.plugged_in(), **self.own()}.items()))
+        return dict(sorted({**self.plugged_in, **self.own}.items()))
 
     def _load(self, entry_point: EntryPoint, passes: dict[str, type[Pass]]) -> None:
         try:
@@ -71,7 +69,7 @@ class PassRegistry:
             self._skip(entry_point, reason)
             return
         for each in found:
-            if each.name in self.own() or each.name in passes:
+            if each.name in self.own or each.name in passes:
                 self._skip(entry_point, f"there is a pass '{each.name}' already")
             else:
                 passes[each.name] = each
@@ -83,6 +81,13 @@ class PassRegistry:
             f"which cannot be used: {reason}"
         )
         self._warn(Diagnostic(Severity.WARNING, message))
+
+
+def own_passes() -> Iterable[type[Pass]]:
+    """Returns the passes that come with Tuninglink."""
+    from tuninglink.passes import PASSES  # noqa: PLC0415 - what runs none of them need not load them
+
+    return PASSES
 
 
 def check_pass(pass_type: object) -> None:

@@ -70,10 +70,7 @@ def configuration(entry: Entry, payload: Payload) -> str | None:
 def configured(entry: Entry, payload: Payload, target: mlir.Attribute | None = None) -> Workload:
     """Returns the dispatch of a payload as an entry alone configures it, in the context of the entry.
 
-    Args:
-        entry: the entry.
-        payload: what it is applied to.
-        target: a `#hal.executable.target` of any context that the dispatch is for.
+    The dispatch is for `target`, a `#hal.executable.target` of any context.
 
     Raises:
         MLIRError: the compiler refuses what the entry does.
@@ -122,12 +119,7 @@ def _module_of(payloads: Iterable[Payload], context: mlir.Context) -> mlir.Opera
 
 
 class _Interpreted:
-    """A copy of a spec with some of its entries, and other actions, for the interpreter.
-
-    Args:
-        anatomy: the spec.
-        entries: the entries; the sequences that they use are copied.
-    """
+    """A copy of some entries of a spec, and of what they use, with other actions, for the interpreter."""
 
     def __init__(self, anatomy: Anatomy, entries: Sequence[Entry]) -> None:
         self._anatomy = anatomy

@@ -19,12 +19,7 @@ _IMAGES = (2, 1, 3)
 
 @dataclass(frozen=True)
 class Ranks:
-    """Constraints on the ranks of operands.
-
-    Attributes:
-        exact: the rank of an operand, by its number.
-        least: the least rank of an operand, by its number.
-    """
+    """Constraints on the ranks of operands: the exact or the least rank, by the number of the operand."""
 
     exact: Mapping[int, int]
     least: Mapping[int, int]
@@ -71,12 +66,7 @@ class _Loops:
 
 
 def contractions(counts: Mapping[str, int], ranks: Ranks) -> Iterator[list[mlir.AffineMap]]:
-    """Yields maps of contractions.
-
-    Args:
-        counts: how many dimensions of a role there are, such as `contraction m`.
-        ranks: constraints on the ranks of operands.
-    """
+    """Yields maps of contractions, given how many dimensions a role has, such as `contraction m`."""
     for batch, m, n, k in _dimension_counts(counts, ranks):
         for k_is_last_in_lhs, k_is_last_in_rhs in ((1, 0), (1, 1), (0, 0), (0, 1)):
             loops = _Loops()
@@ -109,24 +99,14 @@ def _dimension_counts(counts: Mapping[str, int], ranks: Ranks) -> list[tuple[int
 
 
 def elementwise(ranks: Ranks, last: int) -> Iterator[list[mlir.AffineMap]]:
-    """Yields maps of operations without reduction on operands of one rank.
-
-    Args:
-        ranks: constraints on the ranks of operands.
-        last: the number of the last operand that the matcher mentions.
-    """
+    """Yields maps of operations without reduction on operands of one rank, up to the operand `last`."""
     loops = _Loops()
     identity = loops.take(ranks.common)
     yield loops.maps(*([identity] * max(2, last + 1)))
 
 
 def separate(ranks: Ranks, last: int) -> Iterator[list[mlir.AffineMap]]:
-    """Yields maps of operations whose operands share no loop, so that they fit shapes of any kind.
-
-    Args:
-        ranks: constraints on the ranks of operands.
-        last: the number of the last operand that the matcher mentions.
-    """
+    """Yields maps of operations whose operands share no loop, so that they fit shapes of any kind."""
     loops = _Loops()
     operands = [loops.take(ranks.likely(each)) for each in range(max(2, last + 1))]
     yield loops.maps(*operands)
@@ -148,9 +128,9 @@ def convolutions(
     """Yields maps of convolutions.
 
     Args:
-        counts: how many dimensions of a role there are, such as `convolution filter`.
+        counts: how many dimensions a role has, such as `convolution filter`.
         ranks: constraints on the ranks of operands.
-        strides: the stride by number of the image's dimension; one where nothing is said.
+        strides: the stride of each dimension of the image, where it is known.
         dilations: the dilation, likewise.
     """
 
@@ -184,11 +164,7 @@ def convolutions(
 
 
 def attentions(outputs: int) -> Iterator[list[mlir.AffineMap]]:
-    """Yields maps of attentions, without a mask and with one.
-
-    Args:
-        outputs: how many outputs there are.
-    """
+    """Yields maps of attentions with so many outputs, without a mask and with one."""
     for batch, has_mask in product(_BATCHES, (False, True)):
         loops = _Loops()
         b = loops.take(batch)

@@ -9,7 +9,7 @@ from iree.compiler.dialects import linalg  # type: ignore[attr-defined]
 
 from tuninglink.iree.op_kinds import ATTENTION_OUTPUTS
 from tuninglink.mlir import names
-from tuninglink.payloads.templates import Template, is_number, new_block, open_tensor
+from tuninglink.payloads.templates import Template, build, is_number, new_block, open_tensor
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -83,11 +83,7 @@ def generic(maps: Sequence[mlir.AffineMap], types: Sequence[mlir.Type]) -> Templ
 
 def _arithmetic(what: str, lhs: Value, rhs: Value) -> Value:
     suffix = "f" if isinstance(lhs.type, mlir.FloatType) else "i"
-    operation = mlir.Operation.create(
-        f"arith.{what}{suffix}", results=[lhs.type], operands=[lhs, rhs]
-    )
-    result: Value = operation.results[0]
-    return result
+    return build(f"arith.{what}{suffix}", lhs.type, lhs, rhs)
 
 
 def _cast(value: Value, wanted: mlir.Type) -> Value:
@@ -103,9 +99,7 @@ def _cast(value: Value, wanted: mlir.Type) -> Value:
         name = "extsi" if kind.width < wanted.width else "trunci"
     else:
         name = "sitofp" if isinstance(wanted, mlir.FloatType) else "fptosi"
-    cast = mlir.Operation.create(f"arith.{name}", results=[wanted], operands=[value])
-    result: Value = cast.results[0]
-    return result
+    return build(f"arith.{name}", wanted, value)
 
 
 def named(name: str, types: Sequence[mlir.Type | None], rank: int) -> Iterator[Template]:
@@ -142,7 +136,6 @@ def _defined(
     builder: Any, operands: Sequence[Any], types: Sequence[mlir.Type | None], rank: int | None
 ) -> Template:
     """Returns an operation that the bindings define."""
-    found: list[tuple[bool, mlir.Type]] = []
     elements: dict[str, mlir.Type] = {
         "I32": mlir.IntegerType.get_signless(32),
         "I64": mlir.IntegerType.get_signless(64),
@@ -153,16 +146,17 @@ def _defined(
         if kind is not None:
             elements[each.type_var.name] = kind
     default = next((kind for kind in types if kind is not None), mlir.F32Type.get())
+    found: list[mlir.Type] = []
     for each in values:
         element = elements.get(each.type_var.name, default)
         size_count = len(each.size_exprs or ()) if rank is None else rank
-        is_output = each.kind.name == "OUTPUT_TENSOR"
         is_scalar = each.kind.name == "SCALAR"
-        found.append((is_output, element if is_scalar else open_tensor(size_count, element)))
-    owner, block = new_block([kind for _, kind in found])
-    arguments = list(block.arguments)
-    inputs = [each for each, (is_output, _) in zip(arguments, found, strict=True) if not is_output]
-    outputs = [each for each, (is_output, _) in zip(arguments, found, strict=True) if is_output]
+        found.append(element if is_scalar else open_tensor(size_count, element))
+    owner, block = new_block(found)
+    inputs: list[Value] = []
+    outputs: list[Value] = []
+    for each, argument in zip(values, block.arguments, strict=True):
+        (outputs if each.kind.name == "OUTPUT_TENSOR" else inputs).append(argument)
     with mlir.InsertionPoint(block):
         builder(*inputs, outs=outputs)
     return Template(owner, block, is_exact=False)
@@ -223,13 +217,7 @@ _ANY_RANK: Final = frozenset({"linalg.copy", names.FILL})
 
 
 def attention(name: str, maps: Sequence[mlir.AffineMap], types: Sequence[mlir.Type]) -> Template:
-    """Returns an attention.
-
-    Args:
-        name: `iree_linalg_ext.attention` or `iree_linalg_ext.online_attention`.
-        maps: the indexing maps of query, key, value, scale, perhaps mask, and of the outputs.
-        types: the element types of these operands.
-    """
+    """Returns an attention, online or not, with the maps and element types of its operands."""
     outputs = ATTENTION_OUTPUTS[name]
     operands = [
         kind if position == _SCALE else open_tensor(len(each.results), kind)

@@ -21,23 +21,15 @@ if TYPE_CHECKING:
     from tuninglink.spaces.workload import Workload
     from tuninglink.specs.structure import Entry
 
-FUNCTION: str = "payload"
-"""The function of a payload."""
-
 
 class PayloadError(TuninglinkError):
     """No payload can be made for an entry.
 
-    Args:
-        entry: the entry.
-        reason: why not.
-        verdict: refuted: it is proven that the matcher matches nothing; not decided: it may, but what it
-            matches is not known.
-
     Attributes:
         entry: the entry.
         reason: why not, in words.
-        verdict: whether there is no such program, or none that is found.
+        verdict: refuted: it is proven that the matcher matches nothing; not decided: it may, but what it
+            matches is not known.
     """
 
     def __init__(self, entry: Entry, reason: str, verdict: Verdict) -> None:

@@ -58,12 +58,7 @@ def usual_sizes(op: StructuredOp) -> list[int]:
 
 
 def preferred_sizes(usual: int, tile: int) -> list[int]:
-    """Returns the sizes to try for a loop, best ones first.
-
-    Args:
-        usual: a moderate size.
-        tile: a preferred divisor of the size.
-    """
+    """Returns the sizes to try for a loop that is tiled by `tile`, best ones first: `usual` is a moderate one."""
     together = lcm(usual, tile)
     best = together if together <= _LARGEST else tile
     rounded = -(-usual // tile) * tile
@@ -71,12 +66,7 @@ def preferred_sizes(usual: int, tile: int) -> list[int]:
 
 
 def tiles(sequences: Iterable[mlir.Operation], op: StructuredOp) -> dict[int, int]:
-    """Returns for each loop a preferred divisor of its size: what the configuration tiles it by.
-
-    Args:
-        sequences: the matcher, the action and what they include.
-        op: the root op.
-    """
+    """Returns for each loop a preferred divisor of its size: what the configuration in `sequences` tiles it by."""
     found: dict[int, int] = {}
     for config in _lowering_configs(sequences):
         entries = _entries(config)

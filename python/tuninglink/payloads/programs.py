@@ -9,12 +9,15 @@ from iree.compiler.dialects import linalg  # type: ignore[attr-defined]
 
 from tuninglink.matching.graphs import NAME_ONLY
 from tuninglink.mlir import names
-from tuninglink.payloads.payload import FUNCTION
-from tuninglink.payloads.templates import clone_into, destination_count, is_number
+from tuninglink.payloads.templates import (
+    build,
+    clone_into,
+    destination_count,
+    is_number,
+    new_function,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from tuninglink.payloads.sizing import Sized
     from tuninglink.payloads.templates import Template, Value
 
@@ -25,7 +28,7 @@ def write_body(template: Template, sized: Sized) -> mlir.Operation:
     It is built in the current context.
     """
     types = [_sized(each, sized) for each in template.block.arguments]
-    module, block = _function(types, [_sized(each, sized) for each in template.root.results])
+    module, block = new_function(types, [_sized(each, sized) for each in template.root.results])
     values: dict[Value, Value] = dict(zip(template.block.arguments, block.arguments, strict=True))
     with mlir.InsertionPoint(block):
         results = _clone_all(template, sized, values)
@@ -37,12 +40,8 @@ def write_program(template: Template, sized: Sized, *, fills: bool) -> mlir.Oper
     """Returns a program with a dispatch that does what the template does.
 
     The dispatch is formed already, so that the compiler neither adds operations to it nor collapses its loops.
-    Destinations are created in it, as they are in the dispatches of models.
-
-    Args:
-        template: the template.
-        sized: its sizes.
-        fills: whether destinations may come from a `linalg.fill`; else they are arguments.
+    Destinations are created in it, as they are in the dispatches of models, from a `linalg.fill` only if the program
+    `fills`; other destinations are arguments.
     """
     made = {each for each in template.destinations if _is_made(template, each, fills=fills)}
     scalars = {each for each in template.block.arguments if each not in sized.shapes}
@@ -51,7 +50,7 @@ def write_program(template: Template, sized: Sized, *, fills: bool) -> mlir.Oper
     taken = {each for each in scalars if is_fill or not is_number(each.type)}
     given = [each for each in template.block.arguments if each not in made | (scalars - taken)]
     results = [_sized(each, sized) for each in template.root.results]
-    module, block = _function([_argument_type(each, sized) for each in given], results)
+    module, block = new_function([_argument_type(each, sized) for each in given], results)
     with mlir.InsertionPoint(block):
         region = mlir.Operation.create(
             "flow.dispatch.region",
@@ -77,24 +76,6 @@ _SCALE: Final = 0.125
 """The value of scalars, such as the scale of an attention."""
 
 
-def _function(
-    inputs: Sequence[mlir.Type], results: Sequence[mlir.Type]
-) -> tuple[mlir.Operation, mlir.Block]:
-    module = mlir.Module.create().operation
-    kind = mlir.FunctionType.get(list(inputs), list(results))
-    with mlir.InsertionPoint(module.regions[0].blocks[0]):
-        function = mlir.Operation.create(
-            names.FUNCTION,
-            attributes={
-                names.SYMBOL_NAME: mlir.StringAttr.get(FUNCTION),
-                "function_type": mlir.TypeAttr.get(kind),
-            },
-            regions=1,
-        )
-    locations = [mlir.Location.unknown() for _ in inputs]
-    return module, function.regions[0].blocks.append(*inputs, arg_locs=locations)
-
-
 def _clone_all(template: Template, sized: Sized, values: dict[Value, Value]) -> list[Value]:
     """Clones the operations at the current insertion point; returns the results of the root op."""
     for operation in template.operations:
@@ -118,10 +99,7 @@ def _argument_type(value: Value, sized: Sized) -> mlir.Type:
 
 
 def _extract(tensor: Value) -> Value:
-    element = tensor.type.element_type
-    operation = mlir.Operation.create("tensor.extract", results=[element], operands=[tensor])
-    scalar: Value = operation.results[0]
-    return scalar
+    return build("tensor.extract", tensor.type.element_type, tensor)
 
 
 def _is_made(template: Template, argument: Value, *, fills: bool) -> bool:
@@ -148,7 +126,7 @@ def _reads(operation: mlir.Operation, argument: Value) -> bool:
 def _start(template: Template, argument: Value, kind: mlir.Type) -> Value:
     """Builds a destination: zeros to add to, or minus infinity to take the maximum with."""
     assert isinstance(kind, mlir.RankedTensorType)
-    empty: Value = mlir.Operation.create("tensor.empty", results=[kind]).results[0]
+    empty = build("tensor.empty", kind)
     if not _accumulates(template, argument):
         return empty
     number = float("-inf") if _is_maximum(template.root, argument) else 0.0
@@ -163,10 +141,9 @@ def _is_maximum(root: mlir.Operation, argument: Value) -> bool:
 
 
 def _constant(kind: mlir.Type, number: float) -> Value:
-    is_float = isinstance(kind, mlir.FloatType)
-    value = (
-        mlir.FloatAttr.get(kind, number) if is_float else mlir.IntegerAttr.get(kind, int(number))
+    value: mlir.Attribute = (
+        mlir.FloatAttr.get(kind, number)
+        if isinstance(kind, mlir.FloatType)
+        else mlir.IntegerAttr.get(kind, int(number))
     )
-    operation = mlir.Operation.create("arith.constant", results=[kind], attributes={"value": value})
-    constant: Value = operation.results[0]
-    return constant
+    return build("arith.constant", kind, value=value)

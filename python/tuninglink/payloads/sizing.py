@@ -17,7 +17,7 @@ from tuninglink.payloads.templates import destination_count
 from tuninglink.solver.answers import DEFAULT_LIMITS, Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from tuninglink.matching.predicates import Dimension, HasExtent
     from tuninglink.payloads.templates import Template, Value
@@ -63,13 +63,7 @@ class _UnsizedError(Exception):
 def find_sizes(
     template: Template, facts: Iterable[HasExtent], tiles: Mapping[int, int]
 ) -> Sized | NoSizes:
-    """Finds sizes with which a template satisfies facts.
-
-    Args:
-        template: the template.
-        facts: the matcher's facts about dimensions of the root op.
-        tiles: preferred divisors of the sizes of the root op's loops.
-    """
+    """Finds sizes with which a template satisfies facts about its root op, multiples of `tiles` if possible."""
     try:
         sizing = _Sizing(template)
         sizing.demand(facts)
@@ -80,26 +74,50 @@ def find_sizes(
 
 def find_contradiction(facts: Iterable[HasExtent]) -> NoSizes | None:
     """Returns why facts contradict each other whatever the operation is, None if they do not."""
-    context = z3.Context()
-    solver = z3.Solver(ctx=context)
-    solver.set("timeout", DEFAULT_LIMITS.start().solver_milliseconds())
-    known = sorted(facts, key=repr)
-    for number, fact in enumerate(known):
-        size = z3.Int(f"size {representative(fact.dimension)}", context)
+    solver = _new_solver()
+
+    def size_of(dimension: Dimension) -> z3.ArithRef:
+        size = z3.Int(f"size {representative(dimension)}", solver.ctx)
         solver.add(size >= 0)
-        solver.assert_and_track(holds(fact, size), z3.Bool(str(number), context))
-    if solver.check() != z3.unsat:
-        return None
-    core = [in_words(known[int(str(each))]) for each in solver.unsat_core()]
+        return size
+
+    labels = _track(solver, facts, size_of)
+    return _refutation(solver, labels) if solver.check() == z3.unsat else None
+
+
+def _new_solver() -> z3.Solver:
+    solver = z3.Solver(ctx=z3.Context())
+    solver.set("timeout", DEFAULT_LIMITS.start().solver_milliseconds())
+    return solver
+
+
+def _track(
+    solver: z3.Solver,
+    facts: Iterable[HasExtent],
+    size_of: Callable[[Dimension], z3.ArithRef | None],
+) -> dict[str, str]:
+    """Asserts facts, each under a label; returns them in words by label."""
+    labels: dict[str, str] = {}
+    for fact in sorted(facts, key=repr):
+        size = size_of(fact.dimension)
+        label = z3.Bool(f"fact {len(labels)}", solver.ctx)
+        labels[str(label)] = in_words(fact)
+        # An operation without the dimension is another one than the matcher looks for.
+        none = z3.BoolVal(val=False, ctx=solver.ctx)
+        solver.assert_and_track(none if size is None else holds(fact, size), label)
+    return labels
+
+
+def _refutation(solver: z3.Solver, labels: Mapping[str, str]) -> NoSizes:
+    core = [labels[str(each)] for each in solver.unsat_core()]
     return NoSizes(Verdict.REFUTED, contradiction(sorted(core)))
 
 
 class _Sizing:
     def __init__(self, template: Template) -> None:
         self._template = template
-        self._context = z3.Context()
-        self._solver = z3.Solver(ctx=self._context)
-        self._solver.set("timeout", DEFAULT_LIMITS.start().solver_milliseconds())
+        self._solver = _new_solver()
+        self._context = self._solver.ctx
         self._labels: dict[str, str] = {}
         self._unknowns: list[z3.ArithRef] = []
         self._slack: list[z3.BoolRef] = []
@@ -111,8 +129,6 @@ class _Sizing:
             for result in operation.results:
                 self._add_value(result)
             self._add_operation(operation)
-
-    # --- Constraints of the operations ---------------------------------------------------------------------------
 
     def _unknown(self) -> z3.ArithRef:
         unknown = z3.Int(f"size {len(self._unknowns)}", self._context)
@@ -171,18 +187,9 @@ class _Sizing:
         if operation == self._template.root:
             self._loops = loops
 
-    # --- Constraints of the matcher -----------------------------------------------------------------------------
-
     def demand(self, facts: Iterable[HasExtent]) -> None:
         """Adds the matcher's facts about the root op."""
-        for fact in sorted(facts, key=repr):
-            size = self._size(fact.dimension)
-            label = z3.Bool(f"fact {len(self._labels)}", self._context)
-            self._labels[str(label)] = in_words(fact)
-            # An operation without the dimension is another one than the matcher looks for.
-            none = z3.BoolVal(val=False, ctx=self._context)
-            is_so = none if size is None else holds(fact, size)
-            self._solver.assert_and_track(is_so, label)
+        self._labels = _track(self._solver, facts, self._size)
 
     def _size(self, dimension: Dimension) -> z3.ArithRef | None:
         """Returns the size of a dimension of the root op, None if it has no such dimension."""
@@ -205,14 +212,11 @@ class _Sizing:
             sizes[role] = [self._number(each) for each in steps]
         return {role_name(op.kind, role): each for role, each in sizes.items()}
 
-    # --- Solving -------------------------------------------------------------------------------------------
-
     def solve(self, tiles: Mapping[int, int]) -> Sized | NoSizes:
         """Decides whether there are sizes, and chooses some."""
         result = self._solver.check()
         if result == z3.unsat:
-            core = [self._labels[str(each)] for each in self._solver.unsat_core()]
-            return NoSizes(Verdict.REFUTED, contradiction(sorted(core)))
+            return _refutation(self._solver, self._labels)
         if result == z3.unknown:
             reason = f"the solver gave up: {self._solver.reason_unknown()}"
             return NoSizes(Verdict.NOT_DECIDED, reason)

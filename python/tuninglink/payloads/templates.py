@@ -101,15 +101,42 @@ def new_block(types: Sequence[mlir.Type]) -> tuple[mlir.Operation, mlir.Block]:
     module = mlir.Module.create().operation
     with mlir.InsertionPoint(module.regions[0].blocks[0]):
         holder = mlir.Operation.create(names.MODULE, regions=1)
-    location = mlir.Location.unknown()
-    block = holder.regions[0].blocks.append(*types, arg_locs=[location for _ in types])
-    return module, block
+    locations = [mlir.Location.unknown()] * len(types)
+    return module, holder.regions[0].blocks.append(*types, arg_locs=locations)
+
+
+def new_function(
+    inputs: Sequence[mlir.Type], results: Sequence[mlir.Type]
+) -> tuple[mlir.Operation, mlir.Block]:
+    """Returns a module with one function, and the block of its body."""
+    module = mlir.Module.create().operation
+    kind = mlir.FunctionType.get(list(inputs), list(results))
+    with mlir.InsertionPoint(module.regions[0].blocks[0]):
+        function = mlir.Operation.create(
+            names.FUNCTION,
+            attributes={
+                names.SYMBOL_NAME: mlir.StringAttr.get("payload"),
+                "function_type": mlir.TypeAttr.get(kind),
+            },
+            regions=1,
+        )
+    locations = [mlir.Location.unknown()] * len(inputs)
+    return module, function.regions[0].blocks.append(*inputs, arg_locs=locations)
+
+
+def build(name: str, result: mlir.Type, *operands: Value, **attributes: mlir.Attribute) -> Value:
+    """Builds an operation with one result at the current insertion point, and returns the result."""
+    operation = mlir.Operation.create(
+        name, results=[result], operands=list(operands), attributes=attributes
+    )
+    built: Value = operation.results[0]
+    return built
 
 
 def clone_into(
     operation: mlir.Operation, values: dict[Value, Value], results: Iterable[mlir.Type]
 ) -> mlir.Operation:
-    """Clones an operation at the current insertion point.
+    """Clones an operation at the current insertion point, with other types of its results.
 
     Args:
         operation: the operation.
@@ -119,22 +146,19 @@ def clone_into(
     clone = operation.clone().operation
     for position, operand in enumerate(operation.operands):
         clone.operands[position] = values[operand]
-    for region in clone.regions:
-        for block in region.blocks:
-            for inner in block.operations:
-                _replace_outer(inner.operation, values)
+    _replace_inside(clone, values)
     for old, new, type_ in zip(operation.results, clone.results, results, strict=True):
         new.set_type(type_)
         values[old] = new
     return clone
 
 
-def _replace_outer(operation: mlir.Operation, values: dict[Value, Value]) -> None:
-    """Replaces the values that an operation in a region uses from around it."""
-    for position, operand in enumerate(operation.operands):
-        if operand in values:
-            operation.operands[position] = values[operand]
+def _replace_inside(operation: mlir.Operation, values: dict[Value, Value]) -> None:
+    """Replaces the values that operations in a region use from around it."""
     for region in operation.regions:
         for block in region.blocks:
-            for inner in block.operations:
-                _replace_outer(inner.operation, values)
+            for each in block.operations:
+                inner = each.operation
+                for position, operand in enumerate(inner.operands):
+                    inner.operands[position] = values.get(operand, operand)
+                _replace_inside(inner, values)

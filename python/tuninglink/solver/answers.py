@@ -25,11 +25,7 @@ class Verdict(Enum):
 
 
 class UndecidedError(TuninglinkError):
-    """A question cannot be answered within its limits, or not by what is known.
-
-    Attributes:
-        reason: why not, in words.
-    """
+    """A question cannot be answered within its limits, or not by what is known; `reason` is why."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(error(f"not decided: {reason}"))
@@ -47,6 +43,8 @@ class Limits:
     Attributes:
         seconds: for the whole answer; infinity is no limit, zero or less leaves time for what is told at once.
         solver_seconds: for each call of the solver within it.
+        steps: how many steps a search may take, each some thousand partial assignments. Unlike time, it gives the
+            same answer on a busy machine as on an idle one.
 
     Raises:
         ValueError: one of them is not a number.
@@ -54,14 +52,15 @@ class Limits:
 
     seconds: float = 20.0
     solver_seconds: float = 5.0
+    steps: float = math.inf
 
     def __post_init__(self) -> None:
-        if math.isnan(self.seconds) or math.isnan(self.solver_seconds):
-            raise ValueError("a limit in seconds must be a number")
+        if any(map(math.isnan, (self.seconds, self.solver_seconds, self.steps))):
+            raise ValueError("a limit must be a number")
 
     def start(self) -> Deadline:
         """Returns the deadline that these limits mean from now on."""
-        return Deadline(time.monotonic() + self.seconds, self)
+        return Deadline(time.monotonic() + self.seconds, self, self.steps)
 
 
 _MOST_MILLISECONDS = (1 << 32) - 2
@@ -69,11 +68,12 @@ _MOST_MILLISECONDS = (1 << 32) - 2
 
 
 class Deadline:
-    """The moment at which an answer is due."""
+    """The moment at which an answer is due, and the steps that are left until then."""
 
-    def __init__(self, at: float, limits: Limits) -> None:
+    def __init__(self, at: float, limits: Limits, steps: float) -> None:
         self._at = at
         self._limits = limits
+        self._steps = steps
 
     def postpone(self, seconds: float) -> None:
         """Gives back time that somebody else used."""
@@ -90,10 +90,18 @@ class Deadline:
 
     def share(self, parts: int) -> Deadline:
         """Returns the deadline that comes when one of so many equal parts of what is left has passed."""
-        return Deadline(time.monotonic() + self.remaining() / parts, self._limits)
+        at = time.monotonic() + self.remaining() / parts
+        return Deadline(at, self._limits, self._steps / parts)
 
     def check(self) -> None:
-        """Raises `UndecidedError` if the time is up."""
+        """Takes a step.
+
+        Raises:
+            UndecidedError: the time is up, or no step is left.
+        """
+        self._steps -= 1
+        if self._steps < 0:
+            raise UndecidedError(f"the limit of {self._limits.steps:g} steps is reached")
         if self.remaining() == 0:
             raise UndecidedError(f"the limit of {self._limits.seconds:g} s is reached")
 

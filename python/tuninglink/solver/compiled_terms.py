@@ -80,12 +80,12 @@ def conjunction(
 ) -> Callable[[Values], bool]:
     """Returns a function of the values that tells whether all of `assertions` hold.
 
+    It raises `ZeroDivisionError` if it comes upon a division by zero.
+
     Args:
         assertions: boolean terms.
         slots: where in the values each variable stands.
         bounds: what is known about the values.
-
-    The function raises `ZeroDivisionError` if it comes upon a division by zero.
     """
     lines: list[str] = []
     # One by one, so that a cheap one that fails spares the others.

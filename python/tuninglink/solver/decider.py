@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from tuninglink.solver.answers import CountAnswer, UndecidedError, Verdict
 from tuninglink.solver.counting import Counted, count_solutions
 from tuninglink.solver.domains import TooManyValuesError
-from tuninglink.solver.from_z3 import OutsideFragmentError, TermReader
+from tuninglink.solver.from_z3 import OutsideFragmentError, TermReader, unknowns
 from tuninglink.solver.search import SearchPlan
 from tuninglink.solver.terms import Kind, Term, constant, evaluate, make
 
@@ -43,17 +43,32 @@ class Decider:
         self._names = [*shown, *hidden]
         self._hidden = frozenset(hidden)
         self._solver = solver
+        self._reader = TermReader()
         self._search: list[SearchPlan | None] = []
 
     @cached_property
     def terms(self) -> list[Term] | None:
         """The assertions as terms, or None if some are outside the fragment."""
-        reader = TermReader()
         with self._solver.turn():
             try:
-                return [reader.read(each.expression) for each in self._assertions]
+                return [self._reader.read(each.expression) for each in self._assertions]
             except OutsideFragmentError:
                 return None
+
+    def unknowns(self, index: int) -> frozenset[str]:
+        """Returns the names of the unknowns in an assertion."""
+        if self.terms is not None:
+            return self.terms[index].variables
+        with self._solver.turn():
+            return frozenset(unknowns([self._assertions[index].expression]))
+
+    def value(self, expression: z3.ArithRef, assignment: Mapping[str, int]) -> int | None:
+        """Returns the value of an expression, None if the assignment does not tell it."""
+        try:
+            with self._solver.turn():
+                return evaluate(self._reader.read(expression), assignment)
+        except (KeyError, ZeroDivisionError, OutsideFragmentError):
+            return None
 
     def search(self, deadline: Deadline) -> SearchPlan | None:
         """Returns the search for whole solutions, or None if only the solver can find them.

@@ -5,8 +5,9 @@ from __future__ import annotations
 from math import isqrt
 from typing import TYPE_CHECKING
 
-from tuninglink.solver.bounds import Bounds, Interval
+from tuninglink.solver.bounds import Bounds
 from tuninglink.solver.compiled_terms import conjunction
+from tuninglink.solver.intervals import Interval
 from tuninglink.solver.terms import Kind, Term, evaluate
 
 if TYPE_CHECKING:
@@ -43,11 +44,6 @@ def find_domains(
     assertions: Sequence[Term], variables: Iterable[str], deadline: Deadline
 ) -> Mapping[str, Sequence[int]] | None:
     """Finds what values each variable can have, as far as single assertions tell.
-
-    Args:
-        assertions: what must hold.
-        variables: all variables in them.
-        deadline: when to give up.
 
     Returns:
         The values of each variable, ascending, or None if the assertions cannot hold together.

@@ -1,10 +1,18 @@
-"""Z3's expressions as terms."""
+"""Z3's expressions as terms.
+
+Python's interface of Z3 makes an object for each expression that it touches, which takes longer than deciding about
+a configuration. So expressions are walked here through Z3's C functions, by their addresses: equal expressions of a
+context have the same one.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import ctypes
+from inspect import signature
+from typing import TYPE_CHECKING, Any, Final
 
 import z3
+from z3 import z3core
 
 from tuninglink.solver.terms import Kind, Term, constant, make
 
@@ -12,8 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
 
-_MOST_DEPTH = 200
-_MOST_NODES = 20_000
+_MOST_DEPTH: Final = 200
+_MOST_NODES: Final = 20_000
 """Terms are walked recursively and as trees, which suits what people and providers write."""
 
 
@@ -21,11 +29,35 @@ class OutsideFragmentError(Exception):
     """An expression uses something that terms do not have; only Z3 itself can answer about it."""
 
 
+def _function(name: str, result: Any, *arguments: Any) -> Any:
+    """Returns a C function of Z3 that takes addresses and numbers, and is not asked for errors."""
+    # Z3's Python interface keeps the library to itself, but hands each function to its wrapper.
+    wrapped = signature(getattr(z3core, name)).parameters["_elems"].default.f
+    address = ctypes.cast(wrapped, ctypes.c_void_p).value
+    assert address is not None
+    return ctypes.PYFUNCTYPE(result, *arguments)(address)
+
+
+_ADDRESS: Final = ctypes.c_void_p
+_NUMBER: Final = ctypes.c_uint
+_ast_kind = _function("Z3_get_ast_kind", _NUMBER, _ADDRESS, _ADDRESS)
+_argument_count = _function("Z3_get_app_num_args", _NUMBER, _ADDRESS, _ADDRESS)
+_argument = _function("Z3_get_app_arg", _ADDRESS, _ADDRESS, _ADDRESS, _NUMBER)
+_declaration = _function("Z3_get_app_decl", _ADDRESS, _ADDRESS, _ADDRESS)
+_declaration_kind = _function("Z3_get_decl_kind", _NUMBER, _ADDRESS, _ADDRESS)
+_name = _function("Z3_get_decl_name", _ADDRESS, _ADDRESS, _ADDRESS)
+_symbol_text = _function("Z3_get_symbol_string", ctypes.c_char_p, _ADDRESS, _ADDRESS)
+_sort = _function("Z3_get_sort", _ADDRESS, _ADDRESS, _ADDRESS)
+_sort_kind = _function("Z3_get_sort_kind", _NUMBER, _ADDRESS, _ADDRESS)
+_numeral_text = _function("Z3_get_numeral_string", ctypes.c_char_p, _ADDRESS, _ADDRESS)
+
+
 class TermReader:
     """Reads expressions of one context; equal expressions become one term."""
 
     def __init__(self) -> None:
         self._done: dict[int, Term] = {}
+        self._sizes: dict[int, tuple[int, int]] = {}
         self._kept: list[z3.ExprRef] = []
 
     def read(self, expression: z3.ExprRef) -> Term:
@@ -35,23 +67,29 @@ class TermReader:
             OutsideFragmentError: it holds something else than integers, booleans, their usual operations
                 and constants.
         """
-        stack = [expression]
+        self._kept.append(expression)  # an address is given again once its expression is gone
+        context, root = expression.ctx_ref().value, expression.as_ast().value
+        stack = [(root, _arguments(context, root))]
         while stack:
-            top = stack[-1]
-            if top.get_id() in self._done:
-                stack.pop()
-                continue
-            children = top.children()
-            missing = [each for each in children if each.get_id() not in self._done]
+            top, children = stack[-1]
+            missing = [each for each in children if each not in self._done]
             if missing:
-                stack += missing
+                stack += [(each, _arguments(context, each)) for each in missing]
                 continue
-            operands = [self._done[each.get_id()] for each in children]
-            term = self._done[top.get_id()] = _term(top, operands)
-            if term.depth > _MOST_DEPTH or term.tree_size > _MOST_NODES:
-                raise OutsideFragmentError("an assertion is too large")
-            self._kept.append(top)  # an identifier is given again once its expression is gone
-        return self._done[expression.get_id()]
+            stack.pop()
+            if top not in self._done:
+                self._check_size(top, children)
+                operands = [self._done[each] for each in children]
+                self._done[top] = _term(context, top, operands)
+        return self._done[root]
+
+    def _check_size(self, expression: int, children: list[int]) -> None:
+        sizes = [self._sizes[each] for each in children]
+        depth = 1 + max((each for each, _ in sizes), default=0)
+        count = 1 + sum(each for _, each in sizes)
+        if depth > _MOST_DEPTH or count > _MOST_NODES:
+            raise OutsideFragmentError("an assertion is too large")
+        self._sizes[expression] = depth, count
 
 
 def unknowns(expressions: Iterable[z3.ExprRef]) -> set[str]:
@@ -72,21 +110,40 @@ def unknowns(expressions: Iterable[z3.ExprRef]) -> set[str]:
     return found
 
 
-def _term(expression: z3.ExprRef, operands: list[Term]) -> Term:
-    if z3.is_int_value(expression):
+def _arguments(context: int, expression: int) -> list[int]:
+    if _ast_kind(context, expression) != z3.Z3_APP_AST:
+        return []
+    count = _argument_count(context, expression)
+    return [_argument(context, expression, position) for position in range(count)]
+
+
+def _term(context: int, expression: int, operands: list[Term]) -> Term:
+    if operands:
+        kind = _declaration_kind(context, _declaration(context, expression))
+        build = _BUILDERS.get(kind)
+        if build is None:
+            raise OutsideFragmentError("an operation is not supported")
+        return build(operands)
+    return _leaf(context, expression)
+
+
+def _leaf(context: int, expression: int) -> Term:
+    syntax = _ast_kind(context, expression)
+    sort = _sort_kind(context, _sort(context, expression))
+    if syntax == z3.Z3_NUMERAL_AST and sort == z3.Z3_INT_SORT:
         try:
-            return constant(expression.as_long())
+            return constant(int(_numeral_text(context, expression)))
         except ValueError:
             raise OutsideFragmentError("a number has too many digits") from None
-    if not z3.is_app(expression) or not (z3.is_int(expression) or z3.is_bool(expression)):
-        raise OutsideFragmentError(f"'{expression.sexpr()}' is no integer and no boolean")
-    kind = expression.decl().kind()
-    if kind == z3.Z3_OP_UNINTERPRETED and not operands and z3.is_int(expression):
-        return Term(Kind.VARIABLE, name=expression.decl().name())
-    build = _BUILDERS.get(kind)
-    if build is None:
-        raise OutsideFragmentError(f"'{expression.decl().name()}' is not supported")
-    return build(operands)
+    if syntax == z3.Z3_APP_AST:
+        declaration = _declaration(context, expression)
+        kind = _declaration_kind(context, declaration)
+        if kind in (z3.Z3_OP_TRUE, z3.Z3_OP_FALSE):
+            return constant(int(kind == z3.Z3_OP_TRUE))
+        if kind == z3.Z3_OP_UNINTERPRETED and sort == z3.Z3_INT_SORT:
+            name = _symbol_text(context, _name(context, declaration)).decode()
+            return Term(Kind.VARIABLE, name=name)
+    raise OutsideFragmentError("an expression is no integer and no boolean")
 
 
 def _simple(kind: Kind) -> Callable[[list[Term]], Term]:
@@ -112,8 +169,6 @@ def _distinct(operands: list[Term]) -> Term:
 
 
 _BUILDERS: dict[int, Callable[[list[Term]], Term]] = {
-    z3.Z3_OP_TRUE: lambda _: constant(1),
-    z3.Z3_OP_FALSE: lambda _: constant(0),
     z3.Z3_OP_ADD: _simple(Kind.ADD),
     z3.Z3_OP_SUB: _difference,
     z3.Z3_OP_MUL: _simple(Kind.MUL),

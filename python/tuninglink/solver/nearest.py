@@ -20,11 +20,7 @@ def nearest_by_search(
 ) -> NearestAnswer:
     """Finds the solution that differs from `wanted` in fewest places, then by least.
 
-    Args:
-        search: finds the solutions.
-        wanted: the values to stay near to; unknowns without one are free.
-        measured: the unknowns for which it matters by how much they differ.
-        deadline: when the answer is due.
+    Unknowns without a wanted value are free. Only for the `measured` ones it matters by how much they differ.
     """
     order = search.order
     best: list[_Cost] = []

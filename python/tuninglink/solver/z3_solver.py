@@ -24,12 +24,7 @@ if TYPE_CHECKING:
 
 
 class Solver:
-    """Questions to Z3 about assertions of one context.
-
-    Args:
-        context: where the assertions live.
-        names: the integer unknowns; a model gives each of them a value.
-    """
+    """Questions to Z3 about assertions of one context; a model gives each of the integer unknowns a value."""
 
     def __init__(self, context: z3.Context, names: Sequence[str]) -> None:
         self._context = context
@@ -42,9 +37,6 @@ class Solver:
     @contextmanager
     def turn(self, deadline: Deadline | None = None) -> Iterator[None]:
         """Waits until no other thread uses the context, and keeps the others waiting.
-
-        Args:
-            deadline: how long to wait; for ever without one.
 
         Raises:
             UndecidedError: the time is up, Z3 fails in what is done meanwhile, or this is not the process
@@ -65,12 +57,7 @@ class Solver:
     def solve(
         self, assertions: Sequence[z3.BoolRef], fixed: Mapping[str, int], deadline: Deadline
     ) -> Model | None:
-        """Returns values with which `assertions` hold, or None if there are none.
-
-        Args:
-            assertions: what must hold.
-            fixed: values that unknowns must have.
-            deadline: when the answer is due.
+        """Returns values with which `assertions` hold, the `fixed` ones among them, or None if there are none.
 
         Raises:
             UndecidedError: Z3 cannot tell within the limit.
@@ -140,16 +127,9 @@ class Solver:
         measured: Sequence[str],
         deadline: Deadline,
     ) -> Model | None:
-        """Returns values that differ from the `wanted` ones in fewest places, then by least.
+        """Returns values that differ from the `wanted` ones in fewest places, then by least; None if there are none.
 
-        Args:
-            assertions: what must hold.
-            wanted: the values to stay near to.
-            measured: the unknowns for which it matters by how much they differ.
-            deadline: when the answer is due.
-
-        Returns:
-            None if there are no values at all.
+        Only for the `measured` unknowns it matters by how much they differ.
 
         Raises:
             UndecidedError: Z3 cannot tell within the limit.

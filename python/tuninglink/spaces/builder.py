@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, TypeAlias
 import z3
 
 from tuninglink.solver.assertions import Assertion, Grade
-from tuninglink.solver.from_z3 import unknowns
 from tuninglink.spaces.constraint_set import ConstraintSet
 
 if TYPE_CHECKING:
@@ -104,12 +103,7 @@ class ConstraintSetBuilder:
         Raises:
             ValueError: the assertions speak of something that is neither a knob nor an auxiliary unknown.
         """
-        known = {*self._auxiliaries, *(each.name for each in self._knobs)}
-        strange = unknowns(each.expression for each in self._assertions) - known
-        if strange:
-            what = ", ".join(f"'{each}'" for each in sorted(strange))
-            raise ValueError(f"neither knobs nor auxiliary unknowns: {what}")
-        return ConstraintSet(
+        made = ConstraintSet(
             problem=problem,
             pipeline=pipeline,
             provider=provider,
@@ -119,6 +113,11 @@ class ConstraintSetBuilder:
             context=self.context,
             unknown=unknown,
         )
+        strange = made.unknowns - {*self._auxiliaries, *(each.name for each in self._knobs)}
+        if strange:
+            what = ", ".join(f"'{each}'" for each in sorted(strange))
+            raise ValueError(f"neither knobs nor auxiliary unknowns: {what}")
+        return made
 
     def _unknown(self, name: str) -> z3.ArithRef:
         if name in self._auxiliaries or any(name == each.name for each in self._knobs):

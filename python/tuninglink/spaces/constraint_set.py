@@ -25,9 +25,7 @@ from tuninglink.solver.answers import (
 )
 from tuninglink.solver.assertions import Grade
 from tuninglink.solver.decider import Decider
-from tuninglink.solver.from_z3 import OutsideFragmentError, TermReader, unknowns
 from tuninglink.solver.nearest import changes, nearest_by_search
-from tuninglink.solver.terms import evaluate
 from tuninglink.solver.z3_solver import Solver
 from tuninglink.spaces.knobs import IntegerKnob
 
@@ -88,6 +86,12 @@ class ConstraintSet:
     def __len__(self) -> int:
         return len(self.assertions)
 
+    @property
+    def unknowns(self) -> frozenset[str]:
+        """The names of the unknowns in the assertions: of knobs, and auxiliary ones."""
+        everything = range(len(self.assertions))
+        return frozenset().union(*map(self._decider.unknowns, everything))
+
     # --- Questions ---------------------------------------------------------------------------------------
 
     def check(self, assignment: Mapping[str, int], limits: Limits = DEFAULT_LIMITS) -> CheckAnswer:
@@ -118,6 +122,26 @@ class ConstraintSet:
             return CheckAnswer(verdict, words, self.unknown)
         verdict = Verdict.NOT_DECIDED if self.unknown else Verdict.PROVEN
         return CheckAnswer(verdict, reason=self.unknown)
+
+    def accepts(self, assignment: Mapping[str, int], limits: Limits = DEFAULT_LIMITS) -> bool:
+        """Tells whether an assignment violates no assertion, of whatever grade, without saying which.
+
+        That takes a fraction of what `check` does. An assignment that is not decided is not accepted.
+
+        Args:
+            assignment: a value for every knob.
+            limits: how long it may take.
+
+        Raises:
+            AssignmentError: see `check`.
+        """
+        assignment = self._integers(assignment, is_partial=False)
+        violated, is_open = self._decider.judge(assignment)
+        if violated or not is_open:
+            return not violated
+        with suppress(UndecidedError):
+            return self._decider.solution(is_open, assignment, limits.start()) is not None
+        return False
 
     def explain_unsat(
         self, partial: Mapping[str, int], limits: Limits = DEFAULT_LIMITS
@@ -350,10 +374,8 @@ class ConstraintSet:
 
     def _violation(self, index: int, assignment: Mapping[str, int]) -> Violation:
         assertion = self.assertions[index]
-        with self._solver.turn():
-            reader = TermReader()
-            texts = [_value(reader, each, assignment) for each in assertion.values]
-            names = unknowns([assertion.expression])
+        texts = [_text(self._decider.value(each, assignment)) for each in assertion.values]
+        names = self._decider.unknowns(index)
         pieces = assertion.message.split("{}")
         filled = pieces[0]
         for position, piece in enumerate(pieces[1:]):
@@ -404,8 +426,6 @@ def _spread(n: int, size: int, chance: random.Random) -> list[int]:
     return numbers
 
 
-def _value(reader: TermReader, expression: z3.ArithRef, assignment: Mapping[str, int]) -> str:
-    try:
-        return str(evaluate(reader.read(expression), assignment))
-    except (KeyError, ZeroDivisionError, OutsideFragmentError, ValueError):
-        return "?"
+def _text(number: int | None) -> str:
+    """Returns a number as text; one that is not known, or that Python refuses to write, as a question mark."""
+    return "?" if number is None or number.bit_length() > _MOST_BITS else str(number)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 from tuninglink.mlir.diagnostics import Severity
@@ -23,7 +24,7 @@ from tuninglink.spaces.configuration import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from iree.compiler import ir as mlir
 
@@ -66,16 +67,28 @@ class ConfigurationAnswer:
         pipeline: the pipeline that it configures, as MLIR writes it.
         violations: if refuted, the necessary rules that it breaks.
         discouraged: if not refuted, the rules of the compiler's own constraints that it breaks.
-        proposal: if refuted or discouraged, the nearest valid configuration, or None if none was found.
-        reason: if not decided, why not; if refuted without a proposal, why there is none.
+        reason: if not decided, why not.
+        propose: finds the nearest valid configuration, or says why there is none.
     """
 
     verdict: Verdict
     pipeline: str
     violations: tuple[Violation, ...] = ()
     discouraged: tuple[Violation, ...] = ()
-    proposal: Proposal | None = None
     reason: str = ""
+    propose: Callable[[], tuple[Proposal | None, str]] = field(
+        default=lambda: (None, ""), repr=False, compare=False
+    )
+
+    @property
+    def proposal(self) -> Proposal | None:
+        """If refuted or discouraged, the nearest valid configuration, or None if none was found."""
+        return self._proposed[0]
+
+    @cached_property
+    def _proposed(self) -> tuple[Proposal | None, str]:
+        """What is proposed, which is looked for when somebody asks: it takes longer than the verdict."""
+        return self.propose()
 
     @property
     def severity(self) -> Severity | None:
@@ -99,13 +112,18 @@ class ConfigurationAnswer:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What else there is to say, each a sentence."""
+        """What else there is to say, each a sentence; the nearest valid configuration comes last."""
+        proposal, why_none = self._proposed
+        if proposal is not None:
+            return (*self.further_violations, str(proposal))
+        reason = why_none if self.violations else self.reason if self.discouraged else ""
+        return (*self.further_violations, *filter(None, [reason]))
+
+    @property
+    def further_violations(self) -> tuple[str, ...]:
+        """The violations behind the first, each a sentence."""
         others = [*self.violations, *self.discouraged][1:]
-        notes = [f"violated as well: {each}" for each in others]
-        if self.proposal is not None:
-            return (*notes, str(self.proposal))
-        said = self.violations or self.discouraged
-        return (*notes, self.reason) if self.reason and said else tuple(notes)
+        return tuple(f"violated as well: {each}" for each in others)
 
 
 def verify_configuration(
@@ -228,10 +246,8 @@ class _Finding:
     def refute(self, pipeline: str, limits: Limits) -> ConfigurationAnswer:
         """Returns the answer for a configuration that this space refutes."""
         violations = self.necessary or self.compilers or self.lacks
-        proposal, reason = self.propose(limits)
-        return ConfigurationAnswer(
-            Verdict.REFUTED, pipeline, violations, proposal=proposal, reason=reason
-        )
+        propose = partial(self.propose, limits)
+        return ConfigurationAnswer(Verdict.REFUTED, pipeline, violations, propose=propose)
 
     def propose(self, limits: Limits) -> tuple[Proposal | None, str]:
         """Returns the nearest valid configuration, or why there is none."""
@@ -257,9 +273,9 @@ def _weigh(findings: Sequence[_Finding], pipeline: str, limits: Limits) -> Confi
     reason = "" if is_proven else _join(_doubt(each) for each in findings if each is not rejecting)
     if rejecting is None:
         return ConfigurationAnswer(verdict, pipeline, reason=reason)
-    proposal, _ = rejecting.propose(limits)
+    propose = partial(rejecting.propose, limits)
     return ConfigurationAnswer(
-        verdict, pipeline, discouraged=rejecting.compilers, proposal=proposal, reason=reason
+        verdict, pipeline, discouraged=rejecting.compilers, reason=reason, propose=propose
     )
 
 

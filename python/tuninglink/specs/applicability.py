@@ -10,6 +10,7 @@ from tuninglink.iree.foreign import backends_of, why_foreign
 from tuninglink.iree.known_targets import BACKENDS
 from tuninglink.mlir import names
 from tuninglink.mlir.diagnostics import Diagnostic, Severity, note, place_of
+from tuninglink.mlir.symbols import symbol_name
 from tuninglink.mlir.walk import collect
 from tuninglink.specs.bindings import binding_of, covers, entry_binding
 from tuninglink.specs.chains import chained_modules
@@ -112,9 +113,14 @@ class Applicability:
             exclusion = self.exclusion(position)
             if exclusion is not None:
                 return exclusion
+        what = f"opaque spec '{self.spec.name}'"
+        for sequence in collect(self.spec.module, names.NAMED_SEQUENCE):
+            binding = binding_of(sequence)
+            if not covers(binding, self._target):
+                reason = f"'@{symbol_name(sequence)}' in it is bound to {', '.join(binding or ())}"
+                return Inapplicability(what, place_of(sequence.location), reason, is_foreign=True)
         for constant in collect(self.spec.module, names.PARAM_CONSTANT):
             if reason := self._why_foreign(constant.attributes["value"]):
-                what = f"opaque spec '{self.spec.name}'"
                 return Inapplicability(what, place_of(constant.location), reason, is_foreign=True)
         return None
 

@@ -32,6 +32,9 @@ if TYPE_CHECKING:
 _ORIGIN: Final = "origin"
 """The attribute of a matcher that says where its configuration comes from."""
 
+_SHIPPED: Final = "tuninglink/shipped/default"
+"""How diagnostics and reports name the directory, wherever the package is installed."""
+
 _TEXT_FIRST: Final = (".mlir", ".mlirbc")
 _BYTECODE_FIRST: Final = (".mlirbc", ".mlir")
 
@@ -42,7 +45,7 @@ class DefaultSpecFile:
 
     Attributes:
         name: the name of the target that the spec is for.
-        path: where the file is.
+        path: where the file is; of a file that comes with the package, where it is in the package.
         content: what is in it, text or bytecode.
         shipped: whether it comes with the package.
     """
@@ -162,7 +165,7 @@ class ShippedSpec:
 
     Attributes:
         target: what it is for.
-        path: where its file is.
+        path: where its file is in the package.
         spec: the spec, in the context of the calling thread.
     """
 
@@ -210,7 +213,8 @@ def _find(directory: Traversable, target: Target, *, shipped: bool) -> DefaultSp
             file = directory / f"{name}{suffix}"
             try:
                 if file.is_file():
-                    return DefaultSpecFile(name, str(file), file.read_bytes(), shipped)
+                    path = f"{_SHIPPED}/{file.name}" if shipped else str(file)
+                    return DefaultSpecFile(name, path, file.read_bytes(), shipped)
             except OSError as failure:
                 reason = (failure.strerror or str(failure)).lower()
                 message = f"cannot read the default spec '{file}': {reason}"

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, overload
+from typing import TYPE_CHECKING
 
 from tuninglink.errors import SpecError
 from tuninglink.iree.targets import Target
@@ -19,6 +16,8 @@ from tuninglink.specs.model import Spec
 from tuninglink.upgrading.loading import read_module
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from iree.compiler import ir as mlir
 
     from tuninglink.mlir.diagnostics import DiagnosticSink
@@ -69,92 +68,6 @@ def load_spec(
         message = "the bytecode is damaged: a name in it is not UTF-8"
         raise SpecError(error(message, Place(name, 1, 1))) from None
     return spec
-
-
-@dataclass(frozen=True)
-class SpecArgument:
-    """A spec on a command line: `PATH`, or `TARGET=PATH` for one that is bound to a target.
-
-    Attributes:
-        path: the file.
-        targets: the names of the targets that the spec is bound to, written with commas between them.
-    """
-
-    path: str
-    targets: tuple[str, ...] = ()
-
-    @classmethod
-    def parse(cls, text: str) -> SpecArgument:
-        """Reads an argument. What is the path of a file is a path, whatever is in it.
-
-        Raises:
-            TargetError: no target has the name.
-        """
-        names, equals, path = text.partition("=")
-        if not equals or Path(text).exists():
-            return cls(text)
-        targets = tuple(each.strip() for each in names.split(","))
-        for each in targets:
-            Target.parse(each)
-        return cls(path, targets)
-
-
-class SpecFiles(Sequence[Spec]):
-    """Specs whose files are read now, and which are loaded when they are looked at, on whatever thread that is.
-
-    So who compiles a program can load large specs while the compiler is at work.
-
-    Args:
-        arguments: the files, text or bytecode, and what they are bound to.
-        upgrade: as for `load_spec`.
-        diagnostics: as for `load_spec`.
-
-    Raises:
-        SpecError: a file cannot be read. When they are looked at: one does not parse or verify, or is no spec.
-    """
-
-    def __init__(
-        self,
-        arguments: Sequence[SpecArgument],
-        *,
-        upgrade: bool,
-        diagnostics: DiagnosticSink | None,
-    ) -> None:
-        self._arguments = arguments
-        self._contents = [_read(Path(each.path), each.path) for each in arguments]
-        self._context = thread_context()
-        self._upgrade = upgrade
-        self._diagnostics = diagnostics
-
-    @cached_property
-    def _specs(self) -> tuple[Spec, ...] | SpecError:
-        contents, self._contents = self._contents, []
-        try:
-            return tuple(
-                load_spec(
-                    contents.pop(0),  # Nobody needs it again.
-                    name=each.path,
-                    context=self._context,
-                    upgrade=self._upgrade,
-                    diagnostics=self._diagnostics,
-                    targets=each.targets,
-                )
-                for each in self._arguments
-            )
-        except SpecError as failure:
-            return failure  # Whoever looks next is told the same, and warnings come once.
-
-    def __len__(self) -> int:
-        return len(self._arguments)
-
-    @overload
-    def __getitem__(self, index: int) -> Spec: ...
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[Spec]: ...
-    def __getitem__(self, index: int | slice) -> Spec | Sequence[Spec]:
-        if isinstance(self._specs, SpecError):
-            raise self._specs
-        return self._specs[index]
 
 
 def in_context(spec: Spec, context: mlir.Context) -> Spec:

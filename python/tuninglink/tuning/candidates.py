@@ -1,34 +1,19 @@
-"""Candidates: the configurations of a problem that may be tried."""
+"""Candidates: configurations that may be tried, as plain data."""
 
 from __future__ import annotations
 
-import random
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
 from hashlib import sha256
-from itertools import islice
-from math import prod
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING
 
 from iree.compiler import ir as mlir
-from iree.compiler.dialects import iree_codegen
 
-from tuninglink.iree.op_kinds import Role
 from tuninglink.mlir import names
-from tuninglink.solver.answers import AssignmentError, Limits, UndecidedError, Verdict
-from tuninglink.spaces.configuration import MismatchError
-from tuninglink.spaces.knobs import OneOfKnob
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from tuninglink.spaces.configuration import Configuration
-    from tuninglink.spaces.knobs import Knob
-    from tuninglink.spaces.problem import Problem
-    from tuninglink.spaces.providers import Space
-    from tuninglink.spaces.registry import ProviderRegistry
-    from tuninglink.spaces.workload import Workload
+    from collections.abc import Mapping
 
 
 class CandidateOrigin(Enum):
@@ -46,7 +31,8 @@ class Candidate:
     Attributes:
         pipeline: the pipeline, as MLIR writes it.
         knobs: the values of the knobs; empty where no space speaks of the configuration.
-        configuration: the `#iree_codegen.compilation_info`, as MLIR writes it.
+        configuration: the `#iree_codegen.compilation_info`, as MLIR writes it; where only the knobs were recorded,
+            something that is as unlike.
         decomposition: the `decomposition_config` of an attention, or nothing.
         origin: where it comes from.
         space: the number of its space, -1 where no space speaks of it.
@@ -78,307 +64,6 @@ class Candidate:
             return self.configuration
         knobs = ", ".join(f"{name} = {value}" for name, value in self.knobs.items())
         return f"{self.pipeline} {knobs}"
-
-
-@dataclass(frozen=True)
-class SpaceProblem:
-    """What a root op computes, as plain data.
-
-    Attributes:
-        kind: the kind of operation, such as `contraction`.
-        sizes: how often each loop runs; None where that is dynamic.
-        roles: what each loop is to the operation, such as `m`.
-        element_types: those of the operands, as MLIR writes them.
-        limits: what the target can do, under the names that the compiler uses, and what is known of the device.
-    """
-
-    kind: str
-    sizes: tuple[int | None, ...]
-    roles: tuple[str, ...]
-    element_types: tuple[str, ...]
-    limits: Mapping[str, int]
-
-    @classmethod
-    def of(cls, problem: Problem, limits: Mapping[str, int]) -> SpaceProblem:
-        """Returns a problem of the constraints as plain data, with limits of the device beside the target's."""
-        return cls(
-            problem.kind.value,
-            tuple(each.size for each in problem.dimensions),
-            tuple(each.role.value for each in problem.dimensions),
-            problem.element_types,
-            {**problem.limits, **limits},
-        )
-
-    @property
-    def reduction(self) -> int:
-        """How many values are added up for one element of the result, at least 1."""
-        sizes = zip(self.roles, self.sizes, strict=True)
-        return prod(size or 1 for role, size in sizes if role in _REDUCTIONS)
-
-    def __str__(self) -> str:
-        sizes = "x".join("?" if each is None else str(each) for each in self.sizes)
-        return " ".join(filter(None, (self.kind, sizes, "x".join(self.element_types))))
-
-
-_REDUCTIONS: Final = frozenset(
-    each.value
-    for each in (Role.K, Role.K1, Role.K2, Role.FILTER, Role.INPUT_CHANNEL, Role.REDUCTION)
-)
-
-_SAMPLING: Final = Limits(seconds=4.0)
-"""How long sampling one space may take. A space that it is too large for is probed from then on."""
-
-_PROBING: Final = Limits(seconds=2.0)
-"""How long probing one space may take."""
-
-_SEARCHING: Final = Limits(seconds=10.0)
-"""What finding the neighbors of one candidate may take."""
-
-_CHECKING: Final = Limits(seconds=0.2, solver_seconds=0.2)
-
-_MOST_CHANGES: Final = 2
-"""In how many knobs a neighbor may differ."""
-
-MOST_ACCUMULATORS: Final = 256
-"""Accumulators of one thread. A thread has 255 registers of 32 bits (CUDA C++ Programming Guide, table "Technical
-Specifications per Compute Capability") or 512 (CDNA3 ISA, 3.6.4), so more than this is spilled; such candidates are
-slow and take longest to compile. The fastest in the recorded tables have up to 160."""
-
-
-class CandidateSpaces:
-    """The candidates of one problem: what a search chooses from.
-
-    It belongs to the thread that made it.
-
-    Args:
-        dispatch: the dispatch, without a configuration.
-        default: the compiler's own choice.
-        given: configurations from specs.
-        registry: who knows spaces.
-        limits: what is known of the device.
-
-    Attributes:
-        problem: what the root op computes.
-        default: the compiler's own choice, as a candidate.
-        given: candidates from specs, other than the default.
-        spaces: the spaces.
-        reason: why there are no spaces, where there are none.
-    """
-
-    def __init__(
-        self,
-        dispatch: Workload,
-        default: Configuration,
-        given: Sequence[Configuration],
-        registry: ProviderRegistry,
-        limits: Mapping[str, int],
-    ) -> None:
-        self.problem = SpaceProblem.of(dispatch.problem, limits)
-        self.reason = ""
-        self._too_large: set[int] = set()
-        self._drawn: dict[tuple[int, int, int], list[Candidate]] = {}
-        self.spaces: tuple[Space, ...] = tuple(self._find_spaces(dispatch, default, registry))
-        self.default = self._known(default, CandidateOrigin.DEFAULT)
-        unlike = {self.default.key: self.default}
-        for each in given:
-            candidate = self._known(each, CandidateOrigin.SPEC)
-            unlike.setdefault(candidate.key, candidate)
-        self.given = tuple(unlike.values())[1:]
-
-    def _find_spaces(
-        self, dispatch: Workload, default: Configuration, registry: ProviderRegistry
-    ) -> Iterator[Space]:
-        reasons: list[str] = []
-        for pipeline in _pipelines(default, registry):
-            try:
-                yield from registry.spaces(dispatch, pipeline)
-            except UndecidedError as failure:
-                reasons.append(failure.reason)
-        self.reason = "; ".join(dict.fromkeys(reasons))
-
-    def sample(self, n: int, seed: int) -> list[Candidate]:
-        """Returns candidates drawn from the spaces, as many from each as there are.
-
-        Args:
-            n: how many.
-            seed: fixes which.
-        """
-        if not self.spaces:
-            return []
-        share = -(-n // len(self.spaces))
-        drawn = [self._draw(number, share, seed) for number in range(len(self.spaces))]
-        mixed = [each for group in zip(*map(_padded(share), drawn), strict=True) for each in group]
-        unlike = {each.key: each for each in mixed if each is not None}
-        return list(islice(unlike.values(), n))
-
-    def _draw(self, number: int, n: int, seed: int) -> list[Candidate]:
-        key = number, n, seed
-        if key not in self._drawn:  # What probing finds depends on the time that it has.
-            self._drawn[key] = self._draw_anew(number, n, seed)
-        return self._drawn[key]
-
-    def _draw_anew(self, number: int, n: int, seed: int) -> list[Candidate]:
-        constraints = self.spaces[number].constraints
-        try:
-            if number in self._too_large:
-                assignments = constraints.probe(n, seed, _PROBING)
-            else:
-                assignments = constraints.sample(n, seed, _SAMPLING)
-        except UndecidedError:
-            self._too_large.add(number)
-            assignments = constraints.probe(n, seed, _PROBING)
-        random.Random(seed).shuffle(assignments)  # noqa: S311 - no secret
-        return [each for each in map(self._maker(number), assignments) if each is not None]
-
-    def neighbors(self, candidate: Candidate) -> list[Candidate]:
-        """Returns the valid candidates that differ in one knob by a step, or in two that depend on each other.
-
-        A step doubles, halves, or goes to the next option; two at once let a tile grow with the threads that
-        share it. Those with one step come first.
-        """
-        if candidate.space < 0:
-            return []
-        constraints = self.spaces[candidate.space].constraints
-        near = {each.name: _near(each, candidate.knobs[each.name]) for each in constraints.knobs}
-        found: list[tuple[int, dict[str, int]]] = []
-        try:
-            for each in constraints.enumerate_within(near, _SEARCHING):
-                changed = sum(candidate.knobs[name] != value for name, value in each.items())
-                if 0 < changed <= _MOST_CHANGES:
-                    found.append((changed, each))
-        except UndecidedError:
-            pass  # some are better than none
-        found.sort(key=lambda each: each[0])
-        make = self._maker(candidate.space)
-        made = [each for each in (make(knobs) for _, knobs in found) if each is not None]
-        return list({each.key: each for each in made if each.key != candidate.key}.values())
-
-    def candidate(self, pipeline: str, knobs: Mapping[str, int]) -> Candidate | None:
-        """Returns the candidate that gives the knobs these values, such as a winner of a similar problem.
-
-        Args:
-            pipeline: its pipeline, as MLIR writes it.
-            knobs: the values.
-
-        Returns:
-            None if no space has these knobs, or they are not valid in it.
-        """
-        for number, space in enumerate(self.spaces):
-            constraints = space.constraints
-            names_of_knobs = {each.name for each in constraints.knobs}
-            if constraints.pipeline != pipeline or names_of_knobs != set(knobs):
-                continue
-            if constraints.check(knobs, _CHECKING).verdict is not Verdict.REFUTED:
-                return self._maker(number)(knobs)
-        return None
-
-    def _maker(self, number: int) -> _Maker:
-        return _Maker(self.spaces[number], number)
-
-    def _known(self, configuration: Configuration, origin: CandidateOrigin) -> Candidate:
-        """Returns a configuration as a candidate of the first space in which it is valid."""
-        text = written(configuration)
-        decomposition = configuration.decomposition_config
-        candidate = Candidate(
-            str(configuration.pipeline), {}, text, str(decomposition or ""), origin
-        )
-        for number, space in enumerate(self.spaces):
-            if space.constraints.pipeline != candidate.pipeline:
-                continue
-            try:
-                knobs = dict(space.assignment(configuration))
-                verdict = space.constraints.check(knobs, _CHECKING).verdict
-            except (MismatchError, AssignmentError):
-                continue
-            if verdict is not Verdict.REFUTED:
-                return Candidate(
-                    candidate.pipeline, knobs, text, candidate.decomposition, origin, number
-                )
-        return candidate
-
-
-class _Maker:
-    """Makes candidates of the assignments of one space."""
-
-    def __init__(self, space: Space, number: int) -> None:
-        self._space = space
-        self._number = number
-
-    def __call__(self, assignment: Mapping[str, int]) -> Candidate | None:
-        """Returns the candidate, None where the values make no configuration or one that is hopeless."""
-        try:
-            info = self._space.compilation_info(assignment)
-        except AssignmentError:
-            return None
-        if accumulators_per_thread(info) > MOST_ACCUMULATORS:
-            return None
-        # Only spaces for attention write one.
-        write_decomposition = getattr(self._space, "decomposition_config", None)
-        decomposition = write_decomposition(assignment) if write_decomposition else None
-        return Candidate(
-            self._space.constraints.pipeline,
-            dict(assignment),
-            str(info),
-            str(decomposition or ""),
-            CandidateOrigin.SPACE,
-            self._number,
-        )
-
-
-def written(configuration: Configuration) -> str:
-    """Returns a configuration as a `#iree_codegen.compilation_info`, as MLIR writes it."""
-    lowering, translation = configuration.lowering_config, configuration.translation_info
-    assert translation is not None
-    info = iree_codegen.CompilationInfoAttr.get(lowering, translation, ctx=lowering.context)
-    return str(info)
-
-
-def accumulators_per_thread(info: mlir.Attribute) -> int:
-    """Returns how many elements of the result a thread of a GPU computes; 0 where that is not said."""
-    assert isinstance(info, iree_codegen.CompilationInfoAttr)
-    lowering: Any = info.lowering_config
-    attributes = getattr(lowering, "attributes", None)
-    translation: Any = info.translation_info
-    threads = prod(translation.workgroup_size or [0])
-    if not isinstance(attributes, mlir.DictAttr) or "workgroup" not in attributes or not threads:
-        return 0
-    tiles: Any = attributes["workgroup"]
-    return int(prod(each.value for each in tiles if each.value) // threads)
-
-
-def _pipelines(default: Configuration, registry: ProviderRegistry) -> list[str]:
-    """Returns the pipelines worth asking about: the default's, and all others of its backend's GPUs."""
-    own = str(default.pipeline)
-    known = {each for provider in registry.all() for each in provider.pipelines or ()}
-    dialect = own.partition(".")[0]
-    others = sorted(each for each in known if each.startswith(f"{dialect}."))
-    if dialect == _CPU:
-        others = [_DOUBLE_TILING] if own != _DOUBLE_TILING and own in _VECTORIZING else []
-    return list(dict.fromkeys((own, *others)))
-
-
-_CPU: Final = "#iree_cpu"
-_DOUBLE_TILING: Final = "#iree_cpu.pipeline<DoubleTilingExpert>"
-_VECTORIZING: Final = frozenset({"#iree_cpu.pipeline<ConvTileAndDecomposeExpert>"})
-"""Pipelines in the place of which the general one may be tried."""
-
-
-def _near(knob: Knob, value: int) -> list[int]:
-    """Returns a value and those that are one step away from it."""
-    if isinstance(knob, OneOfKnob):
-        return [each for each in (value - 1, value, value + 1) if 0 <= each < len(knob.options)]
-    steps = {value, value * 2, value // 2, value + 1, value - 1} if value else {0, 1, 2, 4, 8, 16}
-    low = 0 if knob.low is None else knob.low
-    return sorted(
-        each for each in steps if each >= low and (knob.high is None or each <= knob.high)
-    )
-
-
-def _padded(length: int) -> Any:
-    def pad(candidates: list[Candidate]) -> list[Candidate | None]:
-        return [*candidates, *[None] * (length - len(candidates))]
-
-    return pad
 
 
 def configuration_of(candidate: Candidate, context: mlir.Context) -> dict[str, mlir.Attribute]:

@@ -107,13 +107,13 @@ R = TypeVar("R")
 
 
 def _then(job: Future[T | str], convert: Callable[[T], R]) -> Future[R | Failure]:
-    """Returns a future of what a job's result is converted to, or of how the job failed."""
+    """Returns a future of what a job's result is converted to, or of how the job failed; cancelling it cancels the job."""
     answer: Future[R | Failure] = Future()
 
     def hand_over(_: Future[T | str]) -> None:
         if job.cancelled() or isinstance(job.exception(), CancelledError):
             answer.cancel()
-            answer.set_running_or_notify_cancel()
+        if not answer.set_running_or_notify_cancel():
             return
         failure = job.exception()
         if failure is not None:
@@ -125,6 +125,7 @@ def _then(job: Future[T | str], convert: Callable[[T], R]) -> Future[R | Failure
         else:
             answer.set_result(convert(result))
 
+    answer.add_done_callback(lambda _: job.cancel() if answer.cancelled() else None)
     job.add_done_callback(hand_over)
     return answer
 

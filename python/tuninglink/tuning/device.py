@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 LOCAL_DRIVERS: Final = frozenset({"local-task", "local-sync"})
 """The drivers whose device is the CPU."""
 
-_THREADED_DRIVER: Final = "local-task"
+THREADED_DRIVER: Final = "local-task"
+"""The driver that runs a dispatch on several threads of the CPU."""
 
 
 class DeviceError(TuninglinkError):
@@ -103,7 +104,7 @@ def open_device(uri: str, cores: Sequence[int] = ()) -> rt.HalDevice:
     Raises:
         DeviceError: there is no such driver or device, or it is busy.
     """
-    if driver_of(uri) == _THREADED_DRIVER:
+    if driver_of(uri) == THREADED_DRIVER:
         pinned = ",".join(map(str, cores or physical_cores()))
         rt.flags.parse_flags(f"--task_topology_cpu_ids={pinned}")
     driver = _driver(driver_of(uri))
@@ -163,7 +164,7 @@ def _devices_of(driver: str, *, is_required: bool = False) -> list[DeviceDescrip
 
 
 def _local_device(uri: str, driver: str, cores: Sequence[int]) -> DeviceDescription:
-    is_threaded = driver == _THREADED_DRIVER
+    is_threaded = driver == THREADED_DRIVER
     count = len(cores or physical_cores()) if is_threaded else 1
     runtime = metadata.version("iree-base-runtime")
     return DeviceDescription(uri, _processor(), driver, platform.release(), runtime, count)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final, Self
 
 from tuninglink.errors import TuninglinkError
 from tuninglink.mlir.diagnostics import error
+from tuninglink.tuning.device import THREADED_DRIVER, physical_cores
 from tuninglink.tuning.device_process import DeviceProcess
 from tuninglink.tuning.failures import Failure
 
@@ -64,6 +65,24 @@ class Measurement:
     timing: Timing
 
 
+def _shared_cores(uris: Sequence[str]) -> list[list[int]]:
+    """Returns the processors of each device: threaded CPU devices share them out.
+
+    Raises:
+        TuninglinkError: there are fewer than devices.
+    """
+    if len(uris) == 1 or THREADED_DRIVER not in uris:
+        return [[] for _ in uris]
+    cores = physical_cores()
+    if len(uris) > len(cores):
+        message = (
+            f"{len(uris)} devices '{THREADED_DRIVER}' need as many cores; there are {len(cores)}"
+        )
+        raise TuninglinkError(error(message))
+    each = len(cores) // len(uris)
+    return [cores[first * each : (first + 1) * each] for first in range(len(uris))]
+
+
 class Devices:
     """Devices of one kind, each in a process of its own.
 
@@ -77,7 +96,7 @@ class Devices:
 
     Raises:
         DeviceError: a device is missing or cannot be opened.
-        TuninglinkError: the devices are not equal.
+        TuninglinkError: the devices are not equal, or there are more CPU devices than cores.
     """
 
     def __init__(self, uris: Sequence[str], settings: Settings, timeout: float) -> None:
@@ -86,8 +105,8 @@ class Devices:
         self._defaults: dict[DeviceProcess, float] = {}
         self._threads = ThreadPoolExecutor(len(uris))
         try:
-            for uri in uris:
-                self._processes.append(DeviceProcess(uri, settings=settings, timeout=timeout))
+            for uri, cores in zip(uris, _shared_cores(uris), strict=True):
+                self._processes.append(DeviceProcess(uri, cores, settings, timeout))
             self._expect_equal(uris)
         except BaseException:
             self.close()

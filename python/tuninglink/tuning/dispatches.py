@@ -27,12 +27,14 @@ from tuninglink.mlir.walk import body, collect, visit
 from tuninglink.passes.strip_configs import strip_configurations
 from tuninglink.tuning.benchmark_building import NoBenchmarkError, build_benchmark
 from tuninglink.tuning.invocations import compiler_run
+from tuninglink.tuning.specialization import public_functions, specialize
 
 if TYPE_CHECKING:
     from collections import Counter
     from collections.abc import Iterable, Sequence
 
     from tuninglink.tuning.benchmark import BufferLayout
+    from tuninglink.tuning.specialization import DimensionSize
 
 _BENCHMARK: Final = "iree.benchmark"
 _REFLECTION: Final = "iree.reflection"
@@ -124,7 +126,11 @@ class DispatchedProgram:
 
 
 def read_program(
-    path: str, flags: Sequence[str], *, first: Phase = Phase.START
+    path: str,
+    flags: Sequence[str],
+    *,
+    first: Phase = Phase.START,
+    sizes: Sequence[DimensionSize] = (),
 ) -> DispatchedProgram:
     """Compiles a program up to `executable-sources` and finds its problems.
 
@@ -133,20 +139,23 @@ def read_program(
             stripped of its configuration.
         flags: flags of the session.
         first: the phase that the program has gone through already.
+        sizes: sizes of dynamic dimensions of its arguments.
 
     Raises:
-        CompileError: it cannot be read, does not compile, or has no dispatch.
+        CompileError: it cannot be read, does not compile, has no dispatch, or no such dynamic dimension.
     """
     check_readable(Path(path))
     model = None
     with compiler_run(path, flags) as run:
         refuse_spec(run.module)
-        if any(each.name == names.EXECUTABLE for each in body(run.module)):
+        is_dispatched = any(each.name == names.EXECUTABLE for each in body(run.module))
+        if not is_dispatched and first < Phase.INPUT:
+            run.advance(first, first := Phase.INPUT)
+        specialize(run.module, sizes)
+        if is_dispatched:
             strip_configurations(run.module)
         else:
-            if first < Phase.INPUT:
-                run.advance(first, first := Phase.INPUT)
-                model = _model_function(run.module)
+            model = _model_function(run.module) if first is Phase.INPUT else None
             run.advance(first, Phase.EXECUTABLE_SOURCES)
         content = to_bytecode(run.module)
     module = mlir.Module.parse(content, thread_context()).operation
@@ -161,11 +170,7 @@ def read_program(
 
 def _model_function(module: mlir.Operation) -> ModelFunction | None:
     """Returns the first public function of a program at `input` whose inputs are all static tensors."""
-    for function in body(module):
-        visibility = function.attributes.get(names.SYMBOL_VISIBILITY)
-        is_private = isinstance(visibility, mlir.StringAttr) and visibility.value == "private"
-        if function.name != names.UTIL_FUNCTION or is_private or not function.regions[0].blocks:
-            continue
+    for function in public_functions(module):
         types = [each.type for each in function.regions[0].blocks[0].arguments]
         if all(isinstance(each, mlir.RankedTensorType) and each.has_static_shape for each in types):
             inputs = tuple((tuple(each.shape), str(each.element_type)) for each in types)
@@ -215,7 +220,7 @@ def _tasks(
 
 _DYNAMIC: Final = (
     "its sizes are dynamic: they are known only when the program runs; "
-    "give the program static shapes to tune it at them"
+    "give the program static shapes, or sizes with --dim, to tune it at them"
 )
 
 

@@ -21,15 +21,7 @@ if TYPE_CHECKING:
     from tuninglink.tuning.candidates import Candidate
     from tuninglink.tuning.compilation import BenchmarkTemplate, CandidateCompiler, Outcome
     from tuninglink.tuning.devices import Measurement
-
-    class Search(Protocol):
-        """What decides about the order of candidates."""
-
-        def ask(self, count: int) -> list[Candidate]:
-            """Returns up to so many candidates to try next, none if there are no more."""
-
-        def tell(self, candidate: Candidate, microseconds: float | None) -> None:
-            """Takes the time of a candidate, None if it failed."""
+    from tuninglink.tuning.search import Search
 
     class Measure(Protocol):
         """Measures benchmarks, as many at once as there are devices."""

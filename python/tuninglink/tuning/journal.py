@@ -19,7 +19,8 @@ from tuninglink.tuning.results import TrialResult
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from tuninglink.tuning.candidates import Candidate, CandidateSpaces
+    from tuninglink.tuning.candidate_spaces import CandidateSpaces
+    from tuninglink.tuning.candidates import Candidate
     from tuninglink.tuning.database import Database
     from tuninglink.tuning.device import DeviceDescription
     from tuninglink.tuning.dispatches import TuningTask

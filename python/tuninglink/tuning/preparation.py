@@ -9,7 +9,7 @@ from tuninglink.emission.matcher_forms import FORMS, NoMatcherError
 from tuninglink.emission.spec_writer import SpecEntry, matcher_key, write_spec
 from tuninglink.errors import TuninglinkError
 from tuninglink.specs.loading import load_spec
-from tuninglink.tuning.candidates import CandidateSpaces
+from tuninglink.tuning.candidate_spaces import CandidateSpaces
 from tuninglink.tuning.compilation import BenchmarkTemplate
 from tuninglink.tuning.templates import apply_specs, configure
 
@@ -37,7 +37,7 @@ class PreparedTask:
         spaces: its candidates.
         dispatch: the dispatch as matchers see it.
         form: the form of matchers that finds it.
-        matcher: a text that is equal for tasks which the same matcher finds.
+        matcher: a text that is equal for tasks which the same entry configures.
     """
 
     task: TuningTask
@@ -49,8 +49,10 @@ class PreparedTask:
 
     def entry(self, candidate: Candidate, provenance: Mapping[str, object]) -> SpecEntry:
         """Returns the entry that gives the dispatches of the task a configuration."""
+        task = self.task
+        configuration = candidate.attributes
         return SpecEntry(
-            self.task.label, self.dispatch, self.form, candidate.attributes, provenance
+            task.label, self.dispatch, self.form, configuration, provenance, task.target
         )
 
 
@@ -79,7 +81,9 @@ def prepare(
     if dispatch is None or default is None or default.pipeline is None:
         raise NotTunableError("the compiler gives none of its operations a configuration")
     if any(each.size is None for each in dispatch.problem.dimensions):
-        raise NotTunableError("its sizes are dynamic; give the program static shapes to tune it")
+        raise NotTunableError(
+            "its sizes are dynamic; give the program static shapes, or sizes with --dim"
+        )
     given = []
     for spec in specs:
         other = configure(task.source, flags, spec).configuration
@@ -90,7 +94,8 @@ def prepare(
         raise NotTunableError(f"there is no space: {spaces.reason}")
     form = _form(task, dispatch, spaces.default, flags)
     template = BenchmarkTemplate(configured.template, task.function, task.layout)
-    return PreparedTask(task, template, spaces, dispatch, form, matcher_key(dispatch, form))
+    matcher = f"{task.target.name}\n{matcher_key(dispatch, form)}"
+    return PreparedTask(task, template, spaces, dispatch, form, matcher)
 
 
 def _form(task: TuningTask, dispatch: Workload, default: Candidate, flags: Sequence[str]) -> str:
@@ -102,7 +107,8 @@ def _form(task: TuningTask, dispatch: Workload, default: Candidate, flags: Seque
     reasons = []
     for form in FORMS:
         try:
-            text = write_spec("trial", [SpecEntry(task.label, dispatch, form, default.attributes)])
+            entry = SpecEntry(task.label, dispatch, form, default.attributes)
+            text = write_spec("trial", [entry])
         except NoMatcherError:
             continue
         try:

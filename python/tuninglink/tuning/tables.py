@@ -4,36 +4,25 @@ from __future__ import annotations
 
 import json
 import random
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from tuninglink.errors import TuninglinkError
 from tuninglink.mlir.diagnostics import Place, error
+from tuninglink.tuning.candidates import Candidate
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
+    from tuninglink.tuning.search_problem import SearchProblem
+
 VERSION: Final = 1
 
 
-@dataclass(frozen=True)
-class RecordedCandidate:
-    """A configuration of a table.
-
-    Attributes:
-        pipeline: the pipeline, as MLIR writes it.
-        knobs: the values of the knobs.
-    """
-
-    pipeline: str
-    knobs: Mapping[str, int] = field(hash=False)
-
-    @cached_property
-    def key(self) -> str:
-        """What tells the configuration from others."""
-        return json.dumps([self.pipeline, dict(self.knobs)], sort_keys=True)
+def recorded_candidate(pipeline: str, knobs: Mapping[str, int]) -> Candidate:
+    """Returns a candidate of which a table keeps the pipeline and the knobs only."""
+    return Candidate(pipeline, knobs, json.dumps([pipeline, dict(knobs)], sort_keys=True))
 
 
 @dataclass(frozen=True)
@@ -46,7 +35,7 @@ class RecordedTrial:
         failure: the kind of failure, None if there is a time.
     """
 
-    candidate: RecordedCandidate
+    candidate: Candidate
     microseconds: float | None
     failure: str | None
 
@@ -104,7 +93,7 @@ def _table(data: Mapping[str, Any]) -> RecordedTable:
         raise ValueError(f"version {data['version']}")
     trials = tuple(
         RecordedTrial(
-            RecordedCandidate(each["pipeline"], dict(each["knobs"])),
+            recorded_candidate(each["pipeline"], dict(each["knobs"])),
             each.get("microseconds"),
             each.get("failure"),
         )
@@ -132,16 +121,16 @@ class RecordedPool:
     default = None
     given = ()
 
-    def __init__(self, problem: Any, table: RecordedTable) -> None:
+    def __init__(self, problem: SearchProblem, table: RecordedTable) -> None:
         self.problem = problem
         self._candidates = [each.candidate for each in table.trials]
 
-    def sample(self, n: int, seed: int) -> Sequence[RecordedCandidate]:
+    def sample(self, n: int, seed: int) -> Sequence[Candidate]:
         """Returns `n` candidates in random order, all if there are no more."""
         chance = random.Random(seed)  # noqa: S311 - no secret
         return chance.sample(self._candidates, min(n, len(self._candidates)))
 
-    def neighbors(self, candidate: RecordedCandidate) -> Sequence[RecordedCandidate]:
+    def neighbors(self, candidate: Candidate) -> Sequence[Candidate]:
         """Returns the candidates of the same pipeline in the order of how many knobs differ, up to two."""
         found = [
             (distance, each)
@@ -154,7 +143,7 @@ class RecordedPool:
 _NEAR: Final = 2
 
 
-def _distance(one: RecordedCandidate, other: RecordedCandidate) -> int:
+def _distance(one: Candidate, other: Candidate) -> int:
     if one.pipeline != other.pipeline or one.knobs.keys() != other.knobs.keys():
         return _NEAR + 1
     return sum(value != other.knobs[name] for name, value in one.knobs.items())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from importlib import metadata
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, Final
 
 from tuninglink.emission.spec_writer import write_spec
 from tuninglink.errors import TuninglinkError
@@ -25,11 +25,9 @@ if TYPE_CHECKING:
     from tuninglink.tuning.compilation import CandidateCompiler
     from tuninglink.tuning.defaults import MeasuredTask
     from tuninglink.tuning.devices import Devices
-    from tuninglink.tuning.exploration import Search
     from tuninglink.tuning.journal import Journal
     from tuninglink.tuning.preparation import PreparedTask
     from tuninglink.tuning.reproducers import Reproducers
-    from tuninglink.tuning.search.pool import CandidatePool
     from tuninglink.tuning.settings import TuningSettings
 
 _FINALISTS: Final = 6
@@ -108,17 +106,15 @@ class TaskTuner:
         budget = budget.part(1 - _RACING)
         journal = self.journal
         similar = journal.similar(prepared) if journal else []
-        # A search hands on what it got from the pool: candidates of this pool.
-        pool = cast("CandidatePool", prepared.spaces)
         first = [(each, None) for each in similar]
         search_type = search_named(self.settings.search)
-        search = cast("Search", search_type(pool, self.settings.seed, default_us, first))
+        search = search_type(prepared.spaces, self.settings.seed, default_us, first)
 
         def report(trial: TrialResult) -> None:
-            self.listener.tried(prepared, trial, budget)
             is_new = trial.seconds > 0
             if is_new and journal:
                 journal.record(prepared, trial)
+            self.listener.tried(prepared, trial, budget)
             if is_new and self.reproducers and trial.failure and trial.benchmark is None:
                 candidate, failure = trial.candidate, trial.failure
                 self.reproducers.keep(prepared.task.label, prepared.template, candidate, failure)

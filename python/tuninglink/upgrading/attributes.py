@@ -38,13 +38,7 @@ _ELIDED: Final = {
 
 @dataclass
 class AttributeRewriter:
-    """Applies rules to all attributes of a spec.
-
-    Args:
-        outline: the spec.
-        rules: the rules, in the order in which they are applied.
-        spaces: the iteration spaces of the operations that attributes are for.
-    """
+    """Applies rules, in their order, to all attributes of a spec."""
 
     outline: Outline
     rules: Sequence[AttributeRule]

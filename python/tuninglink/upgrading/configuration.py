@@ -11,6 +11,7 @@ from tuninglink.upgrading.trees import (
     Node,
     Value,
     as_node,
+    enumerator,
     int_list,
     integer,
     integers,
@@ -29,12 +30,7 @@ SUBGROUP_COUNTS: Final = ("subgroup_m_count", "subgroup_n_count")
 
 @dataclass(frozen=True)
 class CompilationInfo:
-    """A compilation info.
-
-    Attributes:
-        lowering: its lowering config.
-        translation: its translation info.
-    """
+    """A compilation info: its lowering config and its translation info."""
 
     lowering: Node
     translation: Node
@@ -54,14 +50,7 @@ class CompilationInfo:
         if value is None:
             first = self.translation.fields[0] if self.translation.fields else None
             value = first.value if first is not None and first.key is None else None
-        if isinstance(value, Leaf):
-            text = value.text
-            if text.startswith("#") and "<" in text:
-                return text.partition("<")[2].removesuffix(">").strip()
-            return text
-        node = as_node(value)
-        enumerator = node.positional() if node is not None else None
-        return enumerator.name if enumerator is not None else None
+        return enumerator(value)
 
     @property
     def tile_sizes(self) -> list[list[int] | None]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from difflib import get_close_matches
 from functools import cache
 from typing import TYPE_CHECKING, Final
+
+from tuninglink.spelling import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -42,7 +43,7 @@ def unknown(what: str, name: str, known: Iterable[str], likely: str | None = Non
         known: the names that are known.
         likely: the name in the form of those that are known.
     """
-    nearest = get_close_matches((likely or name)[:_LONGEST], sorted(known), n=1, cutoff=0.5)
+    meant = nearest((likely or name)[:_LONGEST], sorted(known), cutoff=0.5)
     shown = name if len(name) <= _LONGEST else name[:_LONGEST] + "..."
-    hint = f"; the nearest known one is '{nearest[0]}'" if nearest else ""
+    hint = f"; the nearest known one is '{meant}'" if meant else ""
     return f"unknown {what} '{shown}'{hint}"

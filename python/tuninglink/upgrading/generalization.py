@@ -32,7 +32,6 @@ _NAMED: Final = re.compile(
     r"contract|elementwise|(?:depthwise_)?conv_\w+)"
 )
 _VALUE: Final = re.compile(r'"(?:[^"\\\n]|\\.)*"|(?P<value>%[\w$.\-]+)')
-_RESULT: Final = re.compile(r"(%[\w$.\-]+)\s*=\s*$")
 
 
 def is_named_operation(name: str) -> bool:
@@ -77,10 +76,7 @@ class _NamedDag:
 class Generalization:
     """The DAGs of a spec with named roots, and what they are on a GPU.
 
-    Args:
-        outline: the spec.
-        edits: changes that name operations as today's compiler does; all of them are there before the first
-            question is asked.
+    All changes that name operations as today's compiler does must be among the edits before the first question.
     """
 
     def __init__(self, outline: Outline, edits: Edits) -> None:
@@ -198,9 +194,10 @@ class Generalization:
             each.get_name(): name for each, name in zip(block.arguments, arguments, strict=True)
         }
         root = named.dag.root
-        result = _RESULT.search(source.text, max(named.start, root.start - 200), root.start)
-        if result and len(operations[-1].results) == 1:
-            renamed[operations[-1].results[0].get_name()] = result[1]
+        _, results = source.results(root.start)
+        renamed.update(
+            zip((each.get_name() for each in operations[-1].results), results, strict=False)
+        )
         prefix = self._unused_prefix(named.sequence)
 
         def rename(match: re.Match[str]) -> str:

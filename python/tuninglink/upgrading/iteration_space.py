@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Final
 
+from iree.compiler import ir as mlir
+
 from tuninglink.mlir import names
+from tuninglink.mlir.attributes import parse_attribute
+from tuninglink.mlir.contexts import thread_context
 from tuninglink.upgrading.source import Source
 from tuninglink.upgrading.trees import Leaf, Node, as_node, parse
 
@@ -101,12 +104,7 @@ class IterationSpace:
 
 @dataclass
 class IterationSpaces:
-    """The iteration spaces of the operations that the sequences of a spec are for.
-
-    Args:
-        outline: the spec.
-        generalization: its named operations as generic ones.
-    """
+    """The iteration spaces of the operations that the sequences of a spec are for."""
 
     outline: Outline
     generalization: Generalization
@@ -258,29 +256,15 @@ def _maps_in(attributes: Value | None) -> Value | None:
 
 def read_affine_map(text: str) -> tuple[int, Dimensions] | None:
     """Reads `affine_map<(d0, d1) -> (d0 + d1)>`: how many loops, and which index each dimension."""
-    inside = text[text.find("<") + 1 : text.rfind(">")]
-    domain, arrow, results = inside.partition("->")
-    if not arrow:
+    attribute = parse_attribute(text, thread_context())
+    if not isinstance(attribute, mlir.AffineMapAttr):
         return None
-    loops = {name: index for index, name in enumerate(_words(domain.partition("[")[0]))}
-    read = tuple(
-        frozenset(loops[word] for word in _words(each) if word in loops)
-        for each in _split(results.strip().removeprefix("(").removesuffix(")"))
-    )
-    return len(loops), read
+    return attribute.value.n_dims, tuple(map(_loops, attribute.value.results))
 
 
-def _split(results: str) -> Iterator[str]:
-    """Splits at the commas that are in no brackets."""
-    depth = start = 0
-    for position, character in enumerate(results):
-        depth += (character in "([") - (character in ")]")
-        if character == "," and depth == 0:
-            yield results[start:position]
-            start = position + 1
-    if results[start:].strip():
-        yield results[start:]
-
-
-def _words(text: str) -> list[str]:
-    return re.findall(r"(?<!\w)[^\W\d]\w*", text)
+def _loops(expression: mlir.AffineExpr) -> frozenset[int]:
+    if isinstance(expression, mlir.AffineDimExpr):
+        return frozenset({expression.position})
+    if isinstance(expression, mlir.AffineBinaryExpr):
+        return _loops(expression.lhs) | _loops(expression.rhs)
+    return frozenset()

@@ -14,12 +14,7 @@ if TYPE_CHECKING:
 
 
 def known_failure(node: Node, find_space: Callable[[], IterationSpace | None]) -> str | None:
-    """Returns why code generation with a compilation info fails, None if that is not known.
-
-    Args:
-        node: the compilation info, upgraded.
-        find_space: returns the iteration space of the operation that it is for.
-    """
+    """Returns why code generation with an upgraded compilation info fails, None if that is not known."""
     info = CompilationInfo.of(node)
     levels = info.levels if info is not None else None
     if info is None or levels is None:

@@ -64,7 +64,7 @@ def read_module(
         return module
     if not upgrade:
         raise SpecError(_refusal(upgraded))
-    _tell(upgraded, diagnostics)
+    _tell(upgraded, name, diagnostics)
     module = parse_module(upgraded.text.encode(), name, context)
     restore_places(module, upgraded)
     return module
@@ -111,7 +111,7 @@ def _refusal(upgraded: Upgraded) -> Diagnostic:
     )
 
 
-def _tell(upgraded: Upgraded, diagnostics: DiagnosticSink | None) -> None:
+def _tell(upgraded: Upgraded, name: str, diagnostics: DiagnosticSink | None) -> None:
     kept_out = (
         Diagnostic(
             Severity.WARNING,
@@ -120,6 +120,10 @@ def _tell(upgraded: Upgraded, diagnostics: DiagnosticSink | None) -> None:
         )
         for each in upgraded.kept_out
     )
+    if diagnostics is not None:
+        message = f"'{name}' was written for an older compiler, and is upgraded as it is loaded"
+        remedy = note("'tuninglink upgrade --report' says what is changed, and writes the result")
+        diagnostics.emit(Diagnostic(Severity.REMARK, message, None, (remedy,)))
     for each in (*kept_out, *upgraded.hints):
         if diagnostics is None:
             warnings.warn(str(each), stacklevel=4)

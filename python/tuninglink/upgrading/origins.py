@@ -15,12 +15,7 @@ if TYPE_CHECKING:
 
 
 def restore_places(module: mlir.Operation, upgraded: Upgraded) -> None:
-    """Gives the operations of a spec that was parsed after an upgrade the places that they had before.
-
-    Args:
-        module: what was parsed from `upgraded.text`.
-        upgraded: the upgrade.
-    """
+    """Gives the operations that were parsed from an upgraded text the places that they had before."""
     lines = upgraded.text.splitlines(keepends=True)
     starts = [0, *accumulate(map(len, lines))]
     places: dict[tuple[int, int], Place] = {}

@@ -108,12 +108,7 @@ class ForeachMatch:
 
 @dataclass(frozen=True, slots=True)
 class Dag:
-    """The DAG of a `match.cast_compatible_dag_from_root`.
-
-    Attributes:
-        root: the name of its last operation.
-        region: the brackets with its operations.
-    """
+    """The DAG of a `match.cast_compatible_dag_from_root`: the brackets with its operations, and the last one's name."""
 
     root: Mark
     region: Token
@@ -125,11 +120,7 @@ def plain(symbol: str) -> str:
 
 
 class Outline:
-    """What stands where in a spec.
-
-    Args:
-        source: the text.
-    """
+    """What stands where in a spec."""
 
     def __init__(self, source: Source) -> None:
         self.source = source
@@ -156,9 +147,8 @@ class Outline:
         first = tokens.take() if tokens.take("=") else None
         if first is None:
             return None
-        behind = tokens.take()
-        is_part = behind is not None and behind.kind == "group" and behind.start == first.end
-        end = behind.end if behind is not None and is_part else first.end
+        group = tokens.take_kind("group")
+        end = group.end if group is not None and group.start == first.end else first.end
         return Alias(mark.text, mark.start, first.start, end)
 
     @cached_property
@@ -277,12 +267,10 @@ class Outline:
     def foreach_matches(self, sequence: NamedSequence) -> Iterator[ForeachMatch]:
         """Yields the `foreach_match` operations in a sequence."""
         body = sequence.body
-        for mark in self.marks(body.start, body.end) if body is not None else ():
-            found = (
-                self._foreach_match(body, mark)
-                if body and mark.text == names.FOREACH_MATCH
-                else None
-            )
+        if body is None:
+            return
+        for mark in self.marks(body.start, body.end):
+            found = self._foreach_match(body, mark) if mark.text == names.FOREACH_MATCH else None
             if found is not None:
                 yield found
 
@@ -294,18 +282,11 @@ class Outline:
         start = texts.index("in")
         colon = texts.index(":", start) if ":" in texts[start:] else len(tokens) - 1
         end = tokens[colon].end
-        if (
-            texts[colon + 2 : colon + 3] == ["->"] and len(tokens) > colon + 3
-        ):  # `: (types) -> type`
+        if texts[colon + 2 : colon + 3] == ["->"] and texts[colon + 3 :]:  # `: (types) -> type`
             end = tokens[colon + 3].end
         pairs = tuple(_pairs(tokens[start : colon + 1]))
-        return ForeachMatch(mark.start, end, pairs, self._result_name(mark.start))
-
-    def _result_name(self, start: int) -> str | None:
-        """Returns the first result that the operation at `start` gives a name to."""
-        line = self.source.text[max(0, start - 200) : start]
-        found = re.search(r"(%[\w$.\-]+)(?::\d+)?\s*(?:,\s*%[\w$.\-]+\s*)*=\s*$", line)
-        return found.group(1) if found else None
+        results = self.source.results(mark.start)[1]
+        return ForeachMatch(mark.start, end, pairs, results[0] if results else None)
 
     def references(self, start: int, end: int) -> set[str]:
         """Returns the symbols that a part of the text refers to."""

@@ -52,6 +52,14 @@ _INSIDE_WORD: Final = frozenset(
     "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_$.-%@^!#"
 )
 
+VALUE: Final = re.compile(r"%[\w$.\-]+")
+"""The name of a value."""
+
+_RESULTS: Final = re.compile(
+    r"(?P<names>%[\w$.\-]+(?::\d+)?(?:\s*,\s*%[\w$.\-]+(?::\d+)?)*)\s*=\s*$"
+)
+_LONGEST_RESULTS: Final = 200
+
 _TOKEN: Final = re.compile(
     r"(?P<space>\s+|//[^\n]*)"
     r'|(?P<string>"(?:[^"\\\n]|\\.)*")'
@@ -128,10 +136,6 @@ class Mark:
 
 class Source:
     """The text of a spec with its brackets matched.
-
-    Args:
-        text: the spec.
-        name: what diagnostics call it.
 
     Attributes:
         closers: for each opening bracket the position of the one that closes it.
@@ -239,6 +243,11 @@ class Source:
         """Returns where the line of an offset ends."""
         end = self.text.find("\n", offset)
         return end if end >= 0 else len(self.text)
+
+    def results(self, start: int) -> tuple[int, list[str]]:
+        """Returns where the results of the operation at `start` begin, and their names, none without `=`."""
+        found = _RESULTS.search(self.text, max(0, start - _LONGEST_RESULTS), start)
+        return (found.start(), VALUE.findall(found["names"])) if found else (start, [])
 
     def following(self, mark: Mark) -> Iterator[Token]:
         """Yields the tokens behind a mark, up to the end of the brackets that it stands in."""

@@ -82,14 +82,12 @@ class Node:
         bracket: the opening bracket.
         fields: the values.
         tail: what stands before the closing bracket: space and comments.
-        offset: where it stands in the source.
     """
 
     head: str
     bracket: str
     fields: list[Field] = field(default_factory=list)
     tail: str = ""
-    offset: int = -1
 
     def render(self) -> str:
         """Returns the attribute as text."""
@@ -99,7 +97,7 @@ class Node:
     def copy(self) -> Node:
         """Returns a tree of its own with the same text."""
         fields = [each.copy() for each in self.fields]
-        return Node(self.head, self.bracket, fields, self.tail, self.offset)
+        return Node(self.head, self.bracket, fields, self.tail)
 
     def find(self, name: str) -> Field | None:
         """Returns the field with the key `name`, or the unit attribute or enumerator `name`."""
@@ -114,10 +112,9 @@ class Node:
         """Returns the value under the key `name` if it is in brackets."""
         return as_node(self.value(name))
 
-    def positional(self, index: int = 0) -> Field | None:
-        """Returns the value without key at `index` among those."""
-        unnamed = [each for each in self.fields if each.key is None]
-        return unnamed[index] if index < len(unnamed) else None
+    def positional(self) -> Field | None:
+        """Returns the first value without key."""
+        return next((each for each in self.fields if each.key is None), None)
 
     def remove(self, name: str) -> Field | None:
         """Takes a field out, and the comma that it no longer needs, and returns it."""
@@ -136,41 +133,24 @@ class Node:
         elif self.fields:
             self.fields[-1].trail, self.fields[-1].comma = gone.trail, ""
 
-    def add(self, key: str | None, value: Value | str, *, comma: bool = True) -> Field:
-        """Adds a field at the end.
+    def add(self, key: str | None, value: Value | str) -> None:
+        """Adds a field at the end, with its value as tree or as text."""
+        self.insert(len(self.fields), key, value)
 
-        Args:
-            key: its key, if any.
-            value: its value, as tree or as text.
-            comma: whether a comma stands before it.
-        """
-        return self.insert(len(self.fields), key, value, comma=comma)
-
-    def insert(
-        self, position: int, key: str | None, value: Value | str, *, comma: bool = True
-    ) -> Field:
-        """Adds a field before the one at `position`.
-
-        Args:
-            position: where.
-            key: its key, if any.
-            value: its value, as tree or as text.
-            comma: whether commas stand between it and what is before and after it.
-        """
+    def insert(self, position: int, key: str | None, value: Value | str) -> None:
+        """Adds a field before the one at `position`, with its value as tree or as text."""
         fresh = Field(Leaf(value) if isinstance(value, str) else value, key)
-        separator = "," if comma else ""
         if position < len(self.fields):
             following = self.fields[position]
-            fresh.lead, fresh.comma = following.lead, separator
+            fresh.lead, fresh.comma = following.lead, ","
             if not following.lead:
                 following.lead = " "
         if position > 0:
             previous = self.fields[position - 1]
             if not previous.comma:
-                previous.trail, previous.comma = previous.trail.rstrip(), separator
+                previous.trail, previous.comma = previous.trail.rstrip(), ","
             fresh.lead = _like(self.fields[position - 1].lead)
         self.fields.insert(position, fresh)
-        return fresh
 
 
 class Definitions:
@@ -249,7 +229,7 @@ def _value(source: Source, tokens: list[Token]) -> Value:
     is_named = [each.end == last.start and each.kind in {"name", "word"} for each in head]
     if last.kind != "group" or is_named not in ([], [True]):
         return Leaf(source.text[start:end])
-    node = Node(source.text[start : last.start], last.text, offset=start)
+    node = Node(source.text[start : last.start], last.text)
     _fill(source, node, last.start + 1, last.end - 1)
     return node
 
@@ -321,18 +301,6 @@ def _ends_value(last: Token, token: Token) -> bool:
     )
 
 
-def walk(value: Value) -> Iterator[Node]:
-    """Yields the nodes of a tree, each before what is in it."""
-    pending = [value]
-    while pending:
-        each = pending.pop()
-        if isinstance(each, Node):
-            yield each
-            pending.extend(one.value for one in reversed(each.fields))
-        elif isinstance(each, Expanded):
-            pending.append(each.node)
-
-
 def uses(value: Value) -> Iterator[Expanded]:
     """Yields the uses of aliases in a tree."""
     pending = [value]
@@ -358,6 +326,18 @@ def as_node(value: Value | None) -> Node | None:
     if isinstance(value, Expanded):
         return value.node
     return value if isinstance(value, Node) else None
+
+
+def enumerator(value: Value | None) -> str | None:
+    """Returns the enumerator in `X`, `<X>`, `#dialect.attribute<X>` or such an alias, None in anything else."""
+    node = as_node(value)
+    if node is not None:
+        field = node.positional()
+        return field.name if field is not None else None
+    if not isinstance(value, Leaf):
+        return None
+    name, bracket, inside = value.text.partition("<")
+    return inside.removesuffix(">").strip() if bracket and name.startswith("#") else value.text
 
 
 def integers(value: Value | None) -> list[int] | None:

@@ -36,12 +36,7 @@ def parse_failure(text: str, name: str, context: mlir.Context) -> tuple[str, int
 def find_rejected(
     exclusion: Exclusion, outline: Outline, context: mlir.Context
 ) -> tuple[dict[int, tuple[str, int]], dict[str, str]]:
-    """Finds the parts of a spec that the compiler rejects.
-
-    Args:
-        exclusion: what has been left out already.
-        outline: the spec, before anything was left out.
-        context: where parts are parsed.
+    """Finds the parts of a spec that the compiler rejects, apart from those that are left out already.
 
     Returns:
         By the index of a named sequence, why it is rejected and where; and by the name of an alias, why.

@@ -6,11 +6,7 @@ import signal
 
 
 class JobTimeoutError(Exception):
-    """A job ran into its time limit; its process was killed.
-
-    Attributes:
-        seconds: the time limit.
-    """
+    """A job ran into its time limit of so many seconds; its process was killed."""
 
     def __init__(self, seconds: float) -> None:
         super().__init__(seconds)

@@ -26,12 +26,9 @@ _END_SECONDS: Final = 5.0
 
 
 class WorkerProcess:
-    """A process that runs pickled calls, one after the other.
+    """A process that runs pickled calls, one after the other, after an initial one.
 
     It starts with the first call, and anew with the first call after it was ended.
-
-    Args:
-        initial: the call that each new process runs first.
     """
 
     def __init__(self, initial: bytes) -> None:

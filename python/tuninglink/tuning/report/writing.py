@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import json
-from importlib import resources
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from tuninglink.files import make_directory, write_file
+from tuninglink.pages import render_page
 from tuninglink.tuning.report.json_report import to_json, to_object
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from tuninglink.tuning.report.model import TuningReport
-
-_PLACEHOLDER: Final = "/*report*/null"
-"""Where the template expects the report."""
 
 
 def write_report(report: TuningReport, directory: Path) -> None:
@@ -34,14 +30,5 @@ def write_report(report: TuningReport, directory: Path) -> None:
 
 
 def to_html(report: TuningReport) -> str:
-    """Returns a report as a page.
-
-    The page holds the report as JSON, and a script makes elements of it, so that no text of the program or of the
-    spec is ever taken for HTML.
-    """
-    file = resources.files("tuninglink.tuning.report") / "report.html"
-    template = file.read_text(encoding="utf-8")
-    data = json.dumps(to_object(report), separators=(",", ":"), ensure_ascii=True)
-    # Inside a script element only `<` can begin something else.
-    before, after = template.split(_PLACEHOLDER)
-    return before + data.replace("<", "\\u003c") + after
+    """Returns a report as a page."""
+    return render_page("tuninglink.tuning.report", "report.html", to_object(report))

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, ClassVar, Final
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from tuninglink.tuning.search.pool import Candidate, CandidatePool
+    from tuninglink.tuning.candidates import Candidate
+    from tuninglink.tuning.search.pool import CandidatePool
 
 FIRST_CANDIDATES: Final = 400
 """How many candidates of the spaces are drawn to begin with: the device waits for the first ones."""

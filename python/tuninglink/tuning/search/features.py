@@ -13,7 +13,8 @@ from tuninglink.tuning.search.gpu_shape import gpu_features, shape_of
 from tuninglink.tuning.search.sides import logarithm, side_of
 
 if TYPE_CHECKING:
-    from tuninglink.tuning.search.pool import Candidate, SearchProblem
+    from tuninglink.tuning.candidates import Candidate
+    from tuninglink.tuning.search_problem import SearchProblem
 
 _LEVELS: Final = {
     "wg": "workgroup",

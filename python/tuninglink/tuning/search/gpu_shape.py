@@ -15,7 +15,8 @@ from tuninglink.tuning.search.sides import logarithm, operand_bytes, side_of
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from tuninglink.tuning.search.pool import Candidate, SearchProblem
+    from tuninglink.tuning.candidates import Candidate
+    from tuninglink.tuning.search_problem import SearchProblem
 
 _INTRINSIC_K: Final = 16
 """The reduction of one intrinsic on 16-bit operands, as most have it; TileAndFuse counts its steps in them."""

@@ -15,7 +15,7 @@ from tuninglink.tuning.search.features import features
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tuninglink.tuning.search.pool import Candidate
+    from tuninglink.tuning.candidates import Candidate
 
 _FIRST: Final = 8
 """Trials before there is a model, half of them the best by the estimate, half spread over the space."""

@@ -5,47 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
-
-class Candidate(Protocol):
-    """A configuration that may be tried."""
-
-    @property
-    def pipeline(self) -> str:
-        """The pipeline, as MLIR writes it."""
-
-    @property
-    def knobs(self) -> Mapping[str, int]:
-        """The values of the knobs; empty where no space speaks of the configuration."""
-
-    @property
-    def key(self) -> str:
-        """What tells the configuration from others."""
-
-
-class SearchProblem(Protocol):
-    """What a root op computes."""
-
-    @property
-    def kind(self) -> str:
-        """The kind of operation, such as `contraction`."""
-
-    @property
-    def sizes(self) -> Sequence[int | None]:
-        """How often each loop runs; None where that is dynamic."""
-
-    @property
-    def roles(self) -> Sequence[str]:
-        """What each loop is to the operation, such as `m`."""
-
-    @property
-    def element_types(self) -> Sequence[str]:
-        """Those of the operands, as MLIR writes them."""
-
-    @property
-    def limits(self) -> Mapping[str, int]:
-        """What the target and the device can do; `compute_units` among it, where it is known."""
+    from tuninglink.tuning.candidates import Candidate
+    from tuninglink.tuning.search_problem import SearchProblem
 
 
 class CandidatePool(Protocol):

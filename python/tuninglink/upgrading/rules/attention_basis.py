@@ -1,5 +1,3 @@
-"""How subgroups are distributed over the two products of an attention."""
-
 from __future__ import annotations
 
 from typing import Final

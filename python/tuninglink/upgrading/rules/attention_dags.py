@@ -1,5 +1,3 @@
-"""DAGs of an attention."""
-
 from __future__ import annotations
 
 import re
@@ -9,13 +7,13 @@ from typing import TYPE_CHECKING, Final
 from tuninglink.mlir import names
 from tuninglink.upgrading.rule import OperationSite, Refusal, operation_rule
 from tuninglink.upgrading.rules.online_attention import row_map
+from tuninglink.upgrading.source import VALUE
 
 if TYPE_CHECKING:
     from tuninglink.upgrading.outline import Dag
     from tuninglink.upgrading.source import Source, Token
 
 _OPERANDS: Final = ("query", "key", "value", "scale", "output")
-_RESULTS: Final = re.compile(r"(?P<names>%[\w$.\-]+(?:\s*,\s*%[\w$.\-]+)*)\s*=\s*$")
 _PARAMETER: Final = "!transform.param<i64>"
 _VALUE: Final = "!transform.any_value"
 
@@ -58,13 +56,13 @@ def attention_dags(site: OperationSite) -> None:
     if dag is None or dag.root.text != names.ATTENTION:
         return
     source, sequence = site.source, site.sequence
-    results = _RESULTS.search(source.text, max(0, site.mark.start - 200), site.mark.start)
+    start, results = source.results(site.mark.start)
     operand = next(source.tokens(site.mark.end, dag.region.start), None)
     signature = list(source.tokens(dag.region.end, source.closers[site.mark.inside]))[:4]
-    if results is None or operand is None or sequence is None or len(signature) < 4:  # noqa: PLR2004 - `: () -> ()`
+    if not results or operand is None or sequence is None or len(signature) < 4:  # noqa: PLR2004 - `: () -> ()`
         raise Refusal("the DAG of the attention cannot be read")
     end = signature[-1].end
-    for name in re.findall(r"%[\w$.\-]+", results["names"]):
+    for name in results:
         if re.search(re.escape(name) + r"(?![\w$.\-])", source.text[end : sequence.end]):
             raise Refusal(
                 "the results of the DAG are used later, and 'match.online_attention' has none of that kind"
@@ -84,8 +82,8 @@ def attention_dags(site: OperationSite) -> None:
             f"{value} = {names.GET_OPERAND} {operand.text}[{number}] : (!transform.any_op) -> {_VALUE}",
             f"{names.MATCH_TYPE} {value} = {type_} : {_VALUE}",
         )
-    separator = "\n" + source.indent(results.start())
-    site.edits.replace(results.start(), end, separator.join(lines))
+    separator = "\n" + source.indent(start)
+    site.edits.replace(start, end, separator.join(lines))
     site.changed(
         "the DAG of an attention is 'match.online_attention' with the same maps and the same types of query, key "
         "and value"
@@ -136,9 +134,7 @@ def _operands(source: Source, dag: Dag) -> list[str]:
         each
         for word, group in pairwise(tokens)
         if word.text in {"ins", "outs"} and group.text == "("
-        for each in re.findall(
-            r"%[\w$.\-]+", source.text[group.start : group.end].partition(":")[0]
-        )
+        for each in VALUE.findall(source.text[group.start : group.end].partition(":")[0])
     ]
 
 

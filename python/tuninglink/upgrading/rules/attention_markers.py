@@ -1,5 +1,3 @@
-"""The marks on the products of an attention."""
-
 from __future__ import annotations
 
 import re

@@ -1,5 +1,3 @@
-"""The properties of attention operations."""
-
 from __future__ import annotations
 
 from typing import Final

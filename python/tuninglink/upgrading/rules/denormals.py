@@ -1,5 +1,3 @@
-"""How denormals are treated."""
-
 from __future__ import annotations
 
 from typing import Final

@@ -1,12 +1,10 @@
-"""Operations that compute element by element."""
-
 from __future__ import annotations
 
 from itertools import islice
 from typing import Final
 
 from tuninglink.upgrading.rule import OperationSite, Refusal, operation_rule
-from tuninglink.upgrading.trees import Leaf, Node, as_node, parse
+from tuninglink.upgrading.trees import Leaf, Node, enumerator, parse
 
 _SAME: Final = (
     "exp log abs ceil floor negf reciprocal round sqrt rsqrt square tanh erf "
@@ -54,6 +52,4 @@ def _function(attributes: object, default: str) -> str:
     cast = attributes.value("cast")
     if isinstance(cast, Leaf) or (cast is not None and "cast_unsigned" in cast.render()):
         raise Refusal("an elementwise operation with an unsigned cast has no counterpart")
-    function = as_node(attributes.value("fun"))
-    field = function.positional() if function is not None else None
-    return field.name or default if field is not None else default
+    return enumerator(attributes.value("fun")) or default

@@ -1,5 +1,3 @@
-"""The name of a lowering config."""
-
 from __future__ import annotations
 
 from tuninglink.upgrading.configuration import TILE_SIZES_CONFIG

@@ -1,12 +1,10 @@
-"""Entry points."""
-
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.mlir import names
 from tuninglink.upgrading.rule import OperationSite, operation_rule
+from tuninglink.upgrading.source import VALUE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -101,7 +99,7 @@ def _yield(site: OperationSite, sequence: NamedSequence, argument: str) -> bool:
 
 
 def _fresh(body: str) -> str:
-    taken = set(re.findall(r"%[\w$.\-]+", body))
+    taken = set(VALUE.findall(body))
     name, number = "%updated", 0
     while name in taken:
         name, number = f"%updated_{number}", number + 1

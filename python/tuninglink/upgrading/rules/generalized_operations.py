@@ -1,5 +1,3 @@
-"""Named operations on a GPU."""
-
 from __future__ import annotations
 
 from tuninglink.mlir import names

@@ -1,5 +1,3 @@
-"""Operations of the transform dialect that are gone."""
-
 from __future__ import annotations
 
 from typing import Final

@@ -1,5 +1,3 @@
-"""The names of intrinsics."""
-
 from __future__ import annotations
 
 import re

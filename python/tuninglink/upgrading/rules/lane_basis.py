@@ -1,5 +1,3 @@
-"""What is distributed within a subgroup."""
-
 from __future__ import annotations
 
 from tuninglink.upgrading.rule import AttributeSite, attribute_rule

@@ -1,5 +1,3 @@
-"""Subgroup counts in a lowering config that stands apart from its pipeline."""
-
 from __future__ import annotations
 
 from tuninglink.upgrading.configuration import remove_subgroup_counts, subgroup_counts

@@ -1,5 +1,3 @@
-"""The braces of a GPU lowering config."""
-
 from __future__ import annotations
 
 from tuninglink.upgrading.rule import AttributeSite, attribute_rule

@@ -1,5 +1,3 @@
-"""The names that matchers ask for."""
-
 from __future__ import annotations
 
 from typing import Final

@@ -1,5 +1,3 @@
-"""The types of matchers of contractions and convolutions."""
-
 from __future__ import annotations
 
 from itertools import dropwhile, islice

@@ -1,5 +1,3 @@
-"""The attributes of intrinsics."""
-
 from __future__ import annotations
 
 from typing import Final

@@ -1,5 +1,3 @@
-"""Where the intrinsic and the subgroups stand."""
-
 from __future__ import annotations
 
 from tuninglink.upgrading.configuration import SUBGROUP_COUNTS, CompilationInfo, options_of

@@ -1,5 +1,3 @@
-"""The native vector size of a lowering config."""
-
 from __future__ import annotations
 
 from tuninglink.upgrading.rule import AttributeSite, attribute_rule

@@ -1,5 +1,3 @@
-"""Attention as matchers see it."""
-
 from __future__ import annotations
 
 from itertools import pairwise

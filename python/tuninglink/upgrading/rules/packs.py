@@ -1,5 +1,3 @@
-"""The dialect of packing and unpacking."""
-
 from __future__ import annotations
 
 from typing import Final

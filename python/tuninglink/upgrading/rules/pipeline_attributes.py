@@ -1,5 +1,3 @@
-"""The attributes of pipelines."""
-
 from __future__ import annotations
 
 from typing import Final

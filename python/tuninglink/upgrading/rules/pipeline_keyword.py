@@ -1,5 +1,3 @@
-"""The keyword of a pipeline."""
-
 from __future__ import annotations
 
 import re

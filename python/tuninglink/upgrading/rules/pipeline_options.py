@@ -1,5 +1,3 @@
-"""The options of a GPU pipeline."""
-
 from __future__ import annotations
 
 from typing import Final

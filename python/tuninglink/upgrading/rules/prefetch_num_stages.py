@@ -1,5 +1,3 @@
-"""How much is prefetched."""
-
 from __future__ import annotations
 
 from typing import Final

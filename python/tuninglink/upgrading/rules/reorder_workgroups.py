@@ -1,11 +1,9 @@
-"""How workgroups are reordered."""
-
 from __future__ import annotations
 
 from typing import Final
 
 from tuninglink.upgrading.rule import AttributeSite, attribute_rule
-from tuninglink.upgrading.trees import Leaf, as_node
+from tuninglink.upgrading.trees import Leaf, enumerator
 
 _STRATEGY: Final = "reorder_workgroups_strategy"
 
@@ -22,11 +20,7 @@ def reorder_workgroups(site: AttributeSite) -> None:
     field = site.node.find(_STRATEGY)
     if field is None or field.key is None:
         return
-    inner = as_node(field.value)
-    enumerator = inner.positional() if inner is not None else None
-    name = enumerator.name if enumerator is not None else None
-    if isinstance(field.value, Leaf):
-        name = field.value.text
+    name = enumerator(field.value)
     if name == "Swizzle":
         site.node.remove_field(field)
         site.decided(

@@ -1,5 +1,3 @@
-"""The pipeline of matmuls without intrinsics."""
-
 from __future__ import annotations
 
 from typing import Final

@@ -1,5 +1,3 @@
-"""Software pipelining in a translation info."""
-
 from __future__ import annotations
 
 from tuninglink.upgrading.rule import AttributeSite, attribute_rule

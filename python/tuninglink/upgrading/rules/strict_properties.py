@@ -1,5 +1,3 @@
-"""The properties of transform operations."""
-
 from __future__ import annotations
 
 from typing import Final
@@ -9,7 +7,7 @@ from tuninglink.upgrading.rule import OperationSite, operation_rule
 from tuninglink.upgrading.trees import Field, Leaf, Node, parse
 
 _POSITIONS: Final = ("permutation", "projected_permutation", "single", "any")
-_KEYWORDS: Final = {
+_NAMES: Final = {
     names.PRINT: ("name", "assume_verified", "use_local_scope", "skip_regions"),
     "transform.split_handle": (
         "pass_through_empty_handle",
@@ -26,19 +24,9 @@ _KEYWORDS: Final = {
     "transform.match.structured.init": _POSITIONS,
     "transform.match.structured.input": _POSITIONS,
     "transform.match.structured.result": _POSITIONS,
-}
-"""Operations that spell their properties out: `name = "x" skip_regions`."""
-
-_FIRST: Final = {"transform.merge_handles": ("deduplicate",)}
-"""Operations that spell them out before their operands."""
-
-_LISTED: Final = {
+    "transform.merge_handles": ("deduplicate",),
     names.MATCH_CONTRACTION: ("indexing_maps",),
     names.MATCH_CONVOLUTION: ("indexing_maps",),
-}
-"""Operations that list them behind the others: `output_type = f32, indexing_maps = […]`."""
-
-_BRACKETS: Final = {
     "transform.get_parent_op": (
         "isolated_from_above",
         "allow_empty_results",
@@ -48,9 +36,16 @@ _BRACKETS: Final = {
     ),
     "transform.iree.bufferize": ("target_gpu", "test_analysis_only", "print_conflicts"),
 }
-"""Operations that have them in brackets: `<op_name = "x">`."""
+"""The properties of each operation, which it spells out behind its operands: `name = "x" skip_regions`."""
 
-_NAMES: Final = {**_KEYWORDS, **_FIRST, **_LISTED, **_BRACKETS}
+_FIRST: Final = frozenset({"transform.merge_handles"})
+"""Operations that spell them out before their operands."""
+
+_LISTED: Final = frozenset({names.MATCH_CONTRACTION, names.MATCH_CONVOLUTION})
+"""Operations that list them behind the others: `output_type = f32, indexing_maps = […]`."""
+
+_BRACKETS: Final = frozenset({"transform.get_parent_op", "transform.iree.bufferize"})
+"""Operations that have them in brackets: `<op_name = "x">`."""
 
 
 @operation_rule(

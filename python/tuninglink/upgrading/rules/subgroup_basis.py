@@ -1,5 +1,3 @@
-"""How subgroups are distributed over the loops of an operation."""
-
 from __future__ import annotations
 
 import re

@@ -1,5 +1,3 @@
-"""The tile sizes of VectorDistribute."""
-
 from __future__ import annotations
 
 from typing import Final

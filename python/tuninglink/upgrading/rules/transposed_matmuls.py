@@ -1,5 +1,3 @@
-"""Matmuls whose name says which operand is transposed."""
-
 from __future__ import annotations
 
 from typing import Final

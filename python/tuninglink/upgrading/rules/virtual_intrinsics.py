@@ -1,5 +1,3 @@
-"""The keyword of a virtual intrinsic."""
-
 from __future__ import annotations
 
 from tuninglink.upgrading.rule import AttributeSite, attribute_rule

@@ -1,5 +1,3 @@
-"""The waves of an execution unit."""
-
 from __future__ import annotations
 
 from typing import Final

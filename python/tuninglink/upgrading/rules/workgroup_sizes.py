@@ -1,5 +1,3 @@
-"""Where the sizes of workgroup and subgroup stand."""
-
 from __future__ import annotations
 
 from tuninglink.upgrading.rule import AttributeSite, attribute_rule

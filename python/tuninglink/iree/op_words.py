@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from tuninglink.iree.convolution_layouts import layout
 from tuninglink.iree.op_kinds import OpKind, Role
 from tuninglink.iree.structured_op import PARALLEL
 
@@ -78,14 +79,14 @@ def _convolution(op: StructuredOp) -> str:
     if not op.loops[Role.DEPTH] and not op.loops[Role.INPUT_CHANNEL]:
         name = "pooling"
     filter_ = product(_sizes(op, Role.FILTER))
-    parts = [f"{name} {product(image)} {_types(op)}", f"filter {filter_}"]
+    parts = [f"{name} {product(image)} {_types(op)}", layout(op.maps), f"filter {filter_}"]
     if op.loops[Role.INPUT_CHANNEL]:
         parts.append(f"input channels {product(_sizes(op, Role.INPUT_CHANNEL))}")
     steps = {"strides": op.strides, "dilations": op.dilations}
     unusual = (
         f"{name} {product(each)}" for name, each in steps.items() if any(one != 1 for one in each)
     )
-    return ", ".join([*parts, *unusual])
+    return ", ".join(filter(None, [*parts, *unusual]))
 
 
 def _attention(op: StructuredOp) -> str:

@@ -1,0 +1,100 @@
+"""`tuninglink init`: a spec to start from, for dispatches of a program."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Final
+
+from tuninglink.cli import process
+from tuninglink.cli.progress import progress
+from tuninglink.compiler.flags import CompileOptions, FlagReader
+from tuninglink.compiler.phases import Phase
+from tuninglink.compiler.probing import check_targets
+from tuninglink.compiler.session import set_up_command_line
+from tuninglink.errors import CompileError
+from tuninglink.files import write_output
+from tuninglink.llvm_flags import Flag, member_of
+from tuninglink.mlir.diagnostics import Diagnostic, Severity, error
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tuninglink.scaffolding import InitSpec
+
+PROGRAM: Final = "tuninglink init"
+
+USAGE: Final = """\
+Usage: tuninglink init INPUT [--dispatch NAME | --top N] [-o SPEC.mlir] [any iree-compile flag]...
+
+Write a spec to start from, for dispatches of a program.
+
+Each entry has a matcher for the root op of a dispatch and the compiler's own configuration, with a comment on each
+knob: its meaning, and the values that are valid now. The spec takes effect in the program and changes no code until
+you edit it: the compiler is asked. Without --dispatch, entries are written for all dispatches but those that only
+compute element by element or move data.
+
+  --dispatch NAME      Only dispatches with NAME in their name or in that of their function; * and ? match. May be
+                       repeated.
+  --top N              Only the N problems with the most arithmetic, over all calls.
+  -o SPEC.mlir         Where to write the spec. Default: standard output.
+  -q, --quiet          Show errors and warnings only: no remarks, no progress.
+  -v, --verbose        Say on standard error what takes how long.
+  --help               Show this message and exit.
+
+Examples:
+  tuninglink init model.mlir --top 5 --iree-hal-target-device=hip --iree-rocm-target=gfx942 -o start.mlir
+"""
+
+
+def _positive(text: str) -> int:
+    if not text.isdecimal() or not int(text):
+        raise ValueError("expected a number from 1")
+    return int(text)
+
+
+_FLAGS: Final = {
+    "o": Flag("output"),
+    "dispatch": Flag("dispatches", repeats=True),
+    "top": Flag("top", _positive),
+    "compile-from": Flag("compile_from", member_of(Phase)),
+}
+
+
+def init_command(arguments: Sequence[str]) -> int:
+    """Runs `tuninglink init` with the arguments that stand behind these words.
+
+    It sets the flags of the whole process, so a process can run it once.
+
+    Returns:
+        The exit code.
+
+    Raises:
+        TuninglinkError: the program was not compiled, or the spec not written.
+    """
+    if not {"--help", "-help", "-h"}.isdisjoint(arguments):
+        sys.stdout.write(USAGE)
+        return process.SUCCESS
+    reader = FlagReader(_FLAGS, arguments)
+    values = reader.values
+    dispatches, top = values.pop("dispatches", ()), values.pop("top", None)
+    options = CompileOptions(input=reader.input, flags=reader.flags, **values)
+    if options.input is None:
+        raise CompileError(error("no input; name a program, or - for standard input"))
+    check_targets(options.flags)
+    set_up_command_line(PROGRAM, options.flags)
+    # Whoever asks for help does not wait for Z3.
+    from tuninglink.scaffolding import init_spec_for_file  # noqa: PLC0415
+
+    with progress(f"writing a spec for {options.input}"):
+        written = init_spec_for_file(options, dispatches, top, process.show)
+    _report(written)
+    if not written.entries:
+        raise CompileError(error(f"no entry can be written for '{options.input}'"))
+    write_output(options.output, written.text.encode())
+    return process.SUCCESS
+
+
+def _report(written: InitSpec) -> None:
+    """Names what was left out, and why."""
+    for each in written.left_out:
+        process.show(Diagnostic(Severity.REMARK, f"no entry for {each}"))

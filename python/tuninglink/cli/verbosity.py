@@ -1,0 +1,57 @@
+"""How much the commands say beside their results."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+class Verbosity(IntEnum):
+    """How much is said on standard error."""
+
+    QUIET = 0
+    NORMAL = 1
+    VERBOSE = 2
+
+
+EPILOG: Final = (
+    "Every command takes `-q`, `--quiet` (errors and warnings only: no remarks, no progress) and `-v`, "
+    "`--verbose` (what takes how long, on standard error)."
+)
+"""What the help of a command says about its verbosity."""
+
+_WORDS: Final = {
+    **dict.fromkeys(("-q", "--quiet"), Verbosity.QUIET),
+    **dict.fromkeys(("-v", "--verbose"), Verbosity.VERBOSE),
+}
+_chosen = [Verbosity.NORMAL]
+
+
+def take_verbosity(arguments: Iterable[str]) -> list[str]:
+    """Sets the verbosity of this process from its arguments, and returns the other arguments.
+
+    The last flag wins. What stands behind `--` is left alone.
+    """
+    rest: list[str] = []
+    words = iter(arguments)
+    for each in words:
+        if each == "--":
+            return [*rest, each, *words]
+        if each in _WORDS:
+            _chosen[0] = _WORDS[each]
+        else:
+            rest.append(each)
+    return rest
+
+
+def is_quiet() -> bool:
+    """Whether nothing but errors and warnings is shown."""
+    return _chosen[0] is Verbosity.QUIET
+
+
+def is_verbose() -> bool:
+    """Whether the steps of a command are shown with their times."""
+    return _chosen[0] is Verbosity.VERBOSE

@@ -1,0 +1,83 @@
+"""Details that only the page shows, and that take longer: specs to start from, and the values that are valid now."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from iree.compiler import ir as mlir
+
+from tuninglink.explaining.model import Status
+from tuninglink.mlir.contexts import thread_context
+from tuninglink.scaffolding.calls import single_entry
+from tuninglink.scaffolding.reading import ProgramReader, is_tunable
+from tuninglink.spaces.configuration import Configuration
+from tuninglink.spaces.knob_values import AllowedValues
+from tuninglink.spaces.registry import ProviderRegistry
+
+if TYPE_CHECKING:
+    from collections import Counter
+
+    from tuninglink.explaining.model import (
+        ConfigurationText,
+        DispatchReport,
+        Explanation,
+        OperationReport,
+    )
+    from tuninglink.scaffolding.model import StartingPoint
+
+_WITH_VALUES: Final = 10
+"""For how many problems, those that cost most, it is asked which values are valid: it takes 0.2 s for each."""
+
+
+def with_details(
+    explanation: Explanation, sources: bytes, configured: bytes, calls: Counter[str]
+) -> Explanation:
+    """Returns an explanation with a spec to start from for each tunable dispatch, and with valid values.
+
+    Args:
+        explanation: the explanation.
+        sources: the executables at `executable-sources`, as bytecode.
+        configured: the same as the compiler configures them without specs.
+        calls: how often the program calls each dispatch.
+    """
+    reader = ProgramReader(sources, configured, calls)
+    points = {name: each for each in reader.points for name in each.dispatches}
+    registry = ProviderRegistry(lambda _: None)
+    detailed: dict[str, DispatchReport] = {}
+    asked = 0
+    for row in explanation.rows:
+        first = row.dispatches[0]
+        point = points.get(first.name)
+        if point is None or not is_tunable(point.workload.problem.kind):
+            continue
+        asked += 1
+        known = registry if asked <= _WITH_VALUES else None
+        start = single_entry(explanation.program, point, known)
+        for each in row.dispatches:
+            detailed[each.name] = replace(each, start=start)
+        if known is not None and first.status is Status.TUNED and len(first.operations) == 1:
+            allowed = _with_values(first.operations[0], point, registry)
+            for each in row.dispatches:
+                knobs = replace(each.operations[0], knobs=allowed.knobs)
+                detailed[each.name] = replace(detailed[each.name], operations=(knobs,))
+    dispatches = tuple(detailed.get(each.name, each) for each in explanation.dispatches)
+    return replace(explanation, dispatches=dispatches)
+
+
+def _with_values(
+    operation: OperationReport, point: StartingPoint, registry: ProviderRegistry
+) -> OperationReport:
+    configuration = _parsed(operation.configuration)
+    found = AllowedValues(point.workload, configuration, registry).by_place
+    knobs = tuple(replace(each, allowed=found.get(each.name)) for each in operation.knobs)
+    return replace(operation, knobs=knobs)
+
+
+def _parsed(text: ConfigurationText) -> Configuration:
+    parts = (text.lowering_config, text.translation_info, text.decomposition_config)
+    lowering, translation, decomposition = (
+        mlir.Attribute.parse(each, thread_context()) if each else None for each in parts
+    )
+    assert lowering is not None  # the dispatch is tuned
+    return Configuration(lowering, translation, decomposition)  # type: ignore[arg-type]

@@ -1,0 +1,125 @@
+"""Measured times of dispatches: profiles of the runtime and of Tracy."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from dataclasses import dataclass, replace
+from pathlib import Path
+from statistics import mean
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+from tuninglink.errors import TuninglinkError
+from tuninglink.files import cannot
+from tuninglink.mlir.diagnostics import error, note
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from tuninglink.explaining.model import DispatchReport, Explanation
+
+_MICROSECONDS: Final = {"ns": 1e-3, "us": 1.0, "ms": 1e3, "s": 1e6}
+"""The time units of Google Benchmark, in microseconds."""
+
+
+class MeasuredTimes(Protocol):
+    """Knows how long dispatches take."""
+
+    def microseconds(self, dispatch: DispatchReport) -> float | None:
+        """Returns how long one call takes; None if it was not measured."""
+
+
+def with_times(explanation: Explanation, times: Iterable[MeasuredTimes]) -> Explanation:
+    """Returns an explanation with times; of several that know a dispatch the first counts."""
+    known = list(times)
+    dispatches = []
+    for each in explanation.dispatches:
+        found = (one.microseconds(each) for one in known)
+        time = next((one for one in found if one is not None), None)
+        dispatches.append(replace(each, microseconds=time))
+    if known and not any(each.microseconds is not None for each in dispatches):
+        notes = (*explanation.notes, "no time is known of any dispatch of the program")
+        return replace(explanation, notes=notes)
+    return replace(explanation, dispatches=tuple(dispatches))
+
+
+@dataclass(frozen=True)
+class Profile:
+    """Times by name.
+
+    Attributes:
+        by_name: microseconds a call, by the name of a dispatch's function or of its benchmark.
+    """
+
+    by_name: Mapping[str, float]
+
+    def microseconds(self, dispatch: DispatchReport) -> float | None:
+        """See `MeasuredTimes`."""
+        executable, _, variant = dispatch.name.replace("@", "").partition("::")
+        for function in dispatch.functions:
+            # A benchmark of `--iree-hal-dump-executable-benchmarks-to` has all three names.
+            for name in (function, f"{executable}_{variant}_{function}"):
+                if name in self.by_name:
+                    return self.by_name[name]
+        return None
+
+
+def read_profile(path: str) -> Profile:
+    """Reads a profile.
+
+    Known are the JSON and the CSV of `iree-benchmark-module`, of dispatch benchmarks or with
+    `--dispatch_statistics`, and the CSV of `tracy-csvexport`.
+
+    Raises:
+        TuninglinkError: it cannot be read, or is none of these.
+    """
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except OSError as failure:
+        raise TuninglinkError(cannot("read", path, failure)) from None
+    try:
+        if text.lstrip().startswith("{"):
+            return Profile(_benchmarks(json.loads(text)["benchmarks"]))
+        return Profile(_table(text))
+    except (ValueError, KeyError, TypeError) as failure:
+        known = note(
+            "expected --benchmark_format=json or csv of iree-benchmark-module, or the output of tracy-csvexport"
+        )
+        reason = f"'{path}' is no profile: {type(failure).__name__}: {failure}"
+        raise TuninglinkError(error(reason, notes=[known])) from None
+
+
+def _benchmarks(rows: Iterable[Mapping[str, Any]]) -> dict[str, float]:
+    """Returns times of the rows of Google Benchmark: the median over repetitions where there is one."""
+    medians: dict[str, float] = {}
+    runs: dict[str, list[float]] = {}
+    for row in rows:
+        full = str(row.get("run_name") or row["name"]).removeprefix("BM_")
+        calls = float(row.get("calls") or 0)
+        # The row of a dispatch names its benchmark and its function; another one how it was timed.
+        name = full.partition("/")[2] if calls else full.partition("/")[0]
+        unit = _MICROSECONDS[str(row["time_unit"])]
+        time = float(row["real_time"]) * unit / (calls or 1)
+        if row.get("aggregate_name") == "median":
+            medians[name] = time
+        elif row.get("run_type", "iteration") == "iteration":
+            runs.setdefault(name, []).append(time)
+    return {name: mean(each) for name, each in runs.items()} | medians
+
+
+def _table(text: str) -> dict[str, float]:
+    """Returns times of a CSV; the runtime writes lines about the machine before it."""
+    lines = text.splitlines(keepends=True)
+    start = next(
+        at for at, line in enumerate([*lines, "name,"]) if line.startswith(("name,", '"name"'))
+    )
+    rows = list(csv.DictReader(io.StringIO("".join(lines[start:]))))
+    if not rows:
+        raise ValueError("it has no rows")
+    if "real_time" in rows[0]:
+        return _benchmarks(rows)
+    return {
+        row["name"]: float(row["total_ns"]) / max(float(row["counts"]), 1) * _MICROSECONDS["ns"]
+        for row in rows
+    }

@@ -1,0 +1,65 @@
+"""Layouts of convolutions by name, such as `nhwc_hwcf`, from their indexing maps."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from iree.compiler import ir as mlir
+
+from tuninglink.iree.op_kinds import OpKind, Role, loops_by_role
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+_SPATIAL: Final = "dhw"
+"""The dimensions of an image, as the named ops of linalg call them; the last ones where there are fewer."""
+
+_LETTERS: Final = {
+    Role.BATCH: "n",
+    Role.INPUT_CHANNEL: "c",
+    Role.OUTPUT_CHANNEL: "f",
+    Role.DEPTH: "c",
+}
+
+
+def layout(maps: Sequence[mlir.AffineMap]) -> str:
+    """Returns the layout of a convolution's image and filter; nothing where it has none.
+
+    Args:
+        maps: the indexing maps of the image, the filter and the output.
+    """
+    loops = loops_by_role(OpKind.CONVOLUTION, maps) if len(maps) == _OPERANDS else {}
+    if not loops or not (loops[Role.INPUT_CHANNEL] or loops[Role.DEPTH]):
+        return ""  # A pooling has no channels.
+    letters = {loop: letter for role, letter in _LETTERS.items() for loop in loops[role]}
+    image, filter_ = (
+        "".join(_letter(each, letters, loops) for each in map_.results) for map_ in maps[:2]
+    )
+    return f"{image}_{filter_}" if "?" not in image + filter_ else ""
+
+
+_OPERANDS: Final = 3
+
+
+def _letter(
+    expression: mlir.AffineExpr, letters: Mapping[int, str], loops: Mapping[Role, tuple[int, ...]]
+) -> str:
+    """Returns the letter of a dimension: of its loop, or of the image's dimension that a window slides along."""
+    used = [
+        loop
+        for loop in (*loops[Role.OUTPUT_IMAGE], *loops[Role.FILTER], *letters)
+        if _uses(expression, loop)
+    ]
+    for role in (Role.FILTER, Role.OUTPUT_IMAGE):
+        for position, loop in enumerate(loops[role]):
+            if loop in used:
+                return _SPATIAL[-len(loops[role]) :][position : position + 1] or "?"
+    return letters.get(used[0], "?") if used else "?"
+
+
+def _uses(expression: mlir.AffineExpr, loop: int) -> bool:
+    if isinstance(expression, mlir.AffineDimExpr):
+        return bool(expression.position == loop)
+    if isinstance(expression, mlir.AffineBinaryExpr):
+        return _uses(expression.lhs, loop) or _uses(expression.rhs, loop)
+    return False

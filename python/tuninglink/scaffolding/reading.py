@@ -1,0 +1,155 @@
+"""Finding what entries can be written for: the root ops of a program's dispatches, with the compiler's choices."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from iree.compiler import ir as mlir
+from iree.compiler.dialects import iree_codegen
+
+from tuninglink.compiler.prepared_dispatches import DispatchSources, PreparedDispatches
+from tuninglink.iree.dispatch_calls import count_calls
+from tuninglink.iree.dispatch_cost import cost_of
+from tuninglink.iree.dispatch_roots import find_root_ops
+from tuninglink.iree.dispatches import find_dispatches
+from tuninglink.iree.op_kinds import OpKind
+from tuninglink.iree.op_words import describe
+from tuninglink.matching.op_info import OpInfo
+from tuninglink.mlir import names
+from tuninglink.mlir.contexts import thread_context
+from tuninglink.mlir.symbols import symbol_name
+from tuninglink.passes.strip_configs import strip_configurations
+from tuninglink.scaffolding.model import LeftOut, StartingPoint
+from tuninglink.spaces.configuration import read_configuration
+from tuninglink.spaces.workload import read_workload
+
+if TYPE_CHECKING:
+    from collections import Counter
+    from collections.abc import Hashable
+
+    from tuninglink.iree.dispatches import Dispatch
+    from tuninglink.spaces.configuration import Configuration
+
+
+class _NoStartError(Exception):
+    """Nothing can be written for a dispatch; says why not, and what it computes, as far as that is known."""
+
+    def __init__(self, reason: str, words: str = "") -> None:
+        super().__init__(reason)
+        self.words = words
+
+
+class ProgramReader:
+    """The dispatches of a program as the compiler configures them without specs.
+
+    Args:
+        sources: the program at `executable-sources`, as bytecode.
+        configured: the same at `executable-configurations`.
+        calls: how often each dispatch is called, where the program does not say it itself.
+
+    Attributes:
+        points: what entries can be written for; those that cost most come first.
+        left_out: the other dispatches.
+        dispatches: all of them, without configurations.
+    """
+
+    def __init__(
+        self, sources: bytes, configured: bytes, calls: Counter[str] | None = None
+    ) -> None:
+        context = thread_context()
+        self._before = mlir.Module.parse(sources, context).operation
+        self._after = mlir.Module.parse(configured, context).operation
+        self._calls = count_calls(self._before) if calls is None else calls
+        self._costs = {each.name: cost_of(each.module) for each in find_dispatches(self._before)}
+        self.dispatches = find_dispatches(self._after)
+        self._configurations = self._read_configurations()
+        strip_configurations(self._after)
+        wanted = {each.name for each in self.dispatches}
+        self._prepared = PreparedDispatches(self._after, DispatchSources(self._before), wanted)
+        self._read()
+
+    def _read_configurations(self) -> dict[str, list[tuple[mlir.Operation, Configuration | None]]]:
+        return {
+            dispatch.name: [
+                (root, read_configuration(root, found.function))
+                for found in find_root_ops(dispatch.module)
+                for root in found.roots
+            ]
+            for dispatch in self.dispatches
+        }
+
+    def _read(self) -> None:
+        points: dict[Hashable, StartingPoint] = {}
+        left_out: dict[tuple[str, str], tuple[str, ...]] = {}
+        for dispatch in self.dispatches:
+            try:
+                key, point = self._point(dispatch)
+            except _NoStartError as failure:
+                why = failure.words, str(failure)
+                left_out[why] = (*left_out.get(why, ()), dispatch.name)
+                continue
+            known = points.get(key)
+            points[key] = point if known is None else _joined(known, point)
+        self.points = sorted(points.values(), key=lambda each: each.impact, reverse=True)
+        self.left_out = [LeftOut(found, *why) for why, found in left_out.items()]
+
+    def _point(self, dispatch: Dispatch) -> tuple[Hashable, StartingPoint]:
+        configured = self._configurations[dispatch.name]
+        if not configured:
+            raise _NoStartError("it has no op that takes a configuration")
+        if len(configured) > 1:
+            raise _NoStartError("it has several root ops, and a spec can configure one")
+        ((after, configuration),) = configured
+        root, function = self._seen(dispatch, after)
+        op = OpInfo(root)
+        words = describe(op)
+        if configuration is None or configuration.translation_info is None:
+            raise _NoStartError("the compiler gives its root op no configuration", words)
+        attributes = _attributes(configuration)
+        point = StartingPoint(
+            dispatches=(dispatch.name,),
+            label=symbol_name(function) or "",
+            words=words,
+            calls=self._calls[dispatch.name],
+            cost=self._costs[dispatch.name],
+            target=str(dispatch.target or ""),
+            workload=read_workload(root, function, self._after),
+            configuration=configuration,
+            attributes=attributes,
+        )
+        return (op.key, point.target, tuple(attributes.items())), point
+
+    def _seen(
+        self, dispatch: Dispatch, after: mlir.Operation
+    ) -> tuple[mlir.Operation, mlir.Operation]:
+        """Returns the root op of a dispatch as matchers see it, and its function."""
+        module = self._prepared.module(dispatch.name, dispatch.module)
+        if module is None:
+            raise _NoStartError(self._prepared.unsure or "what matchers see of it is not known")
+        found = [(op, each.function) for each in find_root_ops(module) for op in each.roots]
+        if module == dispatch.module:
+            found = [(op, function) for op, function in found if op == after]
+        if len(found) != 1:
+            raise _NoStartError("the backend makes other ops of it before it chooses a root op")
+        return found[0]
+
+
+def is_tunable(kind: OpKind) -> bool:
+    """Tells whether ops of a kind are worth tuning: those that only compute element by element are not."""
+    return kind not in (OpKind.ELEMENTWISE, OpKind.OTHER)
+
+
+def _joined(one: StartingPoint, other: StartingPoint) -> StartingPoint:
+    dispatches = (*one.dispatches, *other.dispatches)
+    return replace(one, dispatches=dispatches, calls=one.calls + other.calls)
+
+
+def _attributes(configuration: Configuration) -> dict[str, str]:
+    lowering, translation = configuration.lowering_config, configuration.translation_info
+    assert translation is not None
+    info = iree_codegen.CompilationInfoAttr.get(lowering, translation, ctx=lowering.context)
+    found = {names.COMPILATION_INFO: str(info)}
+    if configuration.decomposition_config is not None:
+        found[names.DECOMPOSITION_CONFIG] = str(configuration.decomposition_config)
+    return found

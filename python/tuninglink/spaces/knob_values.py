@@ -1,0 +1,278 @@
+"""Configurations knob by knob: the name and the meaning of each knob, its value, and the values that are valid now."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, Final
+
+from iree.compiler import ir as mlir
+
+from tuninglink.iree.cpu_configurations import read_cpu_configuration
+from tuninglink.iree.op_kinds import OpKind
+from tuninglink.mlir import names
+from tuninglink.mlir.attributes import named_parameters
+from tuninglink.solver.answers import AssignmentError, Limits, UndecidedError, Verdict
+from tuninglink.spaces.configuration import (
+    PIPELINE_OPTIONS,
+    SUBGROUP_SIZE,
+    USE_IGEMM,
+    WORKGROUP_SIZE,
+    MismatchError,
+    dictionary_of,
+)
+from tuninglink.spaces.knobs import OneOfKnob
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from iree.compiler.dialects import iree_codegen
+
+    from tuninglink.spaces.configuration import Configuration
+    from tuninglink.spaces.knobs import Knob
+    from tuninglink.spaces.problem import Problem
+    from tuninglink.spaces.providers import Space
+    from tuninglink.spaces.registry import ProviderRegistry
+    from tuninglink.spaces.workload import Workload
+
+PIPELINE: Final = "pipeline"
+
+_LIMITS: Final = Limits(seconds=0.2, solver_seconds=0.1)
+"""How long one value may take to check."""
+
+_MEANINGS: Final = {
+    PIPELINE: "the pipeline that generates the code",
+    WORKGROUP_SIZE: "threads of a workgroup, along x, y and z",
+    SUBGROUP_SIZE: "threads of a subgroup",
+    "workgroup": "tile of a workgroup",
+    "reduction": "tile of a step of the reduction; with an mma_kind in intrinsics",
+    "partial_reduction": "tile of a step of the reduction, kept as partial results",
+    "subgroup": "tile of a subgroup; with an mma_kind in intrinsics",
+    "thread": "tile of a thread",
+    "mma_kind": "the matrix intrinsic",
+    "promote_operands": "the operands that are copied to shared memory, by number",
+    "promotion_types": "how each of them is copied",
+    "subgroup_basis": "subgroups along each loop, and the loops that they stand for",
+    "lane_basis": "threads of a subgroup along each loop, and the loops that they stand for",
+    "prefetch_num_stages": "stages of the software pipeline; 0 and 1 prefetch nothing",
+    "no_reduce_shared_memory_bank_conflicts": "true leaves out the padding of shared memory",
+    "use_igemm_convolution": "whether a convolution becomes a matmul of gathered patches",
+    "distribution": "tile of a workgroup",
+    "cache_parallel": "tile for the cache, parallel loops",
+    "cache_reduction": "tile for the cache, reduction loops",
+    "vector_common_parallel": "tile of a vector, parallel loops",
+    "vector_reduction": "tile of a vector, reduction loops",
+    "vector_inner_parallel": "tile of a vector, parallel loops of fused ops only",
+    "enable_loop_peeling": "whether the last iteration of a loop that its tile does not divide is peeled",
+    "tile_sizes": "tiles of the loops, a list for each level",
+    "pipeline_depth": "stages of the software pipeline",
+    "store_stage": "the stage of the software pipeline that stores to shared memory",
+}
+"""For each entry of a configuration what it chooses."""
+
+_PLACES: Final = {
+    r"wg_(\d+)": r"workgroup[\1]",
+    r"red_(\d+)": r"reduction[\1]",
+    r"sg_(\d+)": r"subgroup[\1]",
+    r"wg_size_x": WORKGROUP_SIZE,
+    r"sg_size": SUBGROUP_SIZE,
+    r"(qk_|pv_)mma_idx": r"\1attrs.mma_kind",
+    r"mma_idx": "mma_kind",
+    r"promoted": "promote_operands",
+    r"loop_peeling": "enable_loop_peeling",
+    r"(\w+)_(\d+)": r"\1[\2]",
+}
+"""For each name of a space's knob where it stands in a configuration; the first that matches."""
+
+
+def knob_values(configuration: Configuration) -> dict[str, str]:
+    """Returns what a configuration gives to each knob, by its place, such as `workgroup[0]`.
+
+    Tiles of loops are knobs each; a tile of 0 means that the loop is not tiled, and is left out.
+    """
+    found: dict[str, str] = {}
+    info = configuration.translation_info
+    if info is not None:
+        found |= _translation(info)
+    levels = read_cpu_configuration(configuration.lowering_config)
+    entries = dictionary_of(configuration.lowering_config)
+    if levels is not None:
+        for level, tiling in levels.items():
+            if tiling is not None:
+                sizes = tiling.sizes
+                found |= {f"{level}[{loop}]": str(size) for loop, size in enumerate(sizes) if size}
+                if tiling.interchange:
+                    found[f"{level}.interchange"] = str(list(tiling.interchange))
+    elif entries is not None:
+        found |= _entries("", entries)
+    else:
+        found |= _foreign(configuration.lowering_config)
+    decomposition = configuration.decomposition_config
+    parts = None if decomposition is None else dictionary_of(decomposition)
+    for part, attribute in (parts or {}).items():
+        lowering = (dictionary_of(attribute) or {}).get(names.LOWERING_CONFIG)
+        if lowering is not None:
+            found |= _entries(f"{part}.", dictionary_of(lowering) or {})
+    return found
+
+
+def meaning(place: str, problem: Problem | None = None) -> str:
+    """Returns what a knob chooses, such as `tile of a workgroup, n = 1280`; nothing for a knob that is not known.
+
+    Args:
+        place: where it stands, as in `knob_values`.
+        problem: what is configured, to name its loops.
+    """
+    entry, _, position = place.rpartition(".")[2].partition("[")
+    text = _MEANINGS.get(entry, "")
+    loop = int(position.rstrip("]")) if position else None
+    if not text or loop is None or problem is None or loop >= len(problem.dimensions):
+        return text
+    dimension = problem.dimensions[loop]
+    return f"{text}: {dimension.role.value} = {dimension.size or '?'}"
+
+
+def tiled_problem(problem: Problem, values: Mapping[str, str]) -> Problem | None:
+    """Returns the problem whose loops a configuration tiles; None for those of the matmul that a convolution becomes.
+
+    Args:
+        problem: what is configured.
+        values: what `knob_values` says of its configuration.
+    """
+    is_gathered = problem.kind is OpKind.CONVOLUTION and values.get(USE_IGEMM) == "true"
+    return None if is_gathered else problem
+
+
+class AllowedValues:
+    """The values that each knob of a configuration may have while the others keep theirs.
+
+    Args:
+        workload: what is configured.
+        configuration: how.
+        registry: who knows spaces.
+
+    Attributes:
+        reason: why nothing is known; empty if it is.
+        by_place: for each knob that a space speaks of the valid values, its own first.
+    """
+
+    def __init__(
+        self, workload: Workload, configuration: Configuration, registry: ProviderRegistry
+    ) -> None:
+        self.reason = ""
+        self.by_place: dict[str, tuple[str, ...]] = {}
+        found = self._space(workload, configuration, registry)
+        if found is None:
+            return
+        space, assignment = found
+        for knob in space.constraints.knobs:
+            values = _valid(space, knob, assignment, workload.problem)
+            self.by_place[_place(knob.name)] = tuple(_shown(knob, each) for each in values)
+
+    def _space(
+        self, workload: Workload, configuration: Configuration, registry: ProviderRegistry
+    ) -> tuple[Space, Mapping[str, int]] | None:
+        """Returns the first space that the configuration is in, our own before the compiler's."""
+        try:
+            spaces = registry.spaces(workload, str(configuration.pipeline))
+        except UndecidedError as failure:
+            self.reason = failure.reason
+            return None
+        for each in sorted(spaces, key=lambda space: not space.is_sufficient):
+            try:
+                assignment = each.assignment(configuration)
+                if each.constraints.check(assignment, _LIMITS).verdict is not Verdict.REFUTED:
+                    return each, assignment
+            except (MismatchError, AssignmentError) as failure:
+                self.reason = f"the constraints cover configurations of another form: {failure}"
+        self.reason = self.reason or "no space holds the compiler's choice"
+        return None
+
+
+def _valid(
+    space: Space, knob: Knob, assignment: Mapping[str, int], problem: Problem
+) -> Iterator[int]:
+    yield assignment[knob.name]
+    for value in _worth_trying(knob, problem):
+        changed = {**assignment, knob.name: value}
+        if changed != assignment and space.constraints.accepts(changed, _LIMITS):
+            yield value
+
+
+def _worth_trying(knob: Knob, problem: Problem) -> list[int]:
+    """Returns all options, or the divisors of the loop and the powers of two."""
+    if isinstance(knob, OneOfKnob):
+        return list(range(len(knob.options)))
+    loop = re.search(r"_(\d+)$", knob.name)
+    dimension = int(loop[1]) if loop else len(problem.dimensions)
+    size = problem.dimensions[dimension].size if dimension < len(problem.dimensions) else None
+    high = min(knob.high or _MOST, size or _MOST)
+    divisors = (each for each in range(1, high + 1) if size and size % each == 0)
+    powers = (1 << each for each in range(high.bit_length()))
+    low = knob.low or 0
+    return sorted({each for each in (0, *divisors, *powers) if low <= each <= high})
+
+
+_MOST: Final = 1024
+"""The largest value that is tried for a knob without a bound."""
+
+
+def _shown(knob: Knob, value: int) -> str:
+    return knob.options[value] if isinstance(knob, OneOfKnob) else str(value)
+
+
+def _place(name: str) -> str:
+    for pattern, place in _PLACES.items():
+        if re.fullmatch(pattern, name):
+            return re.sub(pattern, place, name)
+    return name
+
+
+def _translation(info: iree_codegen.TranslationInfoAttr) -> Mapping[str, str]:
+    found = {PIPELINE: str(info.pass_pipeline)}
+    if info.workgroup_size:
+        found[WORKGROUP_SIZE] = str(list(info.workgroup_size))
+    if info.subgroup_size:
+        found[SUBGROUP_SIZE] = str(info.subgroup_size)
+    configuration: Any = info.configuration
+    given = None if configuration is None else dictionary_of(configuration)
+    for name, each in (given or {}).items():
+        if name != PIPELINE_OPTIONS:
+            found[name] = "true" if isinstance(each, mlir.UnitAttr) else _text(each)
+            continue
+        options: Any = each
+        for option in _OPTIONS:
+            value = getattr(options, option)
+            if value is not None:
+                found[option] = str(value).lower()
+    return found
+
+
+_OPTIONS: Final = (
+    "prefetch_num_stages",
+    "no_reduce_shared_memory_bank_conflicts",
+    "use_igemm_convolution",
+)
+
+
+def _entries(prefix: str, entries: Mapping[str, mlir.Attribute]) -> Iterator[tuple[str, str]]:
+    for name, each in entries.items():
+        if isinstance(each, mlir.ArrayAttr) and name in _TILES:
+            for loop, size in enumerate(each):
+                if isinstance(size, mlir.IntegerAttr) and size.value:
+                    yield f"{prefix}{name}[{loop}]", str(size.value)
+        else:
+            yield f"{prefix}{name}", "true" if isinstance(each, mlir.UnitAttr) else _text(each)
+
+
+_TILES: Final = frozenset({"workgroup", "reduction", "partial_reduction", "subgroup", "thread"})
+"""The entries that hold a tile for each loop."""
+
+
+def _foreign(lowering: mlir.Attribute) -> Mapping[str, str]:
+    """Returns the parameters of a lowering config of another dialect."""
+    entries = named_parameters(lowering)
+    return {name: _text(each) for name, each in (entries or {"lowering_config": lowering}).items()}
+
+
+def _text(attribute: mlir.Attribute) -> str:
+    return str(attribute.value if isinstance(attribute, mlir.IntegerAttr) else attribute)

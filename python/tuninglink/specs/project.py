@@ -1,0 +1,230 @@
+"""The project file: which specs a project is compiled with, and the lock that pins them.
+
+`[tool.tuninglink]` in `pyproject.toml`, or the top of `tuninglink.toml`:
+
+```toml
+specs = ["specs/mine.mlir", "gfx942=library:boo-gfx942"]
+flags = ["--iree-opt-level=O2"]
+default-specs = false
+```
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+import os
+import tomllib
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from tuninglink.errors import SpecError, TuninglinkError
+from tuninglink.files import cannot, write_file
+from tuninglink.mlir.diagnostics import Place, error, note
+from tuninglink.specs.libraries import LIBRARY
+from tuninglink.specs.remote import is_url
+from tuninglink.specs.sources import SpecArgument, read_specs
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from tuninglink.mlir.diagnostics import DiagnosticSink
+    from tuninglink.specs.sources import SpecFile
+
+OWN_FILE: Final = "tuninglink.toml"
+SHARED_FILE: Final = "pyproject.toml"
+LOCK_FILE: Final = "tuninglink.lock"
+
+_VERSION: Final = 1
+
+
+@dataclass(frozen=True)
+class Project:
+    """What a project file says.
+
+    Attributes:
+        path: the file.
+        specs: what names the specs, in order of precedence; paths are relative to the file.
+        flags: flags of the compiler.
+        default_specs: whether default specs are used.
+    """
+
+    path: Path
+    specs: tuple[str, ...] = ()
+    flags: tuple[str, ...] = ()
+    default_specs: bool = True
+
+    @classmethod
+    def find(cls, directory: Path) -> Project | None:
+        """Returns the project of a directory: of the nearest project file in it or above it.
+
+        Raises:
+            TuninglinkError: the file cannot be read, or is malformed.
+        """
+        for each in (directory, *directory.parents):
+            for name in (OWN_FILE, SHARED_FILE):
+                if (each / name).is_file():
+                    found = cls.read(each / name)
+                    if found is not None:
+                        return found
+        return None
+
+    @classmethod
+    def read(cls, path: Path) -> Project | None:
+        """Reads a project file; returns None if it is a `pyproject.toml` that does not speak of Tuninglink.
+
+        Raises:
+            TuninglinkError: the file cannot be read, or is malformed.
+        """
+        try:
+            table = tomllib.loads(path.read_text())
+        except OSError as failure:
+            raise TuninglinkError(cannot("read", path, failure)) from None
+        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as failure:
+            raise TuninglinkError(error(f"cannot read '{path}': {failure}")) from None
+        if path.name == SHARED_FILE:
+            table = table.get("tool", {}).get("tuninglink")
+            if table is None:
+                return None
+        return cls(path, **_checked(table, path))
+
+    @classmethod
+    def named(cls, path: Path) -> Project:
+        """Reads a project file that must be one.
+
+        Raises:
+            TuninglinkError: the file cannot be read, is malformed, or does not speak of Tuninglink.
+        """
+        found = cls.read(path)
+        if found is None:
+            raise TuninglinkError(error(f"there is no [tool.tuninglink] in '{path}'"))
+        return found
+
+    @property
+    def lock(self) -> Path:
+        """Where the lock is: beside the project file."""
+        return self.path.with_name(LOCK_FILE)
+
+    @property
+    def arguments(self) -> tuple[str, ...]:
+        """The specs as arguments of a command line; with their hashes if they are locked.
+
+        Raises:
+            SpecError: the lock lacks a spec.
+            TargetError: a spec is bound to what is no target.
+            TuninglinkError: the lock cannot be read.
+        """
+        parsed = [self._argument(each) for each in self.specs]
+        locked = self._locked
+        if locked is None:
+            return tuple(str(each) for each in parsed)
+        missing = next((each for each in self.specs if each not in locked), None)
+        if missing is not None:
+            raise self._out_of_date(f"'{missing}' is not locked")
+        return tuple(
+            str(replace(argument, source=self._place(source), sha256=sha256))
+            for text, argument in zip(self.specs, parsed, strict=True)
+            for source, sha256 in locked[text].items()
+        )
+
+    def write_lock(self, diagnostics: DiagnosticSink) -> tuple[SpecFile, ...]:
+        """Locks the specs as they are now, and returns them.
+
+        Args:
+            diagnostics: where warnings go.
+
+        Raises:
+            SpecError: a spec cannot be read.
+            TargetError: a spec is bound to what is no target.
+            TuninglinkError: the lock cannot be written.
+        """
+        found = {text: self._argument(text).files(diagnostics) for text in self.specs}
+        hashes = {
+            text: {self._portable(each.name): each.sha256 for each in files}
+            for text, files in found.items()
+        }
+        content = json.dumps({"version": _VERSION, "specs": hashes}, indent=2) + "\n"
+        write_file(self.lock, content.encode())
+        return tuple(each for files in found.values() for each in files)
+
+    def check_lock(self, diagnostics: DiagnosticSink) -> None:
+        """Checks that each spec is as locked.
+
+        Raises:
+            SpecError: a spec changed, cannot be read, or is not locked.
+            TargetError: a spec is bound to what is no target.
+            TuninglinkError: there is no lock, or it cannot be read.
+        """
+        if self._locked is None:
+            raise self._out_of_date("nothing is locked")
+        read_specs(self.arguments, diagnostics)
+
+    def _argument(self, text: str) -> SpecArgument:
+        argument = SpecArgument.parse(text)
+        return replace(argument, source=self._place(argument.source))
+
+    def _place(self, source: str) -> str:
+        """Returns a source as it is named from the working directory."""
+        if _is_name(source):
+            return source
+        return os.path.relpath(self.path.parent / source)
+
+    def _portable(self, name: str) -> str:
+        """Returns what a spec is called in the lock: a path is relative to the project file."""
+        return name if _is_name(name) else Path(os.path.relpath(name, self.path.parent)).as_posix()
+
+    @cached_property
+    def _locked(self) -> Mapping[str, Mapping[str, str]] | None:
+        try:
+            data = json.loads(self.lock.read_bytes())
+        except FileNotFoundError:
+            return None
+        except OSError as failure:
+            raise TuninglinkError(cannot("read", self.lock, failure)) from None
+        except ValueError:
+            data = None
+        if not isinstance(data, dict) or data.get("version") != _VERSION:
+            raise self._out_of_date(f"'{self.lock}' is no lock of this version")
+        specs: Mapping[str, Mapping[str, str]] = data.get("specs", {})
+        return specs
+
+    def _out_of_date(self, message: str) -> SpecError:
+        remedy = note("'tuninglink lock' locks the specs as they are now")
+        return SpecError(error(message, Place(str(self.lock), 1, 1), [remedy]))
+
+
+def _is_name(source: str) -> bool:
+    """Tells whether what a spec is named by does not depend on the directory."""
+    return source.startswith(LIBRARY) or is_url(source)
+
+
+_KEYS: Final[Mapping[str, type]] = {"specs": list, "flags": list, "default-specs": bool}
+
+
+def _checked(table: Mapping[str, Any], path: Path) -> dict[str, Any]:
+    """Returns the fields of a project.
+
+    Raises:
+        TuninglinkError: a key is unknown, or has a value of another type.
+    """
+    problem = next(_problems(table), None)
+    if problem is not None:
+        raise TuninglinkError(error(f"{path}: {problem}"))
+    return {
+        key.replace("-", "_"): tuple(value) if isinstance(value, list) else value
+        for key, value in table.items()
+    }
+
+
+def _problems(table: Mapping[str, Any]) -> Iterator[str]:
+    for key, value in table.items():
+        if key not in _KEYS:
+            nearest = difflib.get_close_matches(key, _KEYS, n=1)
+            remedy = f"; did you mean '{nearest[0]}'?" if nearest else ""
+            yield f"'{key}' is no setting of Tuninglink{remedy}"
+        elif not isinstance(value, _KEYS[key]):
+            yield f"'{key}' must be {'true or false' if _KEYS[key] is bool else 'an array of strings'}"
+        elif isinstance(value, list) and not all(isinstance(each, str) for each in value):
+            yield f"'{key}' must be an array of strings"

@@ -1,0 +1,133 @@
+"""Specs behind URLs: fetched through fsspec, verified, and kept in a cache by their hashes."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from pathlib import Path
+from typing import Final
+
+from iree.compiler import ir as mlir
+
+from tuninglink.errors import SpecError, TuninglinkError
+from tuninglink.files import make_directory, write_file
+from tuninglink.mlir.diagnostics import Diagnostic, DiagnosticSink, error, note
+from tuninglink.specs.loading import load_spec
+
+CACHE_VARIABLE: Final = "TUNINGLINK_CACHE_DIR"
+"""The environment variable that names the directory of the cache."""
+
+
+def is_url(source: str) -> bool:
+    """Tells whether the name of a spec is a URL, as in `https://…` or `s3://…`."""
+    scheme, separator, _ = source.partition("://")
+    return bool(separator) and scheme.replace("+", "").isalnum()
+
+
+def cache_directory() -> Path:
+    """Returns the directory of what was fetched: by default `tuninglink` in the user's cache directory."""
+    named = os.environ.get(CACHE_VARIABLE)
+    if named:
+        return Path(named)
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "tuninglink"
+
+
+def fetch(url: str, sha256: str, diagnostics: DiagnosticSink) -> bytes:
+    """Returns the spec behind a URL.
+
+    With a hash the cache is asked first, and the network only for what it lacks. Without one the spec is
+    fetched each time; where that fails, what was fetched last is used.
+
+    Args:
+        url: where it is; fsspec knows the schemes.
+        sha256: the hash that it must have, in hexadecimal; empty for any.
+        diagnostics: where warnings go.
+
+    Raises:
+        SpecError: it cannot be fetched, is no spec, or does not have the hash.
+    """
+    cache = _Cache(cache_directory())
+    content = cache.by_hash(sha256) if sha256 else None
+    if content is not None:
+        return content
+    try:
+        content = _read(url)
+    except SpecError as failure:
+        content = None if sha256 else cache.last_of(url)
+        if content is None:
+            raise
+        reason = failure.diagnostics[0].message
+        diagnostics.warning(f"{reason}; using what was fetched before", notes=[_pin(url, content)])
+        return content
+    found = hashlib.sha256(content).hexdigest()
+    if sha256 and found != sha256:
+        raise SpecError(changed(url, found, sha256))
+    # Now, as the cache is to hold specs only.
+    load_spec(content, name=url, context=mlir.Context(), diagnostics=DiagnosticSink(lambda _: None))
+    cache.keep(url, content)
+    if not sha256:
+        message = f"'{url}' has no hash, and what is there may change"
+        diagnostics.warning(message, notes=[_pin(url, content)])
+    return content
+
+
+def changed(source: str, found: str, expected: str) -> Diagnostic:
+    """Returns the error that a spec does not have the hash that it must have."""
+    remedy = note(f"its hash is {found}, not {expected}")
+    return error(f"'{source}' is not what it was when its hash was taken", notes=[remedy])
+
+
+def _pin(url: str, content: bytes) -> Diagnostic:
+    return note(f"to pin it: {url}#sha256={hashlib.sha256(content).hexdigest()}")
+
+
+class _Cache:
+    """What was fetched, by its hash; and for each URL the hash of what was there last."""
+
+    def __init__(self, directory: Path) -> None:
+        self._specs = directory / "specs"
+        self._urls = directory / "urls"
+
+    def by_hash(self, sha256: str) -> bytes | None:
+        """Returns the spec with a hash, None if there is none or the file is damaged."""
+        try:
+            content = (self._specs / sha256).read_bytes()
+        except OSError:
+            return None
+        return content if hashlib.sha256(content).hexdigest() == sha256 else None
+
+    def last_of(self, url: str) -> bytes | None:
+        """Returns what a URL had when it was fetched last, None if it never was."""
+        try:
+            return self.by_hash(self._of_url(url).read_text().strip())
+        except OSError:
+            return None
+
+    def keep(self, url: str, content: bytes) -> None:
+        """Keeps what a URL has now. A cache that cannot be written is none."""
+        sha256 = hashlib.sha256(content).hexdigest()
+        try:
+            write_file(make_directory(self._specs) / sha256, content)
+            make_directory(self._urls)
+            write_file(self._of_url(url), f"{sha256}\n".encode())
+        except TuninglinkError:
+            return
+
+    def _of_url(self, url: str) -> Path:
+        return self._urls / hashlib.sha256(url.encode()).hexdigest()
+
+
+def _read(url: str) -> bytes:
+    try:
+        import fsspec  # noqa: PLC0415 - an extra
+    except ImportError:
+        remedy = note("install it: pip install 'tuninglink[remote]'")
+        raise SpecError(
+            error(f"'{url}' is a URL, and fsspec is not installed", notes=[remedy])
+        ) from None
+    try:
+        with fsspec.open(url, "rb") as file:
+            return bytes(file.read())
+    except Exception as failure:  # noqa: BLE001 - each file system has exceptions of its own
+        reason = " ".join(str(failure).split()) or type(failure).__name__
+        raise SpecError(error(f"cannot fetch '{url}': {reason}")) from None

@@ -1,0 +1,219 @@
+"""Sources of specs: files, directories, patterns, libraries and URLs, as they are named on a command line."""
+
+from __future__ import annotations
+
+import glob
+import hashlib
+import os
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, overload
+
+from tuninglink.errors import SpecError
+from tuninglink.files import cannot
+from tuninglink.iree.targets import Target
+from tuninglink.mlir.contexts import thread_context
+from tuninglink.mlir.diagnostics import error
+from tuninglink.specs.libraries import LIBRARY, library_files
+from tuninglink.specs.loading import load_spec
+from tuninglink.specs.remote import changed, fetch, is_url
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from tuninglink.mlir.diagnostics import DiagnosticSink
+    from tuninglink.specs.model import Spec
+
+SUFFIXES: Final = (".mlir", ".mlirbc")
+"""The names of specs end so, as text and as bytecode; where both are, the text counts."""
+
+_BOUND: Final = re.compile(r"(?P<targets>[\w,\s-]+)=(?P<source>.*)", re.DOTALL)
+_PINNED: Final = re.compile(r"(?P<source>.*)#sha256=(?P<sha256>.*)", re.DOTALL)
+_SHA256: Final = re.compile(r"[0-9a-f]{64}")
+
+
+@dataclass(frozen=True)
+class SpecFile:
+    """A spec that was found, and read.
+
+    Attributes:
+        name: what to call it: a path, a URL, or the name of a library and of the spec in it.
+        content: text or bytecode.
+        targets: names of the targets that it is bound to; none for any target.
+        sha256: the hash that identifies it, in hexadecimal: that of the text where there is one.
+    """
+
+    name: str
+    content: bytes
+    targets: tuple[str, ...] = ()
+    sha256: str = ""
+
+
+@dataclass(frozen=True)
+class SpecArgument:
+    """What names specs on a command line: `[TARGET[,TARGET]...=]SOURCE[#sha256=HASH]`.
+
+    Attributes:
+        source: a file, a directory, a pattern (`specs/*.mlir`), `library:NAME`, or a URL.
+        targets: the names of the targets that the specs are bound to; none for any target.
+        sha256: the hash that the spec must have, in hexadecimal; empty for any.
+    """
+
+    source: str
+    targets: tuple[str, ...] = ()
+    sha256: str = ""
+
+    @classmethod
+    def parse(cls, text: str) -> SpecArgument:
+        """Reads an argument. What is the path of a file is a path, whatever is in it.
+
+        Raises:
+            TargetError: no target has the name.
+            SpecError: the hash is none.
+        """
+        if Path(text).exists():
+            return cls(text)
+        bound = _BOUND.fullmatch(text)
+        if bound:
+            targets = tuple(each.strip() for each in bound["targets"].split(","))
+            for each in targets:
+                Target.parse(each)
+            return replace(cls.parse(bound["source"]), targets=targets)
+        pinned = _PINNED.fullmatch(text)
+        if pinned is None:
+            return cls(text)
+        sha256 = pinned["sha256"].lower()
+        if not _SHA256.fullmatch(sha256):
+            message = f"'{pinned['sha256']}' is no SHA-256 hash: expected 64 hexadecimal digits"
+            raise SpecError(error(message))
+        return cls(pinned["source"], sha256=sha256)
+
+    def __str__(self) -> str:
+        bound = f"{','.join(self.targets)}=" if self.targets else ""
+        return f"{bound}{self.source}{f'#sha256={self.sha256}' if self.sha256 else ''}"
+
+    def files(self, diagnostics: DiagnosticSink) -> tuple[SpecFile, ...]:
+        """Reads the specs.
+
+        Args:
+            diagnostics: where warnings go about a URL without a hash.
+
+        Raises:
+            SpecError: there is none, one cannot be read, or it does not have the hash.
+        """
+        found = tuple(self._files(diagnostics))
+        if self.sha256:
+            self._check_hash(found)
+        return found
+
+    def _files(self, diagnostics: DiagnosticSink) -> Iterator[SpecFile]:
+        if self.source.startswith(LIBRARY):
+            for each in library_files(self.source.removeprefix(LIBRARY)):
+                yield self._file(each.name, each.content, each.text)
+        elif is_url(self.source):
+            yield self._file(self.source, fetch(self.source, self.sha256, diagnostics))
+        else:
+            for path in self._paths():
+                yield self._file(os.fspath(path), _read(path))
+
+    def _paths(self) -> list[Path]:
+        """Returns the files that a path or a pattern stands for; in a directory by their names."""
+        path = Path(self.source)
+        if path.is_dir():
+            paths = [each for each in sorted(path.iterdir()) if each.suffix in SUFFIXES]
+            found = list({each.stem: each for each in reversed(paths)}.values())[::-1]
+            if not found:
+                raise SpecError(error(f"there is no spec in the directory '{self.source}'"))
+            return found
+        if not path.exists() and glob.has_magic(self.source):
+            found = [Path(each) for each in sorted(glob.glob(self.source, recursive=True))]  # noqa: PTH207 - takes absolute ones, too
+            if not found:
+                raise SpecError(error(f"no file matches '{self.source}'"))
+            return found
+        return [path]
+
+    def _file(self, name: str, content: bytes, text: bytes | None = None) -> SpecFile:
+        identity = content if text is None else text
+        return SpecFile(name, content, self.targets, hashlib.sha256(identity).hexdigest())
+
+    def _check_hash(self, found: Sequence[SpecFile]) -> None:
+        if len(found) != 1:
+            message = f"a hash stands for one spec, and '{self.source}' has {len(found)}"
+            raise SpecError(error(message))
+        if found[0].sha256 != self.sha256:
+            raise SpecError(changed(self.source, found[0].sha256, self.sha256))
+
+
+def read_specs(arguments: Iterable[str], diagnostics: DiagnosticSink) -> tuple[SpecFile, ...]:
+    """Reads the specs that arguments name, in their order.
+
+    Raises:
+        SpecError: an argument names no spec, or one cannot be read.
+        TargetError: an argument names no target.
+    """
+    parsed = [SpecArgument.parse(each) for each in arguments]
+    return tuple(file for each in parsed for file in each.files(diagnostics))
+
+
+class SpecFiles(Sequence["Spec"]):
+    """Specs that are loaded when they are looked at, on whatever thread that is.
+
+    So who compiles a program can load large specs while the compiler is at work.
+
+    Args:
+        files: the specs, as they were read.
+        upgrade: as for `load_spec`.
+        diagnostics: as for `load_spec`.
+
+    Raises:
+        SpecError: when they are looked at: one does not parse or verify, or is no spec.
+    """
+
+    def __init__(
+        self, files: Iterable[SpecFile], *, upgrade: bool, diagnostics: DiagnosticSink | None
+    ) -> None:
+        self._files = list(files)
+        self._count = len(self._files)
+        self._context = thread_context()
+        self._upgrade = upgrade
+        self._diagnostics = diagnostics
+
+    @cached_property
+    def _specs(self) -> tuple[Spec, ...] | SpecError:
+        files, self._files = self._files[::-1], []
+        try:
+            return tuple(self._load(files.pop()) for _ in range(len(files)))
+        except SpecError as failure:
+            return failure  # Whoever looks next is told the same, and warnings come once.
+
+    def _load(self, file: SpecFile) -> Spec:
+        return load_spec(
+            file.content,
+            name=file.name,
+            context=self._context,
+            upgrade=self._upgrade,
+            diagnostics=self._diagnostics,
+            targets=file.targets,
+        )
+
+    def __len__(self) -> int:
+        return self._count
+
+    @overload
+    def __getitem__(self, index: int) -> Spec: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Spec]: ...
+    def __getitem__(self, index: int | slice) -> Spec | Sequence[Spec]:
+        if isinstance(self._specs, SpecError):
+            raise self._specs
+        return self._specs[index]
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as failure:
+        raise SpecError(cannot("read the spec", path, failure)) from None

@@ -1,0 +1,59 @@
+"""Problems as searches see them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+from typing import TYPE_CHECKING, Final
+
+from tuninglink.iree.op_kinds import Role
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from tuninglink.spaces.problem import Problem
+
+_REDUCTIONS: Final = frozenset(
+    each.value
+    for each in (Role.K, Role.K1, Role.K2, Role.FILTER, Role.INPUT_CHANNEL, Role.REDUCTION)
+)
+
+
+@dataclass(frozen=True)
+class SearchProblem:
+    """What a root op computes, as plain data.
+
+    Attributes:
+        kind: the kind of operation, such as `contraction`.
+        sizes: how often each loop runs; None where that is dynamic.
+        roles: what each loop is to the operation, such as `m`.
+        element_types: those of the operands, as MLIR writes them.
+        limits: what the target can do, under the names that the compiler uses, and what is known of the device.
+    """
+
+    kind: str
+    sizes: tuple[int | None, ...]
+    roles: tuple[str, ...]
+    element_types: tuple[str, ...]
+    limits: Mapping[str, int]
+
+    @classmethod
+    def of(cls, problem: Problem, limits: Mapping[str, int]) -> SearchProblem:
+        """Returns a problem of the constraints as plain data, with limits of the device beside the target's."""
+        return cls(
+            problem.kind.value,
+            tuple(each.size for each in problem.dimensions),
+            tuple(each.role.value for each in problem.dimensions),
+            problem.element_types,
+            {**problem.limits, **limits},
+        )
+
+    @property
+    def reduction(self) -> int:
+        """How many values are added up for one element of the result, at least 1."""
+        sizes = zip(self.roles, self.sizes, strict=True)
+        return prod(size or 1 for role, size in sizes if role in _REDUCTIONS)
+
+    def __str__(self) -> str:
+        sizes = "x".join("?" if each is None else str(each) for each in self.sizes)
+        return " ".join(filter(None, (self.kind, sizes, "x".join(self.element_types))))

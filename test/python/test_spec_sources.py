@@ -1,0 +1,99 @@
+"""Specs behind URLs and in other packages."""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
+from typing import TYPE_CHECKING
+
+import pytest
+from elementwise_specs import PROGRAM, spec
+from programs import TARGETS
+
+import tuninglink
+from tuninglink.errors import SpecError
+from tuninglink.mlir.diagnostics import Diagnostic, DiagnosticSink
+from tuninglink.specs.libraries import library_names
+from tuninglink.specs.remote import CACHE_VARIABLE
+from tuninglink.specs.sources import read_specs
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+SPEC = spec("vmvx", "mine").encode()
+
+
+class QuietHandler(SimpleHTTPRequestHandler):
+    """Serves a directory without a word."""
+
+    def log_message(self, *arguments: object) -> None:
+        pass
+
+
+@pytest.fixture
+def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """The address of a server of `tmp_path / "served"`, with an empty cache."""
+    served = tmp_path / "served"
+    served.mkdir()
+    (served / "mine.mlir").write_bytes(SPEC)
+    monkeypatch.setenv(CACHE_VARIABLE, str(tmp_path / "cache"))
+    handler = partial(QuietHandler, directory=str(served))
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as found:
+        Thread(target=found.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{found.server_port}"
+        found.shutdown()
+
+
+def read(*arguments: str) -> tuple[list[bytes], list[Diagnostic]]:
+    said: list[Diagnostic] = []
+    found = read_specs(arguments, DiagnosticSink(said.append))
+    return [each.content for each in found], said
+
+
+def test_what_a_server_has_is_fetched_and_pinned(server: str, tmp_path: Path) -> None:
+    url = f"{server}/mine.mlir"
+    content, (warning,) = read(url)
+    assert content == [SPEC]
+    pinned = warning.notes[0].message.removeprefix("to pin it: ")
+    assert pinned == f"{url}#sha256={hashlib.sha256(SPEC).hexdigest()}"
+    compiled = tuninglink.compile(PROGRAM.encode(), specs=[pinned], flags=TARGETS["vmvx"])
+    assert [each.spec_name for each in compiled.applied] == ["mine"]
+
+    (tmp_path / "served" / "mine.mlir").write_bytes(SPEC + b"\n")
+    assert read(pinned) == ([SPEC], [])  # from the cache
+    assert read(url)[0] == [SPEC + b"\n"]
+    for each in (tmp_path / "cache" / "specs").iterdir():
+        each.write_bytes(b"damaged")
+    with pytest.raises(SpecError, match="is not what it was when its hash was taken"):
+        read(pinned)
+
+
+def test_what_a_server_lacks_is_an_error(server: str) -> None:
+    with pytest.raises(SpecError, match=r"cannot fetch 'http://.*/other.mlir'"):
+        read(f"{server}/other.mlir")
+    with pytest.raises(SpecError, match="cannot fetch 'nothing://else'"):
+        read("nothing://else")
+
+
+def test_a_package_is_a_library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    package = tmp_path / "acme_specs"
+    package.mkdir()
+    (package / "__init__.py").write_text("")
+    for name in ("first", "second"):
+        (package / f"{name}.mlir").write_bytes(SPEC)
+    described = tmp_path / "acme_specs-1.0.dist-info"
+    described.mkdir()
+    (described / "METADATA").write_text("Metadata-Version: 2.1\nName: acme-specs\nVersion: 1.0\n")
+    (described / "entry_points.txt").write_text("[tuninglink.specs]\nacme = acme_specs\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    assert "acme" in library_names()
+    assert read("library:acme") == ([SPEC, SPEC], [])
+    (found,) = read_specs(["vmvx=library:acme/second"], DiagnosticSink(print))
+    assert (found.name, found.targets) == ("library:acme/second", ("vmvx",))
+    with pytest.raises(SpecError, match="there is no library 'acme/third'"):
+        read("library:acme/third")
+    sys.modules.pop("acme_specs", None)
