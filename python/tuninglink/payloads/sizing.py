@@ -9,6 +9,7 @@ import z3
 from iree.compiler import ir as mlir
 
 from tuninglink.iree.structured_op import StructuredOp
+from tuninglink.matching.extents import box, static_box, static_sizes
 from tuninglink.matching.predicates import STEPS, representative, role_name
 from tuninglink.mlir.affine import value_range
 from tuninglink.payloads.facts import contradiction, holds, in_words
@@ -74,6 +75,9 @@ def find_sizes(
 
 def find_contradiction(facts: Iterable[HasExtent]) -> NoSizes | None:
     """Returns why facts contradict each other whatever the operation is, None if they do not."""
+    facts = list(facts)
+    if static_sizes(static_box(box(facts))) is not None:
+        return None
     solver = _new_solver()
 
     def size_of(dimension: Dimension) -> z3.ArithRef:
@@ -220,6 +224,8 @@ class _Sizing:
         if result == z3.unknown:
             reason = f"the solver gave up: {self._solver.reason_unknown()}"
             return NoSizes(Verdict.NOT_DECIDED, reason)
+        if self._is_determined():
+            return self._sized(frozenset(range(len(self._loops))))
         demanded = frozenset(
             loop for loop, size in enumerate(self._loops) if self._only_value(size) is not None
         )
@@ -232,6 +238,17 @@ class _Sizing:
                 self._choose(self._loops[loop], preferred_sizes(usual[loop], tiles.get(loop, 1)))
         for each in self._unknowns:
             self._choose(each, preferred_sizes(_USUAL, 1))
+        return self._sized(demanded)
+
+    def _is_determined(self) -> bool:
+        """Tells whether no size can have another value than in the model that was found."""
+        model = self._solver.model()
+        others = [each != model.eval(each, model_completion=True) for each in self._unknowns]
+        nothing = z3.BoolVal(val=False, ctx=self._context)
+        return bool(self._solver.check(z3.Or(nothing, *others)) == z3.unsat)
+
+    def _sized(self, demanded: frozenset[int]) -> Sized:
+        """Returns the sizes that the solver finds."""
         self._solver.check()
         model = self._solver.model()
 
