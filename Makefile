@@ -11,7 +11,7 @@ SHELL := /bin/sh
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: help demo check lint types lit pytest bench package clean distclean
+.PHONY: help demo check lint types lit pytest docs bench package clean distclean
 
 help:
 	@echo 'make demo       set up $(VENV) and run the main job: compile a matmul with tuning specs for three targets'
@@ -21,6 +21,7 @@ help:
 	@echo 'make lit        the lit tests; LIT_ARGS="-v --filter=link-specs" selects'
 	@echo 'make pytest     the Python tests, packaging included; PYTEST_ARGS="-k link" selects'
 	@echo 'make bench      the benchmarks, each against the compiler'"'"'s own tools'
+	@echo 'make docs       the documentation site, in $(BUILD)/site; a broken link is an error'
 	@echo 'make package    wheel and source distribution, in dist/'
 	@echo 'make clean      remove what builds and tests wrote; make distclean also removes $(VENV)'
 
@@ -82,6 +83,10 @@ benchmarks := $(filter-out %/candidate_compilation.py %/generate.py %/measure.py
 
 bench: $(installed_dev)
 	@set -e; for each in $(benchmarks); do echo "$$each"; $(BIN)/python "$$each"; done
+
+docs: $(installed)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
 
 package: $(installed_dev)
 	$(BIN)/python -m build --outdir dist .

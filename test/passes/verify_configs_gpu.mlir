@@ -317,13 +317,13 @@ func.func @too_few_threads(%lhs: tensor<4x64x128xf32>, %rhs: tensor<4x128x96xf32
 #rhs = affine_map<(b, m, n, k) -> (b, k, n)>
 #out = affine_map<(b, m, n, k) -> (b, m, n)>
 
-// What the configuration pads is not known here.
-func.func @other_form(%lhs: tensor<4x64x128xf16>, %rhs: tensor<4x128x96xf16>, %empty: tensor<4x64x96xf32>) -> tensor<4x64x96xf32>
+// What is padded is what the tiles take.
+func.func @padded(%lhs: tensor<4x64x128xf16>, %rhs: tensor<4x128x96xf16>, %empty: tensor<4x64x96xf32>) -> tensor<4x64x96xf32>
     attributes {hal.executable.target = #target, translation_info = #iree_codegen.translation_info<
         pipeline = #iree_gpu.pipeline<TileAndFuse> workgroup_size = [256, 1, 1] subgroup_size = 64, {gpu_pipeline_options = #iree_gpu.pipeline_options<prefetch_num_stages = 2, no_reduce_shared_memory_bank_conflicts = false, use_igemm_convolution = false>}>} {
   %zero = arith.constant 0.0 : f32
   %init = linalg.fill ins(%zero : f32) outs(%empty : tensor<4x64x96xf32>) -> tensor<4x64x96xf32>
-  // expected-remark@+1 {{the configuration was not decided: the GPU provider's constraints cover configurations of another form: it has 'padding = [1, 64, 32, 32]'; the GPU provider's constraints cover configurations of another form: it has 'mma_kind = #iree_gpu.mma_layout<MFMA_F32_16x16x16_F16>'}}
+  // expected-remark@+1 {{the configuration is valid in pipeline #iree_gpu.pipeline<TileAndFuse>}}
   %result = linalg.generic {
       indexing_maps = [#lhs, #rhs, #out], iterator_types = ["parallel", "parallel", "parallel", "reduction"]
     } ins(%lhs, %rhs : tensor<4x64x128xf16>, tensor<4x128x96xf16>) outs(%init : tensor<4x64x96xf32>)
@@ -371,13 +371,13 @@ func.func @given_sums(%lhs: tensor<4x64x128xf16>, %rhs: tensor<4x128x96xf16>, %e
 #rhs = affine_map<(b, m, n, k) -> (b, k, n)>
 #out = affine_map<(b, m, n, k) -> (b, m, n)>
 
-// The sizes must be known.
-func.func @dynamic(%lhs: tensor<?x64x128xf16>, %rhs: tensor<?x128x96xf16>, %empty: tensor<?x64x96xf32>) -> tensor<?x64x96xf32>
+// The number of matrices need not be known.
+func.func @dynamic_batch(%lhs: tensor<?x64x128xf16>, %rhs: tensor<?x128x96xf16>, %empty: tensor<?x64x96xf32>) -> tensor<?x64x96xf32>
     attributes {hal.executable.target = #target, translation_info = #iree_codegen.translation_info<
         pipeline = #iree_gpu.pipeline<TileAndFuse> workgroup_size = [128, 1, 1] subgroup_size = 32, {gpu_pipeline_options = #iree_gpu.pipeline_options<prefetch_num_stages = 2, no_reduce_shared_memory_bank_conflicts = false, use_igemm_convolution = false>}>} {
   %zero = arith.constant 0.0 : f32
   %init = linalg.fill ins(%zero : f32) outs(%empty : tensor<?x64x96xf32>) -> tensor<?x64x96xf32>
-  // expected-remark@+1 {{the configuration was not decided: the compiler crashed (segmentation fault) when asked for the constraints on another batched contraction; contraction ?x64x96x128 f16xf16xf32 has dimensions of unknown size}}
+  // expected-remark@+1 {{the configuration is valid in pipeline #iree_gpu.pipeline<TileAndFuse>}}
   %result = linalg.generic {
       indexing_maps = [#lhs, #rhs, #out], iterator_types = ["parallel", "parallel", "parallel", "reduction"]
     } ins(%lhs, %rhs : tensor<?x64x128xf16>, tensor<?x128x96xf16>) outs(%init : tensor<?x64x96xf32>)

@@ -18,7 +18,6 @@ from programs import PROGRAMS, configure
 from verdict_trials import TARGETS, Trials, breaking
 
 from tuninglink.iree.dispatch_roots import find_root_ops
-from tuninglink.iree.op_kinds import Role
 from tuninglink.solver.answers import AssignmentError, Limits, UndecidedError, Verdict
 from tuninglink.spaces.compiler_provider import CompilerProvider
 from tuninglink.spaces.configuration import (
@@ -212,7 +211,7 @@ def test_real_spaces_can_be_searched(target: str, pipeline: str) -> None:
 
 
 def test_threads_without_intrinsics_can_be_sampled() -> None:
-    (space,) = ours(configured_source(BATCHED_F32, "sm_80"), TILE_AND_FUSE)
+    space = ours(configured_source(BATCHED_F32, "sm_80"), TILE_AND_FUSE)[-1]
     sample = space.constraints.sample(10, seed=1, limits=Limits(2))
     assert all(space.constraints.check(each).verdict is Verdict.PROVEN for each in sample)
     assert all(space.assignment(as_configured(space, each)) == each for each in sample)
@@ -229,7 +228,7 @@ def test_the_compilers_choice_for_attention_is_not_refused(source: str, target: 
     dispatch = configured_source(source, target)
     chosen = read_configuration(dispatch.root, dispatch.function)
     assert chosen is not None
-    (space,) = ours(dispatch, VECTOR_DISTRIBUTE)
+    space, _ = ours(dispatch, VECTOR_DISTRIBUTE)
     read = space.assignment(chosen)
     assert space.constraints.check(read).verdict is Verdict.PROVEN
     assert space.constraints.check({**read, "wg_1": 40}).verdict is Verdict.REFUTED
@@ -237,7 +236,7 @@ def test_the_compilers_choice_for_attention_is_not_refused(source: str, target: 
 
 def test_both_matmuls_of_an_attention_have_the_same_subgroups() -> None:
     dispatch = configured_source(PLAIN_ATTENTION, "sm_80")
-    (space,) = ours(dispatch, VECTOR_DISTRIBUTE)
+    space, _ = ours(dispatch, VECTOR_DISTRIBUTE)
     assert isinstance(space, GpuSpace)
     chosen = read_configuration(dispatch.root, dispatch.function)
     assert chosen is not None
@@ -249,24 +248,25 @@ def test_both_matmuls_of_an_attention_have_the_same_subgroups() -> None:
     parts = space.template.entries.entries["decomposition_config"]
     part = parts.entries["pv_attrs"].entries["lowering_config"].entries["subgroup_basis"]
     other = {"sg_m_cnt": 1, "sg_n_cnt": 1}
-    with dispatch.root.context, pytest.raises(MismatchError, match="differs, as it is"):
+    with dispatch.root.context, pytest.raises(MismatchError, match=r"subgroup_basis.* is"):
         part.read("pv_attrs.subgroup_basis", part.write(other), dict(read))
 
 
-def test_attention_that_is_not_known() -> None:
+def test_attention_without_an_intrinsic() -> None:
     dispatch = configured_source(attention(2, 32, 32, 32, 64, element="f32"), "sm_80")
-    with pytest.raises(UndecidedError, match="no intrinsic of the target multiplies f32xf32"):
-        ours(dispatch, VECTOR_DISTRIBUTE)
+    chosen = read_configuration(dispatch.root, dispatch.function)
+    assert chosen is not None
+    (space,) = ours(dispatch, VECTOR_DISTRIBUTE)
+    read = space.assignment(chosen)
+    assert space.constraints.check(read).verdict is Verdict.PROVEN
     assert not ours(dispatch, TILE_AND_FUSE)
 
 
 # --- Bad input ---------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("size", "words"), [(None, "unknown size"), (0, "of size 0"), (1 << 40, "of size")]
-)
-def test_sizes_that_are_none(size: int | None, words: str) -> None:
+@pytest.mark.parametrize(("size", "words"), [(0, "of size 0"), (1 << 40, "of size")])
+def test_sizes_that_are_none(size: int, words: str) -> None:
     dispatch = configured_source(BATCHED, "gfx942")
     first, *rest = dispatch.problem.dimensions
     problem = replace(dispatch.problem, dimensions=(Dimension(first.role, size), *rest))
@@ -288,19 +288,6 @@ def test_a_target_that_says_nothing() -> None:
     dispatch = only_dispatch(configured("batched_matmul", "gfx942"))
     problem = replace(dispatch.problem, limits={})
     with pytest.raises(UndecidedError, match="does not say what its GPU can do"):
-        ours(replace(dispatch, problem=problem), TILE_AND_FUSE)
-
-
-def test_types_without_an_intrinsic() -> None:
-    with pytest.raises(UndecidedError, match="no intrinsic of the target multiplies f32xf32xf32"):
-        ours(configured_source(BATCHED_F32, "sm_80"), VECTOR_DISTRIBUTE)
-
-
-def test_other_roles_are_not_guessed_at() -> None:
-    dispatch = configured_source(BATCHED, "gfx942")
-    first, *rest = dispatch.problem.dimensions
-    problem = replace(dispatch.problem, dimensions=(Dimension(Role.M, first.size), *rest))
-    with pytest.raises(UndecidedError, match="has 2 dimensions of the kind 'm'"):
         ours(replace(dispatch, problem=problem), TILE_AND_FUSE)
 
 

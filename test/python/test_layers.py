@@ -28,7 +28,7 @@ LAYERS = (
     ("passes",),
     ("compiler",),
     ("scaffolding",),
-    ("checking", "explaining", "dag_to_named"),
+    ("checking", "explaining", "comparing", "dag_to_named"),
     ("tuning",),
     ("opt",),
     ("cli",),

@@ -13,6 +13,7 @@ from tuninglink.cli.check import check
 from tuninglink.cli.compile import compile_command
 from tuninglink.cli.database import database
 from tuninglink.cli.demo import demo
+from tuninglink.cli.diff import diff
 from tuninglink.cli.dump import dump
 from tuninglink.cli.explain import explain_command
 from tuninglink.cli.init import init_command
@@ -78,6 +79,7 @@ def tune(context: typer.Context) -> None:
 
 
 app.command(epilog=EPILOG, context_settings={"ignore_unknown_options": True})(check)
+app.command(epilog=EPILOG)(diff)
 app.command(epilog=EPILOG)(dump)
 app.command(epilog=EPILOG)(targets)
 app.command(epilog=EPILOG)(lock)

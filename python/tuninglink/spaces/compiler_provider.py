@@ -13,6 +13,7 @@ from tuninglink.mlir.diagnostics import error, place_of
 from tuninglink.mlir.serialization import to_bytecode
 from tuninglink.mlir.walk import collect, visit
 from tuninglink.solver.answers import AssignmentError, UndecidedError
+from tuninglink.spaces.configuration import configuration_entries
 from tuninglink.spaces.isolated_passes import SHARED_PASS_MANAGER, CompilerCrashError
 from tuninglink.spaces.providers import Provider, Space
 from tuninglink.spaces.smt import PROVIDER, knob_template, read_constraints
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from tuninglink.spaces.workload import Workload
 
 _INSERT_CONSTRAINTS = "builtin.module(func.func(iree-codegen-insert-smt-constraints))"
+_PADDING = frozenset({"padding", "padding_conv"})
 _SET = 0
 """The set of root ops whose constraints are asked for; the others in the function are not marked."""
 
@@ -51,6 +53,10 @@ class CompilerSpace(Space):
     def assignment(self, configuration: Configuration) -> Mapping[str, int]:
         """Matches a configuration with the one of the constraints op, in which knobs stand for values."""
         return self._template.read(configuration)
+
+    def overlooks(self, configuration: Configuration) -> bool:
+        """Tells whether a configuration has padding, which the constraints do not know but accept."""
+        return not _PADDING.isdisjoint(configuration_entries(configuration))
 
     def compilation_info(self, assignment: Mapping[str, int]) -> mlir.Attribute:
         """Returns the configuration as the compiler makes it of the values."""

@@ -153,7 +153,11 @@ def verify_configuration(
     except UndecidedError as failure:
         return ConfigurationAnswer(Verdict.NOT_DECIDED, pipeline, reason=failure.reason)
     configuration = with_defaults(configuration)
-    findings = [_Finding.of(each, configuration, limits) for each in spaces]
+    findings = [
+        _Finding.of(each, configuration, limits)
+        for each in spaces
+        if not (isinstance(each, CompilerSpace) and each.overlooks(configuration))
+    ]
     for each in findings:
         if each.necessary:
             return each.refute(pipeline, limits)
@@ -271,6 +275,8 @@ def _weigh(findings: Sequence[_Finding], pipeline: str, limits: Limits) -> Confi
     )
     verdict = Verdict.PROVEN if is_proven else Verdict.NOT_DECIDED
     reason = "" if is_proven else _join(_doubt(each) for each in findings if each is not rejecting)
+    if not findings:
+        reason = "no constraints cover its padding"
     if rejecting is None:
         return ConfigurationAnswer(verdict, pipeline, reason=reason)
     propose = partial(rejecting.propose, limits)

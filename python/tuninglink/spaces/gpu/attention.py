@@ -41,8 +41,8 @@ _ACCUMULATED = "f32"
 _ROW_BITS = 2 * 32
 """The maximum and the sum of a row of scores."""
 
-_SPOKEN_OF = "gfx"
-"""Architectures on which the compiler has constraints of its own, though not on column-major results."""
+_EXCHANGING = "gfx"
+"""Architectures on which threads exchange in shared memory."""
 
 
 @dataclass(frozen=True)
@@ -84,9 +84,9 @@ def read_attention(workload: Workload) -> Attention:
     return Attention(sizes, problem.loops(Role.BATCH), m, n, k1, k2, (query, key, value))
 
 
-def attention_space(
-    attention: Attention, workload: Workload, device: Device, pipeline: mlir.Attribute
-) -> GpuSpace:
+def attention_spaces(
+    workload: Workload, device: Device, pipeline: mlir.Attribute
+) -> list[GpuSpace]:
     """Returns the configurations with intrinsics for both of its matmuls.
 
     A workgroup takes a tile of queries and of the elements of values, and goes through the keys in steps.
@@ -94,6 +94,7 @@ def attention_space(
     Raises:
         UndecidedError: the target has no intrinsic for one of the matmuls.
     """
+    attention = read_attention(workload)
     rules = GpuRules()
     sizes = attention.sizes
     table = KnobTable(rules, len(sizes), pipeline.context)
@@ -116,8 +117,11 @@ def attention_space(
         _Extent(_tile_name(attention, loop), tiles[loop], counts.get(loop, 1))
         for loop in (attention.m, attention.n, attention.k1, attention.k2)
     )
-    qk, in_qk = _fit(rules, "qk", _intrinsics(device, query, key), (m, k2, k1))
-    pv, in_pv = _fit(rules, "pv", _intrinsics(device, value, value), (m, n, k2))
+    qk, in_qk, qk_order = _fit(rules, "qk", _intrinsics(device, query, key), (m, k2, k1))
+    pv, in_pv, pv_order = _fit(rules, "pv", _intrinsics(device, value, value), (m, n, k2))
+    rules.sufficient(
+        qk_order == pv_order, "either both intrinsics or none must have col_major results"
+    )
     taken = product([in_qk + in_pv, *(tiles[loop] for loop in attention.batch)])
     rules.unrolled(taken, "intrinsics", MOST_INTRINSICS)
     threads, subgroup_size, _ = rules.workgroup(device)
@@ -143,7 +147,7 @@ def attention_space(
     }
     slots = {**promotion_slots((0, 1, 2), context), **table.slots()}
     template = gpu_template(pipeline, slots, decomposition=parts)
-    return GpuSpace(rules.build(workload.problem, str(pipeline)), template)
+    return [GpuSpace(rules.build(workload.problem, str(pipeline)), template)]
 
 
 @dataclass(frozen=True)
@@ -162,10 +166,8 @@ def _tile_name(attention: Attention, loop: int) -> str:
 
 
 def _intrinsics(device: Device, lhs: Operand, rhs: Operand) -> list[Intrinsic]:
-    """Returns the intrinsics for a matmul that the compiler's own constraints do not cover."""
+    """Returns the intrinsics for a matmul."""
     found = list(device.multiplying(lhs.element_type, rhs.element_type, _ACCUMULATED))
-    if device.architecture.startswith(_SPOKEN_OF):
-        found = [each for each in found if each.is_transposed]
     if not found:
         what = f"no intrinsic of the target multiplies {lhs.element_type}x{rhs.element_type}"
         raise UndecidedError(f"{what}, and attention without one is not known")
@@ -178,7 +180,7 @@ def _exchanged(attention: Attention, tiles: Mapping[int, Number], device: Device
     These are the scores, as one matmul leaves and the other one takes them, unless their layouts agree; and the
     maximum and the sum of each row, if the intrinsics of the matmuls have different m. On NVIDIA's GPUs they agree.
     """
-    if not device.architecture.startswith(_SPOKEN_OF):
+    if not device.architecture.startswith(_EXCHANGING):
         return []
     rows = product([tiles[attention.m], *(tiles[loop] for loop in attention.batch)])
     scores = rows * tiles[attention.k2] * attention.operands[2].bits
@@ -190,11 +192,12 @@ def _fit(
     part: str,
     intrinsics: Sequence[Intrinsic],
     extents: tuple[_Extent, _Extent, _Extent],
-) -> tuple[Slot, Number]:
+) -> tuple[Slot, Number, Number]:
     """Asks for tiles that are whole intrinsics of one of the matmuls; the extents are its m, n and k.
 
     Returns:
-        The slot of the intrinsic, and the number of intrinsics that a subgroup takes in a step.
+        The slot of the intrinsic, the number of intrinsics that a subgroup takes in a step, and whether the result
+        of one is in column-major order, as a number.
     """
     options = tuple(each.attribute for each in intrinsics)
     chosen = rules.choice(f"{part}_mma_idx", options)
@@ -209,4 +212,5 @@ def _fit(
             each.tile,
             step,
         )
-    return OptionSlot(f"{part}_mma_idx", options), taken
+    order = rules.look_up(chosen, [int(each.is_transposed) for each in intrinsics])
+    return OptionSlot(f"{part}_mma_idx", options), taken, order

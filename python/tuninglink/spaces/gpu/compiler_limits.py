@@ -1,6 +1,6 @@
 """The limits of the compiler's own constraints on contractions of two matrices, which keep its search small.
 
-Where there is a batch dimension, the compiler has no constraints.
+What is beyond them compiles, as batched contractions show, for which the compiler has no constraints.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 _MOST_TILE: Final = 512
 _MOST_SUBGROUPS: Final = 10
-_MOST_PIECES: Final = 32
 _STAGES: Final = 2
 
 
@@ -32,8 +31,8 @@ def tile_and_fuse_limits(tiling: ContractionTiles, stages: Number, promotion: Pr
     """
     contraction, rules = tiling.contraction, tiling.rules
     for loop in (contraction.m, contraction.n):
-        padded = round_up(contraction.sizes[loop], tiling.shapes[loop])
-        rules.compilers(
+        padded = round_up(contraction.size(loop), tiling.shapes[loop])
+        rules.not_chosen(
             padded % tiling.tiles[loop] == 0,
             f"dimension {loop}, in whole intrinsics, must be divisible by wg_{loop} ({{}} % {{}} == 0)",
             padded,
@@ -58,29 +57,22 @@ def vector_distribute_limits(
     rules, tiles, shapes, counts = tiling.rules, tiling.tiles, tiling.shapes, tiling.counts
     m, n, k = tiling.contraction.matrix_loops
     _limit_tiles(tiling)
-    for loop in (m, n, k):
-        pieces = tiles[loop] / (shapes[loop] * counts[loop] if loop != k else shapes[k])
-        rules.compilers(
-            pieces <= _MOST_PIECES,
-            f"a subgroup must take at most {_MOST_PIECES} intrinsics along dimension {loop}, not {{}}",
-            pieces,
-        )
     _limit_subgroups(rules, counts[m] * counts[n])
     for name, loop in (("left", m), ("right", n)):
-        rules.compilers(
+        rules.not_chosen(
             tiles[loop] * tiles[k] % threads == 0,
             f"the {name} tile's {{}} elements must be divisible by the {{}} threads",
             tiles[loop] * tiles[k],
             threads,
         )
-    rules.compilers(
+    rules.not_chosen(
         z3.Or(threads <= tiles[m], threads <= tiles[n]),
         f"the {{}} threads must not be more than wg_{m} ({{}}) and wg_{n} ({{}})",
         threads,
         tiles[m],
         tiles[n],
     )
-    rules.compilers(
+    rules.not_chosen(
         tiles[k] % shapes[m] == 0,
         f"red_{k} must be a multiple of the intrinsic's m ({{}} % {{}} == 0)",
         tiles[k],
@@ -91,7 +83,7 @@ def vector_distribute_limits(
 
 def _limit_tiles(tiling: ContractionTiles) -> None:
     for loop in tiling.contraction.matrix_loops:
-        tiling.rules.compilers(
+        tiling.rules.not_chosen(
             tiling.tiles[loop] <= _MOST_TILE,
             f"the tile of dimension {loop} must be at most {_MOST_TILE}, not {{}}",
             tiling.tiles[loop],
@@ -99,7 +91,7 @@ def _limit_tiles(tiling: ContractionTiles) -> None:
 
 
 def _limit_subgroups(rules: GpuRules, count: Number) -> None:
-    rules.compilers(
+    rules.not_chosen(
         count <= _MOST_SUBGROUPS,
         f"a workgroup must have at most {_MOST_SUBGROUPS} subgroups, not {{}}",
         count,
@@ -107,5 +99,5 @@ def _limit_subgroups(rules: GpuRules, count: Number) -> None:
 
 
 def _limit_rest(rules: GpuRules, stages: Number, promotion: Promotion) -> None:
-    rules.compilers(stages == _STAGES, f"prefetch_num_stages must be {_STAGES}, not {{}}", stages)
-    rules.compilers(promotion.any(), "operands must be promoted")
+    rules.not_chosen(stages == _STAGES, f"prefetch_num_stages must be {_STAGES}, not {{}}", stages)
+    rules.not_chosen(promotion.any(), "operands must be promoted")

@@ -45,7 +45,7 @@ class ContractionTiles:
         """Adds the knob for the intrinsic, takes its extents for shapes, and returns the slot of the knob."""
         options = tuple(each.attribute for each in intrinsics)
         chosen = self.rules.choice(_INTRINSIC, options)
-        for loop in self.contraction.batch:
+        for loop in (*self.contraction.outer, *self.contraction.outer_k):
             self.shapes[loop] = self.rules.number(1)
         for loop, side in zip(self.contraction.matrix_loops, "mnk", strict=True):
             extents = [getattr(each, side) for each in intrinsics]

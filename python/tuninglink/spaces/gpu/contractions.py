@@ -8,11 +8,14 @@ from typing import TYPE_CHECKING, Any
 from iree.compiler import ir as mlir
 
 from tuninglink.iree.op_kinds import Role
-from tuninglink.iree.structured_op import StructuredOp
+from tuninglink.iree.structured_op import StructuredOp, element_type
 from tuninglink.solver.answers import UndecidedError
 
 if TYPE_CHECKING:
-    from tuninglink.spaces.gpu.device import Device
+    from collections.abc import Iterable
+
+    from tuninglink.iree.structured_op import Sizes
+    from tuninglink.spaces.gpu.device import Device, Intrinsic
     from tuninglink.spaces.workload import Workload
 
 _NARROW_FLOATS = ("f8", "f6", "f4")
@@ -38,22 +41,27 @@ class Operand:
 
 @dataclass(frozen=True)
 class Contraction:
-    """A product of two matrices, or of many pairs.
+    """A sum of products of two operands.
+
+    An intrinsic runs over the innermost loops of rows, columns and products.
 
     Attributes:
-        sizes: the sizes of the loops.
-        batch: the loops over the pairs.
-        m: the loop over the rows of the result.
-        n: the loop over its columns.
-        k: the loop over the products that are added up.
+        sizes: the sizes of the loops; only one of `outer` may be dynamic, which is None.
+        outer: the other parallel loops: over pairs of matrices, and outer ones over rows and columns.
+        outer_k: the other loops over products that are added up.
+        m: the innermost loop over the rows of the result.
+        n: that over its columns.
+        k: that over the products that are added up.
         lhs: the first operand.
         rhs: the second operand.
         result: what is computed.
         accumulates: whether sums start from given values, not from a constant.
+        is_plain: whether it is a product of two matrices, to which the compiler's own constraints are limited.
     """
 
-    sizes: tuple[int, ...]
-    batch: tuple[int, ...]
+    sizes: Sizes
+    outer: tuple[int, ...]
+    outer_k: tuple[int, ...]
     m: int
     n: int
     k: int
@@ -61,16 +69,18 @@ class Contraction:
     rhs: Operand
     result: Operand
     accumulates: bool
+    is_plain: bool
 
     @property
     def matrix_loops(self) -> tuple[int, int, int]:
         """The loops that intrinsics run over: m, n and k."""
         return self.m, self.n, self.k
 
-    @property
-    def is_plain(self) -> bool:
-        """Whether there is one pair of matrices, to which the compiler's own constraints are limited."""
-        return not self.batch
+    def size(self, loop: int) -> int:
+        """Returns the size of a loop that is not dynamic."""
+        size = self.sizes[loop]
+        assert size is not None
+        return size
 
 
 def read_contraction(workload: Workload) -> Contraction:
@@ -80,31 +90,86 @@ def read_contraction(workload: Workload) -> Contraction:
         UndecidedError: it has no such form, or its sizes are not known.
     """
     op, problem = StructuredOp(workload.root), workload.problem
-    sizes = static_sizes(workload)
+    loops = {role: problem.loops(role) for role in (Role.BATCH, Role.M, Role.N, Role.K)}
     for role in (Role.M, Role.N, Role.K):
-        count = len(problem.loops(role))
-        if count != 1:
-            raise UndecidedError(f"{problem} has {count} dimensions of the kind '{role.value}'")
+        if not loops[role]:
+            raise UndecidedError(f"{problem} has no dimensions of the kind '{role.value}'")
     operands = op.operation.operands
     if not len(op.maps) == len(operands) == _OPERANDS:
         raise UndecidedError(f"{problem} has other operands than two matrices and a result")
     lhs, rhs, result = map(read_operand, operands, op.maps)
-    (m,), (n,), (k,) = map(problem.loops, (Role.M, Role.N, Role.K))
-    accumulates = op.accumulation is None or not op.accumulation.starts_from_fill
-    batch = problem.loops(Role.BATCH)
-    return Contraction(sizes, batch, m, n, k, lhs, rhs, result, accumulates)
+    (*outer_m, m), (*outer_n, n), (*outer_k, k) = (loops[each] for each in (Role.M, Role.N, Role.K))
+    check_sizes(workload)
+    sizes = tuple(each.size for each in problem.dimensions)
+    if any(sizes[loop] is None for loop in (*outer_k, m, n, k)):
+        raise UndecidedError(f"{problem} has inner dimensions of unknown size")
+    outer = tuple(sorted((*loops[Role.BATCH], *outer_m, *outer_n)))
+    is_plain = not outer and not outer_k
+    return Contraction(
+        sizes,
+        outer,
+        tuple(outer_k),
+        m,
+        n,
+        k,
+        lhs,
+        rhs,
+        result,
+        accumulates=not starts_from_fill(op),
+        is_plain=is_plain,
+    )
 
 
-def check_types(contraction: Contraction, device: Device) -> None:
-    """Checks that the device is known to lower the element types of a contraction.
+def starts_from_fill(op: StructuredOp) -> bool:
+    """Tells whether sums start from a constant."""
+    return op.accumulation is not None and op.accumulation.starts_from_fill
+
+
+def intrinsics_for(contraction: Contraction, device: Device, virtual: str = "") -> list[Intrinsic]:
+    """Returns the intrinsics that compute a contraction.
+
+    Args:
+        contraction: the contraction.
+        device: the device.
+        virtual: what the names of those virtual intrinsics start with that the pipeline can use, if any.
 
     Raises:
-        UndecidedError: one is of 8 bits or fewer, and the device has no intrinsic for it.
+        UndecidedError: the target has none.
+    """
+    types = [each.element_type for each in (contraction.lhs, contraction.rhs, contraction.result)]
+    check_element_types(types, device)
+    # Others do not compile here; they are for attention.
+    found = [
+        each
+        for each in device.multiplying(*types)
+        if not each.is_transposed and (not each.is_virtual or each.is_named(virtual))
+    ]
+    if not found:
+        raise UndecidedError(f"no intrinsic of the target multiplies {'x'.join(types)}")
+    return found
+
+
+def check_element_types(types: Iterable[str], device: Device) -> None:
+    """Checks that the device is known to lower element types.
+
+    Raises:
+        UndecidedError: one is a number of 8 bits or fewer, and the device has no intrinsic for it.
     """
     known = {each for found in device.intrinsics for each in found.element_types}
-    for each in (contraction.lhs, contraction.rhs, contraction.result):
-        if each.element_type.startswith(_NARROW_FLOATS) and each.element_type not in known:
-            raise UndecidedError(f"{device.architecture} may not have {each.element_type}")
+    for each in types:
+        if each.startswith(_NARROW_FLOATS) and each not in known:
+            raise UndecidedError(f"{device.architecture} may not have {each}")
+
+
+def check_sizes(workload: Workload) -> None:
+    """Checks the sizes of the loops of a root op that are known.
+
+    Raises:
+        UndecidedError: there is nothing to compute, or too much.
+    """
+    for each in workload.problem.dimensions:
+        if each.size is not None and not 0 < each.size < _MOST:
+            raise UndecidedError(f"{workload.problem} has a dimension of size {each.size}")
 
 
 def static_sizes(workload: Workload) -> tuple[int, ...]:
@@ -113,13 +178,10 @@ def static_sizes(workload: Workload) -> tuple[int, ...]:
     Raises:
         UndecidedError: one is not known, or there is nothing to compute.
     """
-    sizes = []
-    for each in workload.problem.dimensions:
-        if each.size is None:
-            raise UndecidedError(f"{workload.problem} has dimensions of unknown size")
-        if not 0 < each.size < _MOST:
-            raise UndecidedError(f"{workload.problem} has a dimension of size {each.size}")
-        sizes.append(each.size)
+    check_sizes(workload)
+    sizes = [each.size for each in workload.problem.dimensions if each.size is not None]
+    if len(sizes) != len(workload.problem.dimensions):
+        raise UndecidedError(f"{workload.problem} has dimensions of unknown size")
     return tuple(sizes)
 
 
@@ -129,13 +191,19 @@ def read_operand(operand: mlir.Value[Any], access: mlir.AffineMap) -> Operand:
     Raises:
         UndecidedError: it is none, or the width of its elements is not known.
     """
-    kind = operand.type
-    if not isinstance(kind, mlir.ShapedType):
-        raise UndecidedError(f"an operand is of type {kind}")
     loops = [each.position for each in access.results if isinstance(each, mlir.AffineDimExpr)]
     if len(loops) != len(access.results):
         raise UndecidedError(f"an operand is read through {access}")
-    element = kind.element_type
+    return operand_over(operand, loops)
+
+
+def operand_over(operand: mlir.Value[Any], loops: Iterable[int]) -> Operand:
+    """Returns an operand with the loops that its dimensions run over.
+
+    Raises:
+        UndecidedError: the width of its elements is not known.
+    """
+    element = element_type(operand.type)
     if not isinstance(element, mlir.IntegerType | mlir.FloatType):
         raise UndecidedError(f"an operand has elements of type {element}")
     return Operand(tuple(loops), str(element), element.width)

@@ -40,6 +40,10 @@ class Intrinsic:
     is_virtual: bool = False
     is_transposed: bool = False
 
+    def is_named(self, start: str) -> bool:
+        """Tells whether its name starts so; nothing starts with an empty name."""
+        return bool(start) and f"<{start}" in str(self.attribute)
+
 
 @dataclass(frozen=True)
 class Device:

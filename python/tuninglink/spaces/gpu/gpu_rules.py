@@ -33,7 +33,7 @@ MOST_INTRINSICS: Final = 512
 _MOST_STAGES: Final = 3
 """More are not covered; one stage is as good as none."""
 
-_MOST_UNROLLED: Final = 1 << 12
+_MOST_UNROLLED: Final = 1 << 9
 _BITS: Final = 8
 
 
@@ -79,6 +79,36 @@ class GpuRules:
             *values,
             provenance="the compiler's own constraints ask so where they apply",
             grade=Grade.COMPILER,
+        )
+
+    def not_chosen(self, condition: Number, message: str, *values: Number) -> None:
+        """Adds a limit of the compiler's own search; what is beyond it compiles."""
+        self._builder.require(
+            condition,
+            message,
+            *values,
+            provenance="the compiler's own constraints look no further",
+            grade=Grade.HEURISTIC,
+        )
+
+    def propose_nothing(self, reason: str) -> None:
+        """Decides the configurations of a space, but proposes none of them."""
+        self._builder.require(
+            z3.BoolVal(False, self._builder.context),  # noqa: FBT003
+            reason,
+            provenance="others are faster",
+            grade=Grade.HEURISTIC,
+        )
+
+    def powers_of_two(self, number: Number, high: int, size: int | None = None) -> None:
+        """Proposes powers of two for a knob, and all of a loop of some size; nothing else."""
+        values = {1 << each for each in range(high.bit_length())} | ({size} if size else set())
+        self._builder.require(
+            z3.Or([number == each for each in sorted(values)]),
+            "it should be a power of two, not {}",
+            number,
+            provenance="others are rarely fast",
+            grade=Grade.HEURISTIC,
         )
 
     def unrolled(self, count: Number, what: str, most: int = _MOST_UNROLLED) -> None:
@@ -168,3 +198,8 @@ def product(factors: Iterable[Number]) -> Number:
 def round_up(number: Number, step: Number) -> Number:
     """Returns the least multiple of `step` that is not less than a positive number."""
     return (number + step - 1) / step * step
+
+
+def clip(tile: Number, size: int | None) -> Number:
+    """Returns a tile without what sticks out of a loop; a dynamic loop has no known size."""
+    return tile if size is None else z3.If(tile < size, tile, size)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from iree.compiler import ir as mlir
@@ -14,6 +15,7 @@ from tuninglink.spaces.configuration import (
     SUBGROUP_SIZE,
     USE_IGEMM,
     WORKGROUP_SIZE,
+    MismatchError,
     integer,
 )
 from tuninglink.spaces.gpu.gpu_rules import STAGES_KNOB, SUBGROUP_SIZE_KNOB, THREADS_KNOB
@@ -24,6 +26,7 @@ from tuninglink.spaces.templates import (
     IgnoredSlot,
     IntegerSlot,
     KnobTemplate,
+    Slot,
     WorkgroupSlot,
 )
 
@@ -31,15 +34,25 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from tuninglink.spaces.gpu.gpu_rules import GpuRules, Number
-    from tuninglink.spaces.templates import Slot
 
 WORKGROUP: Final = "workgroup"
 REDUCTION: Final = "reduction"
 SUBGROUP: Final = "subgroup"
 THREAD: Final = "thread"
+PADDING: Final = "padding"
+PADDING_CONV: Final = "padding_conv"
+PARTIAL_REDUCTION: Final = "partial_reduction"
 SUBGROUP_BASIS: Final = "subgroup_basis"
+LANE_BASIS: Final = "lane_basis"
 
-_PREFIXES: Final = {WORKGROUP: "wg", REDUCTION: "red", SUBGROUP: "sg", THREAD: "thread"}
+_PREFIXES: Final = {
+    WORKGROUP: "wg",
+    REDUCTION: "red",
+    PARTIAL_REDUCTION: "red",
+    PADDING: "pad",
+    SUBGROUP: "sg",
+    THREAD: "thread",
+}
 
 
 def knob_name(entry: str, loop: int) -> str:
@@ -87,28 +100,70 @@ class KnobTable:
         """Returns the entries of the lowering config that hold tiles; a loop without a knob has the tile 0."""
         return {
             entry: ArraySlot(
-                tuple(slots.get(loop, self._constant(0)) for loop in range(self._loops))
+                tuple(slots.get(loop, self.constant(0)) for loop in range(self._loops))
             )
             for entry, slots in self._slots.items()
         }
 
     def basis(self, counts: Mapping[int, str], loops: Iterable[int] | None = None) -> Slot:
-        """Returns the `subgroup_basis`.
+        """Returns the `subgroup_basis`, or the `lane_basis`.
 
         Args:
-            counts: the knobs for the number of subgroups along loops; there is one subgroup along others.
+            counts: the knobs for the number of subgroups, or of lanes, along loops; there is one along others.
             loops: the loops of the operation that the dimensions of the basis stand for; all by default.
         """
-        along = [
-            IntegerSlot(counts[loop]) if loop in counts else self._constant(1)
-            for loop in range(self._loops)
-        ]
         mapped = range(self._loops) if loops is None else loops
-        return ArraySlot((ArraySlot(tuple(along)), ArraySlot(tuple(map(self._constant, mapped)))))
+        return BasisSlot(counts, tuple(mapped), self._loops)
 
-    def _constant(self, value: int) -> Slot:
+    def constant(self, value: int) -> Slot:
+        """Returns the slot of a number that is always the same."""
         with self._context:
             return ConstantSlot(integer(value))
+
+
+@dataclass(frozen=True)
+class BasisSlot(Slot):
+    """A basis: numbers of subgroups or of lanes, and for each loop which one is along it.
+
+    Attributes:
+        counts: the knobs for the numbers along loops; there is one along the others.
+        loops: the loops, in order, that the basis is for.
+        rank: how many loops there are.
+    """
+
+    counts: Mapping[int, str]
+    loops: tuple[int, ...]
+    rank: int
+
+    def read(self, path: str, actual: mlir.Attribute, assignment: dict[str, int]) -> None:
+        """Reads a basis whose numbers stand in the order of the loops; ones may stand anywhere."""
+        try:
+            counts, mapping = ([int(each.value) for each in part] for part in actual)  # type: ignore[attr-defined]
+            along = [counts[each] for each in mapping]
+        except (TypeError, ValueError, AttributeError, IndexError):
+            raise MismatchError(f"'{path}' is {actual}") from None
+        places = [place for place in mapping if counts[place] != 1]
+        used = sum(each != 1 for each in counts)
+        if len(mapping) != len(self.loops) or places != sorted(set(places)) or used != len(places):
+            raise MismatchError(f"'{path}' is {actual}")
+        for loop, count in zip(self.loops, along, strict=True):
+            name = self.counts.get(loop)
+            known = count if name is None else assignment.setdefault(name, count)
+            if count != known or (name is None and count != 1):
+                raise MismatchError(f"'{path}' is {actual}")
+
+    def write(self, assignment: Mapping[str, int]) -> mlir.Attribute:
+        """Writes a basis with a number for each loop."""
+        counts = [
+            assignment[self.counts[loop]] if loop in self.counts else 1 for loop in range(self.rank)
+        ]
+        numbers = [
+            [each if loop in self.loops else 1 for loop, each in enumerate(counts)],
+            self.loops,
+        ]
+        return mlir.ArrayAttr.get(
+            [mlir.ArrayAttr.get([integer(each) for each in part]) for part in numbers]
+        )
 
 
 def gpu_template(
@@ -117,6 +172,7 @@ def gpu_template(
     *,
     ignored: frozenset[str] = frozenset(),
     is_flat: bool = True,
+    is_igemm: bool = False,
     decomposition: Mapping[str, Mapping[str, Slot]] | None = None,
 ) -> KnobTemplate:
     """Returns the template of a pipeline for GPUs.
@@ -126,10 +182,11 @@ def gpu_template(
         lowering: the entries of the lowering config.
         ignored: further entries that it may have, which make no difference.
         is_flat: whether a workgroup has one dimension; else it does not matter how its threads are arranged.
+        is_igemm: whether convolutions become contractions.
         decomposition: for attention, the entries of the lowering configs of its parts.
     """
     with pipeline.context:
-        off = mlir.BoolAttr.get(False)
+        off, igemm = mlir.BoolAttr.get(False), mlir.BoolAttr.get(is_igemm)
     entries: dict[str, Slot] = dict(lowering)
     if decomposition is not None:
         parts = {
@@ -144,7 +201,7 @@ def gpu_template(
     options: dict[str, Slot] = {
         STAGES: IntegerSlot(STAGES_KNOB),
         NO_BANK_CONFLICT_REDUCTION: IgnoredSlot(off),
-        USE_IGEMM: ConstantSlot(off),
+        USE_IGEMM: ConstantSlot(igemm),
     }
     entries[PIPELINE_OPTIONS] = DictionarySlot(options)
     return KnobTemplate(pipeline, DictionarySlot(entries, ignored))

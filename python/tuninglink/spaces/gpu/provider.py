@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from iree.compiler import ir as mlir
 
 from tuninglink.iree.op_kinds import OpKind
 from tuninglink.solver.answers import UndecidedError
-from tuninglink.spaces.gpu.attention import attention_space, read_attention
-from tuninglink.spaces.gpu.contractions import check_types, read_contraction
+from tuninglink.spaces.gpu.attention import attention_spaces
+from tuninglink.spaces.gpu.attention_lanes import attention_lanes_spaces
 from tuninglink.spaces.gpu.device import read_device
 from tuninglink.spaces.gpu.gpu_rules import PROVIDER
-from tuninglink.spaces.gpu.single_threads import single_threads_space
+from tuninglink.spaces.gpu.lanes import lanes_spaces
+from tuninglink.spaces.gpu.threads import threads_spaces
 from tuninglink.spaces.gpu.tile_and_fuse import tile_and_fuse_spaces
-from tuninglink.spaces.gpu.vector_distribute import vector_distribute_space
+from tuninglink.spaces.gpu.vector_distribute import vector_distribute_spaces
 from tuninglink.spaces.providers import Provider
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from tuninglink.spaces.gpu.device import Device
     from tuninglink.spaces.providers import Space
     from tuninglink.spaces.workload import Workload
@@ -37,7 +37,7 @@ class GpuProvider(Provider):
 
     name: ClassVar[str] = PROVIDER
     pipelines: ClassVar[frozenset[str] | None] = frozenset({TILE_AND_FUSE, VECTOR_DISTRIBUTE})
-    kinds: ClassVar[frozenset[OpKind] | None] = frozenset({OpKind.CONTRACTION, OpKind.ATTENTION})
+    kinds: ClassVar[frozenset[OpKind] | None] = frozenset(set(OpKind) - {OpKind.OTHER})
 
     def spaces(self, workload: Workload, pipeline: str) -> Sequence[Space]:
         """Returns a space for each form of configurations in a pipeline.
@@ -47,38 +47,31 @@ class GpuProvider(Provider):
         """
         device = read_device(workload)
         attribute = mlir.Attribute.parse(pipeline, workload.root.context)
-        if workload.problem.kind is OpKind.CONTRACTION:
-            return _contraction_spaces(workload, device, attribute)
-        if pipeline != VECTOR_DISTRIBUTE:
-            return []
-        return [attention_space(read_attention(workload), workload, device, attribute)]
+        found: list[Space] = []
+        reasons: list[str] = []
+        for make in _FORMS[pipeline].get(workload.problem.kind, ()):
+            try:
+                found += make(workload, device, attribute)
+            except UndecidedError as failure:
+                reasons.append(failure.reason)
+        if reasons and not found:
+            raise UndecidedError("; ".join(dict.fromkeys(reasons)))
+        return found
 
 
-def _contraction_spaces(
-    workload: Workload, device: Device, pipeline: mlir.Attribute
-) -> Sequence[Space]:
-    contraction, problem = read_contraction(workload), workload.problem
-    check_types(contraction, device)
-    operands = (contraction.lhs, contraction.rhs, contraction.result)
-    types = [each.element_type for each in operands]
-    # Others do not compile here; they are for attention.
-    intrinsics = [
-        each
-        for each in device.multiplying(*types)
-        if not each.is_virtual and not each.is_transposed
-    ]
-    if str(pipeline) == VECTOR_DISTRIBUTE:
-        if not intrinsics:
-            what = f"no intrinsic of the target multiplies {'x'.join(types)}"
-            raise UndecidedError(f"{what}, and what this pipeline does without is not known")
-        return [vector_distribute_space(contraction, problem, device, intrinsics, pipeline)]
-    spaces = (
-        tile_and_fuse_spaces(contraction, problem, device, intrinsics, pipeline)
-        if intrinsics
-        else []
-    )
-    if contraction.accumulates:
-        if not spaces:
-            raise UndecidedError(f"{problem} adds to given values, without an intrinsic")
-        return spaces
-    return [*spaces, single_threads_space(contraction, problem, device, pipeline)]
+_Form = Callable[["Workload", "Device", mlir.Attribute], "Sequence[Space]"]
+
+_FORMS: Final[Mapping[str, Mapping[OpKind, Sequence[_Form]]]] = {
+    TILE_AND_FUSE: {
+        OpKind.CONTRACTION: (tile_and_fuse_spaces, threads_spaces),
+        OpKind.CONVOLUTION: (tile_and_fuse_spaces, threads_spaces),
+        OpKind.REDUCTION: (threads_spaces,),
+        OpKind.ELEMENTWISE: (threads_spaces,),
+    },
+    VECTOR_DISTRIBUTE: {
+        OpKind.CONTRACTION: (vector_distribute_spaces, lanes_spaces),
+        OpKind.REDUCTION: (lanes_spaces,),
+        OpKind.ATTENTION: (attention_spaces, attention_lanes_spaces),
+    },
+}
+"""The forms of configurations of each kind of root op: functions that return the space of a form."""

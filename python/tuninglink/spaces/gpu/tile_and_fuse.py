@@ -1,17 +1,23 @@
-"""Contractions with intrinsics in the pipeline TileAndFuse."""
+"""Contractions, and convolutions as contractions, with intrinsics in the pipeline TileAndFuse."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from itertools import product as combinations
 from typing import TYPE_CHECKING, Final
 
 import z3
 from iree.compiler import ir as mlir
 
+from tuninglink.iree.op_kinds import OpKind
 from tuninglink.spaces.gpu.compiler_limits import tile_and_fuse_limits
 from tuninglink.spaces.gpu.contraction_tiles import ContractionTiles
-from tuninglink.spaces.gpu.gpu_rules import MOST_INTRINSICS, GpuRules, product, round_up
+from tuninglink.spaces.gpu.contractions import intrinsics_for, read_contraction
+from tuninglink.spaces.gpu.convolutions import read_igemm
+from tuninglink.spaces.gpu.gpu_rules import MOST_INTRINSICS, GpuRules, clip, product, round_up
 from tuninglink.spaces.gpu.knob_table import (
+    PADDING,
+    PADDING_CONV,
     REDUCTION,
     SUBGROUP,
     WORKGROUP,
@@ -20,185 +26,302 @@ from tuninglink.spaces.gpu.knob_table import (
 )
 from tuninglink.spaces.gpu.promotion import Promotion, tile_bits
 from tuninglink.spaces.gpu.space import GpuSpace
-from tuninglink.spaces.templates import ConstantSlot
+from tuninglink.spaces.templates import ArraySlot, ConstantSlot, IntegerSlot
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from tuninglink.spaces.gpu.contractions import Contraction
     from tuninglink.spaces.gpu.device import Device, Intrinsic
     from tuninglink.spaces.gpu.gpu_rules import Number
-    from tuninglink.spaces.problem import Problem
     from tuninglink.spaces.templates import Slot
+    from tuninglink.spaces.workload import Workload
 
 _CONVERTS: Final = "convert_acc_gemm"
 """The entry that makes a sum that starts from given values one that starts from zero, and adds them afterwards."""
 
+_VIRTUAL: Final = "VDMFMA"
+_FEW_ROWS: Final = 8
+"""The virtual intrinsics that compile here, and for how many rows; others are for attention."""
+
+
+@dataclass(frozen=True)
+class _Form:
+    """A form of configurations.
+
+    Attributes:
+        converts: whether they have `convert_acc_gemm`, and it makes a difference.
+        pads: whether they have `padding`: what sticks out of the tiles is padded, so that sizes do not matter.
+        pads_convolution: whether they have `padding_conv`.
+    """
+
+    converts: bool
+    pads: bool
+    pads_convolution: bool
+
 
 def tile_and_fuse_spaces(
-    contraction: Contraction,
-    problem: Problem,
-    device: Device,
-    intrinsics: Sequence[Intrinsic],
-    pipeline: mlir.Attribute,
+    workload: Workload, device: Device, pipeline: mlir.Attribute
 ) -> list[GpuSpace]:
-    """Returns the spaces of configurations with an intrinsic.
+    """Returns the spaces of configurations with an intrinsic, one for each form.
 
-    For a contraction that accumulates these are one whose configurations convert it, and, on AMD's GPUs, one
-    whose configurations do not; on NVIDIA's, those fail to bufferize.
+    A contraction that accumulates is converted; on AMD's GPUs that is not necessary, on NVIDIA's it would fail to
+    bufferize.
+
+    Raises:
+        UndecidedError: the contraction is of another form, or the target has no intrinsic for it.
     """
-    if not contraction.accumulates:
-        slots: dict[str, Slot] = {}
-        return [_space(contraction, problem, device, intrinsics, pipeline, further=slots)]
-    with pipeline.context:
-        slots = {_CONVERTS: ConstantSlot(mlir.UnitAttr.get())}
-    converted = replace(contraction, accumulates=False)
-    spaces = [_space(converted, problem, device, intrinsics, pipeline, further=slots)]
-    if device.architecture.startswith("gfx"):
-        spaces.append(_space(contraction, problem, device, intrinsics, pipeline, further={}))
-    return spaces
+    is_convolution = workload.problem.kind is OpKind.CONVOLUTION
+    contraction = read_igemm(workload) if is_convolution else read_contraction(workload)
+    has_few_rows = not is_convolution and contraction.size(contraction.m) <= _FEW_ROWS
+    intrinsics = intrinsics_for(contraction, device, _VIRTUAL if has_few_rows else "")
+    converts = [contraction.accumulates]
+    if contraction.accumulates and device.architecture.startswith("gfx"):
+        converts.append(False)
+    pads = [(False, False), (True, False)] + [(True, True)] * is_convolution
+    return [
+        _FormSpace(
+            workload, contraction, device, intrinsics, pipeline, _Form(each, *padding)
+        ).build()
+        for each, padding in combinations(converts, pads)
+    ]
 
 
-def _space(
-    contraction: Contraction,
-    problem: Problem,
-    device: Device,
-    intrinsics: Sequence[Intrinsic],
-    pipeline: mlir.Attribute,
-    *,
-    further: Mapping[str, Slot],
-) -> GpuSpace:
-    """Returns the configurations with an intrinsic, and with `further` entries.
+@dataclass
+class _FormSpace:
+    """Makes the space of a form.
 
     A workgroup takes a tile of each dimension of the result, each of its subgroups a number of results of the
     intrinsic; the tile of k is counted in intrinsics, too.
     """
-    rules = GpuRules()
-    table = KnobTable(rules, len(contraction.sizes), pipeline.context)
-    tiling = ContractionTiles(contraction, rules, table)
-    kind = tiling.choose_intrinsic(intrinsics)
-    for loop in contraction.batch:
-        _tile_batch(tiling, loop)
-    for loop, side in ((contraction.m, "m"), (contraction.n, "n")):
-        _tile_side(tiling, loop, side, intrinsics)
-    _tile_reduction(tiling, contraction.k, intrinsics)
-    steps = tiling.tiles[contraction.k] / tiling.shapes[contraction.k]
-    taken = (z3.If(each == 0, 1, each) for each in tiling.pieces.values())
-    rules.unrolled(product([steps, *taken]), "intrinsics", MOST_INTRINSICS)
-    threads, subgroup_size, stages = rules.workgroup(device)
-    wanted = product(tiling.counts.values()) * subgroup_size
-    rules.threads(threads, wanted, "that its tiles ask for")
-    promotion = Promotion(rules, pipeline.context)
-    rules.memory(
-        [
-            *promotion.bits(contraction, _clipped(tiling)),
-            z3.If(
-                _is_exchanged(tiling, threads, wanted),
-                tile_bits(contraction.result, tiling.tiles),
-                0,
-            ),
-        ],
-        device,
-    )
-    if contraction.is_plain:
-        tile_and_fuse_limits(tiling, stages, promotion)
-    slots = {"mma_kind": kind, **promotion.slots, **table.slots(), **further}
-    ignored = frozenset() if further or contraction.accumulates else frozenset({_CONVERTS})
-    template = gpu_template(pipeline, slots, ignored=ignored)
-    return GpuSpace(rules.build(problem, str(pipeline)), template)
+
+    workload: Workload
+    contraction: Contraction
+    device: Device
+    intrinsics: Sequence[Intrinsic]
+    pipeline: mlir.Attribute
+    form: _Form
+
+    def __post_init__(self) -> None:
+        if self.form.converts:
+            self.contraction = replace(self.contraction, accumulates=False)
+        self._rules = GpuRules()
+        self._table = KnobTable(self._rules, len(self.contraction.sizes), self.pipeline.context)
+        self._tiling = ContractionTiles(self.contraction, self._rules, self._table)
+
+    @property
+    def _is_igemm(self) -> bool:
+        return self.workload.problem.kind is OpKind.CONVOLUTION
+
+    def build(self) -> GpuSpace:
+        """Returns the space."""
+        contraction, tiling, rules = self.contraction, self._tiling, self._rules
+        slots: dict[str, Slot] = {"mma_kind": tiling.choose_intrinsic(self.intrinsics)}
+        for loop in contraction.outer:
+            self._tile_outer(loop)
+        for loop, side in ((contraction.m, "m"), (contraction.n, "n")):
+            self._tile_side(loop, side)
+        for loop in contraction.outer_k:
+            self._tile_outer_reduction(loop)
+        self._tile_reduction(contraction.k)
+        reductions = (*contraction.outer_k, contraction.k)
+        steps = product(tiling.tiles[loop] for loop in reductions) / tiling.shapes[contraction.k]
+        taken = (z3.If(each == 0, 1, each) for each in tiling.pieces.values())
+        rules.unrolled(product([steps, *taken]), "intrinsics", MOST_INTRINSICS)
+        threads, subgroup_size, stages = rules.workgroup(self.device)
+        wanted = product(tiling.counts.values()) * subgroup_size
+        rules.threads(threads, wanted, "that its tiles ask for")
+        promotion = Promotion(rules, self.pipeline.context)
+        if self._is_igemm:
+            rules.sufficient(promotion.of(0), "the image must be promoted")
+        self._limit_memory(promotion, threads, wanted)
+        if contraction.is_plain and not self.form.pads:
+            tile_and_fuse_limits(tiling, stages, promotion)
+        if self.form.pads and self._is_even():
+            rules.propose_nothing("tiles divide the dimensions without padding")
+        slots |= self._padding()
+        slots |= {**promotion.slots, **self._table.slots()}
+        if self.form.converts:
+            with self.pipeline.context:
+                slots[_CONVERTS] = ConstantSlot(mlir.UnitAttr.get())
+        matters = self.form.converts or contraction.accumulates
+        template = gpu_template(
+            self.pipeline,
+            slots,
+            ignored=frozenset() if matters else frozenset({_CONVERTS}),
+            is_igemm=self._is_igemm,
+        )
+        return GpuSpace(rules.build(self.workload.problem, str(self.pipeline)), template)
+
+    def _limit_memory(self, promotion: Promotion, threads: Number, wanted: Number) -> None:
+        """Limits shared memory: operands are promoted before `mma_kind` pads them, but after `padding` does."""
+        contraction, tiles = self.contraction, self._tiling.tiles
+        promoted = tiles
+        if not self.form.pads:
+            sizes = contraction.sizes
+            promoted = {loop: clip(tile, sizes[loop]) for loop, tile in tiles.items()}
+        exchanged = z3.If(
+            self._is_exchanged(threads, wanted), tile_bits(contraction.result, tiles), 0
+        )
+        self._rules.memory([*promotion.bits(contraction, promoted), exchanged], self.device)
+
+    def _is_exchanged(self, threads: Number, wanted: Number) -> Number:
+        """Returns the condition that the tile of the result is in shared memory.
+
+        Threads that do not fit their tiles exchange what they add up; so do all threads between the steps of the
+        reduction if the result is padded, and where they start from given values.
+        """
+        contraction, tiles = self.contraction, self._tiling.tiles
+        if contraction.accumulates:
+            return True
+        if self.form.pads:
+            return threads != wanted
+        sides, k = (contraction.m, contraction.n), contraction.k
+        is_padded = z3.Or([tiles[loop] > contraction.size(loop) for loop in sides])
+        return z3.Or(threads != wanted, z3.And(is_padded, tiles[k] < contraction.size(k)))
+
+    def _is_even(self) -> bool:
+        """Tells whether an intrinsic divides the dimensions that it runs over."""
+        contraction = self.contraction
+        sizes = [contraction.size(loop) for loop in contraction.matrix_loops]
+        return any(
+            all(
+                size % step == 0 for size, step in zip(sizes, (each.m, each.n, each.k), strict=True)
+            )
+            for each in self.intrinsics
+        )
+
+    def _padding(self) -> dict[str, Slot]:
+        """Returns the entries for padding, which is to be what the tiles take."""
+        tiles = self._tiling.tiles
+        slots: dict[str, Slot] = {}
+        if self.form.pads:
+            loops = range(len(self.contraction.sizes))
+            slots[PADDING] = ArraySlot(
+                tuple(self._pad(f"pad_{loop}", [tiles[loop]], loop) for loop in loops)
+            )
+        if self.form.pads_convolution:
+            parallel = len(self.contraction.sizes) - 1
+            count = len(self.workload.problem.dimensions)
+            slots[PADDING_CONV] = ArraySlot(
+                tuple(
+                    self._pad(f"pad_conv_{loop}", self._pads_of(loop, parallel, count), loop)
+                    for loop in range(count)
+                )
+            )
+        return slots
+
+    def _pads_of(self, loop: int, parallel: int, count: int) -> list[Number]:
+        """Returns what a loop of a convolution may be padded to: nothing, or the tile, but no filter."""
+        zero = self._rules.number(0)
+        if loop < parallel:
+            return [zero, self._tiling.tiles[loop]]
+        return [zero, self._tiling.tiles[self.contraction.k]] if loop == count - 1 else [zero]
+
+    def _pad(self, name: str, allowed: Sequence[Number], loop: int) -> Slot:
+        pad = self._rules.knob(name, 0, _MOST_PADDING)
+        self._rules.sufficient(
+            z3.Or([pad == each for each in allowed]),
+            f"dimension {loop} must be padded to its tile ({{}} == {{}})",
+            pad,
+            allowed[-1],
+        )
+        return IntegerSlot(name)
+
+    def _tile_outer(self, loop: int) -> None:
+        rules, tiling, size = self._rules, self._tiling, self.contraction.sizes[loop]
+        tile = tiling.tiles[loop] = self._table.tile(
+            WORKGROUP, loop, size or _MOST_DYNAMIC, zero=size
+        )
+        piece = tiling.pieces[loop] = self._table.tile(SUBGROUP, loop, size or _MOST_DYNAMIC, low=0)
+        if size is None:
+            rules.sufficient(
+                tile == 1, f"wg_{loop} must be 1, as dimension {loop} is dynamic, not {{}}", tile
+            )
+        elif not self.form.pads:
+            rules.necessary(
+                size % tile == 0,
+                f"dimension {loop} must be divisible by wg_{loop} ({size} % {{}} == 0)",
+                tile,
+            )
+        # Zero is as good as all of the tile.
+        tiling.counts[loop] = z3.If(piece == 0, 1, tile / piece)
+        rules.necessary(
+            z3.Or(piece == 0, tile % piece == 0),
+            f"wg_{loop} must be divisible by sg_{loop} ({{}} % {{}} == 0)",
+            tile,
+            piece,
+        )
+
+    def _tile_side(self, loop: int, side: str) -> None:
+        rules, tiling, size = self._rules, self._tiling, self.contraction.size(loop)
+        shape = tiling.shapes[loop]
+        extents = [getattr(each, side) for each in self.intrinsics]
+        most = max(-(-size // each) * each for each in extents)
+        if self.form.pads:
+            most = max(most, _MOST_PADDED)
+        tile = tiling.tiles[loop] = self._table.tile(WORKGROUP, loop, most, zero=size)
+        piece = tiling.pieces[loop] = self._table.tile(SUBGROUP, loop, -(-most // min(extents)))
+        if not self.form.pads:
+            # A tile that sticks out is padded if it is the only one.
+            rules.necessary(
+                z3.Or(size % tile == 0, tile >= size),
+                f"dimension {loop} must be divisible by wg_{loop}, or fit into it ({size} % {{}} == 0)",
+                tile,
+            )
+        rules.compilers(
+            tile % shape == 0,
+            f"wg_{loop} must be a multiple of the intrinsic's {side} ({{}} % {{}} == 0)",
+            tile,
+            shape,
+        )
+        whole = (tile + shape - 1) / shape
+        tiling.counts[loop] = z3.If(piece < whole, whole / piece, 1)
+        rules.necessary(
+            z3.Or(whole % piece == 0, piece >= whole),
+            f"the {{}} intrinsics that wg_{loop} takes must be divisible by sg_{loop} ({{}})",
+            whole,
+            piece,
+        )
+        rules.compilers(
+            piece <= whole,
+            f"sg_{loop} must not be more than the intrinsics that wg_{loop} takes ({{}} <= {{}})",
+            piece,
+            whole,
+        )
+
+    def _tile_outer_reduction(self, loop: int) -> None:
+        size = self.contraction.size(loop)
+        tile = self._tiling.tiles[loop] = self._table.tile(REDUCTION, loop, size, zero=size)
+        self._rules.sufficient(
+            size % tile == 0,
+            f"dimension {loop} must be divisible by red_{loop} ({size} % {{}} == 0)",
+            tile,
+        )
+
+    def _tile_reduction(self, loop: int) -> None:
+        rules, tiling, size = self._rules, self._tiling, self.contraction.size(loop)
+        shape = tiling.shapes[loop]
+        most = max(-(-size // each.k) for each in self.intrinsics)
+        tile = tiling.tiles[loop] = self._table.tile(REDUCTION, loop, most) * shape
+        padded = round_up(size, shape)
+        if not self.form.pads:
+            rules.necessary(
+                z3.Or(padded % tile == 0, tile >= padded),
+                f"dimension {loop}, in whole intrinsics, must be divisible by red_{loop} intrinsics "
+                "({} % {} == 0)",
+                padded,
+                tile,
+            )
+        rules.compilers(
+            tile <= padded,
+            f"red_{loop} intrinsics must not be more than dimension {loop} has ({{}} <= {{}})",
+            tile,
+            padded,
+        )
 
 
-def _clipped(tiling: ContractionTiles) -> dict[int, Number]:
-    """Returns the tiles without what sticks out: operands are promoted before they are padded."""
-    sizes = tiling.contraction.sizes
-    return {
-        loop: z3.If(tile < sizes[loop], tile, sizes[loop]) for loop, tile in tiling.tiles.items()
-    }
-
-
-def _is_exchanged(tiling: ContractionTiles, threads: Number, wanted: Number) -> Number:
-    """Returns the condition that the tile of the result is in shared memory.
-
-    Threads that do not fit their tiles exchange what they add up; so do all threads between the steps of the
-    reduction if the result is padded, and where they start from given values.
-    """
-    if tiling.contraction.accumulates:
-        return True
-    sizes, k = tiling.contraction.sizes, tiling.contraction.k
-    sides = (tiling.contraction.m, tiling.contraction.n)
-    is_padded = z3.Or([tiling.tiles[loop] > sizes[loop] for loop in sides])
-    return z3.Or(threads != wanted, z3.And(is_padded, tiling.tiles[k] < sizes[k]))
-
-
-def _tile_batch(tiling: ContractionTiles, loop: int) -> None:
-    rules, size = tiling.rules, tiling.contraction.sizes[loop]
-    tile = tiling.tiles[loop] = tiling.table.tile(WORKGROUP, loop, size, zero=size)
-    piece = tiling.pieces[loop] = tiling.table.tile(SUBGROUP, loop, size, low=0)
-    rules.necessary(
-        size % tile == 0,
-        f"dimension {loop} must be divisible by wg_{loop} ({size} % {{}} == 0)",
-        tile,
-    )
-    # Zero is as good as all of the tile.
-    tiling.counts[loop] = z3.If(piece == 0, 1, tile / piece)
-    rules.necessary(
-        z3.Or(piece == 0, tile % piece == 0),
-        f"wg_{loop} must be divisible by sg_{loop} ({{}} % {{}} == 0)",
-        tile,
-        piece,
-    )
-
-
-def _tile_side(
-    tiling: ContractionTiles, loop: int, side: str, intrinsics: Sequence[Intrinsic]
-) -> None:
-    rules, size, shape = tiling.rules, tiling.contraction.sizes[loop], tiling.shapes[loop]
-    extents = [getattr(each, side) for each in intrinsics]
-    most = max(-(-size // each) * each for each in extents)
-    tile = tiling.tiles[loop] = tiling.table.tile(WORKGROUP, loop, most, zero=size)
-    piece = tiling.pieces[loop] = tiling.table.tile(SUBGROUP, loop, -(-most // min(extents)))
-    # A tile that sticks out is padded if it is the only one.
-    rules.necessary(
-        z3.Or(size % tile == 0, tile >= size),
-        f"dimension {loop} must be divisible by wg_{loop}, or fit into it ({size} % {{}} == 0)",
-        tile,
-    )
-    rules.compilers(
-        tile % shape == 0,
-        f"wg_{loop} must be a multiple of the intrinsic's {side} ({{}} % {{}} == 0)",
-        tile,
-        shape,
-    )
-    whole = (tile + shape - 1) / shape
-    tiling.counts[loop] = z3.If(piece < whole, whole / piece, 1)
-    rules.necessary(
-        z3.Or(whole % piece == 0, piece >= whole),
-        f"the {{}} intrinsics that wg_{loop} takes must be divisible by sg_{loop} ({{}})",
-        whole,
-        piece,
-    )
-    rules.compilers(
-        piece <= whole,
-        f"sg_{loop} must not be more than the intrinsics that wg_{loop} takes ({{}} <= {{}})",
-        piece,
-        whole,
-    )
-
-
-def _tile_reduction(tiling: ContractionTiles, loop: int, intrinsics: Sequence[Intrinsic]) -> None:
-    rules, size, shape = tiling.rules, tiling.contraction.sizes[loop], tiling.shapes[loop]
-    most = max(-(-size // each.k) for each in intrinsics)
-    tile = tiling.tiles[loop] = tiling.table.tile(REDUCTION, loop, most) * shape
-    padded = round_up(size, shape)
-    rules.necessary(
-        z3.Or(padded % tile == 0, tile >= padded),
-        f"dimension {loop}, in whole intrinsics, must be divisible by red_{loop} intrinsics ({{}} % {{}} == 0)",
-        padded,
-        tile,
-    )
-    rules.compilers(
-        tile <= padded,
-        f"red_{loop} intrinsics must not be more than dimension {loop} has ({{}} <= {{}})",
-        tile,
-        padded,
-    )
+_MOST_DYNAMIC: Final = 1024
+_MOST_PADDED: Final = 512
+_MOST_PADDING: Final = 1 << 12
+"""The greatest tiles of dynamic and of padded dimensions, and the greatest padding."""

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import z3
 
 from tuninglink.spaces.gpu.compiler_limits import vector_distribute_limits
 from tuninglink.spaces.gpu.contraction_tiles import ContractionTiles
+from tuninglink.spaces.gpu.contractions import intrinsics_for, read_contraction, static_sizes
 from tuninglink.spaces.gpu.gpu_rules import GpuRules, product
 from tuninglink.spaces.gpu.knob_table import (
     REDUCTION,
@@ -22,38 +23,41 @@ from tuninglink.spaces.gpu.space import GpuSpace
 from tuninglink.spaces.gpu.thread_layouts import require_derivable
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from iree.compiler import ir as mlir
 
     from tuninglink.spaces.gpu.contractions import Contraction
-    from tuninglink.spaces.gpu.device import Device, Intrinsic
+    from tuninglink.spaces.gpu.device import Device
     from tuninglink.spaces.gpu.gpu_rules import Number
-    from tuninglink.spaces.problem import Problem
+    from tuninglink.spaces.workload import Workload
+
+_MOST_PIECES: Final = 32
 
 
-def vector_distribute_space(
-    contraction: Contraction,
-    problem: Problem,
-    device: Device,
-    intrinsics: Sequence[Intrinsic],
-    pipeline: mlir.Attribute,
-) -> GpuSpace:
+def vector_distribute_spaces(
+    workload: Workload, device: Device, pipeline: mlir.Attribute
+) -> list[GpuSpace]:
     """Returns the configurations with an intrinsic.
 
     A workgroup takes a tile of each dimension; its subgroups form a grid over the tile.
+
+    Raises:
+        UndecidedError: the contraction is of another form, or the target has no intrinsic for it.
     """
+    contraction = read_contraction(workload)
+    static_sizes(workload)
+    intrinsics = intrinsics_for(contraction, device)
     rules = GpuRules()
     table = KnobTable(rules, len(contraction.sizes), pipeline.context)
     tiling = ContractionTiles(contraction, rules, table)
     kind = tiling.choose_intrinsic(intrinsics)
     counts = _counts(contraction)
     most = max(1, device.threads // device.subgroup_size)
-    for loop in (*contraction.batch, *contraction.matrix_loops):
-        entry, size = (REDUCTION if loop == contraction.k else WORKGROUP), contraction.sizes[loop]
+    reductions = (*contraction.outer_k, contraction.k)
+    for loop in (*contraction.outer, *contraction.outer_k, *contraction.matrix_loops):
+        entry, size = (REDUCTION if loop in reductions else WORKGROUP), contraction.size(loop)
         tile = tiling.tiles[loop] = table.tile(entry, loop, size, zero=size)
         if loop in counts:
-            highest = size if loop in contraction.batch else most
+            highest = size if loop in contraction.outer else most
             tiling.counts[loop] = rules.knob(counts[loop], 1, highest)
         name = knob_name(entry, loop)
         rules.compilers(
@@ -68,6 +72,9 @@ def vector_distribute_space(
             tile,
             step,
         )
+    for loop in contraction.matrix_loops:
+        taken = tiling.tiles[loop] / (tiling.shapes[loop] * tiling.counts.get(loop, 1))
+        rules.unrolled(taken, f"intrinsics along dimension {loop}", _MOST_PIECES)
     threads, subgroup_size, stages = rules.workgroup(device)
     rules.threads(threads, product(tiling.counts.values()) * subgroup_size, "of its subgroups")
     promotion = Promotion(rules, pipeline.context)
@@ -84,17 +91,17 @@ def vector_distribute_space(
         **promotion.slots,
         **table.slots(),
     }
-    return GpuSpace(rules.build(problem, str(pipeline)), gpu_template(pipeline, slots))
+    return [GpuSpace(rules.build(workload.problem, str(pipeline)), gpu_template(pipeline, slots))]
 
 
 def _is_uneven(tiling: ContractionTiles, loop: int) -> Number:
     """Returns the condition that a tile is rounded up and masked, so that another one is read than configured."""
-    size, tile = tiling.contraction.sizes[loop], tiling.tiles[loop]
+    size, tile = tiling.contraction.size(loop), tiling.tiles[loop]
     step = tiling.shapes[loop] * tiling.counts.get(loop, 1)
     return z3.Or(size % tile != 0, tile % step != 0)
 
 
 def _counts(contraction: Contraction) -> dict[int, str]:
     """Returns the knobs for the number of subgroups along loops."""
-    names = {loop: f"sg_{loop}_cnt" for loop in contraction.batch}
+    names = {loop: f"sg_{loop}_cnt" for loop in contraction.outer}
     return {**names, contraction.m: "sg_m_cnt", contraction.n: "sg_n_cnt"}

@@ -1,0 +1,71 @@
+"""Comparing reports of tuning: which problems and which program became slower."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from tuninglink.comparing.changes import Change, ChangeKind
+from tuninglink.comparing.pairing import paired
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    Object = dict[str, Any]
+
+_WON: Final = "won"
+
+
+def compare_tunings(old: Object, new: Object, least: float) -> Iterator[Change]:
+    """Yields what changed, in the order of the problems, then what became of the program.
+
+    Args:
+        old: a report, as `tuninglink tune` writes it.
+        new: a later one.
+        least: the smallest change of a time that counts, as a fraction.
+    """
+    if old["device"] != new["device"]:
+        devices = f"{old['device']} → {new['device']}"
+        yield Change(ChangeKind.CHANGE, "device", f"{devices}; times are not compared")
+        least = float("inf")
+    for what, before, after in paired(old["dispatches"], new["dispatches"], _key):
+        if before and after:
+            yield from _problem(what, before, after, least)
+        else:
+            there, text = (before, "gone") if before else (after, "new")
+            is_lost = there is before and there is not None and there["outcome"] == _WON
+            kind = ChangeKind.REGRESSION if is_lost else ChangeKind.CHANGE
+            yield Change(kind, what, text)
+    models = old["model"], new["model"]
+    if all(models):
+        times = [each["tuned_ms"] for each in models]
+        yield from _times("program", times[0], times[1], "ms", least)
+
+
+def _key(dispatch: Object) -> str:
+    return f"{dispatch['problem']} for {dispatch['target']}"
+
+
+def _problem(what: str, before: Object, after: Object, least: float) -> Iterator[Change]:
+    was, outcome = before["outcome"], after["outcome"]
+    if was != outcome:
+        kind = ChangeKind.CHANGE
+        if was == _WON:
+            kind = ChangeKind.REGRESSION
+        elif outcome == _WON:
+            kind = ChangeKind.IMPROVEMENT
+        yield Change(kind, what, f"{was} → {outcome}")
+    yield from _times(what, _best_us(before), _best_us(after), "µs", least)
+
+
+def _best_us(dispatch: Object) -> float:
+    """Returns the time with the spec: the winner's, or that of the compiler's choice."""
+    tuned = dispatch["tuned_us"] if dispatch["outcome"] == _WON else None
+    return float(tuned if tuned is not None else dispatch["default_us"])
+
+
+def _times(what: str, before: float, after: float, unit: str, least: float) -> Iterator[Change]:
+    text = f"{before:.4g} {unit} → {after:.4g} {unit}"
+    if after > before * (1 + least):
+        yield Change(ChangeKind.REGRESSION, what, text)
+    elif before > after * (1 + least):
+        yield Change(ChangeKind.IMPROVEMENT, what, text)

@@ -1,0 +1,152 @@
+"""Ops without intrinsics in the pipeline VectorDistribute: the lanes of subgroups share each tile."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import TYPE_CHECKING, Final
+
+from tuninglink.iree.op_kinds import OpKind, Role
+from tuninglink.iree.root_ops import function_ops
+from tuninglink.mlir import names
+from tuninglink.solver.answers import UndecidedError
+from tuninglink.spaces.configuration import dictionary_of
+from tuninglink.spaces.gpu.gpu_rules import GpuRules, product
+from tuninglink.spaces.gpu.knob_table import (
+    LANE_BASIS,
+    PARTIAL_REDUCTION,
+    SUBGROUP_BASIS,
+    THREAD,
+    WORKGROUP,
+    KnobTable,
+    gpu_template,
+    knob_name,
+)
+from tuninglink.spaces.gpu.loops import read_loops
+from tuninglink.spaces.gpu.promotion import promotion_slots
+from tuninglink.spaces.gpu.space import GpuSpace
+
+if TYPE_CHECKING:
+    from iree.compiler import ir as mlir
+
+    from tuninglink.spaces.gpu.device import Device
+    from tuninglink.spaces.gpu.gpu_rules import Number
+    from tuninglink.spaces.gpu.loops import Loops
+    from tuninglink.spaces.workload import Workload
+
+_FEW_ROWS: Final = 16
+_MOST_TILE: Final = 1 << 14
+_MOST_WIDTH: Final = 16
+"""More elements at a time are not covered."""
+
+_MOST_ELEMENTS: Final = 256
+"""More elements of an operand for one thread are not covered."""
+
+
+def lanes_spaces(workload: Workload, device: Device, pipeline: mlir.Attribute) -> list[GpuSpace]:
+    """Returns the configurations without an intrinsic.
+
+    A workgroup takes a tile of each parallel loop, and goes through the reductions in steps. Each tile is shared
+    by subgroups, the part of each by its lanes, and a lane takes some elements at a time.
+
+    Raises:
+        UndecidedError: the loops are not covered.
+    """
+    loops = read_loops(workload, device)
+    if not loops.reductions:
+        raise UndecidedError(f"{workload.problem} reduces nothing")
+    rules = GpuRules()
+    table = KnobTable(rules, len(loops.sizes), pipeline.context)
+    threads, subgroup_size, _ = rules.workgroup(device)
+    most = max(1, device.threads // device.subgroup_size)
+    tiles: dict[int, Number] = {}
+    subgroups: dict[int, Number] = {}
+    lanes: dict[int, Number] = {}
+    for loop, size in enumerate(loops.sizes):
+        entry = PARTIAL_REDUCTION if loop in loops.reductions else WORKGROUP
+        tile = tiles[loop] = table.tile(entry, loop, size or _MOST_TILE, zero=size)
+        subgroups[loop] = rules.knob(f"sg_{loop}_cnt", 1, most)
+        lanes[loop] = rules.knob(f"lane_{loop}_cnt", 1, max(device.subgroup_sizes))
+        width = table.tile(THREAD, loop, min(size or _MOST_WIDTH, _MOST_WIDTH), zero=1)
+        for number, high in (
+            (subgroups[loop], most),
+            (lanes[loop], device.subgroup_size),
+            (width, _MOST_WIDTH),
+        ):
+            rules.powers_of_two(number, high)
+        step = subgroups[loop] * lanes[loop] * width
+        rules.sufficient(
+            tile % step == 0,
+            f"{knob_name(entry, loop)} must be divisible by what its threads take at a time ({{}} % {{}} == 0)",
+            tile,
+            step,
+        )
+        if size is None and loop in loops.parallel:
+            rules.sufficient(
+                tile == 1, f"wg_{loop} must be 1, as dimension {loop} is dynamic, not {{}}", tile
+            )
+        elif size is not None:
+            rules.sufficient(
+                size % tile == 0,
+                f"dimension {loop} must be divisible by {knob_name(entry, loop)} ({size} % {{}} == 0)",
+                tile,
+            )
+    rules.sufficient(
+        product(lanes.values()) == subgroup_size,
+        "the lanes of lane_basis must be those of a subgroup ({} == {})",
+        product(lanes.values()),
+        subgroup_size,
+    )
+    rules.sufficient(
+        product(subgroups.values()) * subgroup_size == threads,
+        "a workgroup must have the threads of its subgroups ({1} == {0})",
+        product(subgroups.values()) * subgroup_size,
+        threads,
+    )
+    if workload.problem.kind is OpKind.CONTRACTION and _is_large(workload):
+        rules.propose_nothing("intrinsics multiply large matrices")
+    rules.unrolled(product(tiles.values()) / threads, "elements", _MOST_ELEMENTS)
+    _agree_with_others(workload, rules, threads, subgroup_size)
+    rules.memory_bounds([], _exchanged(loops, tiles, subgroups), device)
+    slots = {
+        **table.slots(),
+        **promotion_slots((), pipeline.context),
+        SUBGROUP_BASIS: table.basis({loop: f"sg_{loop}_cnt" for loop in tiles}),
+        LANE_BASIS: table.basis({loop: f"lane_{loop}_cnt" for loop in tiles}),
+    }
+    template = gpu_template(pipeline, slots)
+    return [GpuSpace(rules.build(workload.problem, str(pipeline)), template)]
+
+
+def _is_large(workload: Workload) -> bool:
+    """Tells whether a product has many rows and many columns."""
+    problem = workload.problem
+    sides = [problem.loops(role) for role in (Role.M, Role.N)]
+    sizes = [[problem.dimensions[loop].size for loop in loops] for loops in sides]
+    return all(None not in each and prod(filter(None, each)) > _FEW_ROWS for each in sizes)
+
+
+def _agree_with_others(
+    workload: Workload, rules: GpuRules, threads: Number, subgroup_size: Number
+) -> None:
+    """Asks for as many threads as the ops beside the root op are spread over."""
+    for each in function_ops(workload.function).configured:
+        if each == workload.root:
+            continue
+        basis = (dictionary_of(each.attributes[names.LOWERING_CONFIG]) or {}).get(SUBGROUP_BASIS)
+        if basis is None:
+            continue
+        counts = [count.value for count in basis[0]]  # type: ignore[index]
+        wanted: int = prod(counts)
+        rules.sufficient(
+            threads == wanted * subgroup_size,
+            f"a workgroup must have the {wanted} subgroups of {each.name} beside it",
+        )
+
+
+def _exchanged(
+    loops: Loops, tiles: dict[int, Number], subgroups: dict[int, Number]
+) -> list[Number]:
+    """Returns the size of what subgroups exchange that share a reduction, in bits."""
+    results = product([1, *(tiles[loop] for loop in loops.parallel)])
+    shared = product([1, *(subgroups[loop] for loop in loops.reductions)])
+    return [results * shared * max(loops.bits, 32)]

@@ -1,0 +1,112 @@
+"""Ops without intrinsics in the pipeline TileAndFuse: each thread computes a tile by itself."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import z3
+
+from tuninglink.iree.op_kinds import OpKind
+from tuninglink.solver.answers import UndecidedError
+from tuninglink.spaces.gpu.contractions import read_contraction
+from tuninglink.spaces.gpu.gpu_rules import GpuRules, clip, product
+from tuninglink.spaces.gpu.knob_table import (
+    REDUCTION,
+    THREAD,
+    WORKGROUP,
+    KnobTable,
+    gpu_template,
+)
+from tuninglink.spaces.gpu.loops import read_loops
+from tuninglink.spaces.gpu.promotion import Promotion, promotion_slots
+from tuninglink.spaces.gpu.space import GpuSpace
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from iree.compiler import ir as mlir
+
+    from tuninglink.spaces.gpu.device import Device
+    from tuninglink.spaces.gpu.gpu_rules import Number
+    from tuninglink.spaces.templates import Slot
+    from tuninglink.spaces.workload import Workload
+
+_LEAST_BOUND: Final = 128
+_MOST_SUMS: Final = 128
+_MOST_TILE: Final = 1024
+"""Tiles may stick out of what is computed, as the compiler's own do, but not by any amount."""
+
+
+def threads_spaces(workload: Workload, device: Device, pipeline: mlir.Attribute) -> list[GpuSpace]:
+    """Returns the configurations without an intrinsic.
+
+    Tiles need not divide anything: what sticks out is left out where the code runs.
+
+    Raises:
+        UndecidedError: the loops are not covered.
+    """
+    loops = read_loops(workload, device)
+    if loops.accumulates and workload.problem.kind is OpKind.CONTRACTION:
+        raise UndecidedError(f"{workload.problem} adds to given values, without an intrinsic")
+    rules, sizes = GpuRules(), loops.sizes
+    table = KnobTable(rules, len(sizes), pipeline.context)
+    tiles: dict[int, Number] = {}
+    counts: list[Number] = [rules.number(1)]
+    pieces: list[Number] = [rules.number(1)]
+    for loop in loops.parallel:
+        size = sizes[loop]
+        tile = tiles[loop] = table.tile(WORKGROUP, loop, _most_tile(size), zero=size)
+        piece = table.tile(THREAD, loop, _most_tile(size), low=0)
+        rules.powers_of_two(piece, _most_tile(size))
+        rules.powers_of_two(tile, _most_tile(size), size)
+        pieces.append(z3.If(piece == 0, tile, piece))
+        counts.append(z3.If(piece == 0, 1, (tile + piece - 1) / piece))
+        rules.compilers(
+            piece <= tile,
+            f"thread_{loop} must not be more than wg_{loop} ({{}} <= {{}})",
+            piece,
+            tile,
+        )
+    for loop in loops.reductions:
+        size = sizes[loop]
+        tiles[loop] = table.tile(REDUCTION, loop, size or _MOST_TILE, zero=size)
+        rules.powers_of_two(tiles[loop], _MOST_SUMS, size)
+        table.ignore(WORKGROUP, loop)
+        table.ignore(THREAD, loop)
+    threads, _, _ = rules.workgroup(device)
+    summed = product([rules.number(1), *(tiles[loop] for loop in loops.reductions)])
+    rules.unrolled(summed, "sums of one result", _MOST_SUMS)
+    rules.unrolled(product(pieces) * summed, "sums")
+    wanted = product(counts)
+    rules.compilers(
+        wanted <= device.threads,
+        f"tiles must not ask for more than {device.threads} threads ({{}} <= {device.threads})",
+        wanted,
+    )
+    rules.threads(threads, wanted, "that its tiles ask for")
+    clipped = {loop: clip(tile, sizes[loop]) for loop, tile in tiles.items()}
+    results = product([rules.number(1), *(clipped[loop] for loop in loops.parallel)])
+    exchanged = [results * (each.elements * each.bits) for each in loops.beside]
+    slots, copies = _promotion(workload, rules, clipped, pipeline.context)
+    exchanged.append(z3.If(threads == wanted, 0, results * loops.bits))
+    rules.memory_bounds(copies, exchanged, device)
+    template = gpu_template(pipeline, {**table.slots(), **slots}, is_flat=False)
+    return [GpuSpace(rules.build(workload.problem, str(pipeline)), template)]
+
+
+def _promotion(
+    workload: Workload, rules: GpuRules, tiles: Mapping[int, Number], context: mlir.Context
+) -> tuple[Mapping[str, Slot], list[Number]]:
+    """Returns the entries for promotion, and the sizes of the copies: only products promote operands."""
+    try:
+        contraction = read_contraction(workload)
+    except UndecidedError:
+        return promotion_slots((), context), []
+    promotion = Promotion(rules, context)
+    return promotion.slots, promotion.bits(contraction, tiles)
+
+
+def _most_tile(size: int | None) -> int:
+    if size is None:
+        return _MOST_TILE
+    return min(_MOST_TILE, max(_LEAST_BOUND, 1 << (size - 1).bit_length()))
