@@ -23,6 +23,13 @@ def holds(fact: SizeFact, size: z3.ArithRef) -> z3.BoolRef:
     return size >= fact.bound if isinstance(fact, AtLeast) else size <= fact.bound
 
 
+def can_hold(fact: SizeFact) -> bool:
+    """Tells whether a fact by itself holds for some static size."""
+    if isinstance(fact, Equals):
+        return fact.size >= 0
+    return isinstance(fact, MultipleOf | AtLeast) or fact.bound >= 0
+
+
 def in_words(fact: SizeFact) -> str:
     """Returns a fact in words."""
     kind, number, position = fact.dimension

@@ -11,7 +11,7 @@ from iree.compiler import ir as mlir
 from tuninglink.iree.structured_op import StructuredOp
 from tuninglink.matching.predicates import STEPS, extent, role_name
 from tuninglink.mlir.affine import value_range
-from tuninglink.payloads.facts import contradiction, holds, in_words
+from tuninglink.payloads.facts import can_hold, contradiction, holds, in_words
 from tuninglink.payloads.preferences import preferred_sizes, usual_sizes
 from tuninglink.payloads.templates import destination_count
 from tuninglink.solver.answers import DEFAULT_LIMITS, Verdict
@@ -74,6 +74,9 @@ def find_sizes(
 
 def find_contradiction(facts: Iterable[SizeFact]) -> NoSizes | None:
     """Returns why facts contradict each other whatever the operation is, None if they do not."""
+    facts = list(facts)
+    if len({extent(each.dimension) for each in facts}) == len(facts) and all(map(can_hold, facts)):
+        return None
     solver = _new_solver()
 
     def size_of(dimension: Dimension) -> z3.ArithRef:
@@ -220,6 +223,8 @@ class _Sizing:
         if result == z3.unknown:
             reason = f"the solver gave up: {self._solver.reason_unknown()}"
             return NoSizes(Verdict.NOT_DECIDED, reason)
+        if self._is_determined():
+            return self._sized(frozenset(range(len(self._loops))))
         demanded = frozenset(
             loop for loop, size in enumerate(self._loops) if self._only_value(size) is not None
         )
@@ -232,6 +237,17 @@ class _Sizing:
                 self._choose(self._loops[loop], preferred_sizes(usual[loop], tiles.get(loop, 1)))
         for each in self._unknowns:
             self._choose(each, preferred_sizes(_USUAL, 1))
+        return self._sized(demanded)
+
+    def _is_determined(self) -> bool:
+        """Tells whether no size can have another value than in the model that was found."""
+        model = self._solver.model()
+        others = [each != model.eval(each, model_completion=True) for each in self._unknowns]
+        nothing = z3.BoolVal(val=False, ctx=self._context)
+        return bool(self._solver.check(z3.Or(nothing, *others)) == z3.unsat)
+
+    def _sized(self, demanded: frozenset[int]) -> Sized:
+        """Returns the sizes that the solver finds."""
         self._solver.check()
         model = self._solver.model()
 
