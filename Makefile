@@ -14,7 +14,7 @@ SHELL := /bin/sh
 .PHONY: help demo check lint types lit pytest docs bench package clean distclean
 
 help:
-	@echo 'make demo       set up $(VENV) and run the main job: compile a matmul with tuning specs for three targets'
+	@echo 'make demo       set up $(VENV) and run the main job: compile a matmul with tuning specs for three targets, tune one here'
 	@echo 'make check      set up $(VENV) and run every test: lint, types, lit, pytest'
 	@echo 'make lint       ruff: rules and format'
 	@echo 'make types      mypy, strict'
@@ -32,7 +32,7 @@ PYTHON ?= $(shell for each in python3 python3.14 python3.13 python3.12 python3.1
 	"$$each" -c '$(is_new_enough)' 2>/dev/null && echo "$$each" && break; done)
 
 # What the installed package is made from, apart from Python files: an editable install follows those.
-ingredients := pyproject.toml CMakeLists.txt specs/default examples $(wildcard specs/default/*.mlir examples/*.mlir)
+ingredients := pyproject.toml CMakeLists.txt specs/default specs/library examples $(wildcard specs/*/*.mlir examples/*.mlir)
 installed := $(VENV)/.installed
 installed_dev := $(VENV)/.installed-dev
 
@@ -43,7 +43,7 @@ $(BIN)/python:
 
 $(installed): $(BIN)/python $(ingredients)
 	@echo 'installing Tuninglink and the compiler in $(VENV); what is not cached is downloaded, about 100 MB'
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[tune]'
 	@touch $@
 
 $(installed_dev): $(BIN)/python $(ingredients)

@@ -24,7 +24,7 @@ from tuninglink.specs.builders import (
 )
 from tuninglink.specs.decided import is_bookkeeping
 from tuninglink.specs.linking import Form
-from tuninglink.specs.sequences import argument_attributes, reference, signature
+from tuninglink.specs.sequences import argument_attributes, signature
 from tuninglink.specs.settings import CONFIGURATIONS
 from tuninglink.specs.structure import Anatomy
 
@@ -92,8 +92,6 @@ class TaggedSpec:
     def _tag_entries(self, scope: _Scope) -> None:
         """Gives every entry whose action only annotates an action of its own, with a tag of its own."""
         fresh = FreshNames(symbols(scope.module))
-        for name in symbols(scope.module):
-            fresh.take(name)
         actions: dict[mlir.Operation, list[mlir.Attribute]] = {}
         origins = iter(scope.origins)
         for pair in scope.every_pair:
@@ -173,7 +171,7 @@ class _Scope:
             entries.setdefault(pair.action, []).append(position)
         users: dict[mlir.Operation, list[int]] = {}
         for action, positions in entries.items():
-            for annotation in _reached(self.table, action, set()):
+            for annotation in _reached(self.table, action):
                 users.setdefault(annotation, []).extend(positions)
         return users
 
@@ -203,20 +201,7 @@ def _configures(annotation: mlir.Operation) -> bool:
     return isinstance(name, mlir.StringAttr) and name.value in CONFIGURATIONS
 
 
-def _reached(
-    table: SequenceTable, path: str, seen: set[mlir.Operation]
-) -> Iterator[mlir.Operation]:
+def _reached(table: SequenceTable, path: str) -> Iterator[mlir.Operation]:
     """Yields the annotations that configure in a sequence and in all that it runs."""
-    found = table.resolve(path)
-    if found is None or found[1] in seen:
-        return
-    inner, sequence = found
-    seen.add(sequence)
-    for operation in collect(sequence, names.ANNOTATE, names.INCLUDE, names.FOREACH_MATCH):
-        if operation.name == names.INCLUDE:
-            yield from _reached(inner, reference(operation.attributes["target"]), seen)
-        elif operation.name == names.FOREACH_MATCH:
-            for _, action in inner.pairs(operation):
-                yield from _reached(inner, action, seen)
-        elif _configures(operation):
-            yield operation
+    for _, sequence in table.closure(path):
+        yield from filter(_configures, collect(sequence, names.ANNOTATE))

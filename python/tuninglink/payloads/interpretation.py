@@ -138,9 +138,7 @@ class _Interpreted:
             with mlir.InsertionPoint(block):
                 for operation in self._used():
                     operation.clone()
-        self._fresh = FreshNames(())
-        for name in symbols(self._module):
-            self._fresh.take(name)
+        self._fresh = FreshNames(symbols(self._module))
 
     def _used(self) -> Iterable[mlir.Operation]:
         """Returns what the entries use of the spec; it costs as much as that is, however large the spec."""
