@@ -11,16 +11,17 @@ SHELL := /bin/sh
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: help demo check lint types lit pytest bench package clean distclean
+.PHONY: help demo check lint types lit pytest docs bench package clean distclean
 
 help:
-	@echo 'make demo       set up $(VENV) and run the main job: compile a matmul with tuning specs for three targets'
+	@echo 'make demo       set up $(VENV) and run the main job: compile a matmul with tuning specs for three targets, tune one here'
 	@echo 'make check      set up $(VENV) and run every test: lint, types, lit, pytest'
 	@echo 'make lint       ruff: rules and format'
 	@echo 'make types      mypy, strict'
 	@echo 'make lit        the lit tests; LIT_ARGS="-v --filter=link-specs" selects'
 	@echo 'make pytest     the Python tests, packaging included; PYTEST_ARGS="-k link" selects'
 	@echo 'make bench      the benchmarks, each against the compiler'"'"'s own tools'
+	@echo 'make docs       the documentation site, in $(BUILD)/site; a broken link is an error'
 	@echo 'make package    wheel and source distribution, in dist/'
 	@echo 'make clean      remove what builds and tests wrote; make distclean also removes $(VENV)'
 
@@ -31,7 +32,7 @@ PYTHON ?= $(shell for each in python3 python3.14 python3.13 python3.12 python3.1
 	"$$each" -c '$(is_new_enough)' 2>/dev/null && echo "$$each" && break; done)
 
 # What the installed package is made from, apart from Python files: an editable install follows those.
-ingredients := pyproject.toml CMakeLists.txt specs/default examples $(wildcard specs/default/*.mlir examples/*.mlir)
+ingredients := pyproject.toml CMakeLists.txt specs/default specs/library examples $(wildcard specs/*/*.mlir examples/*.mlir)
 installed := $(VENV)/.installed
 installed_dev := $(VENV)/.installed-dev
 
@@ -42,7 +43,7 @@ $(BIN)/python:
 
 $(installed): $(BIN)/python $(ingredients)
 	@echo 'installing Tuninglink and the compiler in $(VENV); what is not cached is downloaded, about 100 MB'
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[tune]'
 	@touch $@
 
 $(installed_dev): $(BIN)/python $(ingredients)
@@ -82,6 +83,10 @@ benchmarks := $(filter-out %/candidate_compilation.py %/generate.py %/measure.py
 
 bench: $(installed_dev)
 	@set -e; for each in $(benchmarks); do echo "$$each"; $(BIN)/python "$$each"; done
+
+docs: $(installed)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
 
 package: $(installed_dev)
 	$(BIN)/python -m build --outdir dist .

@@ -31,8 +31,8 @@ def layout() -> Iterator[tuple[str, Path]]:
             yield path.name, path
     yield "passes", SOURCE / "passes"
     yield "examples", SOURCE / "examples"
-    for path in sorted((SOURCE / "specs" / "default").glob("*.mlir")):
-        yield f"shipped/default/{path.name}", path
+    for path in sorted((SOURCE / "specs").glob("*/*.mlir")):
+        yield f"shipped/{path.parent.name}/{path.name}", path
 
 
 def link(place: Path, target: Path) -> None:

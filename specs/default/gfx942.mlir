@@ -1,7 +1,7 @@
 // The default spec for gfx942 (CDNA3: MI300A, MI300X, MI308X, MI325X).
 //
 // Origin: the configurations are those of the default spec that IREE 3.13 ships for gfx942; the matchers
-// are our own. `origin` on a matcher is what `tuninglink targets` shows.
+// are our own. `tuninglink.provenance` on a matcher is what `tuninglink targets` shows.
 //
 // Matchers see a dispatch as the rocm backend has prepared it: a contraction is a `linalg.generic`, and
 // attention has become online attention, which accumulates in f32 and has its maximum and sum as further
@@ -49,7 +49,7 @@ transform.named_sequence @configure_attention(
 transform.named_sequence @match_attention_BxBxMx64x64x64_f16(
     %op: !transform.any_op {transform.readonly})
     -> (!transform.any_op, !transform.any_param, !transform.any_param)
-    attributes {origin = "IREE 3.13, default spec for gfx942"} {
+    attributes {tuninglink.provenance = {source = "IREE 3.13, default spec for gfx942"}} {
   transform.iree.match.has_no_lowering_config %op : !transform.any_op
   %batch, %m, %n, %k1, %k2 = transform.iree.match.online_attention %op,
     query_type = f16, key_type = f16, value_type = f16, scale_type = f16,
@@ -102,7 +102,7 @@ transform.named_sequence @match_attention_BxBxMx64x64x64_f16(
 transform.named_sequence @match_attention_BxMx64x64x64_f16(
     %op: !transform.any_op {transform.readonly})
     -> (!transform.any_op, !transform.any_param, !transform.any_param)
-    attributes {origin = "IREE 3.13, default spec for gfx942, for a collapsed batch"} {
+    attributes {tuninglink.provenance = {source = "IREE 3.13, default spec for gfx942, for a collapsed batch"}} {
   transform.iree.match.has_no_lowering_config %op : !transform.any_op
   %batch, %m, %n, %k1, %k2 = transform.iree.match.online_attention %op,
     query_type = f16, key_type = f16, value_type = f16, scale_type = f16,
@@ -157,7 +157,7 @@ transform.named_sequence @match_attention_BxMx64x64x64_f16(
 transform.named_sequence @match_matmul_transpose_b_2048x1280x5120_f16(
     %op: !transform.any_op {transform.readonly})
     -> (!transform.any_op, !transform.any_param)
-    attributes {origin = "IREE 3.13, default spec for gfx942"} {
+    attributes {tuninglink.provenance = {source = "IREE 3.13, default spec for gfx942"}} {
   transform.iree.match.has_no_lowering_config %op : !transform.any_op
   %batch, %m, %n, %k = transform.iree.match.contraction %op,
     lhs_type = f16, rhs_type = f16, output_type = f32,

@@ -13,12 +13,6 @@
 #znver4 = #hal.executable.target<"llvm-cpu", "embedded-elf-x86_64", {cpu = "znver4", cpu_features = "+avx,+avx2,+avx512f", native_vector_size = 64 : i64, target_triple = "x86_64-unknown-unknown-eabi-elf"}>
 #aarch64 = #hal.executable.target<"llvm-cpu", "embedded-elf-arm_64", {cpu = "generic", cpu_features = "+neon", native_vector_size = 16 : i64, target_triple = "aarch64-unknown-unknown-eabi-elf"}>
 #sve = #hal.executable.target<"llvm-cpu", "embedded-elf-arm_64", {cpu = "neoverse-v1", cpu_features = "+neon,+sve", native_vector_size = 16 : i64, target_triple = "aarch64-unknown-unknown-eabi-elf"}>
-#image = affine_map<(n, h, w, f, y, x, c) -> (n, h + y, w + x, c)>
-#filter = affine_map<(n, h, w, f, y, x, c) -> (y, x, c, f)>
-#map = affine_map<(n, h, w, f, y, x, c) -> (n, h, w, f)>
-#lone_image = affine_map<(h, w, f, y, x, c) -> (h + y, w + x, c)>
-#lone_filter = affine_map<(h, w, f, y, x, c) -> (y, x, c, f)>
-#lone_map = affine_map<(h, w, f, y, x, c) -> (h, w, f)>
 #rows = affine_map<(i, j) -> (i)>
 #all = affine_map<(i, j) -> (i, j)>
 
@@ -256,7 +250,7 @@ func.func @dynamic_large(%lhs: tensor<?x?xf32>, %rhs: tensor<?x?xf32>, %init: te
 
 // Of the other pipelines less is known: what is refused, but not what makes sure.
 func.func @other_pipeline(%lhs: tensor<256x512xf32>, %rhs: tensor<512x256xf32>, %init: tensor<256x256xf32>) -> tensor<256x256xf32>
-    attributes {hal.executable.target = #x86_64, translation_info = #iree_codegen.translation_info<pipeline = #iree_cpu.pipeline<LinalgExtTileAndVectorize>>} {
+    attributes {hal.executable.target = #x86_64, translation_info = #iree_codegen.translation_info<pipeline = #iree_cpu.pipeline<Mmt4dTilingExpert>>} {
   // expected-remark@+1 {{the configuration was not decided: what this pipeline makes of the tiles is not known well enough}}
   %result = linalg.matmul {lowering_config = #iree_cpu.lowering_config<distribution = [64, 64, 0], vector_common_parallel = [8, 4, 0], vector_reduction = [0, 0, 4]>}
       ins(%lhs, %rhs : tensor<256x512xf32>, tensor<512x256xf32>) outs(%init : tensor<256x256xf32>) -> tensor<256x256xf32>
@@ -265,8 +259,8 @@ func.func @other_pipeline(%lhs: tensor<256x512xf32>, %rhs: tensor<512x256xf32>, 
 
 // Negative sizes are.
 func.func @other_pipeline_negative(%lhs: tensor<256x512xf32>, %rhs: tensor<512x256xf32>, %init: tensor<256x256xf32>) -> tensor<256x256xf32>
-    attributes {hal.executable.target = #x86_64, translation_info = #iree_codegen.translation_info<pipeline = #iree_cpu.pipeline<LinalgExtTileAndVectorize>>} {
-  // expected-error@+2 {{the configuration is invalid in pipeline #iree_cpu.pipeline<LinalgExtTileAndVectorize>: distribution_1 must not be negative (-64 >= 0)}}
+    attributes {hal.executable.target = #x86_64, translation_info = #iree_codegen.translation_info<pipeline = #iree_cpu.pipeline<Mmt4dTilingExpert>>} {
+  // expected-error@+2 {{the configuration is invalid in pipeline #iree_cpu.pipeline<Mmt4dTilingExpert>: distribution_1 must not be negative (-64 >= 0)}}
   // expected-note@+1 {{no valid configuration was found in time: what this pipeline makes of the tiles is not known well enough}}
   %result = linalg.matmul {lowering_config = #iree_cpu.lowering_config<distribution = [64, -64, 0], vector_common_parallel = [8, 4, 0], vector_reduction = [0, 0, 4]>}
       ins(%lhs, %rhs : tensor<256x512xf32>, tensor<512x256xf32>) outs(%init : tensor<256x256xf32>) -> tensor<256x256xf32>
@@ -280,52 +274,6 @@ func.func @default_pipeline(%lhs: tensor<256x512xf32>, %rhs: tensor<512x256xf32>
   %result = linalg.matmul {lowering_config = #iree_cpu.lowering_config<distribution = [64, 64, 0], vector_common_parallel = [64, 64, 0]>}
       ins(%lhs, %rhs : tensor<256x512xf32>, tensor<512x256xf32>) outs(%init : tensor<256x256xf32>) -> tensor<256x256xf32>
   return %result : tensor<256x256xf32>
-}
-
-// A convolution, as the compiler configures it.
-func.func @convolution(%lhs: tensor<2x18x18x16xf32>, %rhs: tensor<3x3x16x32xf32>, %init: tensor<2x16x16x32xf32>) -> tensor<2x16x16x32xf32>
-    attributes {hal.executable.target = #x86_64, translation_info = #iree_codegen.translation_info<pipeline = #iree_cpu.pipeline<ConvTileAndDecomposeExpert>>} {
-  // expected-remark@+1 {{the configuration is valid in pipeline #iree_cpu.pipeline<ConvTileAndDecomposeExpert>}}
-  %result = linalg.generic {
-      indexing_maps = [#image, #filter, #map], iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction", "reduction", "reduction"]
-    } ins(%lhs, %rhs : tensor<2x18x18x16xf32>, tensor<3x3x16x32xf32>) outs(%init : tensor<2x16x16x32xf32>) attrs = {lowering_config = #iree_cpu.lowering_config<distribution = [0, 2, 16, 32, 0, 0, 0], vector_common_parallel = [1, 1, 4, 4, 0, 0, 0], vector_reduction = [0, 0, 0, 0, 1, 1, 8]>} {
-  ^bb0(%x: f32, %y: f32, %z: f32):
-    %product = arith.mulf %x, %y : f32
-    %sum = arith.addf %product, %z : f32
-    linalg.yield %sum : f32
-  } -> tensor<2x16x16x32xf32>
-  return %result : tensor<2x16x16x32xf32>
-}
-
-// A negative size, there as well.
-func.func @convolution_negative(%lhs: tensor<2x18x18x16xf32>, %rhs: tensor<3x3x16x32xf32>, %init: tensor<2x16x16x32xf32>) -> tensor<2x16x16x32xf32>
-    attributes {hal.executable.target = #x86_64, translation_info = #iree_codegen.translation_info<pipeline = #iree_cpu.pipeline<ConvTileAndDecomposeExpert>>} {
-  // expected-error@+2 {{the configuration is invalid in pipeline #iree_cpu.pipeline<ConvTileAndDecomposeExpert>: vector_common_parallel_1 must not be negative (-1 >= 0)}}
-  // expected-note@+1 {{the nearest valid configuration changes vector_common_parallel_1 from -1 to 1}}
-  %result = linalg.generic {
-      indexing_maps = [#image, #filter, #map], iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction", "reduction", "reduction"]
-    } ins(%lhs, %rhs : tensor<2x18x18x16xf32>, tensor<3x3x16x32xf32>) outs(%init : tensor<2x16x16x32xf32>) attrs = {lowering_config = #iree_cpu.lowering_config<distribution = [0, 2, 16, 32, 0, 0, 0], vector_common_parallel = [1, -1, 4, 4, 0, 0, 0], vector_reduction = [0, 0, 0, 0, 1, 1, 8]>} {
-  ^bb0(%x: f32, %y: f32, %z: f32):
-    %product = arith.mulf %x, %y : f32
-    %sum = arith.addf %product, %z : f32
-    linalg.yield %sum : f32
-  } -> tensor<2x16x16x32xf32>
-  return %result : tensor<2x16x16x32xf32>
-}
-
-// A spec's configuration of a convolution without a batch loop is lost: the compiler adds the loop later.
-func.func @convolution_without_batch(%lhs: tensor<18x18x16xf32>, %rhs: tensor<3x3x16x32xf32>, %init: tensor<16x16x32xf32>) -> tensor<16x16x32xf32>
-    attributes {hal.executable.target = #x86_64} {
-  // expected-remark@+1 {{the configuration was not decided: the compiler gives this convolution a batch loop after it has read the configuration, and loses it}}
-  %result = linalg.generic {
-      indexing_maps = [#lone_image, #lone_filter, #lone_map], iterator_types = ["parallel", "parallel", "parallel", "reduction", "reduction", "reduction"]
-    } ins(%lhs, %rhs : tensor<18x18x16xf32>, tensor<3x3x16x32xf32>) outs(%init : tensor<16x16x32xf32>) attrs = {compilation_info = #iree_codegen.compilation_info<lowering_config = #iree_cpu.lowering_config<distribution = [2, 16, 32, 0, 0, 0], vector_common_parallel = [1, 4, 4, 0, 0, 0], vector_reduction = [0, 0, 0, 1, 1, 8]>, translation_info = <pipeline = #iree_cpu.pipeline<ConvTileAndDecomposeExpert>>>} {
-  ^bb0(%x: f32, %y: f32, %z: f32):
-    %product = arith.mulf %x, %y : f32
-    %sum = arith.addf %product, %z : f32
-    linalg.yield %sum : f32
-  } -> tensor<16x16x32xf32>
-  return %result : tensor<16x16x32xf32>
 }
 
 // A reduction.

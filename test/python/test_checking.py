@@ -90,10 +90,13 @@ def test_a_command_that_is_killed_while_it_compiles_leaves_no_process(
         workers = set(marked(marker)) - {process.pid}
         return any(processor_seconds(each) > 3 for each in workers)  # to load takes less
 
-    assert eventually(is_compiling)
-    assert process.poll() is None
-    process.send_signal(end)
-    _, said = process.communicate(timeout=PATIENCE)
+    try:
+        assert eventually(is_compiling)
+        assert process.poll() is None
+        process.send_signal(end)
+        _, said = process.communicate(timeout=PATIENCE)
+    finally:
+        process.kill()
     assert process.returncode == (130 if end == signal.SIGINT else -end)
     assert said == (b"tuninglink: interrupted\n" if end == signal.SIGINT else b"")
     assert eventually(lambda: not marked(marker))
@@ -109,7 +112,7 @@ def test_compilations_are_answered_in_order(job: Job) -> None:
 @pytest.mark.parametrize("name", [each.target.name for each in shipped()])
 def test_default_specs_have_no_errors(name: str) -> None:
     (spec,) = (each for each in shipped() if each.target.name == name)
-    report = Checker(target=spec.target).check(spec.path)
+    report = Checker(target=spec.target).check(spec.spec.bytecode(), spec.path)
     assert report.entries
     for each in report.entries:
         assert each.matches.verdict is Verdict.PROVEN

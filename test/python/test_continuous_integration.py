@@ -42,7 +42,7 @@ def action_step(name: str) -> str:
 def test_every_command_of_the_workflow_is_a_target_of_make() -> None:
     jobs = read(".github/workflows/ci.yml")["jobs"]
     commands = [step["run"] for job in jobs.values() for step in job["steps"] if "run" in step]
-    assert {"make lint", "make types", "make lit", "make package"} <= set(commands)
+    assert {"make lint", "make types", "make lit", "make package", "make docs"} <= set(commands)
     phony = re.search(r"^\.PHONY: (.*)$", (ROOT / "Makefile").read_text(), re.MULTILINE)
     assert phony
     for each in commands:

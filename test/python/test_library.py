@@ -52,7 +52,7 @@ def test_every_default_spec_of_the_sources_is_shipped_as_bytecode() -> None:
 def test_every_shipped_entry_says_where_it_comes_from() -> None:
     for each in shipped():
         assert [entry.matcher for entry in each.entries] == [e.matcher for e in each.spec.entries]
-        assert all(entry.origin for entry in each.entries)
+        assert all(entry.source for entry in each.entries)
 
 
 def test_entries_without_origin(tmp_path: Path) -> None:

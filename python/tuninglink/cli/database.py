@@ -1,4 +1,4 @@
-"""`tuninglink database`: look at databases of trials, merge, export and import them."""
+"""`tuninglink database`: look at databases of trials, merge, export and import them, learn from failures."""
 
 from __future__ import annotations
 
@@ -102,6 +102,28 @@ def export(
         convert = to_t4 if form is ExportFormat.T4 else to_json
         text = json.dumps(convert(opened.all_trials()), indent=1) + "\n"
     write_output(output, text.encode())
+
+
+@database.command(epilog=EPILOG)
+def rules(file: File) -> None:
+    """Propose constraints: what candidates have in common that failed although they were called valid."""
+    from tuninglink.tuning.database import Database  # noqa: PLC0415 - takes long to import
+    from tuninglink.tuning.rules import learn_rules  # noqa: PLC0415
+
+    with Database(file, read_only=True) as opened:
+        found = learn_rules(opened.all_trials())
+    rows = [
+        (
+            " ".join(each.scope),
+            str(each),
+            f"{each.explained} of {each.failures}",
+            f"0 of {each.successes}",
+            str(each.problems),
+            f"{each.failure}: {each.reason}",
+        )
+        for each in found
+    ]
+    print_table(("candidates", "fail if", "failures", "successes", "problems", "reason"), rows)
 
 
 @database.command("import", epilog=EPILOG)

@@ -1,10 +1,11 @@
-"""`tuninglink demo`: the main job on three targets."""
+"""`tuninglink demo`: the main job on three targets, and a dispatch tuned on this machine."""
 
 from __future__ import annotations
 
 import time
 from dataclasses import dataclass
 from importlib import resources
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
@@ -21,8 +22,15 @@ from tuninglink.specs.loading import load_spec
 
 if TYPE_CHECKING:
     from tuninglink.compiler import Applied, Compilation
+    from tuninglink.tuning.results import TaskResult
 
 PROGRAM: Final = "mmt_2048x1280x5120.mlir"
+TUNED: Final = "matmul_128x768x768.mlir"
+THIS_CPU: Final = (
+    "--iree-hal-target-device=local",
+    "--iree-hal-local-target-device-backends=llvm-cpu",
+    "--iree-llvmcpu-target-cpu=host",
+)
 
 
 @dataclass(frozen=True)
@@ -70,11 +78,16 @@ def demo(
             show_default=False,
         ),
     ] = None,
+    budget: Annotated[
+        float, typer.Option(min=0, metavar="SECONDS", help="How long to tune; 0 tunes nothing.")
+    ] = 15.0,
 ) -> None:
-    """Compile a matmul for a GPU of AMD, one of NVIDIA and a CPU, each with a spec of its own.
+    """Compile a matmul for a GPU of AMD, one of NVIDIA and a CPU, each with a spec of its own; then tune one.
 
     The table says which entry of which spec configured which dispatch, and whether the configuration that
     the compiler used is the entry's own, all of it: both are read from the configured program.
+
+    Then configurations of a small matmul are measured on the CPU of this machine, against the compiler's choice.
 
     Examples:
         tuninglink demo -o compiled
@@ -94,6 +107,46 @@ def demo(
         rows += (_row(stage, each) for each in _effective(stage, result))
     typer.echo()
     print_table(("target", "dispatch", "entry", "spec", "its own configuration"), rows)
+    if budget:
+        _tune(budget)
+
+
+def _tune(seconds: float) -> None:
+    """Tunes a small dispatch on the CPU of this machine, and shows what was measured."""
+    if find_spec("iree.runtime") is None or find_spec("sklearn") is None:
+        typer.echo("\nto see a dispatch tuned as well: pip install 'tuninglink[tune]'")
+        return
+    from tuninglink.tuning.calls import tune  # noqa: PLC0415 - the extra may be missing
+    from tuninglink.tuning.settings import TuningSettings  # noqa: PLC0415
+
+    typer.echo(f"\ntuning {_shown(TUNED)} on this machine for {seconds:.0f} s\n")
+    settings = TuningSettings(seconds=seconds, runs_model=False)
+    path = resources.files("tuninglink") / "examples" / TUNED
+    with resources.as_file(path) as program, progress(f"tuning {_shown(TUNED)}"):
+        result = tune(program, flags=THIS_CPU, settings=settings)
+    if not result.tasks:
+        typer.echo("that was too little time to try a candidate; --budget gives more")
+        return
+    print_table(
+        ("dispatch", "default", "tuned", "gain", "tried"),
+        [_measured(each) for each in result.tasks],
+    )
+
+
+def _measured(result: TaskResult) -> tuple[str, ...]:
+    tried, default = str(len(result.trials)), f"{result.default_us:.1f} us"
+    decision = result.decision
+    if result.winner is None or decision is None:
+        return result.task.label, default, "-", "nothing is faster beyond doubt", tried
+    gain = decision.speedup
+    interval = f"{gain.median:.2f} ({gain.low:.2f} to {gain.high:.2f})"
+    return (
+        result.task.label,
+        f"{decision.default_us:.1f} us",
+        f"{decision.tuned_us:.1f} us",
+        interval,
+        tried,
+    )
 
 
 def _compile(stage: Stage) -> Compilation:

@@ -1,4 +1,4 @@
-"""`tuninglink targets`: the default specs that come with the package."""
+"""`tuninglink targets`: the specs that come with the package."""
 
 from __future__ import annotations
 
@@ -8,10 +8,14 @@ import typer
 
 from tuninglink.cli.terminal import print_table
 from tuninglink.iree.targets import known_target_names
+from tuninglink.specs.bindings import binding_of
+from tuninglink.specs.libraries import LIBRARY, library_files, library_names
 from tuninglink.specs.library import shipped
+from tuninglink.specs.loading import load_spec
+from tuninglink.specs.provenance import provenance_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from tuninglink.iree.targets import Target
     from tuninglink.specs.library import ShippedSpec
@@ -23,7 +27,7 @@ def targets(
         bool, typer.Option("--all", help="List every known target, with its default spec if any.")
     ] = False,
 ) -> None:
-    """List the default specs, their entries in order, and where the configurations come from.
+    """List the default specs, their entries in order, the sources of the configurations, and the libraries.
 
     Examples:
         tuninglink targets --all
@@ -34,6 +38,12 @@ def targets(
     else:
         for spec in specs:
             _print_spec(spec)
+        typer.echo()
+        print_table(
+            ("library", "targets", "entries", "sources"),
+            [row for name in library_names() for row in _library_rows(name)],
+            title="libraries, for --spec library:NAME",
+        )
 
 
 def _print_spec(spec: ShippedSpec) -> None:
@@ -42,12 +52,22 @@ def _print_spec(spec: ShippedSpec) -> None:
         for name, target in known_target_names().items()
         if name != spec.target.name and spec.target.name in target.names
     ]
-    rows = [(entry.matcher, entry.action, entry.origin) for entry in spec.entries]
+    rows = [(entry.matcher, entry.action, entry.source) for entry in spec.entries]
     print_table(
-        ("matcher", "action", "origin"), rows, title=f"{spec.target} ({spec.target.backend})"
+        ("matcher", "action", "source"), rows, title=f"{spec.target} ({spec.target.backend})"
     )
     typer.echo(f"\nfile: {spec.path}")
     typer.echo(f"used for: {', '.join([spec.target.name, *served])}")
+
+
+def _library_rows(name: str) -> Iterator[tuple[str, str, str, str]]:
+    for file in library_files(name):
+        spec = load_spec(file.content, name=file.name)
+        targets = binding_of(spec.module) or ("any",)
+        table = spec.anatomy.table
+        sources = {provenance_of(table, each.matcher).get("source", "") for each in spec.entries}
+        listed = "; ".join(sorted(map(str, sources)))
+        yield file.name.removeprefix(LIBRARY), ", ".join(targets), f"{len(spec.entries):,}", listed
 
 
 def _print_known_targets(specs: Sequence[ShippedSpec]) -> None:

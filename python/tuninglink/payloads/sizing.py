@@ -9,7 +9,8 @@ import z3
 from iree.compiler import ir as mlir
 
 from tuninglink.iree.structured_op import StructuredOp
-from tuninglink.matching.predicates import STEPS, extent, role_name
+from tuninglink.matching.extents import box, static_box, static_sizes
+from tuninglink.matching.predicates import STEPS, representative, role_name
 from tuninglink.mlir.affine import value_range
 from tuninglink.payloads.facts import contradiction, holds, in_words
 from tuninglink.payloads.preferences import preferred_sizes, usual_sizes
@@ -19,7 +20,7 @@ from tuninglink.solver.answers import DEFAULT_LIMITS, Verdict
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from tuninglink.matching.predicates import Dimension, SizeFact
+    from tuninglink.matching.predicates import Dimension, HasExtent
     from tuninglink.payloads.templates import Template, Value
 
 Item = TypeVar("Item")
@@ -61,7 +62,7 @@ class _UnsizedError(Exception):
 
 
 def find_sizes(
-    template: Template, facts: Iterable[SizeFact], tiles: Mapping[int, int]
+    template: Template, facts: Iterable[HasExtent], tiles: Mapping[int, int]
 ) -> Sized | NoSizes:
     """Finds sizes with which a template satisfies facts about its root op, multiples of `tiles` if possible."""
     try:
@@ -72,12 +73,15 @@ def find_sizes(
     return sizing.solve(tiles)
 
 
-def find_contradiction(facts: Iterable[SizeFact]) -> NoSizes | None:
+def find_contradiction(facts: Iterable[HasExtent]) -> NoSizes | None:
     """Returns why facts contradict each other whatever the operation is, None if they do not."""
+    facts = list(facts)
+    if static_sizes(static_box(box(facts))) is not None:
+        return None
     solver = _new_solver()
 
     def size_of(dimension: Dimension) -> z3.ArithRef:
-        size = z3.Int(f"size {extent(dimension)}", solver.ctx)
+        size = z3.Int(f"size {representative(dimension)}", solver.ctx)
         solver.add(size >= 0)
         return size
 
@@ -93,7 +97,7 @@ def _new_solver() -> z3.Solver:
 
 def _track(
     solver: z3.Solver,
-    facts: Iterable[SizeFact],
+    facts: Iterable[HasExtent],
     size_of: Callable[[Dimension], z3.ArithRef | None],
 ) -> dict[str, str]:
     """Asserts facts, each under a label; returns them in words by label."""
@@ -187,7 +191,7 @@ class _Sizing:
         if operation == self._template.root:
             self._loops = loops
 
-    def demand(self, facts: Iterable[SizeFact]) -> None:
+    def demand(self, facts: Iterable[HasExtent]) -> None:
         """Adds the matcher's facts about the root op."""
         self._labels = _track(self._solver, facts, self._size)
 
@@ -220,6 +224,8 @@ class _Sizing:
         if result == z3.unknown:
             reason = f"the solver gave up: {self._solver.reason_unknown()}"
             return NoSizes(Verdict.NOT_DECIDED, reason)
+        if self._is_determined():
+            return self._sized(frozenset(range(len(self._loops))))
         demanded = frozenset(
             loop for loop, size in enumerate(self._loops) if self._only_value(size) is not None
         )
@@ -232,6 +238,17 @@ class _Sizing:
                 self._choose(self._loops[loop], preferred_sizes(usual[loop], tiles.get(loop, 1)))
         for each in self._unknowns:
             self._choose(each, preferred_sizes(_USUAL, 1))
+        return self._sized(demanded)
+
+    def _is_determined(self) -> bool:
+        """Tells whether no size can have another value than in the model that was found."""
+        model = self._solver.model()
+        others = [each != model.eval(each, model_completion=True) for each in self._unknowns]
+        nothing = z3.BoolVal(val=False, ctx=self._context)
+        return bool(self._solver.check(z3.Or(nothing, *others)) == z3.unsat)
+
+    def _sized(self, demanded: frozenset[int]) -> Sized:
+        """Returns the sizes that the solver finds."""
         self._solver.check()
         model = self._solver.model()
 

@@ -39,7 +39,7 @@ PIPELINE: Final = "pipeline"
 _LIMITS: Final = Limits(seconds=0.2, solver_seconds=0.1)
 """How long one value may take to check."""
 
-_MEANINGS: Final = {
+MEANINGS: Final = {
     PIPELINE: "the pipeline that generates the code",
     WORKGROUP_SIZE: "threads of a workgroup, along x, y and z",
     SUBGROUP_SIZE: "threads of a subgroup",
@@ -123,7 +123,7 @@ def meaning(place: str, problem: Problem | None = None) -> str:
         problem: what is configured, to name its loops.
     """
     entry, _, position = place.rpartition(".")[2].partition("[")
-    text = _MEANINGS.get(entry, "")
+    text = MEANINGS.get(entry, "")
     loop = int(position.rstrip("]")) if position else None
     if not text or loop is None or problem is None or loop >= len(problem.dimensions):
         return text

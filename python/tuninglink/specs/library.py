@@ -13,24 +13,22 @@ from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from iree.compiler import ir as mlir
-
 from tuninglink.errors import TuninglinkError
 from tuninglink.iree.targets import Target
 from tuninglink.mlir.contexts import thread_context
 from tuninglink.mlir.diagnostics import error
 from tuninglink.specs.loading import load_spec
+from tuninglink.specs.provenance import provenance_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from importlib.resources.abc import Traversable
 
+    from iree.compiler import ir as mlir
+
     from tuninglink.mlir.diagnostics import DiagnosticSink
     from tuninglink.specs.model import Spec
     from tuninglink.specs.structure import Entry
-
-_ORIGIN: Final = "origin"
-"""The attribute of a matcher that says where its configuration comes from."""
 
 _SHIPPED: Final = "tuninglink/shipped/default"
 """How diagnostics and reports name the directory, wherever the package is installed."""
@@ -151,12 +149,12 @@ class ShippedEntry:
     Attributes:
         matcher: the matcher's symbol.
         action: the action's symbol.
-        origin: where the configuration comes from; empty if the spec does not say.
+        source: where the configuration comes from; empty if the spec does not say.
     """
 
     matcher: str
     action: str
-    origin: str
+    source: str
 
 
 @dataclass(frozen=True)
@@ -179,10 +177,8 @@ class ShippedSpec:
         return tuple(map(self._entry, self.spec.entries))
 
     def _entry(self, entry: Entry) -> ShippedEntry:
-        matcher = self.spec.anatomy.table.lookup(entry.matcher)
-        origin = matcher.attributes.get(_ORIGIN) if matcher is not None else None
-        text = origin.value if isinstance(origin, mlir.StringAttr) else ""
-        return ShippedEntry(entry.matcher, entry.action, text)
+        source = provenance_of(self.spec.anatomy.table, entry.matcher).get("source", "")
+        return ShippedEntry(entry.matcher, entry.action, str(source))
 
 
 def shipped() -> tuple[ShippedSpec, ...]:

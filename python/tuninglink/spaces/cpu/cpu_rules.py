@@ -53,7 +53,7 @@ class CpuRules:
         self.pipeline = pipeline
         self.grade = Grade.NECESSARY
         self._builder = ConstraintSetBuilder()
-        self.tiles = Tiles(self._builder, nest)
+        self.tiles = Tiles(self._builder, nest, pipeline.levels)
         self.loops = range(len(nest.loops))
         self.parts = [self.tiles.part(loop) for loop in self.loops]
 

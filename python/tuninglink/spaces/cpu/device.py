@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
 BACKEND: Final = "llvm-cpu"
 
+_EMBEDDED: Final = "embedded-elf"
+"""How the formats begin that link no library."""
+
 _NATIVE_VECTORS: Final = 512
 """The compiler refuses vectors of as many native vectors, or more (iree-llvmcpu-verify-vector-size-legality)."""
 
@@ -44,11 +47,13 @@ class Cpu:
         vector_bytes: the size of a vector register.
         registers: how many of them there are.
         masking: when vectors are masked.
+        lacks_maximum: whether a maximum of f16 elements calls a function that there is none of.
     """
 
     vector_bytes: int
     registers: int
     masking: Masking
+    lacks_maximum: bool
 
     @property
     def vector_limit(self) -> int:
@@ -71,7 +76,12 @@ def read_cpu(workload: Workload) -> Cpu:
     native = size.value if isinstance(size, mlir.IntegerAttr) and size.value > 0 else _VECTOR_BYTES
     architecture = _string(_entry(entries, "target_triple")).partition("-")[0]
     features = _string(_entry(entries, "cpu_features")).split(",")
-    return Cpu(int(native), _registers(architecture, features), _masking(architecture, features))
+    return Cpu(
+        vector_bytes=int(native),
+        registers=_registers(architecture, features),
+        masking=_masking(architecture, features),
+        lacks_maximum=architecture.startswith("x86") and _string(found[1]).startswith(_EMBEDDED),
+    )
 
 
 def _registers(architecture: str, features: list[str]) -> int:

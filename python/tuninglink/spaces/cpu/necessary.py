@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import z3
 
@@ -14,6 +14,8 @@ from tuninglink.spaces.cpu.device import Masking
 if TYPE_CHECKING:
     from tuninglink.spaces.cpu.cpu_rules import CpuRules
 
+LOST: Final = "the compiler gives this operation a batch loop after it has read the configuration, and loses it"
+
 
 def add_necessary_rules(rules: CpuRules) -> None:
     """Adds the rules that every configuration fulfils that compiles."""
@@ -22,7 +24,13 @@ def add_necessary_rules(rules: CpuRules) -> None:
         _refuse_negative(rules, loop)
     if rules.pipeline.separates:
         rules.separate_levels()
-    if rules.pipeline.decomposes:
+    if rules.nest.is_attention and not rules.pipeline.decomposes_attention:
+        rules.add(False, "this pipeline does not lower attention")  # noqa: FBT003 - that is the rule
+    if rules.nest.is_on_tensors and not rules.pipeline.takes_tensors:
+        rules.add(False, "this pipeline is for operations on buffers, and this one is on tensors")  # noqa: FBT003 - that is the rule
+    if rules.nest.is_lost and rules.pipeline.needs_distribution:
+        rules.add(False, LOST)  # noqa: FBT003 - the pipeline cannot be built without a configuration
+    if rules.pipeline.decomposes_convolutions:
         add_decomposition(rules)
     if rules.pipeline.checks_vectors:
         when = _vectorized(rules)

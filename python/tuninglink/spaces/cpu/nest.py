@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import prod
 from typing import TYPE_CHECKING, Final
 
 from iree.compiler import ir as mlir
 
-from tuninglink.iree.op_kinds import OpKind
+from tuninglink.iree.op_kinds import OpKind, Role
 from tuninglink.iree.root_ops import function_ops
-from tuninglink.iree.structured_op import REDUCTION, StructuredOp, element_type, shape
-from tuninglink.mlir import names
+from tuninglink.iree.structured_op import REDUCTION, StructuredOp
 from tuninglink.mlir.walk import visit
 from tuninglink.solver.answers import UndecidedError
+from tuninglink.spaces.cpu.neighbors import neighbors, width
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tuninglink.iree.structured_op import Sizes
+    from tuninglink.spaces.cpu.neighbors import Neighbor
     from tuninglink.spaces.workload import Workload
 
 _VECTORIZED_DIALECTS: Final = ("arith.", "math.", "linalg.yield")
@@ -34,8 +33,8 @@ _COMBINERS: Final = frozenset(
 """What a reduction may combine its elements with so that it is certainly vectorized."""
 
 _BYTE: Final = 8
-_WIDENED: Final = 32
-"""Narrow floating-point numbers may be computed with in this width."""
+_ACCUMULATED: Final = 32
+"""The width in which the products of an attention are added up."""
 
 
 @dataclass(frozen=True)
@@ -75,19 +74,24 @@ class LoopNest:
         loops: the loops, in order.
         vectors: what is certainly one vector if the operation is vectorized; none if that is not certain.
         widest: the width in bits of the widest element that the operation computes with.
-        beside: what follows or precedes the operation over its parallel loops, such as the fill of its result.
-        untiled_bits: the size of the largest value of an operation beside it that its tiles say nothing about, 0
-            without one, None if it is not known.
+        parts: what the operation is computed in: all its loops at once, or the products of an attention.
+        beside: the operations beside it.
         is_alone: whether no other operation in the dispatch is configured.
+        is_on_tensors: whether it reads or overwrites tensors; else buffers.
+        is_attention: whether it is an attention.
+        is_lost: whether the compiler loses its configuration.
     """
 
     operation: str
     loops: tuple[Loop, ...]
     vectors: tuple[VectorOf, ...]
     widest: int
-    beside: tuple[VectorOf, ...]
-    untiled_bits: int | None
+    parts: tuple[VectorOf, ...]
+    beside: tuple[Neighbor, ...]
     is_alone: bool
+    is_on_tensors: bool
+    is_attention: bool
+    is_lost: bool = False
 
 
 def read_nest(workload: Workload) -> LoopNest:
@@ -104,14 +108,39 @@ def read_nest(workload: Workload) -> LoopNest:
         Loop(dimension.size, iterator == REDUCTION)
         for dimension, iterator in zip(problem.dimensions, op.iterator_types, strict=True)
     )
-    widths = [_width(each.type) for each in root.operands]
+    widths = [width(each.type) for each in root.operands]
     widest = max((each or 64 for each in widths), default=64)
-    parallel = tuple(number for number, each in enumerate(loops) if not each.reduces)
-    beside, untiled = _beside(workload, op, loops, parallel)
     configured = function_ops(workload.function).configured
     is_alone = all(each == root for each in configured)
-    vectors = _vectors(op, widths)
-    return LoopNest(root.name, loops, vectors, widest, beside, untiled, is_alone)
+    parts: tuple[VectorOf, ...]
+    if op.kind is OpKind.ATTENTION:
+        vectors = parts = _products(op)
+    else:
+        vectors = _vectors(op, widths)
+        parts = (VectorOf("the operation", tuple(range(len(loops))), widest),)
+    return LoopNest(
+        operation=root.name,
+        loops=loops,
+        vectors=vectors,
+        widest=widest,
+        parts=parts,
+        beside=neighbors(workload),
+        is_alone=is_alone,
+        is_on_tensors=any(isinstance(each.type, mlir.RankedTensorType) for each in root.operands),
+        is_attention=op.kind is OpKind.ATTENTION,
+    )
+
+
+def _products(op: StructuredOp) -> tuple[VectorOf, ...]:
+    """Returns the two products of an attention."""
+    return tuple(
+        VectorOf(
+            f"the product {what}",
+            tuple(loop for loop, each in enumerate(op.roles) if each is not without),
+            _ACCUMULATED,
+        )
+        for what, without in (("of query and key", Role.N), ("with the value", Role.K1))
+    )
 
 
 def _vectors(op: StructuredOp, widths: Sequence[int | None]) -> tuple[VectorOf, ...]:
@@ -135,36 +164,11 @@ def _vectors(op: StructuredOp, widths: Sequence[int | None]) -> tuple[VectorOf, 
     bits = known[-1] if op.kind is OpKind.CONTRACTION else min(known)
     everything = VectorOf("all loops", tuple(range(op.loop_count)), bits)
     operands = [
-        VectorOf(f"operand {number}", _positions(found), width)
-        for number, (found, width) in enumerate(zip(op.maps, known, strict=False))
-        if width > bits
+        VectorOf(f"operand {number}", _positions(found), wide)
+        for number, (found, wide) in enumerate(zip(op.maps, known, strict=False))
+        if wide > bits
     ]
     return (everything, *operands)
-
-
-def _beside(
-    workload: Workload, op: StructuredOp, loops: Sequence[Loop], parallel: tuple[int, ...]
-) -> tuple[tuple[VectorOf, ...], int | None]:
-    """Returns what is computed beside a root op: over its parallel loops, and otherwise."""
-    sizes = tuple(loops[each].size for each in parallel)
-    output = tuple(loops[each].size for each in _positions(op.maps[-1]))
-    found: list[VectorOf] = []
-    untiled: int | None = 0
-    for each in function_ops(workload.function).computing:
-        if each == workload.root:
-            continue
-        computed = _result_shape(each)
-        bits = max((_width(operand.type) or 64 for operand in each.operands), default=64)
-        bits = max(bits, _WIDENED)
-        is_parallel = each.name == names.FILL or StructuredOp(each).kind is OpKind.ELEMENTWISE
-        if computed in (output, sizes) and is_parallel:
-            found.append(VectorOf(f"'{each.name}'", parallel, bits))
-        elif computed is None or None in computed or untiled is None:
-            untiled = None
-        else:
-            volume = prod(size for size in computed if size is not None)
-            untiled = max(untiled, bits * max(volume, _largest_operand(each)))
-    return tuple(dict.fromkeys(found)), untiled
 
 
 def _positions(affine: mlir.AffineMap) -> tuple[int, ...]:
@@ -196,24 +200,3 @@ def _combines(root: mlir.Operation) -> bool:
 
 def _is_tensor_or_scalar(value: mlir.Value[mlir.Type]) -> bool:
     return not isinstance(value.type, mlir.MemRefType | mlir.UnrankedMemRefType)
-
-
-def _result_shape(operation: mlir.Operation) -> Sizes | None:
-    computed = list(operation.results)[:1] or list(operation.operands)[-1:]
-    return shape(computed[0].type) if computed else None
-
-
-def _largest_operand(operation: mlir.Operation) -> int:
-    volumes = [1]
-    for each in operation.operands:
-        kind = each.type
-        if isinstance(kind, mlir.ShapedType) and kind.has_static_shape:
-            volumes.append(prod(kind.shape))
-    return max(volumes)
-
-
-def _width(kind: mlir.Type) -> int | None:
-    element = element_type(kind)
-    if isinstance(element, mlir.IntegerType | mlir.FloatType):
-        return element.width
-    return None

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
 
 from iree.compiler import ir as mlir
 
 from tuninglink.iree.op_kinds import OpKind, Role
+from tuninglink.iree.structured_op import element_type
 from tuninglink.mlir import names
-from tuninglink.solver.answers import UndecidedError
+from tuninglink.mlir.walk import visit
 from tuninglink.spaces.cpu.cpu_rules import PROVIDER
-from tuninglink.spaces.cpu.device import read_cpu
+from tuninglink.spaces.cpu.device import Masking, read_cpu
 from tuninglink.spaces.cpu.nest import read_nest
 from tuninglink.spaces.cpu.pipelines import PIPELINES
 from tuninglink.spaces.cpu.space import CpuSpace
@@ -35,29 +37,43 @@ class CpuProvider(Provider):
         Raises:
             UndecidedError: the target is no CPU, or the loops of the operation are not known.
         """
-        cpu = read_cpu(workload)
         problem = workload.problem
-        is_batched = any(each.role is Role.BATCH for each in problem.dimensions)
-        is_annotated = names.COMPILATION_INFO in workload.root.attributes
-        if problem.kind is OpKind.CONVOLUTION and is_annotated and not is_batched:
-            raise UndecidedError(
-                "the compiler gives this convolution a batch loop after it has read the configuration, and loses it"
-            )
+        cpu = read_cpu(workload)
+        if problem.kind is OpKind.ATTENTION:
+            # What becomes of it is not configured, and it is masked on all of them.
+            cpu = replace(cpu, masking=Masking.AS_NEEDED)
+        nest = read_nest(workload)
+        doubt = ""
+        if cpu.lacks_maximum and _has_half_maximum(workload):
+            doubt = "a maximum of f16 elements becomes a call of a function that there is none of"
+        if _loses_configuration(workload):
+            nest = replace(nest, is_lost=True)
         attribute = mlir.Attribute.parse(pipeline, workload.root.context)
-        return [CpuSpace(read_nest(workload), cpu, attribute, problem, _doubt(workload))]
+        return [CpuSpace(nest, cpu, attribute, problem, doubt)]
 
 
-def _doubt(workload: Workload) -> str:
-    """Returns why no configuration of a workload is known to compile; empty if the rules tell."""
-    problem, root = workload.problem, workload.root
-    if problem.kind is OpKind.ATTENTION:
-        return "no configuration of an attention is known to compile in this pipeline"
-    # Once the compiler has configured an operation, it has rewritten it.
-    if problem.kind is not OpKind.CONVOLUTION or names.LOWERING_CONFIG in root.attributes:
-        return ""
-    if any(each.size == 1 or each.role is Role.DEPTH for each in problem.dimensions):
-        return (
-            "the compiler rewrites depthwise convolutions, and those with a loop of one iteration, "
-            "after it has read the configuration"
-        )
-    return ""
+def _loses_configuration(workload: Workload) -> bool:
+    """Tells whether the compiler rebuilds an operation after it has read a spec's configuration.
+
+    It does that with convolutions and poolings without a batch loop, which is what is left where there is one image.
+    """
+    root, problem = workload.root, workload.problem
+    if names.COMPILATION_INFO not in root.attributes or root.name != names.GENERIC:
+        return False
+    roles = {each.role for each in problem.dimensions}
+    is_pooling = not roles & {Role.OUTPUT_CHANNEL, Role.INPUT_CHANNEL, Role.DEPTH}
+    batches = len(problem.loops(Role.BATCH))
+    return problem.kind is OpKind.CONVOLUTION and batches == int(is_pooling)
+
+
+def _has_half_maximum(workload: Workload) -> bool:
+    """Tells whether a function computes the larger or smaller of two f16 elements, ignoring those that are no number."""
+    found: list[bool] = []
+
+    def visitor(operation: mlir.Operation) -> None:
+        is_maximum = operation.name in ("arith.maxnumf", "arith.minnumf", "linalg.softmax")
+        types = [str(element_type(each.type)) for each in operation.results]
+        found.append(is_maximum and "f16" in types)
+
+    visit(workload.function, visitor)
+    return any(found)

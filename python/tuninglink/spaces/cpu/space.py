@@ -60,7 +60,7 @@ class CpuSpace(Space):
         name = str(pipeline)
 
         what = PIPELINES[name]
-        is_verified = what.decomposes and is_decomposed(nest.operation)
+        is_verified = what.decomposes_convolutions and is_decomposed(nest.operation)
         self._verified = frozenset(LEVELS if is_verified else ())
         rules = CpuRules(nest, cpu, what)
         add_necessary_rules(rules)

@@ -8,8 +8,8 @@ import z3
 
 from tuninglink.iree.cpu_configurations import CpuLevel
 from tuninglink.solver.assertions import Grade
-from tuninglink.spaces.cpu.cpu_rules import BYTE
 from tuninglink.spaces.cpu.device import Masking
+from tuninglink.spaces.cpu.necessary import LOST
 
 if TYPE_CHECKING:
     from tuninglink.spaces.cpu.cpu_rules import CpuRules
@@ -32,32 +32,32 @@ def add_sufficient_rules(rules: CpuRules) -> None:
 
 def unknown(rules: CpuRules) -> str:
     """Returns why no configuration is known to compile; empty if the rules tell."""
+    if rules.nest.is_lost and not rules.pipeline.needs_distribution:
+        return LOST
     if not rules.pipeline.vectorizes:
         return ""
     if not rules.pipeline.checks_vectors:
         return "what this pipeline makes of the tiles is not known well enough"
-    bits = rules.nest.untiled_bits
-    if bits is None or bits > BYTE * (rules.cpu.vector_limit - 1):
-        return "another operation in the dispatch has loops of its own, and may become too large a vector"
+    if any(each.own is None for each in rules.nest.beside):
+        return "how large another operation in the dispatch is, is not known"
     return ""
 
 
 def _bound_vectors(rules: CpuRules) -> None:
     """Adds that no vector of the root op reaches the limit, however the compiler bounds its parts."""
-    if not rules.parts:
-        return
-    what, bits = "the vectors of the operation may have", rules.nest.widest
     known = z3.And(*(each.is_known for each in rules.parts))
-    masked = [_masked(rules, loop) for loop in rules.loops]
-    if rules.cpu.masking is Masking.ALWAYS:
-        rules.limit_vector(what, masked, bits)
-        return
-    rules.limit_vector(what, [each.size for each in rules.parts], bits, [known])
-    when = [z3.Not(known)]
-    if rules.cpu.masking is Masking.NEVER:
-        # What is peeled has the size of the tile, whether the loop has as many iterations or not.
-        when.append(rules.tiles.peeling != 0)
-    rules.limit_vector(what, masked, bits, when)
+    is_never = rules.cpu.masking is Masking.NEVER
+    # What is peeled has the size of the tile, whether the loop has as many iterations or not.
+    when = [z3.Not(known), *([rules.tiles.peeling != 0] if is_never else [])]
+    for each in rules.nest.parts:
+        what = f"the vectors of {each.what} may have"
+        masked = [_masked(rules, loop) for loop in each.loops]
+        if rules.cpu.masking is Masking.ALWAYS:
+            rules.limit_vector(what, masked, each.bits)
+            continue
+        sizes = [rules.parts[loop].size for loop in each.loops]
+        rules.limit_vector(what, sizes, each.bits, [known])
+        rules.limit_vector(what, masked, each.bits, when)
 
 
 def _masked(rules: CpuRules, loop: int) -> z3.ArithRef:
@@ -82,13 +82,21 @@ def _bound_neighbors(rules: CpuRules) -> None:
     ]
     inside = [z3.Not(each) for each in outside]
     for each in rules.nest.beside:
+        if each.own is None:
+            continue
         what = f"the vectors of {each.what} may have"
-        sizes = [_masked(rules, loop) for loop in each.loops]
-        rules.limit_vector(what, sizes, each.bits, inside)
+        sizes = [_masked(rules, loop) for loop in each.shared]
+        rules.limit_vector(what, [rules.tiles.number(each.own), *sizes], each.bits, inside)
         if outside:
-            outer = [rules.tiles.outer_part(loop) for loop in each.loops]
-            whole = [z3.If(part.is_known, part.size, part.bound) for part in outer]
-            rules.limit_vector(what, whole, each.bits, [z3.Or(*outside)])
+            whole = [_outer(rules, loop) for loop in each.shared]
+            numbers = [rules.tiles.number(each.own), *whole]
+            rules.limit_vector(what, numbers, each.bits, [z3.Or(*outside)])
+
+
+def _outer(rules: CpuRules, loop: int) -> z3.ArithRef:
+    """Returns the most that is left of a loop before it is tiled for vectors."""
+    part = rules.tiles.outer_part(loop)
+    return z3.If(part.is_known, part.size, part.bound)
 
 
 def _keep_peeling_finite(rules: CpuRules) -> None:

@@ -21,8 +21,6 @@ LOOP_PEELING: Final = "loop_peeling"
 
 _REDUCTION: Final = (CpuLevel.CACHE_REDUCTION, CpuLevel.VECTOR_REDUCTION)
 _OUTER: Final = (CpuLevel.DISTRIBUTION, CpuLevel.CACHE_PARALLEL)
-_PARALLEL: Final = (*_OUTER, CpuLevel.VECTOR_COMMON_PARALLEL)
-"""The levels that tile a root op, in order; the innermost parallel one tiles only what is fused with it."""
 
 _UNKNOWN: Final = 1 << 40
 """More than any loop that is tiled: what a dynamic loop is taken to be before it is tiled."""
@@ -54,11 +52,15 @@ class Tiles:
     Args:
         builder: where the knobs are added.
         nest: the loops.
+        levels: those by which the pipeline tiles, from the outermost to the innermost.
     """
 
-    def __init__(self, builder: ConstraintSetBuilder, nest: LoopNest) -> None:
+    def __init__(
+        self, builder: ConstraintSetBuilder, nest: LoopNest, levels: Sequence[CpuLevel]
+    ) -> None:
         self._context = builder.context
         self._nest = nest
+        self._levels = levels
         self._knobs = {
             (level, loop): builder.knob(IntegerKnob(knob_name(level, loop)))
             for level in CpuLevel
@@ -93,10 +95,11 @@ class Tiles:
 
     def part(self, loop: int) -> TiledLoop:
         """Returns what the levels leave of a loop that are for it."""
-        return self._part(loop, _REDUCTION if self._nest.loops[loop].reduces else _PARALLEL)
+        reduces = self._nest.loops[loop].reduces
+        return self._part(loop, [each for each in self._levels if (each in _REDUCTION) == reduces])
 
     def outer_part(self, loop: int) -> TiledLoop:
-        """Returns what is left of a parallel loop before it is tiled for vectors."""
+        """Returns what is left of a loop before it is tiled for vectors."""
         return self._part(loop, _OUTER)
 
     def _part(self, loop: int, levels: Sequence[CpuLevel]) -> TiledLoop:

@@ -1,0 +1,150 @@
+"""The operations beside a root op: which of its loops they share, and how large they are over their own loops."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+from typing import TYPE_CHECKING, Final
+
+from iree.compiler import ir as mlir
+
+from tuninglink.iree.cpu_configurations import CpuLevel, read_cpu_configuration
+from tuninglink.iree.root_ops import function_ops
+from tuninglink.iree.structured_op import StructuredOp, element_type, shape
+from tuninglink.mlir import names
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from tuninglink.spaces.workload import Workload
+
+_WIDEST: Final = 64
+_WIDENED: Final = 32
+"""Narrow floating-point numbers may be computed with in this width."""
+
+_VECTOR_LEVELS: Final = (
+    CpuLevel.VECTOR_COMMON_PARALLEL,
+    CpuLevel.VECTOR_REDUCTION,
+    CpuLevel.VECTOR_INNER_PARALLEL,
+)
+
+
+@dataclass(frozen=True)
+class Neighbor:
+    """An operation beside a root op.
+
+    Attributes:
+        what: what it is, in words.
+        shared: the loops of the root op that it shares, with which it is tiled.
+        own: the number of its elements over its other loops, None if it is not known.
+        bits: the width of an element.
+    """
+
+    what: str
+    shared: tuple[int, ...]
+    own: int | None
+    bits: int
+
+
+def neighbors(workload: Workload) -> tuple[Neighbor, ...]:
+    """Returns the operations that are computed beside a root op, each kind once."""
+    computing = function_ops(workload.function).computing
+    tied = _tie(workload.root, computing)
+    found = (_neighbor(each, tied[each]) for each in computing if each != workload.root)
+    return tuple(dict.fromkeys(found))
+
+
+def width(kind: mlir.Type) -> int | None:
+    """Returns the width of an element in bits, None if it is not known."""
+    element = element_type(kind)
+    if isinstance(element, mlir.IntegerType | mlir.FloatType):
+        return element.width
+    return None
+
+
+def _tie(
+    root: mlir.Operation, computing: Sequence[mlir.Operation]
+) -> dict[mlir.Operation, dict[int, int]]:
+    """Returns for each operation which of its loops is which loop of the root op.
+
+    Loops are tied where one operation computes what another one reads or overwrites. What several of them read is
+    no reason to fuse them.
+    """
+    handed_on: dict[mlir.Value[mlir.Type], list[_Access]] = {
+        result: [] for each in computing for result in each.results
+    }
+    accesses = {each: _accesses(each) for each in computing}
+    for each in computing:
+        for access in accesses[each]:
+            handed_on.get(access.value, []).append(access)
+    tied: dict[mlir.Operation, dict[int, int]] = {each: {} for each in computing}
+    tied[root] = {loop: loop for loop in range(StructuredOp(root).loop_count)}
+    waiting = [root]
+    while waiting:
+        one = waiting.pop()
+        for access in accesses[one]:
+            for other in handed_on.get(access.value, ()):
+                known = tied[other.operation]
+                found = {
+                    its: tied[one][loop]
+                    for loop, its in zip(access.loops, other.loops, strict=True)
+                    if loop in tied[one] and its is not None and its not in known
+                }
+                if found:
+                    known |= found
+                    waiting.append(other.operation)
+    return tied
+
+
+@dataclass(frozen=True)
+class _Access:
+    """A value that an operation reads, overwrites or computes, and the loops that index its dimensions."""
+
+    operation: mlir.Operation
+    value: mlir.Value[mlir.Type]
+    loops: tuple[int | None, ...]
+
+
+def _accesses(operation: mlir.Operation) -> list[_Access]:
+    op = StructuredOp(operation)
+    inputs = zip(operation.operands, op.operand_loops, strict=False)
+    outputs = zip(operation.results, op.operand_loops[op.first_output :], strict=False)
+    return [_Access(operation, value, loops) for value, loops in (*inputs, *outputs)]
+
+
+def _neighbor(operation: mlir.Operation, tied: Mapping[int, int]) -> Neighbor:
+    op = StructuredOp(operation)
+    bits = max([_WIDENED, *(width(each.type) or _WIDEST for each in operation.operands)])
+    if not op.maps:
+        return Neighbor(f"'{operation.name}'", (), _largest(operation), bits)
+    configured = _configured(operation)
+    own = 1
+    for loop, size in enumerate(op.sizes):
+        if loop in tied:
+            continue
+        tile = configured.get(loop) or size
+        if tile is None:
+            return Neighbor(f"'{operation.name}'", (), None, bits)
+        own *= tile
+    return Neighbor(f"'{operation.name}'", tuple(sorted(set(tied.values()))), own, bits)
+
+
+def _configured(operation: mlir.Operation) -> dict[int, int]:
+    """Returns the vector tiles that an operation beside the root op has itself: the compiler gives them."""
+    attribute = operation.attributes.get(names.LOWERING_CONFIG)
+    levels = (attribute is not None and read_cpu_configuration(attribute)) or {}
+    found: dict[int, int] = {}
+    for level in _VECTOR_LEVELS:
+        tiling = levels.get(level.value)
+        if tiling is not None and not tiling.scalable:
+            found |= {loop: tile for loop, tile in enumerate(tiling.sizes) if tile}
+    return found
+
+
+def _largest(operation: mlir.Operation) -> int | None:
+    """Returns the number of elements of the largest value that an operation reads or computes."""
+    values = [*operation.operands, *operation.results]
+    sizes = [shape(each.type) for each in values if isinstance(each.type, mlir.ShapedType)]
+    if any(each is None or None in each for each in sizes):
+        return None
+    return max((prod(size for size in each or () if size is not None) for each in sizes), default=1)

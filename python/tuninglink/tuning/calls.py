@@ -1,0 +1,59 @@
+"""Tuning as a function."""
+
+from __future__ import annotations
+
+import os
+from contextlib import ExitStack
+from typing import TYPE_CHECKING
+
+from tuninglink.errors import TuninglinkError
+from tuninglink.mlir.diagnostics import error
+from tuninglink.tuning.budget import Budget
+from tuninglink.tuning.compilation import CandidateCompiler
+from tuninglink.tuning.devices import Devices, default_device
+from tuninglink.tuning.dispatches import read_program
+from tuninglink.tuning.listener import Listener
+from tuninglink.tuning.task_tuner import TaskTuner
+from tuninglink.tuning.timing import Settings
+from tuninglink.tuning.tuner import Tuner
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tuninglink.specs.model import Spec
+    from tuninglink.tuning.results import TuningResult
+    from tuninglink.tuning.settings import TuningSettings
+
+
+def tune(
+    path: str | os.PathLike[str],
+    *,
+    flags: Sequence[str],
+    settings: TuningSettings,
+    specs: Sequence[Spec] = (),
+    listener: Listener | None = None,
+) -> TuningResult:
+    """Tunes a program on a device; what `tuninglink tune` does without files.
+
+    Args:
+        path: the program.
+        flags: flags of the compiler, as far as they belong to one compilation.
+        settings: how to tune; without limits it does not end before the candidates do.
+        specs: specs whose configurations are candidates.
+        listener: is told about each step.
+
+    Raises:
+        TuninglinkError: the program does not compile, or nothing of it can be tuned on the device.
+    """
+    program = read_program(os.fspath(path), flags)
+    if not program.tasks:
+        reasons = "; ".join(map(str, program.omissions))
+        raise TuninglinkError(error(f"there is no dispatch to tune: {reasons}"))
+    uris = settings.devices or (default_device(program.tasks[0].target.backend),)
+    measuring = Settings(caches=settings.caches, seed=settings.seed)
+    with ExitStack() as opened:
+        devices = opened.enter_context(Devices(uris, measuring, settings.timeout))
+        compiler = opened.enter_context(CandidateCompiler(flags, settings.jobs))
+        tasks = TaskTuner(settings, compiler, devices, listener or Listener())
+        budget = Budget(settings.seconds, settings.trials)
+        return Tuner(program, flags, tasks, budget, specs).run()
