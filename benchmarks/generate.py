@@ -36,6 +36,83 @@ def write_program(path: Path, dispatches: int, seed: int = 1) -> Path:
     return path
 
 
+def write_unet(path: Path, tuned: int, seed: int = 1) -> Path:
+    """Writes a program with 141 dispatches, as many of each kind as an SDXL UNet has, and returns its path.
+
+    Args:
+        path: the file.
+        tuned: how many of its 30 matmuls are those that a spec of as many entries and the same seed is for.
+        seed: fixes their sizes.
+    """
+    named = (each.replace("@NAME", f"@part_{at}") for at, each in enumerate(_unet(30 - tuned)))
+    parts = [*_program(tuned, seed), *named]
+    path.write_text("\n".join(parts))
+    return path
+
+
+def _unet(matmuls: int) -> Iterator[str]:
+    """Yields the functions: matmuls, 20 convolutions, 8 attentions, 83 element-wise ops."""
+    for index in range(matmuls):
+        yield _operation(
+            "linalg.matmul", [(1024, 640), (640, 64 * (index + 1))], (1024, 64 * (index + 1))
+        )
+    for index in range(20):
+        channels = 32 * (index + 1)
+        yield _operation(
+            "linalg.conv_2d_nhwc_hwcf",
+            [(2, 34, 34, 320), (3, 3, 320, channels)],
+            (2, 32, 32, channels),
+        )
+    for index in range(8):
+        heads = index + 1
+        yield _attention(heads)
+    for index in range(83):
+        yield _elementwise(64 * (index + 1))
+
+
+def _tensor(shape: tuple[int, ...], element: str = "f16") -> str:
+    return f"tensor<{'x'.join(map(str, shape))}x{element}>"
+
+
+def _operation(name: str, operands: list[tuple[int, ...]], result: tuple[int, ...]) -> str:
+    types = [_tensor(each) for each in operands]
+    out = _tensor(result, "f32")
+    return f"""func.func @NAME(%a: {types[0]}, %b: {types[1]}) -> {out} {{
+  %zero = arith.constant 0.0 : f32
+  %empty = tensor.empty() : {out}
+  %fill = linalg.fill ins(%zero : f32) outs(%empty : {out}) -> {out}
+  %result = {name} ins(%a, %b : {types[0]}, {types[1]}) outs(%fill : {out}) -> {out}
+  return %result : {out}
+}}"""
+
+
+def _attention(heads: int) -> str:
+    kind = _tensor((heads, 1024, 64))
+    maps = ", ".join(
+        f"affine_map<(b, m, n, k1, k2) -> ({each})>"
+        for each in ("b, m, k1", "b, k2, k1", "b, k2, n", "", "b, m, n")
+    )
+    return f"""func.func @NAME(%q: {kind}, %k: {kind}, %v: {kind}) -> {kind} {{
+  %scale = arith.constant 0.125 : f16
+  %empty = tensor.empty() : {kind}
+  %result = iree_linalg_ext.attention <{{indexing_maps = [{maps}]}}>
+      ins(%q, %k, %v, %scale : {kind}, {kind}, {kind}, f16) outs(%empty : {kind}) {{
+  ^bb0(%score: f32):
+    iree_linalg_ext.yield %score : f32
+  }} -> {kind}
+  return %result : {kind}
+}}"""
+
+
+def _elementwise(size: int) -> str:
+    kind = _tensor((1024, size))
+    return f"""func.func @NAME(%a: {kind}, %b: {kind}) -> {kind} {{
+  %sum = arith.addf %a, %b : {kind}
+  %result = math.tanh %sum : {kind}
+  return %result : {kind}
+}}"""
+
+
 def _sizes(count: int, seed: int) -> Iterator[tuple[int, int, int]]:
     source = random.Random(seed)
     for _ in range(count):

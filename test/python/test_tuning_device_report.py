@@ -32,7 +32,12 @@ def trial(number: int) -> TrialPoint:
     failure = "compile" if number % 5 == 4 else None
     time = None if failure else 300.0 - 10 * number + 40 * (number % 3)
     return TrialPoint(
-        0.1 * number, time, failure, "space", "#iree_gpu.pipeline<TileAndFuse>", {"wg_0": 2**number}
+        0.1 * number,
+        time,
+        failure,
+        "space",
+        "#iree_gpu.pipeline<TileAndFuse>",
+        {"wg_0": 2**number, "wg_1": number % 3, "threads": 64},
     )
 
 
@@ -117,6 +122,9 @@ def test_a_page_shows_trials_and_where_the_default_stands(tmp_path: Path) -> Non
             failed: opened.querySelectorAll("circle.failed").length,
             bars: [...opened.querySelectorAll("rect.bar title")].map((each) => parseInt(each.textContent)),
             best: opened.querySelector("path.best").getBoundingClientRect().width > 100,
+            random: opened.querySelector("path.random").getAttribute("d"),
+            lines: [opened.querySelectorAll("path.slow").length, opened.querySelectorAll("path.fast").length],
+            fastest: [...opened.querySelectorAll("path.fast title")].map((each) => each.textContent),
             notes: opened.querySelector(".notes").textContent,
             omitted: document.querySelector("#omissions li").textContent,
             spec: document.getElementById("spec").textContent,
@@ -131,10 +139,19 @@ def test_a_page_shows_trials_and_where_the_default_stands(tmp_path: Path) -> Non
         "The program takes 7.25 ms instead of 10.5 ms: speedup 1.45 [1.40, 1.50]. NVIDIA H200"
     )
     assert found["first"][2:7] == ["won", "75.0 %", "271.4", "141.4", "1.92 [1.88, 1.95]"]
-    assert found["captions"][0] == "Best so far: 271 µs at first, 120 µs in the end"
+    assert found["captions"][0] == (
+        "Best so far: 271 µs at first, 120 µs in the end; dotted: the same trials in random order"
+    )
     assert "of 16 trials are faster than the default" in found["captions"][1]
     assert (found["points"], found["failed"], sum(found["bars"])) == (16, 4, 16)
     assert found["best"]
+    heights = [float(each) for each in re.findall(r"V([\d.]+)", found["random"])]
+    assert len(heights) == 20
+    assert heights == sorted(heights)
+    assert heights[0] < heights[-1]
+    assert found["captions"][2].endswith("the fastest tenth of 16 trials on top")
+    assert found["lines"] == [14, 2]
+    assert found["fastest"][-1] == "120 µs"
     assert found["notes"] == "a candidate is fast and wrong"
     assert found["omitted"] == "@main_dispatch_3: there is no space for a sort"
     assert found["spec"] == REPORT.spec

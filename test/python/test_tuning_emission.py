@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import pytest
 from programs import FROM_SOURCES, TARGETS
-from tuning_programs import ATTENTION, CONVOLUTION, REDUCTION, dispatched, matmul, prepared
+from tuning_programs import (
+    ATTENTION,
+    CONVOLUTION,
+    ONE_IMAGE,
+    REDUCTION,
+    dispatched,
+    matmul,
+    prepared,
+)
 
 import tuninglink
 from tuninglink.compiler.phases import Phase
@@ -22,6 +30,7 @@ PROVENANCE = {"device": "a device", "default_us": 2.5, "interval": [1.25, 1.5], 
     [
         (matmul(8, 256, 512), "llvm-cpu", "contraction"),
         (CONVOLUTION, "llvm-cpu", "convolution"),
+        (ONE_IMAGE, "llvm-cpu", "convolution"),
         (REDUCTION, "llvm-cpu", "dag"),
         (matmul(128, 256, 512, "f16"), "cuda", "contraction"),
         (matmul(128, 256, 512, "f16"), "hip", "contraction"),

@@ -56,6 +56,8 @@ func.func @main(%image: tensor<2x18x18x16xf32>, %filter: tensor<3x3x16x32xf32>) 
 }}
 """
 
+ONE_IMAGE = CONVOLUTION.replace("tensor<2x", "tensor<1x")
+
 ATTENTION = """
 func.func @main(%q: tensor<2x64x64xf16>, %k: tensor<2x64x64xf16>, %v: tensor<2x64x64xf16>) -> tensor<2x64x64xf16> {
   %scale = arith.constant 0.125 : f16

@@ -33,6 +33,10 @@ def _run() -> int:
         from tuninglink.cli.explain import explain_command  # noqa: PLC0415 - as above
 
         return explain_command(arguments[1:])
+    if arguments[:1] == ["init"]:
+        from tuninglink.cli.init import init_command  # noqa: PLC0415 - as above
+
+        return init_command(arguments[1:])
     if arguments[:1] == ["tune"]:
         from tuninglink.cli.tune import tune_command  # noqa: PLC0415 - as above
 

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, Final
 from iree.compiler import ir as mlir
 
 from tuninglink.emission.matcher_forms import FORMS, create
+from tuninglink.iree.op_kinds import OpKind, Role
+from tuninglink.iree.target_attributes import read_executable_target
 from tuninglink.mlir import names
 from tuninglink.mlir.contexts import thread_context
 from tuninglink.mlir.serialization import to_text
@@ -24,6 +26,10 @@ if TYPE_CHECKING:
 
 _ANY_OP: Final = "!transform.any_op"
 _ANY_PARAMETER: Final = "!transform.any_param"
+
+_ADD_BATCH_LOOP: Final = "iree-codegen-insert-batch-dim-for-batchless-conv"
+"""The pass that adds a batch loop to a convolution of one image. On llvm-cpu it runs after specs, and loses what
+they configured; run by a spec, it leaves nothing to do."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +56,9 @@ class SpecEntry:
 def write_spec(name: str, entries: Sequence[SpecEntry]) -> str:
     """Returns a spec in default-entrypoint form, as text.
 
-    That form needs an entry; without any, the spec has an entry point that does nothing.
+    That form needs an entry; without any, the spec has an entry point that does nothing. Where an entry is for a
+    convolution to which the compiler adds a batch loop, the entry point adds the loop first, and the spec is of no
+    such form.
 
     Args:
         name: the symbol of its module.
@@ -65,7 +73,8 @@ def write_spec(name: str, entries: Sequence[SpecEntry]) -> str:
         unit = mlir.UnitAttr.get()
         module.attributes[names.SYMBOL_NAME] = mlir.StringAttr.get(name)
         module.attributes[names.WITH_NAMED_SEQUENCE] = unit
-        if entries:
+        adds_loop = any(has_added_loop(each.dispatch) for each in entries)
+        if entries and not adds_loop:
             module.attributes[names.DEFAULT_ENTRY_POINT] = unit
         actions = {
             attributes: _add_action(module, attributes)
@@ -77,9 +86,21 @@ def write_spec(name: str, entries: Sequence[SpecEntry]) -> str:
             matcher = fresh.take(f"match_{each.label}")
             _add_matcher(module, matcher, each)
             pairs.append((matcher, actions[tuple(each.configuration)]))
-        _add_entry_point(module, pairs)
+        _add_entry_point(module, pairs, [_ADD_BATCH_LOOP] if adds_loop else [])
         module.verify()
         return to_text(module)
+
+
+def has_added_loop(dispatch: Workload) -> bool:
+    """Tells whether a dispatch is a convolution for a CPU with a batch loop that the compiler has added to it.
+
+    Loops of one iteration are gone before dispatches are made, so that such a batch loop cannot be another one.
+    """
+    problem = dispatch.problem
+    target = read_executable_target(dispatch.target) if dispatch.target is not None else None
+    if problem.kind is not OpKind.CONVOLUTION or target is None or target.backend != "llvm-cpu":
+        return False
+    return any(problem.dimensions[loop].size == 1 for loop in problem.loops(Role.BATCH))
 
 
 def matcher_key(dispatch: Workload, form: str) -> str:
@@ -149,7 +170,9 @@ def _add_matcher(module: mlir.Operation, name: str, entry: SpecEntry) -> None:
         sequence.operation.attributes[PROVENANCE] = provenance_attribute(entry.provenance)
 
 
-def _add_entry_point(module: mlir.Operation, pairs: Sequence[tuple[str, str]]) -> None:
+def _add_entry_point(
+    module: mlir.Operation, pairs: Sequence[tuple[str, str]], passes: Sequence[str]
+) -> None:
     entry_point = add_kernel_config(module, consumes=bool(pairs))
     block = entry_point.regions[0].blocks[0]
     root = block.arguments[0]
@@ -162,10 +185,13 @@ def _add_entry_point(module: mlir.Operation, pairs: Sequence[tuple[str, str]]) -
         for side in (0, 1)
     )
     with mlir.InsertionPoint(block):
+        for each in passes:
+            name = mlir.StringAttr.get(each)
+            (root,) = create(names.RUN_REGISTERED, [root], [_ANY_OP], pass_name=name)
         found = mlir.Operation.create(
             names.FOREACH_MATCH,
             operands=[root],
-            results=[root.type],
+            results=[mlir.Type.parse(_ANY_OP)],
             attributes={"matchers": matchers, "actions": actions},
         )
         yield_(list(found.results))

@@ -7,6 +7,7 @@ from typing import Final
 # Operations of the transform dialect.
 NAMED_SEQUENCE: Final = "transform.named_sequence"
 FOREACH_MATCH: Final = "transform.foreach_match"
+RUN_REGISTERED: Final = "transform.apply_registered_pass"
 INCLUDE: Final = "transform.include"
 ANNOTATE: Final = "transform.annotate"
 PARAM_CONSTANT: Final = "transform.param.constant"
