@@ -8,14 +8,12 @@ from typing import TYPE_CHECKING, ClassVar
 from tuninglink.mlir import names
 from tuninglink.mlir.passes import Pass
 from tuninglink.mlir.structural_keys import structural_key
-from tuninglink.mlir.symbols import redirect_references, references_in
-from tuninglink.mlir.walk import collect
+from tuninglink.mlir.symbols import rename_symbols
+from tuninglink.mlir.walk import collect, postorder
 from tuninglink.specs.pairs import drop_repeated_matchers
 from tuninglink.specs.unused_sequences import scopes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from iree.compiler import ir as mlir
 
     from tuninglink.mlir.diagnostics import DiagnosticSink
@@ -115,7 +113,7 @@ def _deduplicate(scope: SequenceScope) -> Deduplication:
     merged = {old: new for old, new in identical.items() if old not in scope.pinned}
     for name in merged:
         scope.sequences.pop(name).erase()
-    redirect_references(scope.module, merged)
+    rename_symbols(scope.module, merged)
     for sequence in scope.sequences.values():
         for foreach_match in collect(sequence, names.FOREACH_MATCH):
             drop_repeated_matchers(foreach_match)
@@ -129,7 +127,7 @@ def _identical(scope: SequenceScope) -> dict[str, str]:
     """Returns, for each sequence that is identical to another one, the one that stays."""
     first: dict[object, str] = {}
     replaced: dict[str, str] = {}
-    for name in _callees_first(scope):
+    for name in postorder(scope.sequences, scope.uses):
         key = structural_key(scope.sequences[name], replaced)
         kept = first.setdefault(key, name)
         if kept != name:
@@ -149,23 +147,3 @@ def _in_order(scope: SequenceScope, replaced: dict[str, str]) -> dict[str, str]:
         kept = next((name for name in group if name in scope.pinned), group[0])
         result.update({name: kept for name in group if name != kept})
     return result
-
-
-def _callees_first(scope: SequenceScope) -> Iterable[str]:
-    """Returns the sequences in an order in which each comes behind what it refers to, cycles aside."""
-    uses = {
-        name: dict.fromkeys(path[0] for path in references_in(op))
-        for name, op in scope.sequences.items()
-    }
-    done: dict[str, None] = {}
-    entered: set[str] = set()
-    for start in scope.sequences:
-        waiting = [start]
-        while waiting:
-            name = waiting[-1]
-            if name in entered:
-                done[waiting.pop()] = None
-                continue
-            entered.add(name)
-            waiting += [use for use in uses[name] if use in uses and use not in entered]
-    return done

@@ -5,12 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
+from tuninglink.matching.entry_conditions import EntryConditions
+from tuninglink.matching.reachability import find_unreachable
 from tuninglink.mlir.passes import Pass, option
+from tuninglink.specs.model import specs_in
+from tuninglink.specs.pairs import pairs_of, set_pairs
+from tuninglink.specs.unused_sequences import unused_sequences
 
 if TYPE_CHECKING:
     from iree.compiler import ir as mlir
 
-    from tuninglink.mlir.diagnostics import DiagnosticSink
+    from tuninglink.mlir.diagnostics import DiagnosticSink, Place
+    from tuninglink.specs.model import Spec
 
 
 @dataclass(frozen=True)
@@ -68,9 +74,91 @@ class DropShadowed(Pass):
 
     def apply(self, operation: mlir.Operation, diagnostics: DiagnosticSink) -> None:
         """Removes the dead entries of `operation` and of the specs nested in it."""
-        from tuninglink.matching.dropping import drop_shadowed  # noqa: PLC0415 - other runs need no proofs
-
         dropping = drop_shadowed(operation)
         if self.report_dropped:
             for each in dropping.entries:
                 diagnostics.remark(f"dropped: {each.message}", each.place)
+
+
+@dataclass(frozen=True)
+class Dropped:
+    """An entry that was removed, without reference to the IR that it was.
+
+    Attributes:
+        place: where its matcher was defined, None without location.
+        message: what it was called and why it was never reached.
+    """
+
+    place: Place | None
+    message: str
+
+
+@dataclass(frozen=True)
+class Dropping:
+    """What was removed from a module and from the specs nested in it.
+
+    Attributes:
+        entries: the entries, in order.
+        sequences: how many sequences went with them, as nothing else used them.
+    """
+
+    entries: tuple[Dropped, ...]
+    sequences: int
+
+
+def drop_shadowed(module: mlir.Operation) -> Dropping:
+    """Removes the entries that are unreachable, then the sequences that only they used.
+
+    A `foreach_match` keeps its first entry if all are unreachable, as it must have one. A module that is no spec stays as
+    it is; the specs nested in it are treated each by itself.
+
+    Args:
+        module: a `builtin.module`.
+
+    Returns:
+        What was removed.
+
+    Raises:
+        SpecError: an entry point has a signature that cannot be linked. Nothing has changed then.
+    """
+    plans = [plan for spec in specs_in(module) for plan in _plans(spec)]
+    if not plans:
+        return Dropping((), 0)
+    unused = set(unused_sequences(module))
+    for foreach_match, dropped in plans:
+        kept = [each for at, each in enumerate(pairs_of(foreach_match)) if at not in dropped]
+        set_pairs(foreach_match, kept)
+    sequences = _erase_unused(module, unused)
+    return Dropping(tuple(each for _, dropped in plans for each in dropped.values()), sequences)
+
+
+def _plans(spec: Spec) -> list[tuple[mlir.Operation, dict[int, Dropped]]]:
+    """Returns the entries to remove from each `foreach_match`, by position, without handles to their IR."""
+    read = EntryConditions(spec)
+    unreachable = {
+        each.position: Dropped(each.entry.place, str(each))
+        for each in find_unreachable(spec, conditions=read)
+    }
+    plans = []
+    for entries in read.lists:
+        positions = range(len(entries.conditions))
+        here = {
+            at: unreachable[entries.start + at]
+            for at in positions
+            if entries.start + at in unreachable
+        }
+        if len(here) == len(positions):
+            del here[0]
+        if here:
+            plans.append((entries.operation, here))
+    return plans
+
+
+def _erase_unused(module: mlir.Operation, before: set[mlir.Operation]) -> int:
+    """Erases the sequences that are not used, but for those that were not `before`; returns how many."""
+    count = 0
+    while found := [each for each in unused_sequences(module) if each not in before]:
+        count += len(found)
+        for sequence in found:
+            sequence.erase()
+    return count

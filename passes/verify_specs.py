@@ -5,15 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
-from tuninglink.matching.unreachable import report_unreachable, specs_in
-from tuninglink.mlir.diagnostics import DiagnosticSink, Severity
+from tuninglink.matching.reachability import find_unreachable
+from tuninglink.mlir.diagnostics import DiagnosticSink, Severity, note
 from tuninglink.mlir.passes import Pass, option
+from tuninglink.specs.model import specs_in
 from tuninglink.specs.verification import check_configurations, verify_spec
 
 if TYPE_CHECKING:
     from iree.compiler import ir as mlir
 
     from tuninglink.mlir.diagnostics import Diagnostic
+    from tuninglink.specs.model import Spec
 
 
 @dataclass(frozen=True)
@@ -82,3 +84,29 @@ class VerifySpecs(Pass):
             for each in specs_in(operation):
                 check_configurations(each, sink)
             report_unreachable(operation, sink)
+
+
+def report_unreachable(module: mlir.Operation, diagnostics: DiagnosticSink) -> None:
+    """Warns of each entry that is never reached in a spec, or in each of the specs nested in a module.
+
+    Args:
+        module: a `builtin.module` that is sound, as `verify_spec` finds.
+        diagnostics: where the warnings go.
+    """
+    for each in specs_in(module):
+        _report(each, diagnostics)
+
+
+def _report(spec: Spec, diagnostics: DiagnosticSink) -> None:
+    table = spec.anatomy.table
+    for found in find_unreachable(spec):
+        remedy, notes = "remove it", []
+        for earlier in found.subsumed_by:
+            remedy = f"remove it, or move it before '@{earlier.matcher}'"
+            notes = [note("the earlier matcher", table.lookup(earlier.matcher))]
+        diagnostics.warning(
+            f"entry '@{found.entry.matcher} -> @{found.entry.action}' is unreachable: "
+            f"{found.why_unreachable}; {remedy}",
+            table.lookup(found.entry.matcher),
+            notes,
+        )

@@ -13,10 +13,10 @@ from iree.compiler import ir as mlir
 from linked_specs import random_program, random_specs
 from sequential import apply_one_by_one, attributes_of
 from tuninglink.passes.dedupe_sequences import deduplicate_sequences
+from tuninglink.passes.drop_shadowed import drop_shadowed
 
 from tuninglink.errors import TuninglinkError
 from tuninglink.matching.dispatch_signature import SignatureReader
-from tuninglink.matching.dropping import drop_shadowed
 from tuninglink.matching.index import index_matchers
 from tuninglink.matching.pruning import PruningLinker
 from tuninglink.mlir.contexts import thread_context

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -28,8 +29,8 @@ MAPS = {
 }
 KNOWN = [
     Known(low, high, divisor)
-    for low in (None, 0, 32, 48)
-    for high in (None, 64, 96)
+    for low in (-math.inf, 0, 32, 48)
+    for high in (math.inf, 64, 96)
     for divisor in (1, 8, 16)
 ]
 SIZES = (16, 32, 48, 64, 100, 128, None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from typing import TYPE_CHECKING
 
 import pytest
 from iree.compiler import ir as mlir
@@ -28,10 +29,13 @@ from tuninglink.matching.conditions import Condition, Opaque
 from tuninglink.matching.exact import exact_condition
 from tuninglink.matching.overlap import OverlapAnswer, Overlaps
 from tuninglink.matching.reader import MatcherReader
-from tuninglink.matching.subsumption import subsumed
+from tuninglink.matching.subsumption import Subsumption, SubsumptionAnswer
 from tuninglink.mlir.serialization import parse_module
 from tuninglink.solver.answers import Verdict
 from tuninglink.specs.model import Spec
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 
 def spec_of(body: str, helpers: str = "") -> Spec:
@@ -44,6 +48,10 @@ CONTEXT = mlir.Context()
 
 def condition_of(spec: Spec) -> Condition | Opaque:
     return exact_condition(MatcherReader(spec.anatomy.table).read("match_0"))
+
+
+def subsumed(condition: Condition, earlier: Sequence[Condition | Opaque]) -> SubsumptionAnswer:
+    return Subsumption([*earlier, condition]).answer(len(earlier))
 
 
 def overlap(first: Condition, second: Condition) -> OverlapAnswer:

@@ -16,7 +16,6 @@ from tuninglink.iree.structured_op import StructuredOp
 from tuninglink.matching.conditions import Condition, Opaque
 from tuninglink.matching.exact import exact_condition
 from tuninglink.matching.graphs import regions_key
-from tuninglink.matching.predicates import AtLeast, AtMost, Equals, MultipleOf
 from tuninglink.matching.reader import read_matcher
 from tuninglink.mlir import names
 from tuninglink.mlir.serialization import parse_module
@@ -26,7 +25,7 @@ from tuninglink.specs.model import Spec
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from tuninglink.matching.predicates import SizeFact
+    from tuninglink.matching.predicates import HasExtent
 
 CONTEXT = mlir.Context()
 ANY_VALUE = "!transform.any_value"
@@ -318,17 +317,10 @@ def has_the_sizes(
             return operation.operands[number].type.shape[dimension]
         return loops[roles[kind][number]]
 
-    def fits(fact: SizeFact) -> bool:
-        found = size(*fact.dimension)
-        match fact:
-            case Equals(_, wanted):
-                return found == wanted
-            case MultipleOf(_, factor):
-                return found % factor == 0
-            case AtLeast(_, bound):
-                return found >= bound
-            case AtMost(_, bound):
-                return found <= bound
+    def fits(fact: HasExtent) -> bool:
+        found, asked = size(*fact.dimension), fact.extent
+        is_between = asked.low <= found <= asked.high
+        return asked.size in (None, found) and is_between and found % asked.factor == 0
 
     return all(map(fits, condition.sizes))
 

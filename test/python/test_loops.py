@@ -13,7 +13,6 @@ from random_matchers import dims, spec_text
 
 from tuninglink.matching.conditions import Condition
 from tuninglink.matching.exact import exact_condition
-from tuninglink.matching.predicates import Equals
 from tuninglink.matching.reader import MatcherReader
 from tuninglink.mlir import names
 from tuninglink.mlir.symbols import symbol_name
@@ -157,10 +156,7 @@ def test_loops_are_where_the_compiler_finds_them(
             expected = set()
             for number, each in enumerate(shapes):
                 sizes = sizes_of_loops(condition, each)
-                if all(
-                    isinstance(asked, Equals) and sizes[asked.dimension] == asked.size
-                    for asked in condition.sizes
-                ):
+                if all(sizes[asked.dimension] == asked.extent.size for asked in condition.sizes):
                     expected.add(number)
             hits += len(expected)
             assert matched(spec, program) == expected

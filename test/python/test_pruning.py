@@ -27,7 +27,7 @@ import tuninglink
 from tuninglink.iree.op_kinds import ROLES, OpKind
 from tuninglink.matching.dispatch_signature import ANYTHING, DispatchSignature
 from tuninglink.matching.entry_index import EntryIndex, subsets
-from tuninglink.matching.extents import Extent
+from tuninglink.matching.predicates import Extent
 from tuninglink.matching.pruning import PruningLinker, may_restructure
 from tuninglink.matching.pruning_keys import LoopSizes, PruningKey
 from tuninglink.mlir import names

@@ -9,8 +9,8 @@ from matched_operations import ANY_OP, PARAM, spec_of
 
 from tuninglink.iree.op_kinds import OpKind
 from tuninglink.iree.structured_op import ValueType
-from tuninglink.matching.extents import Extent
 from tuninglink.matching.predicates import (
+    Extent,
     HasMaps,
     IsCastCompatible,
     NameIn,

@@ -18,8 +18,8 @@ from random_matchers import (
     random_payloads,
     spec_text,
 )
+from tuninglink.passes.drop_shadowed import drop_shadowed
 
-from tuninglink.matching.dropping import drop_shadowed
 from tuninglink.matching.reachability import find_overlaps, find_reachability, find_unreachable
 from tuninglink.mlir import names
 from tuninglink.solver.answers import Verdict

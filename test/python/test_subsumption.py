@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import random
 from typing import TYPE_CHECKING
 
@@ -13,18 +14,18 @@ from tuninglink.matching import groups
 from tuninglink.matching.conditions import Condition, Opaque
 from tuninglink.matching.extents import box
 from tuninglink.matching.overlap import Overlaps
-from tuninglink.matching.predicates import AtLeast, AtMost, Equals, MultipleOf, extent
-from tuninglink.matching.subsumption import Subsumption, subsumed
+from tuninglink.matching.predicates import Extent, HasExtent, representative
+from tuninglink.matching.subsumption import Subsumption, SubsumptionAnswer
 from tuninglink.solver.answers import Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
-    from tuninglink.matching.predicates import Dimension, SizeFact
+    from tuninglink.matching.predicates import Dimension
 
 SIZES = range(27)
-LOWS = (None, 0, 3, 5)
-HIGHS = (None, 5, 8)
+LOWS = (-math.inf, 0, 3, 5)
+HIGHS = (math.inf, 5, 8)
 DIVISORS = (1, 2, 3, 4, 12)
 
 
@@ -48,7 +49,7 @@ def points(dimensions: Iterable[Dimension]) -> list[Point]:
     return [
         {first: one, second: other}
         for one, other in itertools.product(every, every)
-        if extent(first) != extent(second)
+        if representative(first) != representative(second)
         or one == other
         or isinstance(one, Known)
         or isinstance(other, Known)
@@ -66,22 +67,19 @@ def random_condition(chance: random.Random, dimensions: list[Dimension]) -> Cond
     facts = set()
     for _ in range(chance.randint(0, 3)):
         dimension = chance.choice(dimensions)
-        facts.add(
-            chance.choice(
-                [
-                    Equals(dimension, chance.choice([4, 6])),
-                    MultipleOf(dimension, chance.choice([2, 3, 4])),
-                    AtLeast(dimension, chance.choice([0, 3, 5])),
-                    AtMost(dimension, chance.choice([5, 8])),
-                ]
-            )
-        )
+        extents = [
+            Extent(size=chance.choice([4, 6])),
+            Extent(factor=chance.choice([2, 3, 4])),
+            Extent(low=chance.choice([0, 3, 5])),
+            Extent(high=chance.choice([5, 8])),
+        ]
+        facts.add(HasExtent(dimension, chance.choice(extents)))
     return Condition(names=frozenset({"linalg.generic"}), sizes=frozenset(facts))
 
 
 def static(witness: Mapping[Dimension, int | None], dimensions: list[Dimension]) -> Point:
-    sizes = {extent(each): size for each, size in witness.items()}
-    return {each: sizes.get(extent(each)) or 1 for each in dimensions}
+    sizes = {representative(each): size for each, size in witness.items()}
+    return {each: sizes.get(representative(each)) or 1 for each in dimensions}
 
 
 def witness_point(
@@ -149,16 +147,23 @@ def test_who_wins_is_the_first_to_hold(seed: int) -> None:
             assert (holding[0], holding[-1]) == (winner.position, index)
 
 
-def of_type(kind: str, *facts: SizeFact) -> Condition:
+def subsumed(condition: Condition, earlier: Sequence[Condition | Opaque]) -> SubsumptionAnswer:
+    return Subsumption([*earlier, condition]).answer(len(earlier))
+
+
+def of_type(kind: str, *facts: HasExtent) -> Condition:
     return Condition(names=frozenset({"linalg.generic"}), types={0: kind}, sizes=frozenset(facts))
 
 
 def test_other_forms_and_opaque_matchers_leave_it_open() -> None:
     loop = ("loop", 0, 0)
-    wanted = of_type("f16", Equals(loop, 4))
-    unrelated = Condition(regions="something", sizes=frozenset({Equals(loop, 5)}))
-    related = Condition(regions="something", sizes=frozenset({Equals(loop, 4)}))
-    assert subsumed(wanted, [of_type("f32", Equals(loop, 4))]).verdict is Verdict.REFUTED
+    wanted = of_type("f16", HasExtent(loop, Extent(size=4)))
+    unrelated = Condition(regions="something", sizes=frozenset({HasExtent(loop, Extent(size=5))}))
+    related = Condition(regions="something", sizes=frozenset({HasExtent(loop, Extent(size=4))}))
+    assert (
+        subsumed(wanted, [of_type("f32", HasExtent(loop, Extent(size=4)))]).verdict
+        is Verdict.REFUTED
+    )
     assert subsumed(wanted, [unrelated]).verdict is Verdict.REFUTED
     assert subsumed(wanted, [related]).verdict is Verdict.NOT_DECIDED
     assert subsumed(wanted, [Opaque("why")]).verdict is Verdict.NOT_DECIDED
@@ -177,9 +182,14 @@ def test_what_always_holds_leaves_nothing_to_others() -> None:
 def test_what_never_holds_is_covered_by_nothing() -> None:
     first, second = DIMENSIONS["one loop"]
     for condition in (
-        of_type("f16", Equals(first, 4), Equals(second, 6)),
-        of_type("f16", AtLeast(first, 5), AtMost(first, 4)),
-        of_type("f16", AtLeast(first, 5), AtMost(first, 7), MultipleOf(first, 4)),
+        of_type("f16", HasExtent(first, Extent(size=4)), HasExtent(second, Extent(size=6))),
+        of_type("f16", HasExtent(first, Extent(low=5)), HasExtent(first, Extent(high=4))),
+        of_type(
+            "f16",
+            HasExtent(first, Extent(low=5)),
+            HasExtent(first, Extent(high=7)),
+            HasExtent(first, Extent(factor=4)),
+        ),
         Condition(names=frozenset()),
     ):
         answer = subsumed(condition, [])
@@ -208,7 +218,10 @@ def test_any_of_many_sizes_may_be_fixed() -> None:
     chance = random.Random(0)
     dimensions = [("loop", each, 0) for each in range(16)]
     conditions = [
-        of_type("f16", *(Equals(each, 4) for each in dimensions if chance.random() < 0.1))
+        of_type(
+            "f16",
+            *(HasExtent(each, Extent(size=4)) for each in dimensions if chance.random() < 0.1),
+        )
         for _ in range(400)
     ]
     subsumption = Subsumption(conditions)

@@ -20,7 +20,7 @@ from tuninglink.tuning.search.cpu_shape import cpu_estimate, cpu_shape_of
 from tuninglink.tuning.search.features import features
 from tuninglink.tuning.search.gpu_shape import estimate, shape_of
 from tuninglink.tuning.search.random_order import RandomSearch
-from tuninglink.tuning.search_problem import SearchProblem
+from tuninglink.tuning.search_problem import SearchProblem, distance
 from tuninglink.tuning.tables import RecordedPool, load_table, recorded_candidate
 
 if TYPE_CHECKING:
@@ -311,3 +311,16 @@ def test_a_recorded_table_becomes_a_pool(tmp_path: Path) -> None:
     first = table.trials[0].candidate
     assert [each.knobs["wg_0"] for each in pool.neighbors(first)] == [32]
     assert len(pool.sample(10, 0)) == 3
+
+
+def test_problems_are_near_by_their_sizes() -> None:
+    here = SearchProblem("contraction", (8, 256, 512), ("m", "n", "k"), ("f32", "f32", "f32"), {})
+    others = [
+        "contraction 64x256x512 f32xf32xf32",
+        "contraction 8x256x1024 f32xf32xf32",
+        "contraction 8x256x512 f32xf32xf32",
+        "contraction 8x256x512 f16xf16xf32",
+        "contraction 8x256x?x512 f32xf32xf32",
+        "a table's program",
+    ]
+    assert [distance(str(here), each) for each in others] == [3, 1, 0, *[math.inf] * 3]

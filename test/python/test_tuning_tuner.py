@@ -16,7 +16,13 @@ from tuninglink.errors import TuninglinkError
 from tuninglink.tuning import devices as devices_module
 from tuninglink.tuning.budget import Budget
 from tuninglink.tuning.compilation import CandidateCompiler, Compiled
-from tuninglink.tuning.database import Database
+from tuninglink.tuning.database import (
+    ConfigurationRecord,
+    Database,
+    EnvironmentRecord,
+    ProblemRecord,
+    Trial,
+)
 from tuninglink.tuning.defaults import MeasuredTask
 from tuninglink.tuning.device import DeviceError, physical_cores
 from tuninglink.tuning.devices import Devices, Measurement
@@ -226,3 +232,19 @@ def test_threaded_cpu_devices_share_out_the_cores() -> None:
         assert all(isinstance(job.result(), Measurement) for job in jobs)
     with pytest.raises(TuninglinkError, match="need as many cores"):
         Devices(["local-task"] * (len(physical_cores()) + 1), Settings(), timeout=30.0)
+
+
+# --- What is known from elsewhere --------------------------------------------------------------------------
+
+
+def test_winners_of_the_nearest_problems_come_first() -> None:
+    task = prepared(matmul(8, 256, 512), "llvm-cpu")
+    far, near = task.spaces.sample(2, 0)
+    here = EnvironmentRecord("znver4", "", "another device", "local-sync", "3.13.0", "1")
+    with Database() as database:
+        for sizes, winner in (("512x512x512", far), ("8x256x1024", near)):
+            problem = ProblemRecord(sizes, "contraction", f"contraction {sizes} f32xf32xf32", "")
+            won = ConfigurationRecord(winner.key, winner.pipeline, winner.knobs)
+            database.record(Trial(problem, here, won, "screen", "space", (1.0,)))
+        journal = Journal(database, RecordedDevices.description, SETTINGS, FLAGS)
+        assert [each.knobs for each in journal.similar(task)] == [near.knobs, far.knobs]

@@ -12,9 +12,8 @@ from generated_specs import GeneratedEntry, GeneratedSpec, Shape, payloads, spec
 from hypothesis import given, settings
 from interpreter import apply_spec, numbered_attributes
 from iree.compiler import ir as mlir
-from tuninglink.passes.verify_specs import VerifySpecs
+from tuninglink.passes.verify_specs import VerifySpecs, report_unreachable
 
-from tuninglink.matching.unreachable import report_unreachable
 from tuninglink.mlir import names
 from tuninglink.mlir.contexts import collected_diagnostics
 from tuninglink.mlir.diagnostics import Diagnostic, DiagnosticSink, Severity

@@ -15,10 +15,10 @@ from iree.compiler import ir as mlir
 
 from tuninglink.iree.structured_op import REDUCTION, StructuredOp
 from tuninglink.mlir import names
-from tuninglink.mlir.walk import visit
+from tuninglink.mlir.walk import postorder, visit
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     Condition = Callable[[mlir.Operation], bool]
 
@@ -184,11 +184,12 @@ _FUNCTIONS: Final = frozenset({names.FUNCTION, names.UTIL_FUNCTION})
 
 def _sources(values: list[mlir.Value[mlir.Type]]) -> set[mlir.Operation]:
     """Returns the operations in the function that `values` are computed from."""
-    sources: set[mlir.Operation] = set()
-    while values:
-        owner = values.pop().owner
+    return set(postorder(_owners(values), lambda operation: _owners(operation.operands)))
+
+
+def _owners(values: Iterable[mlir.Value[mlir.Type]]) -> Iterator[mlir.Operation]:
+    for value in values:
+        owner = value.owner
         operation = owner.owner.operation if isinstance(owner, mlir.Block) else owner.operation
-        if operation not in sources and operation.name not in _FUNCTIONS:
-            sources.add(operation)
-            values.extend(operation.operands)
-    return sources
+        if operation.name not in _FUNCTIONS:
+            yield operation

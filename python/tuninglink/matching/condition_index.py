@@ -1,7 +1,4 @@
-"""Conditions in the order in which they count, indexed so that a question costs about the same however many there are.
-
-They are put into groups that differ in nothing but sizes, and groups are indexed by sizes.
-"""
+"""The index of conditions in order of precedence: by groups that differ only in sizes, and in them by sizes."""
 
 from __future__ import annotations
 
@@ -28,7 +25,7 @@ DEPENDENT: Final = "the sizes depend on each other in ways that are not known"
 
 
 class ConditionIndex:
-    """Finds conditions by what they ask for.
+    """Finds conditions that subsume others or overlap with them.
 
     Args:
         conditions: in order of precedence.
@@ -114,7 +111,7 @@ class ConditionIndex:
         return None if first == before else first
 
     def used(self, group: ConditionGroup) -> frozenset[Dimension]:
-        """Returns the dimensions of which anything is asked of the operations that a group is about."""
+        """Returns the dimensions that any condition on the ops of a group constrains."""
         if group not in self._dimensions:
             indexes = [self.sizes(each, group) for each in around(group)]
             self._dimensions[group] = frozenset(
@@ -124,7 +121,7 @@ class ConditionIndex:
 
 
 def around(group: ConditionGroup) -> list[ConditionGroup]:
-    """Returns the groups that hold, sizes aside, for whatever a group is about."""
+    """Returns the groups that hold, sizes aside, for all ops of a group."""
     return [other for other, relation in group.related if relation is Relation.WITHIN]
 
 

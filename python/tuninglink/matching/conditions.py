@@ -1,4 +1,4 @@
-"""When a matcher matches, as far as that can be reasoned about.
+"""The conditions under which matchers match, as far as they can be reasoned about.
 
 A condition is a conjunction. Its discrete part (names, maps, types, structure) is compared as it is; the sizes of
 dimensions are for a solver. A payload's dimension may be dynamic: it then equals nothing, and whether it is a
@@ -15,36 +15,36 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from tuninglink.matching.predicates import Equals, extent
+from tuninglink.matching.predicates import representative
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping
 
     from tuninglink.iree.op_kinds import OpKind
-    from tuninglink.matching.predicates import Dimension, Maps, SizeFact
+    from tuninglink.matching.predicates import Dimension, HasExtent, Maps
 
 
 @dataclass(frozen=True, eq=False)
 class Condition:
-    """What an operation must be for a matcher to match it; what is None or empty is not asked for.
+    """The condition under which a matcher matches an op; None or empty for no constraint.
 
     Attributes:
-        names: the operation's name is one of these.
-        kinds: the operation is of all of these kinds: a contraction, a convolution.
-        maps: its indexing maps.
-        types: element types by number of the operand.
-        scalars: types by number of the operand, which is no tensor.
+        names: the accepted names.
+        kinds: the kinds, all of which the op is: a contraction, a convolution.
+        maps: the indexing maps.
+        types: the element types, by operand.
+        scalars: the types of operands that are no tensors, by operand.
         tensors: the operands that are tensors.
-        ranks: ranks by number of the operand.
-        least_ranks: likewise, if they are at least so much.
-        operands: how many operands it has at least.
-        counts: how many dimensions of a role there are.
-        regions: what its regions hold.
-        root: the operation itself, with attributes and regions, but for its operands and sizes.
-        dag: the operation and what computes its operands, as far as that is matched.
-        has_free_operands: whether `dag` is one operation whose operands may come from anywhere.
-        is_unconfigured: it has no configuration.
-        sizes: what its dimensions are.
+        ranks: the ranks, by operand.
+        least_ranks: lower bounds of the ranks, by operand.
+        operands: the least number of operands.
+        counts: the number of dimensions in each role.
+        regions: a key of the regions.
+        root: a key of the op with attributes and regions, without operands and sizes.
+        dag: a key of the op and the producers of its operands, as far as they are matched.
+        has_free_operands: whether `dag` is one op whose operands may come from anywhere.
+        is_unconfigured: whether it must have no configuration.
+        sizes: the constraints on dimensions.
         loops: if the maps are known, the loop of each dimension that has one, however a matcher may name it.
     """
 
@@ -63,17 +63,19 @@ class Condition:
     dag: Hashable | None = None
     has_free_operands: bool = True
     is_unconfigured: bool = False
-    sizes: frozenset[SizeFact] = frozenset()
+    sizes: frozenset[HasExtent] = frozenset()
     loops: Mapping[Dimension, Dimension] = field(default_factory=dict)
 
     @cached_property
     def fixed_sizes(self) -> Mapping[Dimension, int]:
-        """The extents, as `extent` names them, of which only one size will do."""
+        """The extents, as `representative` names them, of which only one size will do."""
         return {
-            extent(each.dimension): each.size for each in self.sizes if isinstance(each, Equals)
+            representative(each.dimension): each.extent.size
+            for each in self.sizes
+            if each.extent.size is not None
         }
 
-    def sizes_by(self, loops: Mapping[Dimension, Dimension]) -> frozenset[SizeFact]:
+    def sizes_by(self, loops: Mapping[Dimension, Dimension]) -> frozenset[HasExtent]:
         """Returns `sizes` with dimensions named by their loops, of an operation whose loops are these."""
         if self.loops or not loops:
             return self.sizes

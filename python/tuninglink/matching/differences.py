@@ -13,35 +13,14 @@ from iree.compiler import ir as mlir
 
 from tuninglink.iree.convolution_layouts import layout
 from tuninglink.iree.op_kinds import ATTENTION_OUTPUTS, ROLES, OpKind, affine_maps
+from tuninglink.matching import predicates as pred
 from tuninglink.matching.graphs import computation_of
-from tuninglink.matching.predicates import (
-    OPERAND,
-    UNMASKED_INPUTS,
-    AtLeast,
-    AtMost,
-    HasAttributes,
-    HasElementType,
-    HasMaps,
-    HasOperandCount,
-    HasRegions,
-    HasRoleSizes,
-    HasValue,
-    IsCastCompatible,
-    IsDag,
-    IsKind,
-    IsUnconfigured,
-    IsUnmasked,
-    MultipleOf,
-    NameIn,
-    ValueRef,
-)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from tuninglink.iree.structured_op import Sizes, ValueType
     from tuninglink.matching.op_info import OpInfo
-    from tuninglink.matching.predicates import Predicate
     from tuninglink.matching.reader import Matcher
 
 _INDEXING_MAPS: Final = "indexing_maps"
@@ -100,7 +79,7 @@ def compare(matcher: Matcher, op: OpInfo) -> MatcherComparison:
     return MatcherComparison(tuple(found), matcher.stop.reason if matcher.stop else "")
 
 
-def differences(predicate: Predicate, op: OpInfo) -> Iterator[Difference]:  # noqa: C901, PLR0912 - a table
+def differences(predicate: pred.Predicate, op: OpInfo) -> Iterator[Difference]:  # noqa: C901, PLR0912 - a table
     """Yields in what an op differs from a predicate.
 
     A predicate about something that the op does not have, such as a third operand, yields nothing where another one
@@ -110,53 +89,53 @@ def differences(predicate: Predicate, op: OpInfo) -> Iterator[Difference]:  # no
         CannotTellError: whether the predicate holds is not known.
     """
     match predicate:
-        case NameIn(accepted):
+        case pred.NameIn(accepted):
             if op.name not in accepted:
                 yield Difference("operation", op.name, " or ".join(accepted))
-        case IsUnconfigured():
+        case pred.IsUnconfigured():
             if op.is_configured:
                 yield Difference("configuration", "one of its own", "none")
-        case IsKind(kind):
+        case pred.IsKind(kind):
             if op.kind is not kind:
                 actual = op.kind.value if op.kind in ROLES else f"no {kind.value}"
                 yield Difference("kind", actual, kind.value)
-        case HasElementType(kind, operand, role, wanted):
+        case pred.HasElementType(kind, operand, role, wanted):
             if op.kind is kind and op.operands[operand].element != wanted:
                 yield Difference(f"{role} type", op.operands[operand].element, wanted)
-        case HasMaps():
+        case pred.HasMaps():
             yield from _maps(predicate, op)
-        case IsUnmasked():
+        case pred.IsUnmasked():
             if _is_masked(op):
                 # The interpreter refuses some of them although all that the matcher says holds.
                 raise CannotTellError("the attention has a mask")
-        case HasRoleSizes(kind, role, sizes):
+        case pred.HasRoleSizes(kind, role, sizes):
             if op.kind is kind and not _agree(op.role_sizes[role], sizes):
                 found = _product(op.role_sizes[role], "?"), _product(sizes, "any")
                 yield Difference(role.replace("_", " "), *found)
-        case HasValue(value):
-            count = len(op.operands if value.group == OPERAND else op.results)
+        case pred.HasValue(value):
+            count = len(op.operands if value.group == pred.OPERAND else op.results)
             if value.number >= count:
                 yield Difference(f"{value.group}s", str(count), f"at least {value.number + 1}")
-        case HasOperandCount(count):
+        case pred.HasOperandCount(count):
             if len(op.operands) != count:
                 yield Difference("operands", str(len(op.operands)), str(count))
-        case IsCastCompatible(value, wanted_type):
+        case pred.IsCastCompatible(value, wanted_type):
             yield from _type(value, wanted_type, op)
-        case MultipleOf() | AtLeast() | AtMost():
-            yield from _dimension(predicate, op)
-        case HasRegions(key, computation):
+        case pred.HasExtent():
+            yield from _extent(predicate, op)
+        case pred.HasRegions(key, computation):
             if op.regions != key:
                 actual = computation_of(op.operation)
                 on_others = " on other values" if actual == computation else ""
                 yield Difference("computation", actual + on_others, computation)
-        case HasAttributes(items):
+        case pred.HasAttributes(items):
             yield from _attributes(dict(items), op)
-        case IsDag():
+        case pred.IsDag():
             if not predicate.has_free_operands:
                 raise CannotTellError("what computes the operands is compared as well")
 
 
-def _maps(predicate: HasMaps, op: OpInfo) -> Iterator[Difference]:
+def _maps(predicate: pred.HasMaps, op: OpInfo) -> Iterator[Difference]:
     wanted, actual = predicate.maps.operands, [str(each) for each in op.maps]
     if len(actual) != len(wanted):
         yield Difference("indexing maps", str(len(actual)), str(len(wanted)))
@@ -182,7 +161,7 @@ def _layout(maps: Sequence[str], op: OpInfo) -> str:
 
 def _is_masked(op: OpInfo) -> bool:
     outputs = ATTENTION_OUTPUTS.get(op.name)
-    return outputs is not None and len(op.operands) - outputs > UNMASKED_INPUTS
+    return outputs is not None and len(op.operands) - outputs > pred.UNMASKED_INPUTS
 
 
 def _agree(actual: Sizes, wanted: Sizes) -> bool:
@@ -191,20 +170,20 @@ def _agree(actual: Sizes, wanted: Sizes) -> bool:
     )
 
 
-def _type_of(value: ValueRef, op: OpInfo) -> ValueType | None:
+def _type_of(value: pred.ValueRef, op: OpInfo) -> ValueType | None:
     """Returns the type of an operand or result, None if there is no such value."""
-    values = op.operands if value.group == OPERAND else op.results
+    values = op.operands if value.group == pred.OPERAND else op.results
     return values[value.number] if value.number < len(values) else None
 
 
-def _dimension_name(value: ValueRef, dimension: int, op: OpInfo) -> str:
+def _dimension_name(value: pred.ValueRef, dimension: int, op: OpInfo) -> str:
     called = None
-    if value.group == OPERAND:
+    if value.group == pred.OPERAND:
         called = op.dimension_names.get((value.number, dimension))
     return called or f"{value} dimension {dimension}"
 
 
-def _type(value: ValueRef, wanted: ValueType, op: OpInfo) -> Iterator[Difference]:
+def _type(value: pred.ValueRef, wanted: ValueType, op: OpInfo) -> Iterator[Difference]:
     actual = _type_of(value, op)
     if actual is None:
         return
@@ -222,9 +201,10 @@ def _type(value: ValueRef, wanted: ValueType, op: OpInfo) -> Iterator[Difference
                 yield Difference(name, "?" if size is None else str(size), str(one))
 
 
-def _dimension(fact: MultipleOf | AtLeast | AtMost, op: OpInfo) -> Iterator[Difference]:
-    group, number, dimension = fact.dimension
-    value = ValueRef(group, number)
+def _extent(predicate: pred.HasExtent, op: OpInfo) -> Iterator[Difference]:
+    wanted = predicate.extent
+    group, number, dimension = predicate.dimension
+    value = pred.ValueRef(group, number)
     actual = _type_of(value, op)
     if actual is None:
         return
@@ -233,30 +213,9 @@ def _dimension(fact: MultipleOf | AtLeast | AtMost, op: OpInfo) -> Iterator[Diff
         raise CannotTellError(f"{value} has no dimension {dimension}")
     size = actual.sizes[dimension]
     if size is None:
-        raise CannotTellError(f"{name} is dynamic, and may be known to be {_in_words(fact)}")
-    if not allows(fact, size):
-        yield Difference(name, str(size), _in_words(fact))
-
-
-def allows(fact: MultipleOf | AtLeast | AtMost, size: int) -> bool:
-    """Tells whether a predicate on a dimension holds for a static size."""
-    match fact:
-        case MultipleOf(_, factor):
-            return size % factor == 0
-        case AtLeast(_, bound):
-            return size >= bound
-        case AtMost(_, bound):
-            return size <= bound
-
-
-def _in_words(fact: MultipleOf | AtLeast | AtMost) -> str:
-    match fact:
-        case MultipleOf(_, factor):
-            return f"a multiple of {factor}"
-        case AtLeast(_, bound):
-            return f"at least {bound}"
-        case AtMost(_, bound):
-            return f"at most {bound}"
+        raise CannotTellError(f"{name} is dynamic, and may be known to be {wanted}")
+    if not wanted.admits(size):
+        yield Difference(name, str(size), str(wanted))
 
 
 def _attributes(wanted: dict[str, str], op: OpInfo) -> Iterator[Difference]:

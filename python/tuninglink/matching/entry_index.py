@@ -1,7 +1,6 @@
-"""Finding the entries that can match in a dispatch, without trying every one.
+"""The index of entries by loops: finds the candidates for a dispatch without trying every entry.
 
-An entry is found by the loops that its matcher demands, so a look-up costs as much as a dispatch has operations
-and entries that fit, however many others there are.
+A look-up costs as much as a dispatch has ops and candidates, however many other entries there are.
 """
 
 from __future__ import annotations

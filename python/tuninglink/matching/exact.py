@@ -6,33 +6,10 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from tuninglink.iree.op_kinds import ATTENTION_OUTPUTS, OpKind
+from tuninglink.matching import predicates as pred
 from tuninglink.matching.conditions import Condition, Opaque
 from tuninglink.matching.loops import loops_of
-from tuninglink.matching.predicates import (
-    OPERAND,
-    RESULT,
-    STRUCTURED_OPERANDS,
-    UNMASKED_INPUTS,
-    AtLeast,
-    AtMost,
-    Equals,
-    HasAttributes,
-    HasElementType,
-    HasMaps,
-    HasOperandCount,
-    HasRegions,
-    HasRoleSizes,
-    HasValue,
-    IsCastCompatible,
-    IsDag,
-    IsKind,
-    IsUnconfigured,
-    IsUnmasked,
-    MultipleOf,
-    NameIn,
-    NotUnderstoodError,
-    role_name,
-)
+from tuninglink.matching.predicates import NotUnderstoodError
 from tuninglink.mlir import names
 
 if TYPE_CHECKING:
@@ -40,7 +17,6 @@ if TYPE_CHECKING:
 
     from tuninglink.iree.structured_op import ValueType
     from tuninglink.matching.loops import Loops
-    from tuninglink.matching.predicates import Maps, Predicate, SizeFact, ValueRef
     from tuninglink.matching.reader import Matcher
 
 _MATCHED_KINDS: Final = frozenset({OpKind.CONTRACTION, OpKind.CONVOLUTION})
@@ -70,10 +46,10 @@ def exact_condition(matcher: Matcher) -> Condition | Opaque:
 class _Fold:
     """What predicates ask for together. Attributes are those of a `Condition`, and the same for results."""
 
-    predicates: tuple[Predicate, ...]
+    predicates: tuple[pred.Predicate, ...]
     names: frozenset[str] | None = None
     kinds: frozenset[OpKind] = frozenset()
-    maps: Maps | None = None
+    maps: pred.Maps | None = None
     types: dict[int, str] = field(default_factory=dict)
     scalars: dict[int, str] = field(default_factory=dict)
     tensors: set[int] = field(default_factory=set)
@@ -82,60 +58,62 @@ class _Fold:
     counts: dict[str, int] = field(default_factory=dict)
     operands: int = 0
     regions: Hashable | None = None
-    dag: IsDag | None = None
+    dag: pred.IsDag | None = None
     is_unconfigured: bool = False
-    sizes: set[SizeFact] = field(default_factory=set)
+    sizes: set[pred.HasExtent] = field(default_factory=set)
     results: int = 0
     result_types: list[ValueType] = field(default_factory=list)
     least_result_rank: int = 0
 
     def __post_init__(self) -> None:
-        self.maps = next((each.maps for each in self.predicates if isinstance(each, HasMaps)), None)
+        self.maps = next(
+            (each.maps for each in self.predicates if isinstance(each, pred.HasMaps)), None
+        )
 
-    def add(self, predicate: Predicate) -> None:  # noqa: C901, PLR0912 - a table
+    def add(self, predicate: pred.Predicate) -> None:  # noqa: C901, PLR0912 - a table
         """Adds what a predicate asks for."""
         match predicate:
-            case NameIn(accepted):
+            case pred.NameIn(accepted):
                 known = frozenset(accepted) if self.names is None else self.names
                 self.names = known.intersection(accepted)
-            case IsUnconfigured():
+            case pred.IsUnconfigured():
                 self.is_unconfigured = True
-            case IsKind(kind):
+            case pred.IsKind(kind):
                 self.kinds |= {kind}
-                self._need_operands(STRUCTURED_OPERANDS)
-            case HasElementType(kind, operand, _, element):
-                count = STRUCTURED_OPERANDS
+                self._need_operands(pred.STRUCTURED_OPERANDS)
+            case pred.HasElementType(kind, operand, _, element):
+                count = pred.STRUCTURED_OPERANDS
                 if kind is OpKind.ATTENTION and self.maps:
                     count = len(self.maps.operands)
                 number = operand if operand >= 0 else count + operand
                 _require(self.types, number, element, "element types")
-            case HasMaps(maps):
+            case pred.HasMaps(maps):
                 if maps != self.maps:
                     raise NotUnderstoodError("it asks for different indexing maps")
-            case IsUnmasked():
+            case pred.IsUnmasked():
                 self._refuse_mask()
-            case HasRoleSizes(kind, role, sizes):
-                self._add_role(role_name(kind, role), sizes)
-            case HasValue(value):
+            case pred.HasRoleSizes(kind, role, sizes):
+                self._add_role(pred.role_name(kind, role), sizes)
+            case pred.HasValue(value):
                 self._add_value(value)
-            case HasOperandCount(count):
+            case pred.HasOperandCount(count):
                 self._need_operands(count)
-            case IsCastCompatible(value, wanted):
-                if value.group == RESULT:
+            case pred.IsCastCompatible(value, wanted):
+                if value.group == pred.RESULT:
                     self.result_types.append(wanted)
                 else:
                     self._add_type(value.number, wanted)
-            case MultipleOf() | AtLeast() | AtMost():
-                self._add_bound(predicate)
-            case HasRegions(key):
+            case pred.HasExtent():
+                self._add_extent(predicate)
+            case pred.HasRegions(key):
                 if self.regions is not None and self.regions != key:
                     raise NotUnderstoodError("it asks for different regions")
                 self.regions = key
-            case HasAttributes(items):
+            case pred.HasAttributes(items):
                 attributes = {name for name, _ in items}
                 configured = {names.LOWERING_CONFIG, names.COMPILATION_INFO} & attributes
                 self.is_unconfigured |= not configured
-            case IsDag(kind=kind):
+            case pred.IsDag(kind=kind):
                 if self.dag is not None:
                     raise NotUnderstoodError("it matches several graphs")
                 self.dag = predicate
@@ -143,7 +121,7 @@ class _Fold:
 
     def _refuse_mask(self) -> None:
         """Leaves out maps of an online attention with a mask, which its matcher op refuses all the same."""
-        unmasked = UNMASKED_INPUTS + ATTENTION_OUTPUTS[names.ONLINE_ATTENTION]
+        unmasked = pred.UNMASKED_INPUTS + ATTENTION_OUTPUTS[names.ONLINE_ATTENTION]
         is_online = self.names is not None and names.ONLINE_ATTENTION in self.names
         if is_online and self.maps is not None and len(self.maps.operands) > unmasked:
             raise NotUnderstoodError("it asks for a mask, which is refused")
@@ -154,18 +132,20 @@ class _Fold:
     def _add_role(self, role: str, sizes: tuple[int | None, ...]) -> None:
         _require(self.counts, role, len(sizes), "numbers of dimensions")
         self.sizes |= {
-            Equals((role, at, 0), size) for at, size in enumerate(sizes) if size is not None
+            pred.HasExtent((role, at, 0), pred.Extent(size))
+            for at, size in enumerate(sizes)
+            if size is not None
         }
 
-    def _add_value(self, value: ValueRef) -> None:
-        if value.group == OPERAND:
+    def _add_value(self, value: pred.ValueRef) -> None:
+        if value.group == pred.OPERAND:
             self._need_operands(value.number + 1)
         else:
             self.results = max(self.results, value.number + 1)
 
-    def _add_bound(self, fact: MultipleOf | AtLeast | AtMost) -> None:
+    def _add_extent(self, fact: pred.HasExtent) -> None:
         group, number, dimension = fact.dimension
-        if group == OPERAND:
+        if group == pred.OPERAND:
             self.least_ranks[number] = max(self.least_ranks.get(number, 0), dimension + 1)
         else:
             self.least_result_rank = max(self.least_result_rank, dimension + 1)
@@ -185,7 +165,9 @@ class _Fold:
         self.tensors.add(number)
         _require(self.ranks, number, len(sizes), "ranks")
         self.sizes |= {
-            Equals((OPERAND, number, at), size) for at, size in enumerate(sizes) if size is not None
+            pred.HasExtent((pred.OPERAND, number, at), pred.Extent(size))
+            for at, size in enumerate(sizes)
+            if size is not None
         }
 
     def condition(self) -> Condition:
@@ -194,7 +176,7 @@ class _Fold:
         loops = loops_of(self.maps.loops, self.maps.roles) if self.maps else None
         if loops:
             self._add_loops(loops)
-        if self.kinds and self.operands > STRUCTURED_OPERANDS:
+        if self.kinds and self.operands > pred.STRUCTURED_OPERANDS:
             raise NotUnderstoodError("it asks for more operands than two inputs and an output")
         if any(self.ranks.get(key, rank) < rank for key, rank in self.least_ranks.items()):
             raise NotUnderstoodError("it asks for a dimension that its operand does not have")
@@ -240,7 +222,7 @@ class _Fold:
         has_known_operands = OpKind.CONTRACTION in self.kinds or self.maps is not None
         if not self.kinds or not has_known_operands or self.results > 1:
             raise NotUnderstoodError("it asks for results of an operation of any kind")
-        output = STRUCTURED_OPERANDS - 1
+        output = pred.STRUCTURED_OPERANDS - 1
         self.tensors.add(output)  # An operation on buffers has no results.
         for each in self.result_types:
             self._add_type(output, each)
@@ -248,8 +230,8 @@ class _Fold:
             known = self.least_ranks.get(output, 0)
             self.least_ranks[output] = max(known, self.least_result_rank)
         self.sizes = {
-            replace(each, dimension=(OPERAND, output, each.dimension[2]))
-            if each.dimension[0] == RESULT
+            replace(each, dimension=(pred.OPERAND, output, each.dimension[2]))
+            if each.dimension[0] == pred.RESULT
             else each
             for each in self.sizes
         }

@@ -6,23 +6,13 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.iree.op_kinds import ROLES, OpKind
-from tuninglink.matching.predicates import (
-    AtLeast,
-    AtMost,
-    HasRoleSizes,
-    IsCastCompatible,
-    IsDag,
-    IsKind,
-    MultipleOf,
-    NameIn,
-)
+from tuninglink.matching import predicates as pred
 from tuninglink.mlir import names
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from tuninglink.iree.structured_op import ValueType
-    from tuninglink.matching.predicates import Dimension, Predicate
 
 _NAMED_CONTRACTIONS: Final = frozenset(
     f"linalg.{name}"
@@ -41,35 +31,35 @@ class MatcherForm:
         bounds: the predicates on dimensions without a fixed size.
     """
 
-    predicates: tuple[Predicate, ...]
-    sizes: Mapping[Dimension, int]
-    bounds: tuple[MultipleOf | AtLeast | AtMost, ...]
+    predicates: tuple[pred.Predicate, ...]
+    sizes: Mapping[pred.Dimension, int]
+    bounds: tuple[pred.HasExtent, ...]
 
 
-def form_of(predicates: Iterable[Predicate]) -> MatcherForm:
+def form_of(conjunction: Iterable[pred.Predicate]) -> MatcherForm:
     """Splits the predicates of a matcher."""
-    open_: list[Predicate] = []
-    sizes: dict[Dimension, int] = {}
-    bounds: list[MultipleOf | AtLeast | AtMost] = []
-    for each in predicates:
+    open_: list[pred.Predicate] = []
+    sizes: dict[pred.Dimension, int] = {}
+    bounds: list[pred.HasExtent] = []
+    for each in conjunction:
         match each:
-            case HasRoleSizes(_, role, wanted):
+            case pred.HasRoleSizes(_, role, wanted):
                 sizes |= _fixed(((role, at, 0), size) for at, size in enumerate(wanted))
                 open_.append(replace(each, sizes=(None,) * len(wanted)))
-            case IsCastCompatible(value, wanted_type) if wanted_type.is_tensor:
+            case pred.IsCastCompatible(value, wanted_type) if wanted_type.is_tensor:
                 place = value.group, value.number
                 sizes |= _fixed(
                     ((*place, at), one) for at, one in enumerate(wanted_type.sizes or ())
                 )
                 open_.append(replace(each, type=_without_sizes(wanted_type)))
-            case MultipleOf() | AtLeast() | AtMost():
+            case pred.HasExtent():
                 bounds.append(each)
             case _:
                 open_.append(each)
     return MatcherForm(tuple(open_), sizes, tuple(bounds))
 
 
-def _fixed(sizes: Iterable[tuple[Dimension, int | None]]) -> dict[Dimension, int]:
+def _fixed(sizes: Iterable[tuple[pred.Dimension, int | None]]) -> dict[pred.Dimension, int]:
     return {dimension: size for dimension, size in sizes if size is not None}
 
 
@@ -78,20 +68,20 @@ def _without_sizes(type_: ValueType) -> ValueType:
     return replace(opened, text=str(opened))
 
 
-def kind_of(predicates: Iterable[Predicate]) -> OpKind | None:
+def kind_of(conjunction: Iterable[pred.Predicate]) -> OpKind | None:
     """Returns the kind of op that predicates ask for, None if they do not tell.
 
     It is one of those that have `ROLES`.
     """
     kinds: list[OpKind] = []
-    for each in predicates:
+    for each in conjunction:
         match each:
-            case IsKind(kind):
+            case pred.IsKind(kind):
                 return kind
-            case IsDag(kind=kind) if kind in ROLES:
+            case pred.IsDag(kind=kind) if kind in ROLES:
                 kinds.append(kind)
-            case NameIn(accepted) if accepted and _ATTENTIONS.issuperset(accepted):
+            case pred.NameIn(accepted) if accepted and _ATTENTIONS.issuperset(accepted):
                 kinds.append(OpKind.ATTENTION)
-            case NameIn(accepted) if accepted and _NAMED_CONTRACTIONS.issuperset(accepted):
+            case pred.NameIn(accepted) if accepted and _NAMED_CONTRACTIONS.issuperset(accepted):
                 kinds.append(OpKind.CONTRACTION)
     return kinds[0] if kinds else None

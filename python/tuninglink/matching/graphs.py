@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, Final
 from iree.compiler import ir as mlir
 
 from tuninglink.matching.predicates import NotUnderstoodError
-from tuninglink.mlir.walk import visit
+from tuninglink.mlir.walk import postorder, visit
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterator
+    from collections.abc import Hashable
 
     Value = mlir.Value[Any]
 
@@ -39,7 +39,7 @@ class Graph:
     def __init__(self, root: mlir.Operation) -> None:
         self._numbers: dict[mlir.Operation, int] = {}
         self._nodes: list[Hashable] = []
-        for producer in _producers_first(root):
+        for producer in postorder(_producers(root), _producers):
             self._nodes.append(self._node(producer))
             self._numbers[producer] = len(self._numbers)
         self.own_key: Hashable = _own_key(root)
@@ -62,23 +62,6 @@ class Graph:
             return value.arg_number
         assert isinstance(value, mlir.OpResult)
         return self._numbers[value.owner.operation], value.result_number
-
-
-def _producers_first(root: mlir.Operation) -> Iterator[mlir.Operation]:
-    """Yields the ops that `root` depends on, each once and behind what it depends on itself."""
-    done: set[mlir.Operation] = {root}
-    waiting = list(reversed(_producers(root)))
-    entered: set[mlir.Operation] = set()
-    while waiting:
-        operation = waiting[-1]
-        if operation in entered:
-            waiting.pop()
-            if operation not in done:
-                done.add(operation)
-                yield operation
-            continue
-        entered.add(operation)
-        waiting.extend(each for each in reversed(_producers(operation)) if each not in entered)
 
 
 def _producers(operation: mlir.Operation) -> list[mlir.Operation]:

@@ -1,7 +1,7 @@
-"""Conditions that differ in nothing but sizes, and how such groups are related.
+"""Groups of conditions that differ only in sizes, and how groups relate.
 
-Groups are compared with each other only where everything that both ask for by value is the same: they are found by
-it, so that conditions on other operations, types or maps cost nothing.
+Groups are compared only if the values that both require are the same. They are found by these values, so that
+conditions on other ops, types or maps cost nothing.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from tuninglink.matching.conditions import Condition
 
 MAX_WORK: Final = 500_000
-"""How many conditions, at most, are looked at from groups that they may have something in common with."""
+"""The most comparisons between the conditions of groups that may overlap."""
 
 
 class Relation(Enum):
-    """How the operations that one group is about are related to those of another one, sizes aside."""
+    """How the ops of one group relate to those of another one, sizes aside."""
 
     WITHIN = "all of them are"
     AROUND = "all of the others are among them"
@@ -32,12 +32,12 @@ class Relation(Enum):
 
 @dataclass(eq=False)
 class ConditionGroup:
-    """Conditions that differ in nothing but sizes.
+    """Conditions that differ only in sizes.
 
     Attributes:
         condition: one of them.
         members: the positions of all of them, in order.
-        related: the groups that this one may have operations in common with, itself included, and how.
+        related: the groups that may overlap with this one, itself included, and how.
     """
 
     condition: Condition

@@ -203,10 +203,7 @@ class IndexBuilder:
         self, wanted: str, scope: tuple[str, ...] = (), table: mlir.Operation | None = None
     ) -> str:
         if scope not in self._fresh:
-            taken = list(symbols(table or self._module))
-            self._fresh[scope] = FreshNames(taken)
-            for name in taken:
-                self._fresh[scope].take(name)
+            self._fresh[scope] = FreshNames(symbols(table or self._module))
         return self._fresh[scope].take(wanted)
 
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.matching.conditions import exclude_each_other
-from tuninglink.matching.predicates import LOOP, Equals
+from tuninglink.matching.predicates import LOOP
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -96,13 +96,14 @@ def fixed_axes(condition: Condition) -> dict[Axis, int]:
     }
     axes: dict[Axis, int] = {}
     for fact in condition.sizes:
-        if isinstance(fact, Equals):
+        size = fact.extent.size
+        if size is not None:
             kind, number, dimension = fact.dimension
             axis = (number, dimension) if kind == "operand" else None
             if kind == LOOP:
                 axis = by_loop.get(fact.dimension)
             if axis is not None:
-                axes[axis] = fact.size
+                axes[axis] = size
     return axes
 
 

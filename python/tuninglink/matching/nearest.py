@@ -13,7 +13,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from tuninglink.matching.differences import CannotTellError, allows, differences
+from tuninglink.matching.differences import CannotTellError, differences
 from tuninglink.matching.forms import form_of, kind_of
 from tuninglink.matching.predicates import OPERAND, RESULT, HasValue, IsUnconfigured, NameIn
 
@@ -172,7 +172,7 @@ class _Family:
                 distance += abs(math.log2(max(wanted, 1) / max(actual or 1, 1)))
         for each in form.bounds:
             size = _size(op, each.dimension)
-            count += size is not None and not allows(each, size)
+            count += size is not None and not each.extent.admits(size)
         known = len(form.predicates) + len(form.sizes) + len(form.bounds)
         return NearEntry(position, count, known - count, distance)
 

@@ -1,4 +1,4 @@
-"""Whether two conditions can hold for the same operation, and which of many then counts."""
+"""Overlap: whether two conditions can hold for the same op, and which of many then decides."""
 
 from __future__ import annotations
 
@@ -15,13 +15,14 @@ from tuninglink.matching.condition_index import (
 from tuninglink.matching.conditions import Opaque
 from tuninglink.matching.extents import (
     ANYTHING,
-    Extent,
+    conjunction,
     is_empty,
     point,
     static_box,
     static_sizes,
 )
 from tuninglink.matching.groups import Relation
+from tuninglink.matching.predicates import Extent
 from tuninglink.solver.answers import Verdict
 
 if TYPE_CHECKING:
@@ -163,7 +164,7 @@ class Overlaps:
 
 def _overlap(first: Box, second: Box, relation: Relation) -> OverlapAnswer:
     sizes = static_sizes(static_box(first, second))
-    if sizes is None and is_empty(_both(first, second)):
+    if sizes is None and is_empty(conjunction([*first.items(), *second.items()])):
         return OverlapAnswer(Verdict.REFUTED)
     if sizes is None:
         return OverlapAnswer(
@@ -175,12 +176,3 @@ def _overlap(first: Box, second: Box, relation: Relation) -> OverlapAnswer:
     if relation is Relation.UNSURE:
         return OverlapAnswer(Verdict.NOT_DECIDED, reason="the conditions are of different forms")
     return OverlapAnswer(Verdict.PROVEN, sizes)
-
-
-def _both(*boxes: Box) -> Box:
-    """Returns what is asked of each dimension by all boxes."""
-    result: Box = {}
-    for each in boxes:
-        for dimension, asked in each.items():
-            result[dimension] = result.get(dimension, ANYTHING).both(asked)
-    return result

@@ -6,6 +6,7 @@ contexts and serve as keys.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
@@ -163,39 +164,67 @@ class IsCastCompatible:
     type: ValueType
 
 
+@dataclass(frozen=True, slots=True)
+class Extent:
+    """The constraint on one dimension.
+
+    Attributes:
+        size: its static size; None if it may be dynamic.
+        low: a known lower bound.
+        high: a known upper bound.
+        factor: a known divisor.
+    """
+
+    size: int | None = None
+    low: float = -math.inf
+    high: float = math.inf
+    factor: int = 1
+
+    def admits(self, size: int) -> bool:
+        """Tells whether a static dimension of a size satisfies the constraint."""
+        is_size = self.size is None or self.size == size
+        return is_size and self.low <= size <= self.high and size % self.factor == 0
+
+    def implies(self, other: Extent) -> bool:
+        """Tells whether every dimension, static or dynamic, that satisfies this constraint satisfies another one."""
+        if self.size is not None:
+            return other.admits(self.size)
+        is_within = other.low <= self.low and self.high <= other.high
+        return other.size is None and is_within and self.factor % other.factor == 0
+
+    def both(self, other: Extent) -> Extent:
+        """Returns the conjunction of two constraints."""
+        size = self.size if other.size is None else other.size
+        low = max(self.low, other.low)
+        if size is not None and self.size not in (None, size):
+            low = size + 1  # Two sizes at once: nothing has the one that is kept.
+        factor = math.lcm(self.factor, other.factor)
+        return Extent(size, low, min(self.high, other.high), factor)
+
+    def static_size(self) -> int | None:
+        """Returns the least size of 1 or more that is admitted, else 0 if that is, None if there is none."""
+        size = self.size
+        if size is None:
+            size = -(-int(max(self.low, 1)) // self.factor) * self.factor
+            if size > self.high:
+                size = int(self.high) // self.factor * self.factor
+        return size if size >= 0 and self.admits(size) else None
+
+    def __str__(self) -> str:
+        """The constraint in words, such as `at least 8 and a multiple of 16`."""
+        words = [] if self.size is None else [str(self.size)]
+        words += [f"at least {self.low}"] if self.low > -math.inf else []
+        words += [f"at most {self.high}"] if self.high < math.inf else []
+        words += [f"a multiple of {self.factor}"] if self.factor > 1 else []
+        return " and ".join(words) or "any"
+
+
 @dataclass(frozen=True)
-class Equals:
-    """A dimension is static and has a size."""
+class HasExtent:
+    """A dimension satisfies a constraint."""
 
     dimension: Dimension
-    size: int
-
-
-@dataclass(frozen=True)
-class MultipleOf:
-    """A dimension is known to be a multiple of a number."""
-
-    dimension: Dimension
-    factor: int
-
-
-@dataclass(frozen=True)
-class AtLeast:
-    """A dimension is known to be at least so large."""
-
-    dimension: Dimension
-    bound: int
-
-
-@dataclass(frozen=True)
-class AtMost:
-    """A dimension is known to be at most so large."""
-
-    dimension: Dimension
-    bound: int
-
-
-SizeFact = Equals | MultipleOf | AtLeast | AtMost
+    extent: Extent
 
 
 @dataclass(frozen=True)
@@ -252,9 +281,7 @@ Predicate = (
     | HasRoleSizes
     | HasValue
     | IsCastCompatible
-    | MultipleOf
-    | AtLeast
-    | AtMost
+    | HasExtent
     | HasOperandCount
     | HasAttributes
     | HasRegions
@@ -267,7 +294,7 @@ def role_name(kind: OpKind, role: str) -> str:
     return f"{kind.value} {role}"
 
 
-def extent(dimension: Dimension) -> Dimension:
+def representative(dimension: Dimension) -> Dimension:
     """Returns the dimension that has the same size as `dimension` if both are static."""
     group, number, _ = dimension
     return (group, number, 0) if group == LOOP else dimension

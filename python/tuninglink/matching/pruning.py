@@ -28,6 +28,7 @@ from tuninglink.specs.linking import (
     link_shares,
 )
 from tuninglink.specs.model import Spec
+from tuninglink.specs.side_effects import only_reads
 from tuninglink.specs.structure import SpecKind
 from tuninglink.specs.subsets import Subsets
 
@@ -38,24 +39,16 @@ if TYPE_CHECKING:
     from tuninglink.specs.applicability import Selection
     from tuninglink.specs.linking import LinkedSpec
 
-_READING: Final = frozenset(
+_RUNNING: Final = frozenset(
     {
-        names.ANNOTATE,
         names.COLLECT_MATCHING,
         names.FOREACH,
         names.FOREACH_MATCH,
         names.INCLUDE,
-        names.MERGE_HANDLES,
         names.NAMED_SEQUENCE,
-        names.NUM_ASSOCIATIONS,
-        names.PARAM_CONSTANT,
-        names.PRINT,
-        names.SELECT,
-        names.YIELD,
     }
 )
-_READING_PREFIXES: Final = ("transform.get_", "transform.iree.match.", "transform.match.")
-"""Operations of a spec that leave the structure of a program as it is."""
+"""Operations of a spec that do what the operations do that they run."""
 
 _STRUCTURAL: Final = frozenset(
     {"indexing_maps", "iterator_types", "operandSegmentSizes", "operand_segment_sizes"}
@@ -246,9 +239,7 @@ def may_restructure(module: mlir.Operation) -> bool:
             attribute = operation.attributes["name"]
             if isinstance(attribute, mlir.StringAttr) and attribute.value in _STRUCTURAL:
                 found.append(operation)
-        elif name.startswith("transform.") and not (
-            name in _READING or name.startswith(_READING_PREFIXES)
-        ):
+        elif name.startswith("transform.") and name not in _RUNNING and not only_reads(operation):
             found.append(operation)
 
     visit(module, visitor)

@@ -10,26 +10,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.iree.op_kinds import ROLES, OpKind
+from tuninglink.matching import predicates as pred
 from tuninglink.matching.extents import box
 from tuninglink.matching.forms import kind_of
-from tuninglink.matching.predicates import (
-    OPERAND,
-    STEPS,
-    AtLeast,
-    AtMost,
-    HasElementType,
-    HasMaps,
-    HasRoleSizes,
-    IsCastCompatible,
-    MultipleOf,
-)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from tuninglink.iree.structured_op import Sizes, ValueType
-    from tuninglink.matching.extents import Extent
-    from tuninglink.matching.predicates import Maps, Predicate
 
 KEPT_OPERANDS: Final = 3
 """How many operands of an attention the compiler leaves as they are: query, key and value."""
@@ -67,31 +55,35 @@ class PruningKey:
     kind: OpKind | None = None
     loops: LoopSizes = _UNKNOWN
     element_types: frozenset[str] = frozenset()
-    extents: frozenset[Extent] = frozenset()
+    extents: frozenset[pred.Extent] = frozenset()
 
 
-def pruning_key(predicates: Sequence[Predicate]) -> PruningKey:
+def pruning_key(conjunction: Sequence[pred.Predicate]) -> PruningKey:
     """Returns the key of a matcher, given its predicates up to where reading stopped."""
-    kind = kind_of(predicates)
+    kind = kind_of(conjunction)
     if kind is None:
         return PruningKey()
     roles: dict[str, Sizes] = {}
     types: dict[int, ValueType] = {}
     elements: set[str] = set()
-    maps: Maps | None = None
-    bounds: list[MultipleOf | AtLeast | AtMost] = []
-    for each in predicates:
+    maps: pred.Maps | None = None
+    bounds: list[pred.HasExtent] = []
+    for each in conjunction:
         match each:
-            case HasRoleSizes(of_kind, role, sizes) if of_kind is kind and role not in STEPS:
+            case pred.HasRoleSizes(of_kind, role, sizes) if (
+                of_kind is kind and role not in pred.STEPS
+            ):
                 roles.setdefault(role, sizes)
-            case HasElementType(of_kind, operand, _, element) if of_kind is kind:
+            case pred.HasElementType(of_kind, operand, _, element) if of_kind is kind:
                 if kind is not OpKind.ATTENTION or 0 <= operand < KEPT_OPERANDS:
                     elements.add(element)
-            case HasMaps(found):
+            case pred.HasMaps(found):
                 maps = maps or found
-            case IsCastCompatible(value, type_) if value.group == OPERAND and type_.is_tensor:
+            case pred.IsCastCompatible(value, type_) if (
+                value.group == pred.OPERAND and type_.is_tensor
+            ):
                 types.setdefault(value.number, type_)
-            case MultipleOf() | AtLeast() | AtMost():
+            case pred.HasExtent():
                 bounds.append(each)
     elements.update(
         type_.element
@@ -101,14 +93,14 @@ def pruning_key(predicates: Sequence[Predicate]) -> PruningKey:
     extents = [
         extent
         for (group, operand, _), extent in (box(bounds).items() if bounds else ())
-        if group == OPERAND and _has_own_loops(kind, operand) and not extent.admits(1)
+        if group == pred.OPERAND and _has_own_loops(kind, operand) and not extent.admits(1)
     ]
     loops = _loops(kind, roles, types, maps)
     return PruningKey(kind, loops, frozenset(elements), frozenset(extents))
 
 
 def _loops(
-    kind: OpKind, roles: Mapping[str, Sizes], types: Mapping[int, ValueType], maps: Maps | None
+    kind: OpKind, roles: Mapping[str, Sizes], types: Mapping[int, ValueType], maps: pred.Maps | None
 ) -> LoopSizes:
     """Returns what is known of the loops by the roles, the maps or a single operand, whichever tells most."""
     by_role = _by_role(kind, roles, maps)
@@ -125,7 +117,7 @@ def _loops(
     return max(candidates, key=lambda each: (each.is_complete, len(each.sizes)))
 
 
-def _by_role(kind: OpKind, roles: Mapping[str, Sizes], maps: Maps | None) -> LoopSizes:
+def _by_role(kind: OpKind, roles: Mapping[str, Sizes], maps: pred.Maps | None) -> LoopSizes:
     known = [size for sizes in roles.values() for size in sizes]
     has_all = len(roles) == len(ROLES[kind]) or (
         bool(roles) and maps is not None and len(known) == maps.loop_count
@@ -133,7 +125,7 @@ def _by_role(kind: OpKind, roles: Mapping[str, Sizes], maps: Maps | None) -> Loo
     return _loop_sizes(known, is_complete=has_all and None not in known)
 
 
-def _by_maps(types: Mapping[int, ValueType], maps: Maps) -> LoopSizes:
+def _by_maps(types: Mapping[int, ValueType], maps: pred.Maps) -> LoopSizes:
     """Reads the sizes of loops off the operands, where the maps say which loops run over them."""
     known: dict[int, int] = {}
     for loops, type_ in (

@@ -21,35 +21,9 @@ from tuninglink.iree.op_kinds import (
     loops_by_role,
 )
 from tuninglink.iree.structured_op import StructuredOp, ValueType
+from tuninglink.matching import predicates as pred
 from tuninglink.matching.graphs import NAME_ONLY, Graph, computation_of, regions_key
-from tuninglink.matching.predicates import (
-    OPERAND,
-    RESULT,
-    STEPS,
-    STRUCTURED_OPERANDS,
-    AtLeast,
-    AtMost,
-    Dimension,
-    HasAttributes,
-    HasElementType,
-    HasMaps,
-    HasOperandCount,
-    HasRegions,
-    HasRoleSizes,
-    HasValue,
-    IsCastCompatible,
-    IsDag,
-    IsKind,
-    IsUnconfigured,
-    IsUnmasked,
-    Maps,
-    MultipleOf,
-    NameIn,
-    NotUnderstoodError,
-    Predicate,
-    ValueRef,
-    role_name,
-)
+from tuninglink.matching.predicates import NotUnderstoodError
 from tuninglink.mlir import names
 from tuninglink.mlir.diagnostics import place_of
 from tuninglink.mlir.walk import body
@@ -99,7 +73,7 @@ class StructuredMatcher:
     def roles(self) -> tuple[str, ...]:
         """The results: the roles of loops, and what else is a list of numbers."""
         loops = (each.value.replace(" ", "_") for each in ROLES[self.kind])
-        return (*loops, *(STEPS if self.kind is OpKind.CONVOLUTION else ()))
+        return (*loops, *(pred.STEPS if self.kind is OpKind.CONVOLUTION else ()))
 
     def operand(self, position: int) -> int:
         """Returns the number of an operand, counted from the last one if it is an output."""
@@ -148,7 +122,7 @@ class Matcher:
         stop: where reading stopped; None if the matcher was read up to its yield.
     """
 
-    predicates: tuple[Predicate, ...]
+    predicates: tuple[pred.Predicate, ...]
     stop: Stop | None = None
 
 
@@ -172,9 +146,9 @@ class MatcherReader:
     def __init__(self, table: SequenceTable | None = None) -> None:
         self._table = table
         self._matchers: dict[str, Matcher] = {}
-        self.structured: dict[Hashable, tuple[Sequence[Predicate], Sequence[_Meaning]]] = {}
+        self.structured: dict[Hashable, tuple[Sequence[pred.Predicate], Sequence[_Meaning]]] = {}
         self._is_any_op: dict[mlir.Type, bool] = {}
-        self._maps: dict[Hashable, Maps] = {}
+        self._maps: dict[Hashable, pred.Maps] = {}
         self._numbers: dict[Hashable, int] = {}
 
     def read(self, path: str) -> Matcher:
@@ -206,7 +180,7 @@ class MatcherReader:
         """Returns a number for the key of an op that is not understood, so that keys do not nest."""
         return self._numbers.setdefault(key, len(self._numbers))
 
-    def maps(self, attribute: mlir.Attribute, kind: OpKind, outputs: int) -> Maps:
+    def maps(self, attribute: mlir.Attribute, kind: OpKind, outputs: int) -> pred.Maps:
         """Returns indexing maps as data.
 
         Args:
@@ -251,7 +225,7 @@ class _Unknown:
     number: int
 
 
-_Meaning = _Root | ValueRef | _RoleRef | _Constant | _Unknown
+_Meaning = _Root | pred.ValueRef | _RoleRef | _Constant | _Unknown
 _ROOT: Final = _Root()
 
 
@@ -261,7 +235,7 @@ class _Reading:
     def __init__(self, reader: MatcherReader, table: SequenceTable | None) -> None:
         self.reader = reader
         self.depth = 0
-        self._predicates: list[Predicate] = []
+        self._predicates: list[pred.Predicate] = []
         self._stop: Stop | None = None
         self._rest: list[Hashable] = []
         self._table = table
@@ -285,7 +259,7 @@ class _Reading:
         stop = replace(self._stop, rest=tuple(self._rest)) if self._stop else None
         return Matcher(tuple(self._predicates), stop)
 
-    def ask(self, *predicates: Predicate) -> None:
+    def ask(self, *predicates: pred.Predicate) -> None:
         """Notes what the matcher asks for next."""
         (self._rest if self._stop else self._predicates).extend(predicates)
 
@@ -379,14 +353,14 @@ class _Reading:
         if self.meaning(op) is not _ROOT:
             raise NotUnderstoodError("it looks at other operations than the one that it is given")
 
-    def value(self, op: mlir.Operation) -> ValueRef:
+    def value(self, op: mlir.Operation) -> pred.ValueRef:
         """Returns the operand or result that a matcher op looks at."""
         meaning = self.meaning(op)
-        if not isinstance(meaning, ValueRef):
+        if not isinstance(meaning, pred.ValueRef):
             raise NotUnderstoodError("it looks at what is no single operand or result")
         return meaning
 
-    def dimension(self, op: mlir.Operation) -> Dimension:
+    def dimension(self, op: mlir.Operation) -> pred.Dimension:
         """Returns the dimension that a matcher op looks at."""
         value, number = self.value(op), _integer(op.attributes["dim"])
         if number < 0:
@@ -414,12 +388,12 @@ def _operation_name(reading: _Reading, op: mlir.Operation) -> None:
     wanted = op.attributes["op_names"]
     assert isinstance(wanted, mlir.ArrayAttr)
     accepted = tuple(each.value for each in wanted if isinstance(each, mlir.StringAttr))
-    reading.ask(NameIn(accepted))
+    reading.ask(pred.NameIn(accepted))
 
 
 def _has_no_lowering_config(reading: _Reading, op: mlir.Operation) -> None:
     reading.expect_root(op)
-    reading.ask(IsUnconfigured())
+    reading.ask(pred.IsUnconfigured())
 
 
 def _structured(reading: _Reading, op: mlir.Operation) -> None:
@@ -438,19 +412,21 @@ def _structured(reading: _Reading, op: mlir.Operation) -> None:
 
 def _structured_predicates(
     reader: MatcherReader, op: mlir.Operation, form: StructuredMatcher
-) -> Iterator[Predicate]:
-    yield NameIn((form.op_name,)) if form.op_name else IsKind(form.kind)
+) -> Iterator[pred.Predicate]:
+    yield pred.NameIn((form.op_name,)) if form.op_name else pred.IsKind(form.kind)
     for position, role in enumerate(form.operands):
         attribute = op.attributes[f"{role}_type"]
         assert isinstance(attribute, mlir.TypeAttr)
-        yield HasElementType(form.kind, form.operand(position), role, str(attribute.value))
+        yield pred.HasElementType(form.kind, form.operand(position), role, str(attribute.value))
     if _INDEXING_MAPS in op.attributes:
         maps = op.attributes[_INDEXING_MAPS]
         if len(affine_maps(maps)) < len(form.operands):
             raise NotUnderstoodError("it asks for fewer indexing maps than there are operands")
-        yield HasMaps(reader.maps(maps, form.kind, len(form.outputs)), form.inputs, form.outputs)
+        yield pred.HasMaps(
+            reader.maps(maps, form.kind, len(form.outputs)), form.inputs, form.outputs
+        )
     if form.op_name:
-        yield IsUnmasked()
+        yield pred.IsUnmasked()
 
 
 def _dims_equal(reading: _Reading, op: mlir.Operation) -> None:
@@ -463,11 +439,11 @@ def _dims_equal(reading: _Reading, op: mlir.Operation) -> None:
     if min(sizes, default=0) < _ANY_SIZE:
         raise NotUnderstoodError("it asks for dimensions that are dynamic")
     asked = [None if size == _ANY_SIZE else size for size in sizes]
-    reading.ask(HasRoleSizes(role.kind, role.role, tuple(asked)))
+    reading.ask(pred.HasRoleSizes(role.kind, role.role, tuple(asked)))
 
 
 def _get_operand(reading: _Reading, op: mlir.Operation) -> None:
-    _value(reading, op, OPERAND)
+    _value(reading, op, pred.OPERAND)
 
 
 def _get_result(reading: _Reading, op: mlir.Operation) -> None:
@@ -475,7 +451,7 @@ def _get_result(reading: _Reading, op: mlir.Operation) -> None:
         raise NotUnderstoodError(
             f"'{op.name}' stands in the matcher itself, which is an error when it runs"
         )
-    _value(reading, op, RESULT)
+    _value(reading, op, pred.RESULT)
 
 
 def _value(reading: _Reading, op: mlir.Operation, group: str) -> None:
@@ -484,8 +460,8 @@ def _value(reading: _Reading, op: mlir.Operation, group: str) -> None:
     assert isinstance(positions, mlir.DenseI64ArrayAttr)
     if len(positions) != 1 or positions[0] < 0 or {"is_inverted", "is_all"} & {*op.attributes}:
         raise NotUnderstoodError("it takes several operands at once, or counts from the last")
-    value = ValueRef(group, positions[0])
-    reading.ask(HasValue(value))
+    value = pred.ValueRef(group, positions[0])
+    reading.ask(pred.HasValue(value))
     reading.define(op, [value])
 
 
@@ -493,51 +469,51 @@ def _cast_compatible_type(reading: _Reading, op: mlir.Operation) -> None:
     attribute = op.attributes["target_type"]
     assert isinstance(attribute, mlir.TypeAttr)
     wanted = ValueType.of(attribute.value)
-    reading.ask(IsCastCompatible(reading.value(op), wanted))
+    reading.ask(pred.IsCastCompatible(reading.value(op), wanted))
 
 
 def _dim_is_multiple_of(reading: _Reading, op: mlir.Operation) -> None:
     factor = _integer(op.attributes["size"])
     if factor <= 0:
         raise NotUnderstoodError("it asks for multiples of nothing")
-    reading.ask(MultipleOf(reading.dimension(op), factor))
+    reading.ask(pred.HasExtent(reading.dimension(op), pred.Extent(factor=factor)))
 
 
 def _dim_bounds(reading: _Reading, op: mlir.Operation) -> None:
     dimension = reading.dimension(op)
-    for name, predicate in (("lower_bound", AtLeast), ("upper_bound", AtMost)):
+    for name, side in (("lower_bound", "low"), ("upper_bound", "high")):
         bound = op.attributes.get(name)
         if bound is not None:
-            reading.ask(predicate(dimension, _integer(bound)))
+            reading.ask(pred.HasExtent(dimension, pred.Extent(**{side: _integer(bound)})))
 
 
 def _regions(reading: _Reading, op: mlir.Operation) -> None:
     reading.expect_root(op)
     example = next(body(op))
-    reading.ask(HasRegions(regions_key(example), computation_of(example)))
+    reading.ask(pred.HasRegions(regions_key(example), computation_of(example)))
 
 
 def _dag(reading: _Reading, op: mlir.Operation) -> None:
     """Reads a DAG; the op that is asked about must be like its last one, whose sizes may be dynamic."""
     reading.expect_root(op)
     *_, root, _ = body(op)
-    reading.ask(NameIn((root.name,)))
+    reading.ask(pred.NameIn((root.name,)))
     if NAME_ONLY in root.attributes:
         raise NotUnderstoodError("of its graph's last operation only the name counts")
     structured = StructuredOp(root)
     attributes = {name: str(value) for name, value in root.attributes.items()}
-    reading.ask(HasOperandCount(len(root.operands)))
+    reading.ask(pred.HasOperandCount(len(root.operands)))
     attributes.pop(_INDEXING_MAPS, None)
     if structured.maps_attribute is not None and structured.maps:
         outputs = len(structured.maps) - structured.first_output
         maps = reading.reader.maps(structured.maps_attribute, structured.kind, outputs)
-        reading.ask(HasMaps(maps))
-    reading.ask(HasAttributes(tuple(sorted(attributes.items()))))
+        reading.ask(pred.HasMaps(maps))
+    reading.ask(pred.HasAttributes(tuple(sorted(attributes.items()))))
     for number, wanted in enumerate(structured.operands):
-        reading.ask(IsCastCompatible(ValueRef(OPERAND, number), wanted))
-    reading.ask(HasRegions(regions_key(root), computation_of(root)))
+        reading.ask(pred.IsCastCompatible(pred.ValueRef(pred.OPERAND, number), wanted))
+    reading.ask(pred.HasRegions(regions_key(root), computation_of(root)))
     graph = Graph(root)
-    dag = IsDag(graph.key, graph.own_key, structured.kind, graph.has_free_operands)
+    dag = pred.IsDag(graph.key, graph.own_key, structured.kind, graph.has_free_operands)
     reading.ask(dag)
     reading.define_unknown(op, dag)
 
@@ -545,18 +521,19 @@ def _dag(reading: _Reading, op: mlir.Operation) -> None:
 # --- Helpers -----------------------------------------------------------------------------------------------
 
 
-def _maps(attribute: mlir.Attribute, kind: OpKind, outputs: int) -> Maps:
+def _maps(attribute: mlir.Attribute, kind: OpKind, outputs: int) -> pred.Maps:
     maps = affine_maps(attribute)
     roles: Mapping[Role, tuple[int, ...]] = {}
-    if kind is OpKind.ATTENTION or (kind in ROLES and len(maps) == STRUCTURED_OPERANDS):
+    if kind is OpKind.ATTENTION or (kind in ROLES and len(maps) == pred.STRUCTURED_OPERANDS):
         roles = loops_by_role(kind, maps, len(maps) - outputs)
-    return Maps(
+    return pred.Maps(
         str(attribute),
         tuple(map(str, maps)),
         maps[0].n_dims,
         tuple(map(indexing_loops, maps)),
         tuple(
-            (role_name(kind, role.value.replace(" ", "_")), loops) for role, loops in roles.items()
+            (pred.role_name(kind, role.value.replace(" ", "_")), loops)
+            for role, loops in roles.items()
         ),
     )
 

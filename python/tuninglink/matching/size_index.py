@@ -1,4 +1,4 @@
-"""Finding boxes that contain a given one, or that have sizes in common with it, without trying every one.
+"""The index of boxes by sizes: finds those that contain or meet another box without trying every one.
 
 Boxes with fixed sizes are found by these, as in a dictionary. Among those with the same fixed sizes, each bound
 and each factor gives a set of boxes, kept as the bits of an integer; a question is an intersection of a few.
@@ -6,6 +6,7 @@ and each factor gives a set of boxes, kept as the bits of an integer; a question
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_right
 from collections import Counter, defaultdict
 from dataclasses import dataclass
@@ -17,8 +18,8 @@ from tuninglink.matching.extents import ANYTHING, contains, static_box
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 
-    from tuninglink.matching.extents import Box, Extent
-    from tuninglink.matching.predicates import Dimension
+    from tuninglink.matching.extents import Box
+    from tuninglink.matching.predicates import Dimension, Extent
 
 _FEW: Final = 8
 """Up to how many boxes are tried one by one."""
@@ -34,14 +35,14 @@ _STRIDE: Final = 64
 
 
 class SizeIndex:
-    """Boxes, by what they ask for.
+    """Boxes, by their constraints.
 
     Args:
         boxes: in order, each with a number; numbers ascend.
         labels: what the boxes are labelled with, by number.
 
     Attributes:
-        dimensions: those of which any box asks something.
+        dimensions: those with a constraint in any box.
     """
 
     def __init__(
@@ -213,20 +214,15 @@ class _Bucket:
 
 
 class _Bounds:
-    """What some boxes ask of one dimension; sets of boxes are the bits of integers."""
+    """The constraints of some boxes on one dimension; sets of boxes are the bits of integers."""
 
     def __init__(self, extents: Sequence[Extent]) -> None:
-        sizes = [each.size for each in extents]
-        lows = [
-            each.low if size is None else size for each, size in zip(extents, sizes, strict=True)
-        ]
-        highs = [
-            each.high if size is None else size for each, size in zip(extents, sizes, strict=True)
-        ]
-        self._lows = _Thresholds(lows)
-        self._highs = _Thresholds([None if each is None else -each for each in highs])
+        self._lows = _Thresholds([each.low if each.size is None else each.size for each in extents])
+        self._highs = _Thresholds(
+            [-(each.high if each.size is None else each.size) for each in extents]
+        )
         self._all = (1 << len(extents)) - 1
-        self._sized = _set_of(position for position, size in enumerate(sizes) if size is not None)
+        self._sized = _set_of(at for at, each in enumerate(extents) if each.size is not None)
         by_factor: dict[int, list[int]] = defaultdict(list)
         for position, each in enumerate(extents):
             by_factor[each.factor].append(position)
@@ -235,24 +231,16 @@ class _Bounds:
 
     def implied_by(self, narrow: Extent) -> int:
         """Returns those that `narrow` implies."""
-        low, high, factor, found = narrow.low, narrow.high, narrow.factor, self._all
-        if narrow.size is None:
-            found ^= self._sized
-        else:
-            low = high = factor = narrow.size
-        found &= self._lows.up_to(low)
-        found &= self._highs.up_to(None if high is None else -high)
-        return found & self._factors(factor)
+        if narrow.size is not None:
+            return self.overlapping(narrow)
+        found = self._all ^ self._sized
+        found &= self._lows.up_to(narrow.low) & self._highs.up_to(-narrow.high)
+        return found & self._factors(narrow.factor)
 
     def overlapping(self, other: Extent) -> int:
         """Returns those that ask for something between the bounds of `other`, as far as it has any."""
-        low = other.low if other.size is None else other.size
-        high = other.high if other.size is None else other.size
-        found = self._all
-        if high is not None:
-            found &= self._lows.up_to(high)
-        if low is not None:
-            found &= self._highs.up_to(-low)
+        low, high = (other.low, other.high) if other.size is None else (other.size, other.size)
+        found = self._lows.up_to(high) & self._highs.up_to(-low)
         return found if other.size is None else found & self._factors(other.size)
 
     def _factors(self, number: int) -> int:
@@ -266,24 +254,25 @@ class _Bounds:
 
 
 class _Thresholds:
-    """Sets of those of which a number is not above another one; those without a number are in all of them."""
+    """Sets of those of which a number is not above another one."""
 
-    def __init__(self, values: Sequence[int | None]) -> None:
-        self._without = _set_of(position for position, each in enumerate(values) if each is None)
-        ordered = sorted(
-            (each, position) for position, each in enumerate(values) if each is not None
-        )
+    def __init__(self, values: Sequence[float]) -> None:
+        ordered = sorted((each, position) for position, each in enumerate(values))
         self._values = [value for value, _ in ordered]
         self._positions = [position for _, position in ordered]
-        self._marks = [self._without]
+        self._marks = [0]
         for start in range(0, len(ordered), _STRIDE):
             some = _set_of(self._positions[start : start + _STRIDE])
             self._marks.append(self._marks[-1] | some)
 
-    def up_to(self, value: int | None) -> int:
-        """Returns the set of those that are not above `value`; None is under all numbers."""
-        if value is None:
-            return self._without
+        self._ends = {each: self._up_to(each) for each in (-math.inf, math.inf)}
+
+    def up_to(self, value: float) -> int:
+        """Returns the set of those that are not above `value`."""
+        found = self._ends.get(value)
+        return self._up_to(value) if found is None else found
+
+    def _up_to(self, value: float) -> int:
         count = bisect_right(self._values, value)
         marks, rest = divmod(count, _STRIDE)
         found = self._marks[marks]

@@ -47,11 +47,6 @@ class SubsumptionAnswer:
     reason: str = ""
 
 
-def subsumed(condition: Condition, earlier: Sequence[Condition | Opaque]) -> SubsumptionAnswer:
-    """Tells whether `earlier` conditions subsume `condition`."""
-    return Subsumption([*earlier, condition]).answer(len(earlier))
-
-
 class Subsumption:
     """Tells which of a list of conditions are subsumed by those before them.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tuninglink.matching.predicates import LOOP, extent
+from tuninglink.matching.predicates import LOOP, representative
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -45,7 +45,7 @@ def witness_of(condition: Condition, witness: Mapping[Dimension, int | None]) ->
     sizes: dict[str, int | None] = {}
     for dimension, size in sorted(witness.items(), key=lambda item: item[0]):
         name = _name(dimension, roles)
-        if extent(dimension) == dimension:
+        if representative(dimension) == dimension:
             sizes[name] = size
         elif sizes.get(name, size) != size or name not in sizes:
             sizes[f"{name} of another operand"] = size
@@ -77,7 +77,7 @@ def _roles(condition: Condition) -> dict[Dimension, str]:
 def _name(dimension: Dimension, roles: Mapping[Dimension, str]) -> str:
     kind, number, position = dimension
     if kind == LOOP:
-        return roles.get(extent(dimension), f"d{number}")
+        return roles.get(representative(dimension), f"d{number}")
     if kind == "operand":
         return f"dimension {position} of operand {number}"
     return _role(kind, number, 1 if number == 0 else 2)

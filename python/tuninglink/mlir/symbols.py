@@ -51,14 +51,17 @@ class FreshNames:
     """Gives names that nothing has yet, as IREE's linker does: `name`, `name_0`, `name_1` and so on.
 
     Args:
-        reserved: names that may be kept by who has them, but never given to another symbol.
+        taken: names that are not given.
+        reserved: names that are given to who has them, and to no other symbol.
         start: the first number to try.
     """
 
-    def __init__(self, reserved: Iterable[str], start: int = 0) -> None:
+    def __init__(
+        self, taken: Iterable[str] = (), reserved: Iterable[str] = (), start: int = 0
+    ) -> None:
         self._reserved = set(reserved)
         self._start = start
-        self._taken: set[str] = set()
+        self._taken = set(taken)
         self._next: dict[str, int] = {}
 
     def take(self, wanted: str) -> str:
@@ -84,9 +87,10 @@ def rename_symbols(table: mlir.Operation, renames: Mapping[str, str]) -> None:
 
     Args:
         table: the operation whose symbols are renamed, usually a module.
-        renames: old name to new name. New names must be unused; they may be old names of other symbols
-            that are renamed as well.
+        renames: old name to new name. New names must be unused, or old names of other symbols that are renamed as
+            well. Of a symbol that is gone from `table`, the references then are to the symbol of the new name.
     """
+    renames = {old: new for old, new in renames.items() if old != new}
     if not renames:
         return
     with table.context, mlir.Location.unknown():
@@ -95,16 +99,6 @@ def rename_symbols(table: mlir.Operation, renames: Mapping[str, str]) -> None:
             if name is not None and name in renames:
                 operation.attributes[names.SYMBOL_NAME] = mlir.StringAttr.get(renames[name])
         _replace_references(table, _ReferenceReplacer(renames))
-
-
-def redirect_references(table: mlir.Operation, targets: Mapping[str, str]) -> None:
-    """Lets every reference to a symbol that is gone from `table` refer to another one, in one walk.
-
-    Args:
-        table: the operation whose symbols are referred to, usually a module.
-        targets: the names of symbols that `table` no longer defines, to the names of those instead.
-    """
-    rename_symbols(table, targets)
 
 
 def _replace_references(table: mlir.Operation, replacer: _ReferenceReplacer) -> None:

@@ -1,13 +1,15 @@
-"""Visiting operations."""
+"""Visiting operations, and what they lead to."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from iree.compiler import ir as mlir
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Hashable, Iterable, Iterator
+
+Node = TypeVar("Node", bound="Hashable")
 
 
 def visit(
@@ -46,6 +48,25 @@ def collect(root: mlir.Operation | mlir.OpView, *names: str) -> list[mlir.Operat
 
     visit(root, keep)
     return found
+
+
+def postorder(
+    roots: Iterable[Node], successors: Callable[[Node], Iterable[Node]]
+) -> Iterator[Node]:
+    """Yields all nodes that `roots` lead to, each once and behind its successors, cycles aside."""
+    entered: set[Node] = set()
+    path: list[Node] = []
+    waiting = [iter(roots)]
+    while waiting:
+        node = next((each for each in waiting[-1] if each not in entered), None)
+        if node is not None:
+            entered.add(node)
+            path.append(node)
+            waiting.append(iter(successors(node)))
+            continue
+        waiting.pop()
+        if path:
+            yield path.pop()
 
 
 def body(operation: mlir.Operation | mlir.OpView) -> Iterator[mlir.Operation]:

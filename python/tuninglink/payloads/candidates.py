@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, Final
 from iree.compiler import ir as mlir
 
 from tuninglink.iree.op_kinds import ATTENTION_OUTPUTS, OpKind, affine_maps
-from tuninglink.matching.predicates import Equals
 from tuninglink.mlir import names
 from tuninglink.mlir.walk import body, collect
 from tuninglink.payloads import layouts
@@ -132,9 +131,9 @@ class Candidates:
 
     def _steps(self, role: str) -> dict[int, int]:
         return {
-            fact.dimension[1]: fact.size
+            fact.dimension[1]: fact.extent.size
             for fact in self._condition.sizes
-            if isinstance(fact, Equals) and fact.dimension[0] == f"convolution {role}"
+            if fact.extent.size is not None and fact.dimension[0] == f"convolution {role}"
         }
 
     def _filled(self, count: int) -> list[mlir.Type]:

@@ -2,50 +2,35 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
-from tuninglink.matching.predicates import AtLeast, Equals, MultipleOf
+import z3
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import z3
-
-    from tuninglink.matching.predicates import SizeFact
+    from tuninglink.matching.predicates import HasExtent
 
 
-def holds(fact: SizeFact, size: z3.ArithRef) -> z3.BoolRef:
+def holds(fact: HasExtent, size: z3.ArithRef) -> z3.BoolRef:
     """Returns that a fact holds for a static size."""
-    if isinstance(fact, Equals):
-        return size == fact.size
-    if isinstance(fact, MultipleOf):
-        return size % fact.factor == 0
-    return size >= fact.bound if isinstance(fact, AtLeast) else size <= fact.bound
+    asked = fact.extent
+    parts = [] if asked.size is None else [size == asked.size]
+    parts += [size >= int(asked.low)] if asked.low > -math.inf else []
+    parts += [size <= int(asked.high)] if asked.high < math.inf else []
+    parts += [size % asked.factor == 0] if asked.factor > 1 else []
+    return z3.And(*parts, size.ctx)
 
 
-def can_hold(fact: SizeFact) -> bool:
-    """Tells whether a fact by itself holds for some static size."""
-    if isinstance(fact, Equals):
-        return fact.size >= 0
-    return isinstance(fact, MultipleOf | AtLeast) or fact.bound >= 0
-
-
-def in_words(fact: SizeFact) -> str:
+def in_words(fact: HasExtent) -> str:
     """Returns a fact in words."""
     kind, number, position = fact.dimension
     if kind in ("operand", "result"):
         what = f"dimension {position} of {kind} {number}"
     else:
         what = f"loop {number}" if kind == "loop" else f"{kind}[{number}]"
-    if isinstance(fact, Equals):
-        return f"{what} is {fact.size}"
-    if isinstance(fact, MultipleOf):
-        return f"{what} is a multiple of {fact.factor}"
-    return (
-        f"{what} is at least {fact.bound}"
-        if isinstance(fact, AtLeast)
-        else f"{what} is at most {fact.bound}"
-    )
+    return f"{what} is {fact.extent}"
 
 
 def contradiction(facts: Sequence[str]) -> str:

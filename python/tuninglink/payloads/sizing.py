@@ -9,9 +9,10 @@ import z3
 from iree.compiler import ir as mlir
 
 from tuninglink.iree.structured_op import StructuredOp
-from tuninglink.matching.predicates import STEPS, extent, role_name
+from tuninglink.matching.extents import box, static_box, static_sizes
+from tuninglink.matching.predicates import STEPS, representative, role_name
 from tuninglink.mlir.affine import value_range
-from tuninglink.payloads.facts import can_hold, contradiction, holds, in_words
+from tuninglink.payloads.facts import contradiction, holds, in_words
 from tuninglink.payloads.preferences import preferred_sizes, usual_sizes
 from tuninglink.payloads.templates import destination_count
 from tuninglink.solver.answers import DEFAULT_LIMITS, Verdict
@@ -19,7 +20,7 @@ from tuninglink.solver.answers import DEFAULT_LIMITS, Verdict
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from tuninglink.matching.predicates import Dimension, SizeFact
+    from tuninglink.matching.predicates import Dimension, HasExtent
     from tuninglink.payloads.templates import Template, Value
 
 Item = TypeVar("Item")
@@ -61,7 +62,7 @@ class _UnsizedError(Exception):
 
 
 def find_sizes(
-    template: Template, facts: Iterable[SizeFact], tiles: Mapping[int, int]
+    template: Template, facts: Iterable[HasExtent], tiles: Mapping[int, int]
 ) -> Sized | NoSizes:
     """Finds sizes with which a template satisfies facts about its root op, multiples of `tiles` if possible."""
     try:
@@ -72,15 +73,15 @@ def find_sizes(
     return sizing.solve(tiles)
 
 
-def find_contradiction(facts: Iterable[SizeFact]) -> NoSizes | None:
+def find_contradiction(facts: Iterable[HasExtent]) -> NoSizes | None:
     """Returns why facts contradict each other whatever the operation is, None if they do not."""
     facts = list(facts)
-    if len({extent(each.dimension) for each in facts}) == len(facts) and all(map(can_hold, facts)):
+    if static_sizes(static_box(box(facts))) is not None:
         return None
     solver = _new_solver()
 
     def size_of(dimension: Dimension) -> z3.ArithRef:
-        size = z3.Int(f"size {extent(dimension)}", solver.ctx)
+        size = z3.Int(f"size {representative(dimension)}", solver.ctx)
         solver.add(size >= 0)
         return size
 
@@ -96,7 +97,7 @@ def _new_solver() -> z3.Solver:
 
 def _track(
     solver: z3.Solver,
-    facts: Iterable[SizeFact],
+    facts: Iterable[HasExtent],
     size_of: Callable[[Dimension], z3.ArithRef | None],
 ) -> dict[str, str]:
     """Asserts facts, each under a label; returns them in words by label."""
@@ -190,7 +191,7 @@ class _Sizing:
         if operation == self._template.root:
             self._loops = loops
 
-    def demand(self, facts: Iterable[SizeFact]) -> None:
+    def demand(self, facts: Iterable[HasExtent]) -> None:
         """Adds the matcher's facts about the root op."""
         self._labels = _track(self._solver, facts, self._size)
 

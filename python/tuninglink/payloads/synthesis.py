@@ -22,7 +22,6 @@ from tuninglink.payloads.preferences import tiles
 from tuninglink.payloads.programs import write_body, write_program
 from tuninglink.payloads.sizing import NoSizes, Sized, find_contradiction, find_sizes
 from tuninglink.solver.answers import Verdict
-from tuninglink.specs.sequences import reference
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -67,7 +66,7 @@ class _Synthesis:
     def __init__(self, entry: Entry, target: Target | None) -> None:
         self._entry = entry
         self._target = target
-        self._matcher = list(_involved(entry.anatomy.table, entry.matcher, set()))
+        self._matcher = _involved(entry.anatomy.table, entry.matcher)
 
     def _error(self, reason: str, verdict: Verdict = Verdict.NOT_DECIDED) -> PayloadError:
         return PayloadError(self._entry, reason, verdict)
@@ -118,7 +117,7 @@ class _Synthesis:
         raise self._error(first.reason, first.verdict if is_proof else Verdict.NOT_DECIDED)
 
     def _tiles(self, template: Template) -> dict[int, int]:
-        action = _involved(self._entry.anatomy.table, self._entry.action, set())
+        action = _involved(self._entry.anatomy.table, self._entry.action)
         return tiles([*self._matcher, *action], template.op)
 
     def _no_operation(self, wanted: frozenset[str]) -> PayloadError:
@@ -177,15 +176,6 @@ def _leaves_fills_alone(condition: Condition) -> bool:
     return bool(condition.kinds or condition.root is not None or condition.maps is not None)
 
 
-def _involved(
-    table: SequenceTable, path: str, seen: set[mlir.Operation]
-) -> Iterator[mlir.Operation]:
-    """Yields a sequence and what it includes."""
-    found = table.resolve(path)
-    if found is None or found[1] in seen:
-        return
-    inner, sequence = found
-    seen.add(sequence)
-    yield sequence
-    for each in collect(sequence, names.INCLUDE):
-        yield from _involved(inner, reference(each.attributes["target"]), seen)
+def _involved(table: SequenceTable, path: str) -> list[mlir.Operation]:
+    """Returns a sequence and, behind it, what it runs."""
+    return [sequence for _, sequence in table.closure(path)][::-1]

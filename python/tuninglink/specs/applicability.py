@@ -12,7 +12,7 @@ from tuninglink.mlir import names
 from tuninglink.mlir.diagnostics import Diagnostic, Severity, note, place_of
 from tuninglink.mlir.symbols import symbol_name
 from tuninglink.mlir.walk import collect
-from tuninglink.specs.bindings import binding_of, covers, narrow
+from tuninglink.specs.bindings import binding_of, covers, entry_binding
 from tuninglink.specs.chains import chained_modules
 from tuninglink.specs.model import Spec
 from tuninglink.specs.settings import settings_of
@@ -100,9 +100,7 @@ class Applicability:
     def _why_not(self, position: int) -> Inapplicability | None:
         entry = self.spec.anatomy.entry(position)
         what = f"entry '{entry.matcher}'"
-        matcher = self.spec.anatomy.table.lookup(entry.matcher)
-        own = binding_of(matcher) if matcher is not None else None
-        if not covers(narrow(self._binding, own), self._target):
+        if not covers(entry_binding(entry), self._target):
             return Inapplicability(what, entry.place, _BOUND, is_foreign=False)
         settings = settings_of(self.spec, entry) or {}
         reason = next(filter(None, map(self._why_foreign, settings.values())), "")
@@ -193,7 +191,5 @@ def scope_of(spec: Spec, position: int) -> tuple[Binding, frozenset[str]]:
     Entries of one scope apply to the same targets, but for intrinsics that only some architectures have.
     """
     entry = spec.anatomy.entry(position)
-    matcher = spec.anatomy.table.lookup(entry.matcher)
-    binding = narrow(binding_of(spec.module), binding_of(matcher) if matcher is not None else None)
     taken = map(backends_of, (settings_of(spec, entry) or {}).values())
-    return binding, reduce(frozenset.intersection, taken, frozenset(BACKENDS))
+    return entry_binding(entry), reduce(frozenset.intersection, taken, frozenset(BACKENDS))

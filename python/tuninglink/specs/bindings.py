@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tuninglink.iree.targets import Target
-    from tuninglink.specs.structure import Anatomy
+    from tuninglink.specs.structure import Anatomy, Entry
 
 BINDING: Final = "tuninglink.targets"
 """The attribute with the names of targets."""
@@ -43,6 +43,17 @@ def binding_of(operation: mlir.Operation) -> Binding:
         message = f"'{BINDING}' must be an array of strings, the names of targets"
         raise SpecError(error(message, operation))
     return tuple(names)
+
+
+def entry_binding(entry: Entry) -> Binding:
+    """Returns what an entry is bound to, by the module of its spec and by its matcher.
+
+    Raises:
+        SpecError: see `binding_of`.
+    """
+    matcher = entry.anatomy.table.lookup(entry.matcher)
+    own = binding_of(matcher) if matcher is not None else None
+    return narrow(binding_of(entry.anatomy.module), own)
 
 
 def bind(operation: mlir.Operation, names: Sequence[str]) -> None:

@@ -63,11 +63,9 @@ def _make_public(entry_point: EntryPoint) -> None:
 
 def _name_modules(container: mlir.Operation, members: Sequence[Anatomy]) -> None:
     free_kernel_config(container)
-    fresh = FreshNames(symbols(container))
     modules = {symbol_name(member.module) for member in members}
-    for name in symbols(container):
-        if name not in modules:
-            fresh.take(name)
+    taken = symbols(container)
+    fresh = FreshNames([name for name in taken if name not in modules], reserved=taken)
     for member in members:
         wanted = symbol_name(member.module)
         name = fresh.take(wanted or UNNAMED)
@@ -83,12 +81,11 @@ def _name_entry_points(members: Sequence[Anatomy]) -> list[tuple[str, str]]:
     (https://github.com/llvm/llvm-project/issues/119578).
     """
     defined = {name for member in members for name in symbols(member.module)}
-    fresh = FreshNames(defined, start=1)
-    fresh.take(names.KERNEL_CONFIG)
+    fresh = FreshNames([names.KERNEL_CONFIG], reserved=defined, start=1)
     paths = []
     for member in members:
         taken = {each.name: fresh.take(each.name) for each in member.entry_points}
-        rename_symbols(member.module, {old: new for old, new in taken.items() if old != new})
+        rename_symbols(member.module, taken)
         paths += [(symbol_name(member.module) or "", new) for new in taken.values()]
     return paths
 

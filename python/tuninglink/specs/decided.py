@@ -125,10 +125,7 @@ class DecidedHelpers:
     def __init__(self, module: mlir.Operation) -> None:
         self._module = module
         self._names: dict[str, str] = {}
-        taken = list(symbols(module))
-        self.fresh = FreshNames(taken)
-        for each in taken:
-            self.fresh.take(each)
+        self.fresh = FreshNames(symbols(module))
 
     def name(self, helper: str) -> str:
         """Returns what a helper is called in the module: one that was asked for, or is in its group."""
@@ -139,7 +136,7 @@ class DecidedHelpers:
     def _add(self, group: tuple[str, ...]) -> None:
         library = mlir.Module.parse(_LIBRARY, self._module.context).operation
         renamed = {name: self.fresh.take(name) for name in group}
-        rename_symbols(library, {old: new for old, new in renamed.items() if old != new})
+        rename_symbols(library, renamed)
         self._names |= renamed
         kept = set(renamed.values())
         with mlir.InsertionPoint(self._module.regions[0].blocks[0]):

@@ -65,34 +65,26 @@ class _Demand:
 
     Attributes:
         names: the names it may have, None for any.
-        contraction: whether it must be a contraction.
-        convolution: whether it must be a convolution.
+        kinds: the kinds that it must be of, all of them.
     """
 
     names: frozenset[str] | None = None
-    contraction: bool = False
-    convolution: bool = False
+    kinds: frozenset[OpKind] = frozenset()
 
     def __and__(self, other: _Demand) -> _Demand:
         both = [each.names for each in (self, other) if each.names is not None]
         return _Demand(
-            reduce(frozenset.intersection, both) if both else None,
-            self.contraction or other.contraction,
-            self.convolution or other.convolution,
+            reduce(frozenset.intersection, both) if both else None, self.kinds | other.kinds
         )
 
     def holds_for(self, shown: _Shown) -> bool:
-        return (
-            (self.names is None or shown.name in self.names)
-            and (not self.contraction or shown.kind is OpKind.CONTRACTION)
-            and (not self.convolution or shown.kind is OpKind.CONVOLUTION)
-        )
+        return (self.names is None or shown.name in self.names) and self.kinds <= {shown.kind}
 
 
 _DEMANDS: Final = {
     names.MATCH_ATTENTION: _Demand(frozenset({names.ATTENTION})),
-    names.MATCH_CONTRACTION: _Demand(contraction=True),
-    names.MATCH_CONVOLUTION: _Demand(convolution=True),
+    names.MATCH_CONTRACTION: _Demand(kinds=frozenset({OpKind.CONTRACTION})),
+    names.MATCH_CONVOLUTION: _Demand(kinds=frozenset({OpKind.CONVOLUTION})),
     names.MATCH_ONLINE_ATTENTION: _Demand(frozenset({names.ONLINE_ATTENTION})),
 }
 

@@ -28,9 +28,8 @@ def free_kernel_config(container: mlir.Operation) -> None:
     """Renames what is called like the entry point that linking adds to `container`, with all its uses."""
     taken = symbols(container)
     if names.KERNEL_CONFIG in taken:
-        fresh = FreshNames(taken)
-        fresh.take(names.KERNEL_CONFIG)
-        rename_symbols(container, {names.KERNEL_CONFIG: fresh.take(names.KERNEL_CONFIG)})
+        renamed = FreshNames(taken).take(names.KERNEL_CONFIG)
+        rename_symbols(container, {names.KERNEL_CONFIG: renamed})
 
 
 def check_can_modernize(entry_point: EntryPoint, table: SequenceTable) -> None:

@@ -39,14 +39,12 @@ def flatten(container: mlir.Operation, members: Sequence[Anatomy]) -> None:
 def _make_names_unique(container: mlir.Operation, members: Sequence[Anatomy]) -> None:
     free_kernel_config(container)
     modules = {symbol_name(member.module) for member in members}
-    own = [name for name in symbols(container) if name not in modules]
+    taken = [name for name in symbols(container) if name not in modules]
     defined = [[name for name in symbols(m.module) if name != _entry_name(m)] for m in members]
-    fresh = FreshNames([*own, names.KERNEL_CONFIG, *(name for each in defined for name in each)])
-    for name in (*own, names.KERNEL_CONFIG):
-        fresh.take(name)
+    reserved = [name for each in defined for name in each]
+    fresh = FreshNames([*taken, names.KERNEL_CONFIG], reserved)
     for member, member_names in zip(members, defined, strict=True):
-        taken = {name: fresh.take(name) for name in member_names}
-        rename_symbols(member.module, {old: new for old, new in taken.items() if old != new})
+        rename_symbols(member.module, {name: fresh.take(name) for name in member_names})
 
 
 def _entry_name(member: Anatomy) -> str:

@@ -437,7 +437,7 @@ class _Guarding:
             here = {
                 position
                 for position in range(len(terminator.operands))
-                if table.yields_argument(matcher, position) == 0
+                if table.yielded(matcher, position) == 0
             }
             own[action] = own[action] & here if action in own else here
         return own

@@ -6,9 +6,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from tuninglink.mlir import names
 from tuninglink.mlir.serialization import to_bytecode, to_text
 from tuninglink.mlir.symbols import symbol_name
-from tuninglink.specs.structure import Anatomy, Entry, SpecKind
+from tuninglink.mlir.walk import body
+from tuninglink.specs.structure import Anatomy, Entry, SpecKind, has_entry_point
 
 if TYPE_CHECKING:
     from iree.compiler import ir as mlir
@@ -55,3 +57,9 @@ class Spec:
     def bytecode(self) -> bytes:
         """Returns the spec as MLIR bytecode, with locations."""
         return to_bytecode(self.module)
+
+
+def specs_in(module: mlir.Operation) -> list[Spec]:
+    """Returns the spec that a module is, and those that are nested in it."""
+    nested = [each for each in body(module) if each.name == names.MODULE]
+    return [Spec(each, "") for each in (module, *nested) if has_entry_point(each)]

@@ -4,20 +4,26 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from iree.compiler import ir as mlir
 
 from tuninglink.mlir import names
 from tuninglink.mlir.attributes import entries_of
 from tuninglink.mlir.symbols import join_path, split_path, symbols
-from tuninglink.mlir.walk import body
+from tuninglink.mlir.walk import body, collect, postorder
 from tuninglink.specs.pairs import pairs_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     Handle = mlir.Value[mlir.Type]
+    _Resolved = tuple["SequenceTable", mlir.Operation]
+
+_Source = mlir.Operation | int | None
+"""What a sequence yields: a constant, the argument with this number, or anything else."""
+
+Found = TypeVar("Found")
 
 _ACTION_OPERATIONS = frozenset({names.ANNOTATE, names.INCLUDE, names.PARAM_CONSTANT, names.YIELD})
 """What an action may consist of if it cannot fail."""
@@ -77,14 +83,13 @@ class Annotation:
     Attributes:
         operand: which argument of the sequence the operation is.
         name: the attribute's name.
-        constant: the attribute's value, where the sequence itself holds it; a unit attribute without value.
-        parameter: which argument of the sequence is the value, else None.
+        value: the attribute's value where the sequence itself holds it, a unit attribute without value; else which
+            argument of the sequence is the value.
     """
 
     operand: int
     name: str
-    constant: mlir.Attribute | None
-    parameter: int | None
+    value: mlir.Attribute | int
 
 
 def is_any_op(kind: mlir.Type) -> bool:
@@ -131,8 +136,8 @@ class SequenceTable:
     def __init__(self, module: mlir.Operation) -> None:
         self.module = module
         self._nested: dict[str, SequenceTable] = {}
-        self._annotations: dict[str, tuple[Annotation, ...] | None] = {}
-        self._yielded: dict[str, tuple[int | None, ...]] = {}
+        self._annotations: dict[mlir.Operation, tuple[Annotation, ...] | None] = {}
+        self._yielded: dict[mlir.Operation, tuple[_Source, ...]] = {}
 
     @cached_property
     def _symbols(self) -> dict[str, mlir.Operation]:
@@ -142,7 +147,7 @@ class SequenceTable:
         """Returns what defines a symbol directly in the module, a sequence or not; None if nothing does."""
         return self._symbols.get(name)
 
-    def resolve(self, path: str) -> tuple[SequenceTable, mlir.Operation] | None:
+    def resolve(self, path: str) -> _Resolved | None:
         """Returns the sequence at `path` with the table of the module it stands in, or None."""
         table = self
         *scope, name = split_path(path) if ":" in path or '"' in path else (path,)
@@ -160,6 +165,10 @@ class SequenceTable:
         """Returns the sequence at `path`, or None if there is none."""
         found = self.resolve(path)
         return found[1] if found else None
+
+    def callee(self, include: mlir.Operation) -> _Resolved | None:
+        """Returns what an `include` in the module refers to, as `resolve` does."""
+        return self.resolve(reference(include.attributes["target"]))
 
     def pairs(self, foreach_match: mlir.Operation) -> list[tuple[str, str]]:
         """Returns the `(matcher, action)` pairs of a `foreach_match`, in order."""
@@ -207,140 +216,116 @@ class SequenceTable:
             effects = mlir.MemoryEffectsOpInterface(operation).get_effects()
         return any(e.effect == mlir.MemoryEffect.Free and e.value == handle for e in effects)
 
+    def closure(self, path: str) -> Iterator[_Resolved]:
+        """Yields the sequence at `path` and those that it runs, by includes and as actions.
+
+        Each comes with the table of its module, and behind those that it runs itself, cycles aside.
+        """
+        found = self.resolve(path)
+        return postorder([found] if found else [], _callees)
+
     def annotations(self, path: str) -> tuple[Annotation, ...] | None:
         """Returns what the sequence at `path` annotates if it does nothing else, so cannot fail; or None."""
-        if path not in self._annotations:
-            for table, inner in self._included_first(path):
-                if inner not in table._annotations:  # noqa: SLF001
-                    table._annotations[inner] = table._find_annotations(inner)  # noqa: SLF001
-        return self._annotations[path]
+        return self._fold(path, self._annotations, _read_annotations)
 
-    def _find_annotations(self, path: str) -> tuple[Annotation, ...] | None:
-        found = self.resolve(path)
-        return found[0].read_annotations(found[1]) if found else None
+    def yielded(self, path: str, position: int) -> mlir.Attribute | int | None:
+        """Returns what the sequence at `path` yields at `position`.
 
-    def _included_first(self, path: str) -> Iterator[tuple[SequenceTable, str]]:
-        """Yields the sequence at `path` and all that it includes, each behind what it includes itself.
-
-        Of sequences that include each other, none comes behind all that it includes.
+        A constant gives its value, an argument of the sequence its number, and anything else None.
         """
-        done: set[tuple[mlir.Operation, str]] = set()
-        entered: set[tuple[mlir.Operation, str]] = set()
-        waiting: list[tuple[SequenceTable, str]] = [(self, path)]
-        if not self.survey.including:
-            yield self, path
-            return
-        while waiting:
-            table, name = waiting[-1]
-            key = table.module, name
-            if key in entered:
-                waiting.pop()
-                if key not in done:
-                    done.add(key)
-                    yield table, name
-                continue
-            entered.add(key)
-            found = table.resolve(name)
-            if found is None:
-                continue
-            inner, sequence = found
-            for operation in body(sequence):
-                if operation.name == names.INCLUDE:
-                    target = reference(operation.attributes["target"])
-                    if (inner.module, target) not in entered:
-                        waiting.append((inner, target))
+        yielded = self._fold(path, self._yielded, _read_yielded) or ()
+        source = yielded[position] if position < len(yielded) else None
+        return source.attributes["value"] if isinstance(source, mlir.Operation) else source
 
-    def read_annotations(self, sequence: mlir.Operation) -> tuple[Annotation, ...] | None:
-        """Does the work of `annotations` for a sequence of this table's module whose includes are known."""
-        constants: dict[Handle, mlir.Attribute] = {}
-        result: list[Annotation] = []
-        for operation in body(sequence):
-            if operation.name not in _ACTION_OPERATIONS:
-                return None
-            if operation.name == names.PARAM_CONSTANT:
-                constants[operation.results[0]] = operation.attributes["value"]
-            elif operation.name == names.ANNOTATE:
-                result.append(_annotation(operation, constants))
-            elif operation.name == names.INCLUDE:
-                included = self._included_annotations(operation, constants)
-                if included is None:
-                    return None
-                result.extend(included)
-        # Of what is said twice, the last counts.
-        return tuple(reversed(dict.fromkeys(reversed(result))))
-
-    def _included_annotations(
-        self, include: mlir.Operation, constants: dict[Handle, mlir.Attribute]
-    ) -> list[Annotation] | None:
-        # A sequence that includes itself is not a list of annotations.
-        annotations = self._annotations.get(reference(include.attributes["target"]))
-        if annotations is None or include.results:
+    def _fold(
+        self,
+        path: str,
+        known: dict[mlir.Operation, Found],
+        read: Callable[[SequenceTable, mlir.Operation, Mapping[mlir.Operation, Found]], Found],
+    ) -> Found | None:
+        """Reads the sequence at `path`, given what is read of those that it includes."""
+        found = self.resolve(path)
+        if found is None:
             return None
-        operands = list(include.operands)
-        result = []
-        for each in annotations:
-            constant, parameter = each.constant, None
-            if each.parameter is not None:
-                constant, parameter = _source(operands[each.parameter], constants)
-            target = _argument_number(operands[each.operand])
-            result.append(Annotation(target, each.name, constant, parameter))
-        return result
+        if found[1] not in known:
 
-    def yields_argument(self, path: str, position: int) -> int | None:
-        """Returns which argument of the sequence at `path` it yields at `position`, unchanged.
+            def unread(caller: _Resolved) -> Iterable[_Resolved]:
+                return () if caller[1] in known else _callees(caller)
 
-        None if what it yields there is, or may be, something else.
-        """
-        if path not in self._yielded:
-            for table, inner in self._included_first(path):
-                if inner not in table._yielded:  # noqa: SLF001
-                    table._yielded[inner] = table._find_yielded(inner)  # noqa: SLF001
-        yielded = self._yielded[path]
-        return yielded[position] if position < len(yielded) else None
+            for table, sequence in postorder([found], unread) if self.survey.including else [found]:
+                if sequence not in known:
+                    known[sequence] = read(table, sequence, known)
+        return known[found[1]]
 
-    def _find_yielded(self, path: str) -> tuple[int | None, ...]:
-        found = self.resolve(path)
-        if not found:
-            return ()
-        table, sequence = found
-        operands = sequence.regions[0].blocks[0].operations[-1].operands
-        return tuple(map(table._argument_behind, operands))  # noqa: SLF001
 
-    def _argument_behind(self, value: Handle) -> int | None:
-        """Returns which argument of its sequence `value` is, through includes, which are known, that hand it on."""
-        while not isinstance(value, mlir.BlockArgument):
-            assert isinstance(value, mlir.OpResult)
-            include = value.owner
-            if include.name != names.INCLUDE:
-                return None
-            yielded = self._yielded.get(reference(include.attributes["target"]), ())
-            number = value.result_number
-            argument = yielded[number] if number < len(yielded) else None
-            if argument is None:
-                return None
-            value = include.operands[argument]
+def _callees(caller: _Resolved) -> Iterator[_Resolved]:
+    table, sequence = caller
+    for operation in collect(sequence, names.INCLUDE, names.FOREACH_MATCH):
+        if operation.name == names.INCLUDE:
+            found = [table.callee(operation)]
+        else:
+            found = [table.resolve(action) for _, action in table.pairs(operation)]
+        yield from filter(None, found)
+
+
+def _read_yielded(
+    table: SequenceTable,
+    sequence: mlir.Operation,
+    known: Mapping[mlir.Operation, tuple[_Source, ...]],
+) -> tuple[_Source, ...]:
+    """Returns what a sequence yields, given what those yield that it includes."""
+
+    def source(value: Handle) -> _Source:
+        if isinstance(value, mlir.BlockArgument):
+            return value.arg_number
+        assert isinstance(value, mlir.OpResult)
+        owner = value.owner.operation
+        if owner.name == names.PARAM_CONSTANT:
+            return owner
+        found = table.callee(owner) if owner.name == names.INCLUDE else None
+        yielded = known.get(found[1], ()) if found else ()
+        inner = yielded[value.result_number] if value.result_number < len(yielded) else None
+        return source(owner.operands[inner]) if isinstance(inner, int) else inner
+
+    blocks = list(sequence.regions[0].blocks)
+    return tuple(map(source, blocks[0].operations[-1].operands)) if blocks else ()
+
+
+def _read_annotations(
+    table: SequenceTable,
+    sequence: mlir.Operation,
+    known: Mapping[mlir.Operation, tuple[Annotation, ...] | None],
+) -> tuple[Annotation, ...] | None:
+    """Returns what a sequence annotates, given what those annotate that it includes."""
+    constants: dict[Handle, mlir.Attribute] = {}
+
+    def argument(value: Handle) -> int:
+        assert isinstance(value, mlir.BlockArgument), "only arguments are handles here"
         return value.arg_number
 
+    def source(value: Handle) -> mlir.Attribute | int:
+        return constants[value] if value in constants else argument(value)
 
-def _annotation(operation: mlir.Operation, constants: dict[Handle, mlir.Attribute]) -> Annotation:
-    name = operation.attributes["name"]
-    assert isinstance(name, mlir.StringAttr)
-    target, *values = operation.operands
-    if not values:
-        unit = mlir.UnitAttr.get(operation.context)
-        return Annotation(_argument_number(target), name.value, unit, None)
-    constant, parameter = _source(values[0], constants)
-    return Annotation(_argument_number(target), name.value, constant, parameter)
-
-
-def _source(
-    value: Handle, constants: dict[Handle, mlir.Attribute]
-) -> tuple[mlir.Attribute | None, int | None]:
-    if isinstance(value, mlir.BlockArgument):
-        return None, value.arg_number
-    return constants[value], None
-
-
-def _argument_number(value: Handle) -> int:
-    assert isinstance(value, mlir.BlockArgument), "only arguments are handles in such a sequence"
-    return value.arg_number
+    result: list[Annotation] = []
+    for operation in body(sequence):
+        operands = list(operation.operands)
+        if operation.name not in _ACTION_OPERATIONS:
+            return None
+        if operation.name == names.PARAM_CONSTANT:
+            constants[operation.results[0]] = operation.attributes["value"]
+        elif operation.name == names.ANNOTATE:
+            name = operation.attributes["name"]
+            assert isinstance(name, mlir.StringAttr)
+            value = source(operands[1]) if operands[1:] else mlir.UnitAttr.get(operation.context)
+            result.append(Annotation(argument(operands[0]), name.value, value))
+        elif operation.name == names.INCLUDE:
+            callee = table.callee(operation)
+            # A sequence that includes itself is not a list of annotations.
+            included = known.get(callee[1]) if callee else None
+            if included is None or operation.results:
+                return None
+            for each in included:
+                value = source(operands[each.value]) if isinstance(each.value, int) else each.value
+                result.append(Annotation(argument(operands[each.operand]), each.name, value))
+    # Of what is said twice, the last counts.
+    return tuple(reversed(dict.fromkeys(reversed(result))))

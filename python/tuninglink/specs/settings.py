@@ -7,11 +7,9 @@ from typing import TYPE_CHECKING, Final
 from iree.compiler import ir as mlir
 
 from tuninglink.mlir import names
-from tuninglink.specs.sequences import reference
 
 if TYPE_CHECKING:
     from tuninglink.specs.model import Spec
-    from tuninglink.specs.sequences import SequenceTable
     from tuninglink.specs.structure import Entry
 
 CONFIGURATIONS: Final = frozenset(
@@ -29,26 +27,10 @@ def settings_of(spec: Spec, entry: Entry) -> dict[str, mlir.Attribute] | None:
     settings: dict[str, mlir.Attribute] = {}
     for each in annotations:
         if each.name in CONFIGURATIONS:
-            value = each.constant
-            if value is None and each.parameter is not None:
-                value = _yielded(table, entry.matcher, each.parameter)
-            if value is None:
+            value: mlir.Attribute | int | None = each.value
+            if isinstance(value, int):
+                value = table.yielded(entry.matcher, value)
+            if not isinstance(value, mlir.Attribute):
                 return None
             settings[each.name] = value
     return settings
-
-
-def _yielded(table: SequenceTable, path: str, position: int) -> mlir.Attribute | None:
-    """Returns the constant that the sequence at `path` yields at `position`, through includes; or None."""
-    found = table.resolve(path)
-    if found is None:
-        return None
-    inner, sequence = found
-    value = sequence.regions[0].blocks[0].operations[-1].operands[position]
-    if not isinstance(value, mlir.OpResult):
-        return None
-    if value.owner.name == names.PARAM_CONSTANT:
-        return value.owner.attributes["value"]
-    if value.owner.name == names.INCLUDE:
-        return _yielded(inner, reference(value.owner.attributes["target"]), value.result_number)
-    return None

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Final
 
 from tuninglink.mlir import names
 from tuninglink.mlir.walk import body
-from tuninglink.specs.sequences import reference
 
 if TYPE_CHECKING:
     from iree.compiler import ir as mlir
@@ -51,19 +50,13 @@ class SideEffects:
         return self._known[path]
 
     def _find(self, path: str) -> bool:
-        seen: set[mlir.Operation] = set()
-        waiting = [self._table.resolve(path)]
-        while waiting:
-            found = waiting.pop()
-            if found is None:
-                return True
-            table, sequence = found
-            if sequence in seen:
-                continue
-            seen.add(sequence)
-            for operation in body(sequence):
-                if operation.name == names.INCLUDE:
-                    waiting.append(table.resolve(reference(operation.attributes["target"])))
-                elif not only_reads(operation):
-                    return True
-        return False
+        run = list(self._table.closure(path))
+        return not run or any(
+            _may_change(table, operation) for table, sequence in run for operation in body(sequence)
+        )
+
+
+def _may_change(table: SequenceTable, operation: mlir.Operation) -> bool:
+    if operation.name == names.INCLUDE:
+        return table.callee(operation) is None
+    return not only_reads(operation)

@@ -163,7 +163,7 @@ class Anatomy:
     def reaches_other_ops(self) -> bool:
         """Whether an entry of this matcher list configures another operation than its matcher was given."""
         return any(
-            self.table.yields_argument(matcher, annotation.operand) != 0
+            self.table.yielded(matcher, annotation.operand) != 0
             for matcher, action in dict.fromkeys(self.pairs)
             for annotation in self.annotations(action)
         )

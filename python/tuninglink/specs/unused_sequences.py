@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from tuninglink.mlir import names
 from tuninglink.mlir.symbols import references_in, symbol_name, symbols
-from tuninglink.mlir.walk import body
+from tuninglink.mlir.walk import body, postorder
 from tuninglink.specs.structure import is_entry_point
 
 if TYPE_CHECKING:
@@ -78,16 +78,11 @@ class SequenceScope:
         """Returns the unused sequences, none where it is not known what they are for."""
         if not self.is_used:
             return []
-        reached = self._reached()
+        pinned = [name for name in self.pinned if name in self.sequences]
+        reached = set(postorder(pinned, self.uses))
         return [sequence for name, sequence in self.sequences.items() if name not in reached]
 
-    def _reached(self) -> set[str]:
-        reached: set[str] = set()
-        waiting = [name for name in self.pinned if name in self.sequences]
-        while waiting:
-            name = waiting.pop()
-            if name not in reached:
-                reached.add(name)
-                uses = (path[0] for path in references_in(self.sequences[name]))
-                waiting.extend(use for use in uses if use in self.sequences)
-        return reached
+    def uses(self, name: str) -> list[str]:
+        """Returns the sequences that a sequence refers to."""
+        used = (path[0] for path in references_in(self.sequences[name]))
+        return [each for each in used if each in self.sequences]

@@ -15,6 +15,7 @@ from tuninglink.tuning.database import (
 )
 from tuninglink.tuning.race import BLOCK_ROUNDS, BLOCKS
 from tuninglink.tuning.results import TrialResult
+from tuninglink.tuning.search_problem import distance
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -97,14 +98,17 @@ class Journal:
         return RecordedRace(winner.configuration.key, tuple(each for each in blocks if each))
 
     def similar(self, prepared: PreparedTask) -> list[Candidate]:
-        """Returns what won for the same task elsewhere, and for similar ones here, as far as it is valid."""
+        """Returns what won for the same task elsewhere, then for similar ones, the nearest first, as far as it is valid."""
         task, spaces = prepared.task, prepared.spaces
         environment = self._environment(task)
         elsewhere = self.database.elsewhere(task.key, environment)
         ranked = sorted(
             (each for each in elsewhere if each.median), key=lambda each: each.median or 0.0
         )
-        winners = self.database.winners(spaces.problem.kind, environment.target)
+        winners = sorted(
+            self.database.winners(spaces.problem.kind, environment.target),
+            key=lambda each: distance(str(spaces.problem), each.trial.problem.description),
+        )
         trials = [*ranked, *(each.trial for each in winners)]
         found = {
             each.key: each

@@ -35,6 +35,9 @@ if TYPE_CHECKING:
 
 _LEAST_SAMPLES: Final = 3
 _MOST_SAMPLES: Final = 100
+_FIRST_FACTOR: Final = 3.0
+"""A first iteration that takes this many times the limit is too slow, whatever it pays for."""
+
 _LARGEST_BATCH: Final = 1 << 20
 _MOST_BUFFER_BYTES: Final = 4 << 30
 """What a buffer of many sets may take."""
@@ -95,8 +98,9 @@ class Measurer:
         loaded = self._loaded(benchmark)
         once = loaded.sample(1)
         if limit_microseconds is not None and once > limit_microseconds:
-            # The first iteration also pays for code and pages that are not there yet.
-            once = loaded.sample(1)
+            if once < _FIRST_FACTOR * limit_microseconds:
+                # The first iteration also pays for code and pages that are not there yet.
+                once = loaded.sample(1)
             if once > limit_microseconds:
                 return Timing((once,), 1, self._clocks())
         batch = self._batch(loaded)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
+import re
 from dataclasses import dataclass
-from math import prod
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.iree.op_kinds import Role
@@ -52,8 +53,26 @@ class SearchProblem:
     def reduction(self) -> int:
         """How many values are added up for one element of the result, at least 1."""
         sizes = zip(self.roles, self.sizes, strict=True)
-        return prod(size or 1 for role, size in sizes if role in _REDUCTIONS)
+        return math.prod(size or 1 for role, size in sizes if role in _REDUCTIONS)
 
     def __str__(self) -> str:
         sizes = "x".join("?" if each is None else str(each) for each in self.sizes)
         return " ".join(filter(None, (self.kind, sizes, "x".join(self.element_types))))
+
+
+_DESCRIPTION: Final = re.compile(r"(\S+) ([\dx]+) (\S+)")
+
+
+def distance(one: str, other: str) -> float:
+    """Returns how far two problems are apart, as `str` writes them: the sum of the factors of two between their sizes.
+
+    It is infinite between kinds of operations, element types and numbers of loops, and where a size is dynamic.
+    """
+    read = [_DESCRIPTION.fullmatch(each) for each in (one, other)]
+    if read[0] is None or read[1] is None:
+        return math.inf
+    sizes = [[int(size) for size in each[2].split("x")] for each in read if each]
+    alike = read[0].group(1, 3) == read[1].group(1, 3) and len(sizes[0]) == len(sizes[1])
+    if not alike:
+        return math.inf
+    return sum(abs(math.log2(left / right)) for left, right in zip(*sizes, strict=True))

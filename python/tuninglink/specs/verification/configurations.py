@@ -19,7 +19,7 @@ from tuninglink.mlir import names
 from tuninglink.mlir.attributes import entries_of
 from tuninglink.mlir.diagnostics import note
 from tuninglink.mlir.walk import body
-from tuninglink.specs.bindings import binding_of, covers, narrow
+from tuninglink.specs.bindings import covers, entry_binding
 from tuninglink.specs.settings import settings_of
 
 if TYPE_CHECKING:
@@ -106,7 +106,7 @@ class _Finding:
 def _findings(
     spec: Spec, entry: Entry, value: mlir.Attribute, target: Target | None
 ) -> Iterator[_Finding]:
-    if target is not None and _is_for(spec, entry, target):
+    if target is not None and covers(entry_binding(entry), target):
         reason = why_foreign(value, target)
         if reason:
             remedy = f"bind the entry to what it is for, 'tuninglink.targets' on the matcher, if that is not {target}"
@@ -123,12 +123,6 @@ def _findings(
         return
     yield from _ranks(knobs, matched)
     yield from _types(lowering, matched)
-
-
-def _is_for(spec: Spec, entry: Entry, target: Target) -> bool:
-    matcher = spec.anatomy.table.lookup(entry.matcher)
-    own = binding_of(matcher) if matcher is not None else None
-    return covers(narrow(binding_of(spec.module), own), target)
 
 
 def _unread(knobs: Iterable[str]) -> Iterator[_Finding]:

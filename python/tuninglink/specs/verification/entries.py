@@ -111,12 +111,10 @@ class EntryChecks:
                 action,
             )
         for each in configuring:
-            value, at = each.constant, action
-            if each.parameter is not None:
-                constant = _constant(entry.matcher_code, each.parameter)
-                if constant:
-                    value, at = constant.attributes["value"], constant
-            is_useless = value is not None and not self._understood[each.name](value)
+            value, at = each.value, action
+            if isinstance(value, int) and (constant := _constant(entry.matcher_code, value)):
+                value, at = constant.attributes["value"], constant
+            is_useless = not isinstance(value, int) and not self._understood[each.name](value)
             if is_useless and self._is_new(at, each.name):
                 self._diagnostics.warning(
                     f"entry '{entry}' sets '{each.name}' to something else than the compiler "
