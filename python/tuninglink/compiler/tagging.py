@@ -15,7 +15,13 @@ from tuninglink.mlir import names
 from tuninglink.mlir.serialization import to_bytecode
 from tuninglink.mlir.symbols import FreshNames, split_path, symbols
 from tuninglink.mlir.walk import collect
-from tuninglink.specs.builders import FAILURES_PROPAGATE, include, yield_
+from tuninglink.specs.builders import (
+    FAILURES_PROPAGATE,
+    annotate,
+    include,
+    named_sequence,
+    yield_,
+)
 from tuninglink.specs.decided import is_bookkeeping
 from tuninglink.specs.linking import Form
 from tuninglink.specs.sequences import argument_attributes, signature
@@ -106,22 +112,15 @@ class TaggedSpec:
         """Adds a sequence that does what `action` does and then tags some of its arguments."""
         original = scope.table.lookup(action)
         assert original is not None
-        kinds = signature(original).inputs
-        attributes = {
-            key: original.attributes[key]
-            for key in ("function_type", "arg_attrs")
-            if key in original.attributes
-        }
-        attributes[names.SYMBOL_NAME] = mlir.StringAttr.get(name)
-        with mlir.InsertionPoint(scope.module.regions[0].blocks[0]):
-            sequence = mlir.Operation.create(names.NAMED_SEQUENCE, attributes=attributes, regions=1)
-        block = sequence.regions[0].blocks.append(
-            *kinds, arg_locs=[original.location for _ in kinds]
-        )
-        results = signature(original).results
+        kind = signature(original)
+        with mlir.InsertionPoint(scope.module.regions[0].blocks[0]), original.location:
+            sequence = named_sequence(name, kind.inputs, kind.results)
+        if "arg_attrs" in original.attributes:
+            sequence.attributes["arg_attrs"] = original.attributes["arg_attrs"]
+        block = sequence.regions[0].blocks[0]
         with mlir.InsertionPoint(block):
             arguments = list(block.arguments)
-            done = include(split_path(action), arguments, results, FAILURES_PROPAGATE)
+            done = include(split_path(action), arguments, kind.results, FAILURES_PROPAGATE)
             for target in targets:
                 self._add_tag(block.arguments[target], origin)
             yield_(list(done.results))
@@ -129,17 +128,7 @@ class TaggedSpec:
     def _add_tag(self, operation: Handle, origin: Origin) -> None:
         if not self.origins or self.origins[-1] is not origin:
             self.origins.append(origin)
-        number = mlir.IntegerAttr.get(mlir.IntegerType.get_signless(64), len(self.origins) - 1)
-        value = mlir.Operation.create(
-            names.PARAM_CONSTANT,
-            results=[mlir.Type.parse("!transform.param<i64>")],
-            attributes={"value": number},
-        )
-        mlir.Operation.create(
-            names.ANNOTATE,
-            operands=[operation, value.results[0]],
-            attributes={"name": mlir.StringAttr.get(TAG)},
-        )
+        annotate(operation, TAG, len(self.origins) - 1)
 
 
 @dataclass(frozen=True)

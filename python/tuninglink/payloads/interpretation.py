@@ -14,7 +14,7 @@ from tuninglink.mlir.serialization import to_bytecode
 from tuninglink.mlir.symbols import FreshNames, references_in, split_path, symbols
 from tuninglink.mlir.walk import collect
 from tuninglink.payloads.payload import root_of
-from tuninglink.specs.builders import add_kernel_config, named_sequence, yield_
+from tuninglink.specs.builders import add_kernel_config, annotate, named_sequence, yield_
 from tuninglink.specs.sequences import is_any_op, signature
 
 if TYPE_CHECKING:
@@ -75,8 +75,7 @@ def configured(entry: Entry, payload: Payload, target: mlir.Attribute | None = N
     Raises:
         MLIRError: the compiler refuses what the entry does.
     """
-    spec = _Interpreted(entry.anatomy, [entry])
-    spec.add_entry_point([entry.action])
+    spec = _alone(entry)
     dispatch = payload.dispatch(target, entry.anatomy.module.context)
     assert dispatch.module is not None
     spec.run(dispatch.module)
@@ -85,9 +84,13 @@ def configured(entry: Entry, payload: Payload, target: mlir.Attribute | None = N
 
 def spec_of(entry: Entry) -> bytes:
     """Returns a spec with nothing but an entry and what it uses, as bytecode."""
+    return _alone(entry).bytecode()
+
+
+def _alone(entry: Entry) -> _Interpreted:
     spec = _Interpreted(entry.anatomy, [entry])
     spec.add_entry_point([entry.action])
-    return spec.bytecode()
+    return spec
 
 
 def _matching_entries(entries: Sequence[Entry], payloads: Sequence[Payload]) -> list[int | None]:
@@ -166,7 +169,7 @@ class _Interpreted:
             with mlir.InsertionPoint(block):
                 for argument in block.arguments:
                     if is_any_op(argument.type):
-                        _annotate(argument, number)
+                        annotate(argument, _TAG, number)
                         break
                 yield_([])
         return name
@@ -215,16 +218,3 @@ class _Interpreted:
 
 def _paths(names_: Iterable[str]) -> mlir.ArrayAttr:
     return mlir.ArrayAttr.get([mlir.SymbolRefAttr.get(split_path(each)) for each in names_])
-
-
-def _annotate(handle: mlir.Value[mlir.Type], number: int) -> None:
-    value = mlir.Operation.create(
-        names.PARAM_CONSTANT,
-        results=[mlir.Type.parse("!transform.param<i64>")],
-        attributes={"value": mlir.IntegerAttr.get(mlir.IntegerType.get_signless(64), number)},
-    )
-    mlir.Operation.create(
-        names.ANNOTATE,
-        operands=[handle, value.results[0]],
-        attributes={"name": mlir.StringAttr.get(_TAG)},
-    )

@@ -139,3 +139,17 @@ def fails_as_included(operation: mlir.Operation) -> bool:
 def yield_(operands: Sequence[Handle]) -> mlir.Operation:
     """Builds a `yield` at the current insertion point."""
     return mlir.Operation.create(names.YIELD, operands=operands)
+
+
+def annotate(handle: Handle, name: str, number: int) -> None:
+    """Builds an annotation of the ops of a handle with a number at the current insertion point."""
+    value = mlir.Operation.create(
+        names.PARAM_CONSTANT,
+        results=[mlir.Type.parse("!transform.param<i64>")],
+        attributes={"value": mlir.IntegerAttr.get(mlir.IntegerType.get_signless(64), number)},
+    )
+    mlir.Operation.create(
+        names.ANNOTATE,
+        operands=[handle, value.results[0]],
+        attributes={"name": mlir.StringAttr.get(name)},
+    )

@@ -117,8 +117,8 @@ def attention_spaces(
         _Extent(_tile_name(attention, loop), tiles[loop], counts.get(loop, 1))
         for loop in (attention.m, attention.n, attention.k1, attention.k2)
     )
-    qk, in_qk, qk_order = _fit(rules, "qk", _intrinsics(device, query, key), (m, k2, k1))
-    pv, in_pv, pv_order = _fit(rules, "pv", _intrinsics(device, value, value), (m, n, k2))
+    qk, in_qk, qk_order, qk_m = _fit(rules, "qk", _intrinsics(device, query, key), (m, k2, k1))
+    pv, in_pv, pv_order, pv_m = _fit(rules, "pv", _intrinsics(device, value, value), (m, n, k2))
     rules.sufficient(
         qk_order == pv_order, "either both intrinsics or none must have col_major results"
     )
@@ -127,7 +127,10 @@ def attention_spaces(
     threads, subgroup_size, _ = rules.workgroup(device)
     rules.threads(threads, product(counts.values()) * subgroup_size, "of its subgroups")
     copies = [tile_bits(each, tiles) for each in attention.operands]
-    rules.memory_bounds(copies, _exchanged(attention, tiles, device), device)
+    exchanged = _exchanged(attention, tiles, device)
+    certain = [z3.If(qk_m == pv_m, 0, each) for each in exchanged]
+    possible = [z3.If(qk_m == pv_m, each, 0) for each in exchanged]
+    rules.memory_bounds([*copies, *certain], possible, device)
     for name, operand in zip(("query", "key", "value"), attention.operands, strict=True):
         uneven = z3.Or([sizes[loop] % tiles[loop] != 0 for loop in operand.loops])
         require_derivable(rules, operand, tiles, threads, f"the {name}", unless=uneven)
@@ -192,12 +195,12 @@ def _fit(
     part: str,
     intrinsics: Sequence[Intrinsic],
     extents: tuple[_Extent, _Extent, _Extent],
-) -> tuple[Slot, Number, Number]:
+) -> tuple[Slot, Number, Number, Number]:
     """Asks for tiles that are whole intrinsics of one of the matmuls; the extents are its m, n and k.
 
     Returns:
-        The slot of the intrinsic, the number of intrinsics that a subgroup takes in a step, and whether the result
-        of one is in column-major order, as a number.
+        The slot of the intrinsic; the number of intrinsics that a subgroup takes in a step; whether the result of
+        one is in column-major order, as a number; and its m.
     """
     options = tuple(each.attribute for each in intrinsics)
     chosen = rules.choice(f"{part}_mma_idx", options)
@@ -213,4 +216,5 @@ def _fit(
             step,
         )
     order = rules.look_up(chosen, [int(each.is_transposed) for each in intrinsics])
-    return OptionSlot(f"{part}_mma_idx", options), taken, order
+    rows = rules.look_up(chosen, [each.m for each in intrinsics])
+    return OptionSlot(f"{part}_mma_idx", options), taken, order, rows

@@ -5,16 +5,20 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
+from iree.compiler.dialects import iree_gpu
+
+from tuninglink.spaces.configuration import InvalidFormError
 from tuninglink.spaces.templates import OptionSlot
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from iree.compiler import ir as mlir
+
     from tuninglink.spaces.gpu.contractions import Contraction
     from tuninglink.spaces.gpu.device import Intrinsic
     from tuninglink.spaces.gpu.gpu_rules import GpuRules, Number
     from tuninglink.spaces.gpu.knob_table import KnobTable
-    from tuninglink.spaces.templates import Slot
 
 _INTRINSIC: Final = "mma_idx"
 
@@ -41,7 +45,7 @@ class ContractionTiles:
     counts: dict[int, Number] = field(default_factory=dict)
     pieces: dict[int, Number] = field(default_factory=dict)
 
-    def choose_intrinsic(self, intrinsics: Sequence[Intrinsic]) -> Slot:
+    def choose_intrinsic(self, intrinsics: Sequence[Intrinsic]) -> OptionSlot:
         """Adds the knob for the intrinsic, takes its extents for shapes, and returns the slot of the knob."""
         options = tuple(each.attribute for each in intrinsics)
         chosen = self.rules.choice(_INTRINSIC, options)
@@ -51,3 +55,24 @@ class ContractionTiles:
             extents = [getattr(each, side) for each in intrinsics]
             self.shapes[loop] = self.rules.look_up(chosen, extents)
         return OptionSlot(_INTRINSIC, options)
+
+
+@dataclass(frozen=True)
+class ExactIntrinsicSlot(OptionSlot):
+    """The knob for the intrinsic where others than those for the very types do not compile.
+
+    Attributes:
+        types: the element types that it has to multiply and add up.
+    """
+
+    types: tuple[str, ...]
+
+    def read(self, path: str, actual: mlir.Attribute, assignment: dict[str, int]) -> None:
+        """Reads an intrinsic."""
+        if isinstance(actual, iree_gpu.MMAAttr | iree_gpu.VirtualMMAAttr):
+            types = tuple(map(str, actual.abc_element_types))
+            if types != self.types:
+                raise InvalidFormError(
+                    f"'{path}' is {actual}, which is for {'x'.join(types)}, not {'x'.join(self.types)}"
+                )
+        super().read(path, actual, assignment)

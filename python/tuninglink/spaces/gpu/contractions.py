@@ -76,6 +76,11 @@ class Contraction:
         """The loops that intrinsics run over: m, n and k."""
         return self.m, self.n, self.k
 
+    @property
+    def element_types(self) -> tuple[str, str, str]:
+        """The element types of the operands and of the result."""
+        return self.lhs.element_type, self.rhs.element_type, self.result.element_type
+
     def size(self, loop: int) -> int:
         """Returns the size of a loop that is not dynamic."""
         size = self.sizes[loop]
@@ -136,7 +141,7 @@ def intrinsics_for(contraction: Contraction, device: Device, virtual: str = "") 
     Raises:
         UndecidedError: the target has none.
     """
-    types = [each.element_type for each in (contraction.lhs, contraction.rhs, contraction.result)]
+    types = contraction.element_types
     check_element_types(types, device)
     # Others do not compile here; they are for attention.
     found = [

@@ -137,30 +137,32 @@ class BasisSlot(Slot):
 
     def read(self, path: str, actual: mlir.Attribute, assignment: dict[str, int]) -> None:
         """Reads a basis whose numbers stand in the order of the loops; ones may stand anywhere."""
+        mismatch = MismatchError(f"'{path}' is {actual}")
         try:
             counts, mapping = ([int(each.value) for each in part] for part in actual)  # type: ignore[attr-defined]
-            along = [counts[each] for each in mapping]
+            along = dict(zip(self.loops, (counts[each] for each in mapping), strict=True))
         except (TypeError, ValueError, AttributeError, IndexError):
-            raise MismatchError(f"'{path}' is {actual}") from None
+            raise mismatch from None
+        if mapping == list(self.loops):
+            along = dict(
+                enumerate(counts)
+            )  # those along loops that it is not for are there as well
+        elif sum(each != 1 for each in counts) != sum(each != 1 for each in along.values()):
+            raise mismatch
         places = [place for place in mapping if counts[place] != 1]
-        used = sum(each != 1 for each in counts)
-        if len(mapping) != len(self.loops) or places != sorted(set(places)) or used != len(places):
-            raise MismatchError(f"'{path}' is {actual}")
-        for loop, count in zip(self.loops, along, strict=True):
+        if places != sorted(set(places)):
+            raise mismatch
+        for loop, count in along.items():
             name = self.counts.get(loop)
-            known = count if name is None else assignment.setdefault(name, count)
-            if count != known or (name is None and count != 1):
-                raise MismatchError(f"'{path}' is {actual}")
+            if count != (1 if name is None else assignment.setdefault(name, count)):
+                raise mismatch
 
     def write(self, assignment: Mapping[str, int]) -> mlir.Attribute:
         """Writes a basis with a number for each loop."""
         counts = [
             assignment[self.counts[loop]] if loop in self.counts else 1 for loop in range(self.rank)
         ]
-        numbers = [
-            [each if loop in self.loops else 1 for loop, each in enumerate(counts)],
-            self.loops,
-        ]
+        numbers = [counts, self.loops]
         return mlir.ArrayAttr.get(
             [mlir.ArrayAttr.get([integer(each) for each in part]) for part in numbers]
         )

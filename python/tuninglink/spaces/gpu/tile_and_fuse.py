@@ -11,7 +11,7 @@ from iree.compiler import ir as mlir
 
 from tuninglink.iree.op_kinds import OpKind
 from tuninglink.spaces.gpu.compiler_limits import tile_and_fuse_limits
-from tuninglink.spaces.gpu.contraction_tiles import ContractionTiles
+from tuninglink.spaces.gpu.contraction_tiles import ContractionTiles, ExactIntrinsicSlot
 from tuninglink.spaces.gpu.contractions import intrinsics_for, read_contraction
 from tuninglink.spaces.gpu.convolutions import read_igemm
 from tuninglink.spaces.gpu.gpu_rules import MOST_INTRINSICS, GpuRules, clip, product, round_up
@@ -116,7 +116,9 @@ class _FormSpace:
     def build(self) -> GpuSpace:
         """Returns the space."""
         contraction, tiling, rules = self.contraction, self._tiling, self._rules
-        slots: dict[str, Slot] = {"mma_kind": tiling.choose_intrinsic(self.intrinsics)}
+        kind = tiling.choose_intrinsic(self.intrinsics)
+        types = contraction.element_types
+        slots: dict[str, Slot] = {"mma_kind": ExactIntrinsicSlot(kind.name, kind.options, types)}
         for loop in contraction.outer:
             self._tile_outer(loop)
         for loop, side in ((contraction.m, "m"), (contraction.n, "n")):
@@ -163,7 +165,11 @@ class _FormSpace:
         exchanged = z3.If(
             self._is_exchanged(threads, wanted), tile_bits(contraction.result, tiles), 0
         )
-        self._rules.memory([*promotion.bits(contraction, promoted), exchanged], self.device)
+        copies = promotion.bits(contraction, promoted)
+        if self.form.pads_convolution:  # which may make the tiles divide
+            self._rules.memory_bounds(copies, [exchanged], self.device)
+        else:
+            self._rules.memory([*copies, exchanged], self.device)
 
     def _is_exchanged(self, threads: Number, wanted: Number) -> Number:
         """Returns the condition that the tile of the result is in shared memory.
@@ -174,8 +180,6 @@ class _FormSpace:
         contraction, tiles = self.contraction, self._tiling.tiles
         if contraction.accumulates:
             return True
-        if self.form.pads:
-            return threads != wanted
         sides, k = (contraction.m, contraction.n), contraction.k
         is_padded = z3.Or([tiles[loop] > contraction.size(loop) for loop in sides])
         return z3.Or(threads != wanted, z3.And(is_padded, tiles[k] < contraction.size(k)))
