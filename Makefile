@@ -90,6 +90,7 @@ docs: $(installed)
 
 package: $(installed_dev)
 	$(BIN)/python -m build --outdir dist .
+	$(BIN)/twine check --strict dist/*
 
 clean:
 	rm -rf $(BUILD) dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -106,19 +106,6 @@ class Dropping:
     sequences: int
 
 
-@dataclass(frozen=True)
-class _Plan:
-    """The entries that are removed from one `foreach_match`.
-
-    Attributes:
-        operation: the `foreach_match`.
-        dropped: the entries that go, by their position in it.
-    """
-
-    operation: mlir.Operation
-    dropped: dict[int, Dropped]
-
-
 def drop_shadowed(module: mlir.Operation) -> Dropping:
     """Removes the entries that are unreachable, then the sequences that only they used.
 
@@ -138,15 +125,15 @@ def drop_shadowed(module: mlir.Operation) -> Dropping:
     if not plans:
         return Dropping((), 0)
     unused = set(unused_sequences(module))
-    for plan in plans:
-        kept = [each for at, each in enumerate(pairs_of(plan.operation)) if at not in plan.dropped]
-        set_pairs(plan.operation, kept)
+    for foreach_match, dropped in plans:
+        kept = [each for at, each in enumerate(pairs_of(foreach_match)) if at not in dropped]
+        set_pairs(foreach_match, kept)
     sequences = _erase_unused(module, unused)
-    return Dropping(tuple(each for plan in plans for each in plan.dropped.values()), sequences)
+    return Dropping(tuple(each for _, dropped in plans for each in dropped.values()), sequences)
 
 
-def _plans(spec: Spec) -> list[_Plan]:
-    """Decides what is removed; of what is read for that nothing is kept, as some of it will be gone."""
+def _plans(spec: Spec) -> list[tuple[mlir.Operation, dict[int, Dropped]]]:
+    """Returns the entries to remove from each `foreach_match`, by position, without handles to their IR."""
     read = EntryConditions(spec)
     unreachable = {
         each.position: Dropped(each.entry.place, str(each))
@@ -163,7 +150,7 @@ def _plans(spec: Spec) -> list[_Plan]:
         if len(here) == len(positions):
             del here[0]
         if here:
-            plans.append(_Plan(entries.operation, here))
+            plans.append((entries.operation, here))
     return plans
 
 

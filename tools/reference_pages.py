@@ -28,7 +28,19 @@ if TYPE_CHECKING:
     from mkdocs.structure.pages import Page
 
 _COMMANDS: Final = (
-    *("tune", "init", "link", "compile", "check", "explain", "upgrade", "dump", "targets", "lock"),
+    *(
+        "tune",
+        "init",
+        "link",
+        "diff",
+        "compile",
+        "check",
+        "explain",
+        "upgrade",
+        "dump",
+        "targets",
+        "lock",
+    ),
     *("demo", "database show", "database merge", "database export", "database import"),
 )
 _VALUES: Final = {

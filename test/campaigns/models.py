@@ -17,6 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+sys.path.insert(0, str(Path(__file__).parents[1] / "python"))
+
 from iree.compiler import ir as mlir
 from model_programs import MODELS, program
 

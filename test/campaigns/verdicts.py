@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING
 sys.path.insert(0, str(Path(__file__).parents[1] / "python"))
 
 from verdict_programs import FORMS
-from verdict_trials import TARGETS, Trials, changed
+from verdict_trials import TARGETS, Trials, changed, sampled
 
 from tuninglink.mlir.diagnostics import Severity
 from tuninglink.solver.answers import UndecidedError, Verdict
@@ -103,7 +103,7 @@ def origins(trials: Trials, registry: ProviderRegistry, count: int, seed: int) -
         yield "the compiler's"
     for pipeline in trials.target.pipelines:
         for space in spaces_of(trials, registry, pipeline):
-            for assignment in space.constraints.sample(count, seed=seed):
+            for assignment in sampled(space, count, seed):
                 trials.configure(space, assignment)
                 yield "sampled"
             for assignment in changed(space, count, seed):

@@ -95,9 +95,14 @@ def test_wheel_holds_the_package(distributions: tuple[Path, Path]) -> None:
     assert {f"tuninglink/shipped/default/{name}.mlirbc" for name in SPECS} <= names
     assert {"tuninglink/py.typed", "tuninglink/passes/link_specs.py"} <= names
     assert "tuninglink/examples/mmt_2048x1280x5120.mlir" in names
+    assert "tuninglink/examples/spec_mlp_cpu.mlir" in names
     assert "tuninglink/explaining/report.html" in names
     assert "tuninglink/explaining/explanation.schema.json" in names
     assert {name.split("/")[0].split("-")[0] for name in names} == {"tuninglink"}
+
+
+def test_an_index_accepts_the_distributions(distributions: tuple[Path, Path]) -> None:
+    succeed(sys.executable, "-m", "twine", "check", "--strict", *distributions, cwd=ROOT)
 
 
 def test_bytecode_names_no_folder_of_the_build(distributions: tuple[Path, Path]) -> None:

@@ -1,4 +1,4 @@
-"""Dispatches for CPUs, and configurations for them: random ones, judged, and compiled."""
+"""Dispatches for CPUs, and configurations for them, judged and compiled."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from iree.compiler import ir as mlir
 from programs import TOOLS
 
-from tuninglink.iree.cpu_configurations import CpuLevel
 from tuninglink.iree.dispatch_roots import find_root_ops
 from tuninglink.mlir import names
 from tuninglink.spaces.configuration import read_configuration
@@ -20,22 +19,10 @@ from tuninglink.spaces.verification import ConfigurationAnswer, verify_configura
 from tuninglink.spaces.workload import Workload, read_workload
 
 if TYPE_CHECKING:
-    import random
     from collections.abc import Sequence
 
 DOUBLE_TILING = "#iree_cpu.pipeline<DoubleTilingExpert>"
 CONVOLUTION = "#iree_cpu.pipeline<ConvTileAndDecomposeExpert>"
-PIPELINES_OF = {
-    "matmul": (DOUBLE_TILING,),
-    "batch_matmul": (DOUBLE_TILING,),
-    "reduction": (DOUBLE_TILING,),
-    "elementwise": (DOUBLE_TILING,),
-    "biased_matmul": (DOUBLE_TILING,),
-    "convolution": (CONVOLUTION, DOUBLE_TILING),
-    "pooling": (CONVOLUTION, DOUBLE_TILING),
-}
-"""The pipelines that each kind of program is tried in."""
-
 _X86 = "x86_64-unknown-unknown-eabi-elf"
 _AARCH64 = "aarch64-unknown-unknown-eabi-elf"
 CPUS = {
@@ -144,46 +131,6 @@ def configuration_of(
     )
 
 
-TILES = (0, 1, 2, 3, 4, 5, 7, 8, 8, 12, 16, 16, 24, 32, 32, 48, 64, 64, 100, 128, 256)
-SMALL_TILES = (0, 1, 1, 1, 2, 3, 4, 8, 16)
-_REDUCING_LEVELS = (CpuLevel.CACHE_REDUCTION, CpuLevel.VECTOR_REDUCTION)
-_LIKELIHOOD = {
-    CpuLevel.DISTRIBUTION: 0.97,
-    CpuLevel.CACHE_PARALLEL: 0.2,
-    CpuLevel.CACHE_REDUCTION: 0.2,
-    CpuLevel.VECTOR_COMMON_PARALLEL: 0.9,
-    CpuLevel.VECTOR_REDUCTION: 0.9,
-    CpuLevel.VECTOR_INNER_PARALLEL: 0.05,
-}
-
-
-def random_configuration(
-    choice: random.Random, dispatch: Workload, pipeline: str
-) -> mlir.Attribute:
-    """Returns a random configuration: mostly of the form that the pipeline wants, with any sizes."""
-    (space,) = CpuProvider().spaces(dispatch, pipeline)
-    reduces = [each.reduces for each in space.nest.loops]
-    tiles = SMALL_TILES if len(reduces) > 4 or choice.random() < 0.4 else TILES
-    levels: dict[str, Sequence[int]] = {}
-    for level in CpuLevel:
-        if choice.random() < _LIKELIHOOD[level]:
-            sizes = [
-                choice.choice(tiles) if each == (level in _REDUCING_LEVELS) else 0
-                for each in reduces
-            ]
-            if choice.random() < 0.02:
-                sizes[choice.randrange(len(sizes))] = choice.choice((-1, 4))
-            levels[level.value] = sizes
-    options = "enable_loop_peeling" if choice.random() < 0.3 else ""
-    return configuration_of(pipeline, levels, dispatch.root.context, options)
-
-
-def random_cpu_program(choice: random.Random) -> tuple[str, str]:
-    """Returns the kind of a random program with one dispatch, and the program."""
-    kind = choice.choice(sorted(PIPELINES_OF))
-    return kind, _MAKERS[kind](choice)
-
-
 def matmul(m: int, n: int, k: int, types: tuple[str, str] = ("f32", "f32"), batch: int = 0) -> str:
     """Returns a program with a matmul, or a batched one."""
     element, out = types
@@ -210,98 +157,3 @@ def _function(arguments: Sequence[str], result: str, operation: str, after: str 
         f"  %init = linalg.fill ins(%zero : {element}) outs(%empty : {result}) -> {result}\n"
         f"  %result = {operation}\n{after}  return {last} : {result}\n}}\n"
     )
-
-
-def _random_matmul(choice: random.Random) -> str:
-    types = choice.choice((("f32", "f32"), ("f16", "f32"), ("i8", "i32"), ("bf16", "f32")))
-    m, n, k = (choice.choice((1, 8, 17, 64, 128, 256)) for _ in range(3))
-    return matmul(m, n, k, types)
-
-
-def _random_batch_matmul(choice: random.Random) -> str:
-    m, n, k = (choice.choice((1, 8, 17, 64, 128)) for _ in range(3))
-    return matmul(m, n, k, batch=choice.choice((2, 5, 8)))
-
-
-def _random_biased_matmul(choice: random.Random) -> str:
-    m, n, k = (choice.choice((8, 17, 64, 128)) for _ in range(3))
-    lhs, rhs, bias = f"tensor<{m}x{k}xf32>", f"tensor<{k}x{n}xf32>", f"tensor<{n}xf32>"
-    result = f"tensor<{m}x{n}xf32>"
-    after = (
-        "  %after = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, "
-        "affine_map<(i, j) -> (j)>, affine_map<(i, j) -> (i, j)>], "
-        'iterator_types = ["parallel", "parallel"]}\n'
-        f"      ins(%result, %2 : {result}, {bias}) outs(%empty : {result}) {{\n"
-        "    ^bb0(%x: f32, %y: f32, %z: f32):\n      %sum = arith.addf %x, %y : f32\n"
-        f"      linalg.yield %sum : f32\n  }} -> {result}\n"
-    )
-    product = f"linalg.matmul ins(%0, %1 : {lhs}, {rhs}) outs(%init : {result}) -> {result}"
-    return _function([lhs, rhs, bias], result, product, after)
-
-
-def _random_reduction(choice: random.Random) -> str:
-    rows, columns = (choice.choice((8, 17, 64, 256, 1000)) for _ in range(2))
-    element = choice.choice(("f32", "f16", "i32"))
-    add = "addi" if element == "i32" else "addf"
-    kind, result = f"tensor<{rows}x{columns}x{element}>", f"tensor<{rows}x{element}>"
-    return _function(
-        [kind],
-        result,
-        "linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>], "
-        f'iterator_types = ["parallel", "reduction"]}} ins(%0 : {kind}) outs(%init : {result}) {{\n'
-        f"    ^bb0(%x: {element}, %y: {element}):\n      %sum = arith.{add} %x, %y : {element}\n"
-        f"      linalg.yield %sum : {element}\n  }} -> {result}",
-    )
-
-
-def _random_elementwise(choice: random.Random) -> str:
-    rows, columns = (choice.choice((8, 17, 64, 256, 1000)) for _ in range(2))
-    element = choice.choice(("f32", "f16", "i8"))
-    add = "addi" if element == "i8" else "addf"
-    kind, other = f"tensor<{rows}x{columns}x{element}>", f"tensor<{columns}x{rows}x{element}>"
-    return _function(
-        [kind, other],
-        kind,
-        "linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (j, i)>, "
-        'affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]} '
-        f"ins(%0, %1 : {kind}, {other}) outs(%empty : {kind}) {{\n"
-        f"    ^bb0(%x: {element}, %y: {element}, %z: {element}):\n"
-        f"      %sum = arith.{add} %x, %y : {element}\n"
-        f"      linalg.yield %sum : {element}\n  }} -> {kind}",
-    )
-
-
-def _random_convolution(choice: random.Random) -> str:
-    height, width, channels = (choice.choice((4, 7, 8, 16)) for _ in range(3))
-    inputs, kernel = choice.choice((4, 8, 16)), choice.choice((1, 2, 3))
-    image = f"tensor<2x{height + kernel - 1}x{width + kernel - 1}x{inputs}xf32>"
-    filters = f"tensor<{kernel}x{kernel}x{inputs}x{channels}xf32>"
-    result = f"tensor<2x{height}x{width}x{channels}xf32>"
-    return _function(
-        [image, filters],
-        result,
-        f"linalg.conv_2d_nhwc_hwcf ins(%0, %1 : {image}, {filters}) outs(%init : {result}) -> {result}",
-    )
-
-
-def _random_pooling(choice: random.Random) -> str:
-    height, width, channels = (choice.choice((4, 7, 8, 16)) for _ in range(3))
-    kernel = choice.choice((2, 3))
-    image = f"tensor<2x{height + kernel - 1}x{width + kernel - 1}x{channels}xf32>"
-    window, result = f"tensor<{kernel}x{kernel}xf32>", f"tensor<2x{height}x{width}x{channels}xf32>"
-    return _function(
-        [image, window],
-        result,
-        f"linalg.pooling_nhwc_sum ins(%0, %1 : {image}, {window}) outs(%init : {result}) -> {result}",
-    )
-
-
-_MAKERS = {
-    "matmul": _random_matmul,
-    "batch_matmul": _random_batch_matmul,
-    "biased_matmul": _random_biased_matmul,
-    "reduction": _random_reduction,
-    "elementwise": _random_elementwise,
-    "convolution": _random_convolution,
-    "pooling": _random_pooling,
-}

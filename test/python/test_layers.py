@@ -30,7 +30,7 @@ LAYERS = (
     ("scaffolding",),
     ("checking", "explaining", "comparing", "dag_to_named"),
     ("tuning",),
-    ("opt",),
+    ("opt", "torch"),
     ("cli",),
 )
 """The packages from the lowest to the highest, as `docs/architecture.md` lists them."""

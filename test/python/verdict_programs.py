@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from gpu_programs import attention, matmul
+from mlir_function import Function
+from model_programs import layer_norm, linear, pooling, softmax
 
 if TYPE_CHECKING:
     import random
@@ -162,6 +164,32 @@ def _attention(choice: random.Random) -> str:
     return attention(batch, m, n, k1, k2, element=choice.choice(("f16", "bf16")))
 
 
+def _normalized(choice: random.Random) -> str:
+    """A softmax or a layer normalization over rows of any length."""
+    rows, length = choice.choice(EVEN), choice.choice((*EVEN, 77, 1000, 4096, 51866))
+    function = Function("normalized")
+    if choice.random() < 0.5:
+        return function.text(softmax(function, (rows, length)))
+    return function.text(layer_norm(function, (rows, length), choice.choice(("f16", "f32"))))
+
+
+def _biased(choice: random.Random) -> str:
+    """A layer of any number of rows, with what follows."""
+    function = Function("biased")
+    rows = choice.choice((None, 1, 8, 77, 384))
+    n, k = choice.choice(EVEN), choice.choice(EVEN)
+    element = choice.choice(("f16", "f32"))
+    return function.text(linear(function, (rows, n, k), element, "%r = add %0, %1 : T"))
+
+
+def _pooled(choice: random.Random) -> str:
+    function = Function("pooled")
+    name = choice.choice(("pooling_nhwc_max", "pooling_nhwc_sum"))
+    size = choice.choice((7, 14, 28, 56))
+    image = (choice.choice((1, 2, 4)), size, size, choice.choice((16, 64, 100)))
+    return function.text(pooling(function, name, image, choice.choice((2, 3, 7)), 1))
+
+
 FORMS: Final[dict[str, Callable[[random.Random], str]]] = {
     "matmul": _matmul,
     "transposed": _transposed,
@@ -171,5 +199,8 @@ FORMS: Final[dict[str, Callable[[random.Random], str]]] = {
     "convolution": _convolved,
     "depthwise": _depthwise,
     "attention": _attention,
+    "normalization": _normalized,
+    "biased": _biased,
+    "pooling": _pooled,
 }
 """For each form what makes a random program of it."""

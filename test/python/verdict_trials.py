@@ -55,6 +55,7 @@ _GPU_PIPELINES: Final = ("#iree_gpu.pipeline<TileAndFuse>", "#iree_gpu.pipeline<
 _CPU_PIPELINES: Final = (
     "#iree_cpu.pipeline<DoubleTilingExpert>",
     "#iree_cpu.pipeline<ConvTileAndDecomposeExpert>",
+    "#iree_cpu.pipeline<LinalgExtTileAndVectorize>",
 )
 TARGETS: Final = {
     **{
@@ -179,13 +180,18 @@ class Trials:
         return Outcome(errors[0] if errors else f"exit code {result.returncode}")
 
 
+def sampled(space: Space, count: int, seed: int) -> list[dict[str, int]]:
+    """Returns some valid assignments; none where none is known to compile."""
+    try:
+        return space.constraints.sample(count, seed=seed)
+    except UndecidedError:
+        return []
+
+
 def changed(space: Space, count: int, seed: int) -> list[dict[str, int]]:
     """Returns assignments near valid ones that break a rule, most of them one that is necessary."""
     chance = random.Random(seed)
-    try:
-        valid = space.constraints.sample(20, seed=seed)
-    except UndecidedError:
-        return []
+    valid = sampled(space, 20, seed)
     found: dict[tuple[int, ...], dict[str, int]] = {}
     for _ in range(_MOST_TRIES if valid else 0):
         near = _near(chance, space, valid)

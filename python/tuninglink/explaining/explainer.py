@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Final
 from tuninglink.compiler.prepared_dispatches import (
     DispatchSources,
     PreparedDispatches,
-    executable_name,
     functions,
 )
 from tuninglink.explaining.catalog import Catalog
+from tuninglink.explaining.compilers_choices import CompilersChoices, configuration_of
 from tuninglink.explaining.model import (
-    ConfigurationText,
     DispatchReport,
     Explanation,
     KnobRow,
@@ -24,18 +23,16 @@ from tuninglink.explaining.model import (
 from tuninglink.iree.dispatch_calls import count_calls
 from tuninglink.iree.dispatch_cost import cost_of
 from tuninglink.iree.dispatch_roots import find_root_ops
-from tuninglink.iree.dispatches import ancestors, find_dispatches
+from tuninglink.iree.dispatches import find_dispatches
 from tuninglink.iree.op_kinds import OpKind
 from tuninglink.iree.op_words import describe
 from tuninglink.matching.op_info import OpInfo
-from tuninglink.mlir import names
 from tuninglink.mlir.diagnostics import place_of
 from tuninglink.mlir.serialization import to_bytecode
-from tuninglink.spaces.configuration import read_configuration
-from tuninglink.spaces.knob_values import knob_values, meaning
+from tuninglink.spaces.knob_values import meaning
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from iree.compiler import ir as mlir
 
@@ -173,7 +170,7 @@ class _Part:
 
     def reports(self, configure: Configure) -> Iterator[DispatchReport]:
         """Yields what became of each dispatch."""
-        choices = _CompilersChoices(self._sources, self._tuned(), configure)
+        choices = CompilersChoices(self._sources, self._tuned(), configure)
         return (self._report(each, choices) for each in self._dispatches)
 
     def _tuned(self) -> list[str]:
@@ -189,7 +186,7 @@ class _Part:
         is_kept = all(each.is_own is False for _, each in applied)
         return Status.KEPT if is_kept else Status.TUNED
 
-    def _report(self, dispatch: Dispatch, choices: _CompilersChoices) -> DispatchReport:
+    def _report(self, dispatch: Dispatch, choices: CompilersChoices) -> DispatchReport:
         found = self._find(dispatch)
         status = self._status_of(dispatch.name) if found else Status.NOT_TUNABLE
         catalog = self._catalog.of(dispatch.target)
@@ -225,7 +222,7 @@ class _Part:
 
     def _operation(self, found: _Found, catalog: TargetCatalog, status: Status) -> OperationReport:
         op = OpInfo(found.seen or found.operation)
-        configuration = _configuration(found.operation)
+        configuration = configuration_of(found.operation)
         report = OperationReport(
             words=describe(op),
             name=op.name,
@@ -290,96 +287,3 @@ def _without_match(operations: Sequence[OperationReport]) -> Status:
 _TRIVIAL: Final = frozenset({OpKind.ELEMENTWISE.value, OpKind.OTHER.value})
 _COMPUTING: Final = "iree_linalg_ext."
 """The dialect of ops that compute and are of no kind of their own, such as sorts."""
-
-
-@dataclass(frozen=True)
-class _Configuration:
-    """A configuration, as text and knob by knob."""
-
-    text: ConfigurationText
-    knobs: Mapping[str, str]
-
-
-def _configuration(operation: mlir.Operation) -> _Configuration:
-    """Returns the configuration of an operation and of the function around it."""
-    function = next(
-        each
-        for each in (operation, *ancestors(operation))
-        if each.name in (names.FUNCTION, names.UTIL_FUNCTION, names.MODULE)
-    )
-    parts = (
-        (function, names.TRANSLATION_INFO),
-        (operation, names.LOWERING_CONFIG),
-        (operation, names.DECOMPOSITION_CONFIG),
-    )
-    text = ConfigurationText(*(str(holder.attributes.get(name) or "") for holder, name in parts))
-    found = read_configuration(operation, function)
-    return _Configuration(text, knob_values(found) if found else {})
-
-
-class _CompilersChoices:
-    """What the compiler chooses for dispatches that a spec configured: it is asked, without the spec.
-
-    Args:
-        sources: the program before specs.
-        dispatches: the names of the dispatches.
-        configure: how to ask the compiler.
-    """
-
-    def __init__(
-        self, sources: DispatchSources, dispatches: Iterable[str], configure: Configure
-    ) -> None:
-        self._sources = sources
-        self._configure = configure
-        self._choices: dict[str, list[_Configuration]] = {}
-        self._failures: dict[str, str] = {}
-        executables = [*dict.fromkeys(map(executable_name, dispatches))]
-        if executables and self._ask(executables):
-            # One of them fails, and takes the others with it.
-            for each in executables:
-                failure = self._ask([each])
-                if failure:
-                    self._failures[each] = failure
-
-    def _ask(self, executables: list[str]) -> str:
-        """Notes what the compiler chooses; returns why it failed, or nothing."""
-        program = to_bytecode(self._sources.program(executables).operation)
-        errors = self._configure(program, self._note)
-        return errors[0].message if errors else ""
-
-    def _note(self, program: mlir.Operation) -> None:
-        for dispatch in find_dispatches(program):
-            roots = [op for each in find_root_ops(dispatch.module) for op in each.roots]
-            self._choices[dispatch.name] = [_configuration(each) for each in roots]
-
-    def add_to(
-        self, report: OperationReport, dispatch: str, position: int, count: int
-    ) -> OperationReport:
-        """Returns a report of a configured operation with what the compiler would have chosen.
-
-        Args:
-            report: the report.
-            dispatch: the name of the dispatch.
-            position: which of the operations in it that are configured it is.
-            count: how many of them there are.
-        """
-        choices = self._choices.get(dispatch, [])
-        if len(choices) == count:
-            choice = choices[position]
-            known = {each.name for each in report.knobs}
-            added = [
-                KnobRow(name, "", value, meaning(name))
-                for name, value in choice.knobs.items()
-                if name not in known
-            ]
-            beside = [
-                replace(each, compilers_value=choice.knobs.get(each.name, ""))
-                for each in report.knobs
-            ]
-            knobs = (*beside, *added)
-            return replace(report, compilers_choice=choice.text, knobs=knobs)
-        failure = self._failures.get(executable_name(dispatch))
-        reason = "what the compiler would have chosen"
-        if failure:
-            reason += f": without the spec it fails: {failure}"
-        return replace(report, cannot_tell=(*report.cannot_tell, reason))

@@ -1,0 +1,117 @@
+"""Configurations in a configured program, and those that the compiler would have chosen without specs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from tuninglink.compiler.prepared_dispatches import executable_name
+from tuninglink.explaining.model import ConfigurationText, KnobRow
+from tuninglink.iree.dispatch_roots import find_root_ops
+from tuninglink.iree.dispatches import ancestors, find_dispatches
+from tuninglink.mlir import names
+from tuninglink.mlir.serialization import to_bytecode
+from tuninglink.spaces.configuration import read_configuration
+from tuninglink.spaces.knob_values import knob_values, meaning
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from iree.compiler import ir as mlir
+
+    from tuninglink.compiler.observing import Configure
+    from tuninglink.compiler.prepared_dispatches import DispatchSources
+    from tuninglink.explaining.model import OperationReport
+
+
+@dataclass(frozen=True)
+class OpConfiguration:
+    """A configuration, as text and knob by knob."""
+
+    text: ConfigurationText
+    knobs: Mapping[str, str]
+
+
+def configuration_of(operation: mlir.Operation) -> OpConfiguration:
+    """Returns the configuration of an operation and of the function around it."""
+    function = next(
+        each
+        for each in (operation, *ancestors(operation))
+        if each.name in (names.FUNCTION, names.UTIL_FUNCTION, names.MODULE)
+    )
+    parts = (
+        (function, names.TRANSLATION_INFO),
+        (operation, names.LOWERING_CONFIG),
+        (operation, names.DECOMPOSITION_CONFIG),
+    )
+    text = ConfigurationText(*(str(holder.attributes.get(name) or "") for holder, name in parts))
+    found = read_configuration(operation, function)
+    return OpConfiguration(text, knob_values(found) if found else {})
+
+
+class CompilersChoices:
+    """What the compiler chooses for dispatches that a spec configured: it is asked, without the spec.
+
+    Args:
+        sources: the program before specs.
+        dispatches: the names of the dispatches.
+        configure: how to ask the compiler.
+    """
+
+    def __init__(
+        self, sources: DispatchSources, dispatches: Iterable[str], configure: Configure
+    ) -> None:
+        self._sources = sources
+        self._configure = configure
+        self._choices: dict[str, list[OpConfiguration]] = {}
+        self._failures: dict[str, str] = {}
+        executables = [*dict.fromkeys(map(executable_name, dispatches))]
+        if executables and self._ask(executables):
+            # One of them fails, and takes the others with it.
+            for each in executables:
+                failure = self._ask([each])
+                if failure:
+                    self._failures[each] = failure
+
+    def _ask(self, executables: list[str]) -> str:
+        """Notes what the compiler chooses; returns why it failed, or nothing."""
+        program = to_bytecode(self._sources.program(executables).operation)
+        errors = self._configure(program, self._note)
+        return errors[0].message if errors else ""
+
+    def _note(self, program: mlir.Operation) -> None:
+        for dispatch in find_dispatches(program):
+            roots = [op for each in find_root_ops(dispatch.module) for op in each.roots]
+            self._choices[dispatch.name] = [configuration_of(each) for each in roots]
+
+    def add_to(
+        self, report: OperationReport, dispatch: str, position: int, count: int
+    ) -> OperationReport:
+        """Returns a report of a configured operation with what the compiler would have chosen.
+
+        Args:
+            report: the report.
+            dispatch: the name of the dispatch.
+            position: which of the operations in it that are configured it is.
+            count: how many of them there are.
+        """
+        choices = self._choices.get(dispatch, [])
+        if len(choices) == count:
+            choice = choices[position]
+            known = {each.name for each in report.knobs}
+            added = [
+                KnobRow(name, "", value, meaning(name))
+                for name, value in choice.knobs.items()
+                if name not in known
+            ]
+            beside = [
+                replace(each, compilers_value=choice.knobs.get(each.name, ""))
+                for each in report.knobs
+            ]
+            knobs = (*beside, *added)
+            return replace(report, compilers_choice=choice.text, knobs=knobs)
+        failure = self._failures.get(executable_name(dispatch))
+        reason = "what the compiler would have chosen"
+        if failure:
+            reason += f": without the spec it fails: {failure}"
+        return replace(report, cannot_tell=(*report.cannot_tell, reason))
