@@ -136,6 +136,13 @@ class _FormSpace:
         promotion = Promotion(rules, self.pipeline.context)
         if self._is_igemm:
             rules.sufficient(promotion.of(0), "the image must be promoted")
+            for loop in () if self.form.pads else contraction.matrix_loops:
+                tile, size = tiling.tiles[loop], contraction.size(loop)
+                rules.sufficient(
+                    size % tile == 0,
+                    f"dimension {loop} must be divisible ({size} % {{}} == 0)",
+                    tile,
+                )
         self._limit_memory(promotion, threads, wanted)
         if contraction.is_plain and not self.form.pads:
             tile_and_fuse_limits(tiling, stages, promotion)
@@ -166,8 +173,10 @@ class _FormSpace:
             self._is_exchanged(threads, wanted), tile_bits(contraction.result, tiles), 0
         )
         copies = promotion.bits(contraction, promoted)
-        if self.form.pads_convolution:  # which may make the tiles divide
-            self._rules.memory_bounds(copies, [exchanged], self.device)
+        if self.form.pads:
+            both = z3.And(promotion.of(0), promotion.of(1))
+            result = tile_bits(contraction.result, tiles)
+            self._rules.memory_bounds(copies, [z3.If(both, exchanged, result)], self.device)
         else:
             self._rules.memory([*copies, exchanged], self.device)
 
