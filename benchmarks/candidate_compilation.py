@@ -22,7 +22,7 @@ from pathlib import Path
 from iree.compiler import ir as mlir
 
 from tuninglink.mlir.contexts import thread_context
-from tuninglink.spaces.providers import ProviderRegistry
+from tuninglink.spaces.registry import ProviderRegistry
 from tuninglink.tuning.candidate_spaces import MOST_ACCUMULATORS, accumulators_per_thread
 from tuninglink.tuning.candidates import Candidate
 from tuninglink.tuning.compilation import CandidateCompiler

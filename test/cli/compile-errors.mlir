@@ -51,6 +51,10 @@
 // RUN: %python -c "import sys; sys.stdout.buffer.write(bytes(range(256)))" > %t/binary.mlir
 // RUN: not tuninglink compile %t/binary.mlir --iree-hal-target-backends=vmvx 2>&1 | filecheck %s --check-prefix=BINARY
 // BINARY: error: '{{.*}}/binary.mlir' is neither MLIR text nor MLIR bytecode
+// RUN: cp %t/binary.mlir %t/model.onnx
+// RUN: not tuninglink compile %t/model.onnx --iree-hal-target-backends=vmvx 2>&1 | filecheck %s --check-prefix=ONNX
+// ONNX: error: '{{.*}}/model.onnx' is neither MLIR text nor MLIR bytecode
+// ONNX: note: 'iree-import-onnx {{.*}}/model.onnx -o model.mlir' makes MLIR of it
 // RUN: iree-compile %s --compile-to=input --emit-mlir-bytecode -o %t/program.mlirbc
 // RUN: head -c 100 %t/program.mlirbc > %t/truncated.mlirbc
 // RUN: not tuninglink compile %t/truncated.mlirbc --iree-hal-target-backends=vmvx 2>&1 | filecheck %s --check-prefix=TRUNCATED

@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.errors import CompileError
-from tuninglink.mlir.diagnostics import error
+from tuninglink.mlir.diagnostics import error, note
 from tuninglink.mlir.serialization import is_bytecode
 from tuninglink.specs.programs import is_only_a_spec
 
@@ -58,4 +58,6 @@ def check_is_mlir(beginning: bytes, name: str) -> None:
     if not beginning:
         raise CompileError(error(f"'{name}' is empty; expected a program in MLIR"))
     if b"\0" in beginning[:_BEGINNING] and not is_bytecode(beginning):
-        raise CompileError(error(f"'{name}' is neither MLIR text nor MLIR bytecode"))
+        importer = note(f"'iree-import-onnx {name} -o model.mlir' makes MLIR of it")
+        notes = [importer] if name.endswith(".onnx") else []
+        raise CompileError(error(f"'{name}' is neither MLIR text nor MLIR bytecode", notes=notes))
