@@ -24,7 +24,7 @@
 // CHECK-NOT: error
 // RUN: tuninglink explain %s --spec %t/tuned.mlir --no-default-specs --iree-hal-target-device=local --iree-hal-local-target-device-backends=llvm-cpu --iree-llvmcpu-target-cpu=host | filecheck %s --check-prefix=EXPLAIN
 // EXPLAIN: @main_dispatch_0::@embedded_elf_x86_64 {{ *}}tuned
-// EXPLAIN-NEXT: entry {{ *}}@match_main_dispatch_0_matmul_4x256x256_f32
+// EXPLAIN: entry {{ *}}@match_main_dispatch_0_matmul_4x256x256_f32
 // EXPLAIN-NEXT: provenance {{ *}}compiler = {{.+}}, default_us = {{.+}}
 // RUN: iree-compile %s -o %t/tuned.vmfb --iree-hal-target-device=local --iree-hal-local-target-device-backends=llvm-cpu --iree-llvmcpu-target-cpu=host --iree-codegen-tuning-spec-path=%t/tuned.mlir
 
