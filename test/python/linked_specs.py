@@ -519,12 +519,12 @@ def random_spec(
     name = random.choice(("", " @a", " @b", " @helper", " @__kernel_config"))
     text = (
         f"module{name} attributes {{transform.with_named_sequence{marker}}} {{\n{sequences}\n"
-        f"{_entry_points(shape, lists, parameter)}\n}}"
+        f"{entry_points(shape, lists, parameter)}\n}}"
     )
     return GeneratedSpec(text, Walks(sequences, tuple(map(tuple, lists))), shape)
 
 
-def _entry_points(shape: Shape, lists: list[list[Pair]], parameter: str | None) -> str:
+def entry_points(shape: Shape, lists: list[list[Pair]], parameter: str | None) -> str:
     if shape is Shape.TWO_ENTRY_POINTS:
         return "\n".join(_entry_point(f"main_{each}", [pairs]) for each, pairs in enumerate(lists))
     name = "__kernel_config" if shape in (Shape.DEFAULT, Shape.LEGACY) else "main"

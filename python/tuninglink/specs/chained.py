@@ -17,7 +17,8 @@ from tuninglink.specs.builders import (
 )
 from tuninglink.specs.chains import takes_decided
 from tuninglink.specs.entry_points import free_kernel_config, modernize
-from tuninglink.specs.guards import guard, needs_guard, run_guarded
+from tuninglink.specs.guardable import needs_guard
+from tuninglink.specs.guards import guard, run_guarded
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -64,6 +64,16 @@ module attributes {{transform.with_named_sequence}} {{
     transform.iree.match.has_no_lowering_config %op : !transform.any_op
     transform.yield %op, %decided : !transform.any_op, !transform.any_op
   }}
+  transform.named_sequence @unconfigured(%op: !transform.any_op {{transform.readonly}}) -> !transform.any_op {{
+    transform.iree.match.has_no_lowering_config %op : !transform.any_op
+    transform.yield %op : !transform.any_op
+  }}
+  transform.named_sequence @unconfigured_or_none(%op: !transform.any_op {{transform.readonly}})
+      -> !transform.any_op {{
+    %unconfigured = transform.include @unconfigured failures(propagate) (%op)
+        : (!transform.any_op) -> !transform.any_op
+    transform.yield %unconfigured : !transform.any_op
+  }}
   transform.named_sequence @is_any({_READS_BOTH}) -> (!transform.any_op, !transform.any_op)
       attributes {{{names.NO_ENTRY}}} {{
     transform.yield %op, %decided : !transform.any_op, !transform.any_op
@@ -93,6 +103,7 @@ IS_DECIDED: Final = "is_decided"
 KEEP_DECIDED: Final = "keep_decided"
 UNDECIDED_OF: Final = "undecided_of"
 IS_UNCONFIGURED: Final = "is_unconfigured"
+UNCONFIGURED_OR_NONE: Final = "unconfigured_or_none"
 IS_ANY: Final = "is_any"
 DROP: Final = "drop"
 EQUAL_OR_NONE: Final = "equal_or_none"
@@ -101,7 +112,13 @@ _NEEDED: Final = {
     IS_DECIDED: (IS_DECIDED, KEEP_DECIDED),
     UNDECIDED_OF: ("is_undecided", "undecided_or_none", UNDECIDED_OF),
     EQUAL_OR_NONE: ("if_equal", EQUAL_OR_NONE),
-    IS_UNCONFIGURED: (IS_UNCONFIGURED, IS_ANY, DROP),
+    IS_UNCONFIGURED: (
+        IS_UNCONFIGURED,
+        IS_ANY,
+        DROP,
+        "unconfigured",
+        UNCONFIGURED_OR_NONE,
+    ),
 }
 """The groups that the helpers are added in, each by the one that is asked for first."""
 

@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING
 from iree.compiler import ir as mlir
 
 from tuninglink.mlir import names
-from tuninglink.mlir.diagnostics import note
-from tuninglink.mlir.symbols import join_path, references_in, split_path
+from tuninglink.mlir.symbols import join_path, split_path, symbol_name
 from tuninglink.mlir.walk import body, collect
 from tuninglink.specs.builders import (
     FAILURES_PROPAGATE,
@@ -25,106 +24,34 @@ from tuninglink.specs.builders import (
     argument_declarations,
     change_signature,
     empty_handle,
+    fails_as_included,
     include,
     merge_handles,
     yield_,
     yield_more,
 )
+from tuninglink.specs.callees import Callees
 from tuninglink.specs.chains import chained_modules, takes_decided
 from tuninglink.specs.decided import (
     DROP,
-    EQUAL_OR_NONE,
     IS_ANY,
     IS_DECIDED,
     IS_UNCONFIGURED,
     KEEP_DECIDED,
     UNDECIDED_OF,
-    DecidedHelpers,
-    is_bookkeeping,
 )
+from tuninglink.specs.guardable import unguarded_because
 from tuninglink.specs.pairs import pair_attributes
 from tuninglink.specs.sequences import is_any_op, reference
 from tuninglink.specs.side_effects import SideEffects, only_reads
-from tuninglink.specs.structure import Anatomy, SpecKind
+from tuninglink.specs.structure import Anatomy
+from tuninglink.specs.walk_roots import root_if_equal, root_is_configured, root_is_decided
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Sequence
 
-    from tuninglink.mlir.diagnostics import Diagnostic
+    from tuninglink.specs.callees import Callee
     from tuninglink.specs.sequences import Handle, SequenceTable
-
-
-def unguarded_because(spec: Anatomy) -> Diagnostic | None:
-    """Returns why decided ops cannot be kept from a spec, as a note at the place; None if they can.
-
-    They can be kept from a spec with one entry point that has one `foreach_match` and otherwise only reads.
-    """
-    if spec.kind is SpecKind.MATCHER_LIST or _is_guarded(spec):
-        return None
-    if (modules := chained_modules(spec.module)) is not None:
-        reasons = (unguarded_because(Anatomy(each)) for each in modules)
-        return next((each for each in reasons if each), None)
-    return _has_other_form(spec) or next(_changes_otherwise(spec), None)
-
-
-def needs_guard(spec: Anatomy) -> bool:
-    """Tells whether a spec can be guarded, and may configure anything."""
-    if spec.kind is SpecKind.MATCHER_LIST:
-        return any(map(spec.annotations, dict.fromkeys(action for _, action in spec.pairs)))
-    return unguarded_because(spec) is None
-
-
-def _has_other_form(spec: Anatomy) -> Diagnostic | None:
-    """Returns why a spec has not just one list of matchers whose signatures can be changed."""
-    sequence = spec.entry_points[0].sequence
-    lists = collect(sequence, names.FOREACH_MATCH)
-    is_used = spec.entry_points[0].name in spec.table.included
-    if is_used or len(spec.entry_points) > 1 or len(lists) != 1 or lists[0] not in body(sequence):
-        return spec.opaque_because
-    for path in dict.fromkeys(path for pair in spec.table.pairs(lists[0]) for path in pair):
-        if spec.table.lookup(path) is None:
-            return spec.opaque_because
-    matchers = [spec.table.lookup(matcher) for matcher, _ in spec.table.pairs(lists[0])]
-    return None if all(each and _takes_any_op(each) for each in matchers) else spec.opaque_because
-
-
-def _changes_otherwise(spec: Anatomy) -> Iterator[Diagnostic]:
-    """Yields what changes the program beside the actions of a spec's only list."""
-    sequence = spec.entry_points[0].sequence
-    (foreach_match,) = collect(sequence, names.FOREACH_MATCH)
-    if not all(is_any_op(each.type) for each in foreach_match.results):
-        yield note("its 'foreach_match' hands on something else than ops", foreach_match)
-    side_effects = SideEffects(spec.table)
-    for operation in body(sequence):
-        if operation != foreach_match and not _reads(operation, side_effects):
-            yield note("it does more than read beside its 'foreach_match'", operation)
-    for matcher in dict.fromkeys(matcher for matcher, _ in spec.table.pairs(foreach_match)):
-        if side_effects.may_change(matcher):
-            yield note(
-                f"its matcher '{matcher}' may change the program", spec.table.lookup(matcher)
-            )
-
-
-def _is_guarded(spec: Anatomy) -> bool:
-    """Tells whether linking has guarded a spec before: each list then begins with what is decided."""
-    lists = [
-        each
-        for entry_point in spec.entry_points
-        if takes_decided(entry_point.sequence)
-        for each in collect(entry_point.sequence, names.FOREACH_MATCH)
-    ]
-    firsts = [spec.table.pairs(each)[0][0] for each in lists]
-    return bool(firsts) and all(is_bookkeeping(spec.table, each) for each in firsts)
-
-
-def _reads(operation: mlir.Operation, side_effects: SideEffects) -> bool:
-    if operation.name == names.INCLUDE:
-        return not side_effects.may_change(reference(operation.attributes["target"]))
-    return only_reads(operation)
-
-
-def _takes_any_op(matcher: mlir.Operation) -> bool:
-    return is_any_op(matcher.regions[0].blocks[0].arguments[0].type)
 
 
 def guard(spec: Anatomy) -> None:
@@ -170,18 +97,19 @@ def run_guarded(targets: Sequence[Sequence[str]], handles: list[Handle]) -> list
 
 
 @dataclass(frozen=True)
-class _Callee:
-    """A sequence to change.
+class _Included:
+    """What becomes of an included sequence that does more than annotate.
 
     Attributes:
-        sequence: the sequence itself, or a copy if something else uses it.
-        table: the sequences of its module.
-        path: a reference to it.
+        name: its symbol, which takes the decided ops as well and yields what it configures; None if it only reads,
+            and stays as it is.
+        is_complete: whether nothing else in it may configure an op.
+        may_lose: whether it may fail, in suppressed mode too, within a sequence that has configured an op by then.
     """
 
-    sequence: mlir.Operation
-    table: SequenceTable
-    path: list[str]
+    name: str | None
+    is_complete: bool = True
+    may_lose: bool = False
 
 
 @dataclass
@@ -193,12 +121,14 @@ class _Found:
         handles: handles to what was configured since.
         is_handed_on: whether `before` holds what a list of the sequence decided.
         is_complete: whether nothing else in the sequence may have configured an op.
+        may_lose: whether a sequence that it includes may configure an op and then fail, so that no handle is left.
     """
 
     before: Handle
     handles: list[Handle] = field(default_factory=list)
     is_handed_on: bool = False
     is_complete: bool = True
+    may_lose: bool = False
 
 
 class _Guarding:
@@ -212,9 +142,8 @@ class _Guarding:
     def __init__(self, spec: Anatomy, *, guards: bool) -> None:
         self._table = spec.table
         self._guards = guards
-        self._uses = Counter(join_path(path) for path in references_in(spec.module))
-        self._side_effects = SideEffects(spec.table)
-        self._helpers: dict[mlir.Operation, DecidedHelpers] = {}
+        self._callees = Callees(spec.module)
+        self._included: dict[mlir.Operation, _Included | None] = {}
         self._any_op = any_op()
 
     # --- The entry point -----------------------------------------------------------------------------------
@@ -238,14 +167,16 @@ class _Guarding:
             now = found.before
             if found.handles:
                 now = merge_handles([now, *found.handles], deduplicate=True)
-            if not found.is_complete:
+            # What an entry point includes may fail, and the entry point goes on.
+            if found.may_lose or not found.is_complete:
                 root, now = self._add_configured(terminator.operands[0], now)
                 terminator.operands[0] = root
         yield_more(sequence, [now])
 
     def _add_configured(self, root: Handle, decided: Handle) -> list[Handle]:
         """Adds what is configured to what is decided, for lack of anything better; returns new handles to both."""
-        helpers = self._helpers_of(self._table)
+        helpers = self._callees.helpers(self._table)
+        before = root_is_decided(root, decided)
         matchers = [[helpers.name(each)] for each in (IS_DECIDED, IS_UNCONFIGURED, IS_ANY)]
         actions = [[helpers.name(each)] for each in (KEEP_DECIDED, DROP, KEEP_DECIDED)]
         walk = mlir.Operation.create(
@@ -257,7 +188,12 @@ class _Guarding:
                 "flatten_results": mlir.UnitAttr.get(),
             },
         )
-        return list(walk.results)
+        root, decided = walk.results
+        kept = [
+            root_if_equal(helpers, root, each)
+            for each in (before, root_is_configured(helpers, root))
+        ]
+        return [root, merge_handles([decided, *kept], deduplicate=True)]
 
     # --- Sequences -----------------------------------------------------------------------------------------
 
@@ -281,18 +217,22 @@ class _Guarding:
             if operation.name == names.ANNOTATE:
                 found.handles += self._annotate(table, operation, 0, found.before, own)
             elif operation.name == names.INCLUDE:
-                found.handles += self._include(table, operation, found, own)
+                self._include(table, operation, found, own)
             elif operation.name == names.FOREACH_MATCH:
                 with operation.location, mlir.InsertionPoint(operation):
                     before = found.before
                     parts = [before, *found.handles]
                     known = merge_handles(parts, deduplicate=True) if found.handles else before
                 # It invalidates the handles to all that is inside of its root, and gives a new one.
-                found.before, found.handles = self._foreach_match(table, operation, known), []
+                found.before, is_complete = self._foreach_match(table, operation, known)
+                found.handles = []
                 found.is_handed_on = True
+                found.is_complete &= is_complete
             elif operation.name != names.YIELD and not only_reads(operation):
-                for annotation in collect(operation, names.ANNOTATE):
-                    self._annotate(table, annotation, 0, found.before, own)
+                for each in collect(operation, names.ANNOTATE):
+                    self._annotate(table, each, 0, found.before, own)
+                for each in collect(operation, names.INCLUDE):
+                    self._include(table, each, _Found(found.before), own)
                 self._lose(table, operation, found)
         return found
 
@@ -321,42 +261,110 @@ class _Guarding:
                 cast = mlir.Operation.create(names.CAST, operands=[target], results=[self._any_op])
                 target = cast.results[0]
             if self._guards:
-                helper = self._helpers_of(table).name(UNDECIDED_OF)
+                helper = self._callees.helpers(table).name(UNDECIDED_OF)
                 undecided = include([helper], [target, decided], [self._any_op], FAILURES_PROPAGATE)
                 target = undecided.results[0]
                 operation.operands[number] = target
         return [target]
 
+    # --- Includes ------------------------------------------------------------------------------------------
+
     def _include(
         self, table: SequenceTable, operation: mlir.Operation, found: _Found, own: set[Handle]
-    ) -> list[Handle]:
+    ) -> None:
+        """Keeps decided ops from what an include runs, and notes what that configures."""
         path = reference(operation.attributes["target"])
         annotations = table.annotations(path)
-        if annotations is None:
-            if SideEffects(table).may_change(path):
-                self._lose(table, operation, found)
-            return []
-        annotated = sorted({each.operand for each in annotations})
-        kept = [self._annotate(table, operation, each, found.before, own) for each in annotated]
-        return [handle for each in kept for handle in each]
+        if annotations is not None:
+            for each in sorted({each.operand for each in annotations}):
+                found.handles += self._annotate(table, operation, each, found.before, own)
+            return
+        included = None if _consumes(table, operation) else self._included_at(table, path)
+        if included is None:
+            self._lose(table, operation, found)
+        elif included.name is not None:
+            if fails_as_included(operation):
+                found.may_lose = True
+            elif included.may_lose:
+                found.is_complete = False
+            found.is_complete &= included.is_complete
+            found.handles.append(_include_instead(operation, included.name, found.before))
+
+    def _included_at(self, table: SequenceTable, path: str) -> _Included | None:
+        """Returns what becomes of an included sequence that does more than annotate; None if that is not known."""
+        sequence = table.lookup(path)
+        if sequence is None:
+            return None
+        if sequence not in self._included:
+            run = list(table.closure(path))
+            if all(_is_straight(*each) for each in run):
+                self._rewrite_included(run)
+            else:
+                self._included[sequence] = None
+        return self._included[sequence]
+
+    def _rewrite_included(self, run: Sequence[tuple[SequenceTable, mlir.Operation]]) -> None:
+        """Rewrites the sequences that an include runs, which come behind those that they include."""
+        changing = []
+        for table, sequence in run:
+            path = join_path([symbol_name(sequence) or ""])
+            if sequence in self._included or table.annotations(path) is not None:
+                continue
+            if all(self._only_reads(table, each) for each in body(sequence)):
+                self._included[sequence] = _Included(None)
+            else:
+                changing.append((sequence, table, path))
+        # A copy refers to what is included once more, so that what includes it comes first.
+        callees = [
+            (sequence, self._callees.take_over(table, path, 1))
+            for sequence, table, path in reversed(changing)
+        ]
+        for sequence, callee in reversed(callees):
+            operations = list(body(callee.sequence))
+            (decided,) = change_signature(callee.sequence, [self._any_op], [self._any_op])
+            found = self._body(callee.table, operations, decided, own=set())
+            _yield_merged(callee.sequence, found.handles, decided)
+            self._included[sequence] = _Included(
+                callee.path[-1], is_complete=found.is_complete, may_lose=found.may_lose
+            )
+
+    def _only_reads(self, table: SequenceTable, operation: mlir.Operation) -> bool:
+        if operation.name != names.INCLUDE:
+            return only_reads(operation)
+        path = reference(operation.attributes["target"])
+        annotations = table.annotations(path)
+        if annotations is not None:
+            return not annotations
+        found = table.lookup(path)
+        included = self._included.get(found) if found else None
+        return included is not None and included.name is None
 
     # --- Lists ---------------------------------------------------------------------------------------------
 
     def _foreach_match(
         self, table: SequenceTable, operation: mlir.Operation, decided: Handle
-    ) -> Handle:
-        """Rewrites a `foreach_match`; returns a handle to what is decided behind it."""
+    ) -> tuple[Handle, bool]:
+        """Rewrites a `foreach_match`; returns a handle to what is decided behind it, and whether to all of that."""
         pairs = table.pairs(operation)
         own = self._own_arguments(table, pairs)
         counts = Counter(path for pair in pairs for path in pair)
+        side_effects = SideEffects(table)
+        # A guarded spec has no matcher that changes the program.
+        is_complete = self._guards or not any(
+            side_effects.may_change(matcher) for matcher, _ in dict.fromkeys(pairs)
+        )
         # An index has lists for one op, whose first pair leaves what is inside of that op.
         entries = pairs[1:] if _is_for_one_op(operation) else pairs
         deciding = {action for _, action in entries}
-        matchers = {each: self._matcher(table, each, counts) for each, _ in dict.fromkeys(pairs)}
-        actions = {
-            action: self._action(table, action, own[action], counts, decides=action in deciding)
-            for action in dict.fromkeys(action for _, action in pairs)
+        matchers = {
+            each: self._matcher(table, each, counts[each])
+            for each in dict.fromkeys(matcher for matcher, _ in pairs)
         }
+        actions = {}
+        for action in dict.fromkeys(action for _, action in pairs):
+            callee = self._callees.take_over(table, action, counts[action])
+            is_complete &= self._action(callee, own[action], decides=action in deciding)
+            actions[action] = callee.path
         known = self._known_pair(table, operation)
         rewritten = [(matchers[matcher], actions[action]) for matcher, action in pairs]
         # Behind the entries it only hands on what they leave.
@@ -378,44 +386,19 @@ class _Guarding:
         for old, new in zip(operation.results, results, strict=True):
             old.replace_all_uses_with(new)
         if "restrict_root" not in operation.attributes:
-            left = self._with_root(self._helpers_of(table), operation, replacement, left)
+            with operation.location, mlir.InsertionPoint(replacement):
+                before = root_is_decided(replacement.operands[0], decided)
+            with operation.location, mlir.InsertionPoint(operation):
+                kept = root_if_equal(self._callees.helpers(table), replacement.results[0], before)
+                left = merge_handles([left, kept], deduplicate=True)
         operation.erase()
-        return left
-
-    def _with_root(
-        self,
-        helpers: DecidedHelpers,
-        operation: mlir.Operation,
-        replacement: mlir.Operation,
-        after: Handle,
-    ) -> Handle:
-        """Adds the root of a walk, which the walk does not ask about, to what is decided behind it if it was before."""
-        root, *_, decided = replacement.operands
-        parameter = mlir.Type.parse("!transform.param<i64>")
-
-        def count(handle: Handle) -> Handle:
-            counted: Handle = mlir.Operation.create(
-                names.NUM_ASSOCIATIONS, operands=[handle], results=[parameter]
-            ).results[0]
-            return counted
-
-        with operation.location, mlir.InsertionPoint(replacement):
-            known = merge_handles([decided], deduplicate=True)
-            counts = [count(known), count(merge_handles([known, root], deduplicate=True))]
-        with operation.location, mlir.InsertionPoint(operation):
-            kept = include(
-                [helpers.name(EQUAL_OR_NONE)],
-                [replacement.results[0], *counts],
-                [self._any_op],
-                FAILURES_SUPPRESS,
-            )
-            return merge_handles([after, kept.results[0]], deduplicate=True)
+        return left, is_complete
 
     def _known_pair(
         self, table: SequenceTable, operation: mlir.Operation
     ) -> tuple[list[str], list[str]]:
         """Returns the pair for ops that are decided already, with the signature that a `foreach_match` wants."""
-        helpers = self._helpers_of(table)
+        helpers = self._callees.helpers(table)
         matcher, action = helpers.name(IS_DECIDED), helpers.name(KEEP_DECIDED)
         further = [each.type for each in list(operation.operands)[1:]]
         results = [each.type for each in list(operation.results)[1:]]
@@ -442,26 +425,20 @@ class _Guarding:
             own[action] = own[action] & here if action in own else here
         return own
 
-    def _matcher(self, table: SequenceTable, path: str, counts: Counter[str]) -> list[str]:
+    def _matcher(self, table: SequenceTable, path: str, uses: int) -> list[str]:
         """Gives a matcher the decided ops, and lets it yield what it was asked about and these."""
-        callee = self._taken_over(table, path, counts)
+        callee = self._callees.take_over(table, path, uses)
         asked: Handle = callee.sequence.regions[0].blocks[0].arguments[0]
         added = [asked.type, self._any_op]
         (decided,) = change_signature(callee.sequence, [self._any_op], added)
         yield_more(callee.sequence, [asked, decided])
         return callee.path
 
-    def _action(
-        self,
-        table: SequenceTable,
-        path: str,
-        own: set[int],
-        counts: Counter[str],
-        *,
-        decides: bool,
-    ) -> list[str]:
-        """Gives an action the op that matched and the decided ops, and lets it yield what is decided by it."""
-        callee = self._taken_over(table, path, counts)
+    def _action(self, callee: Callee, own: set[int], *, decides: bool) -> bool:
+        """Gives an action the op that matched and the decided ops, and lets it yield what is decided by it.
+
+        Returns whether it yields all of that.
+        """
         sequence = callee.sequence
         arguments = list(sequence.regions[0].blocks[0].arguments)
         consumes = any(_consumes(callee.table, each) for each in body(sequence))
@@ -472,41 +449,45 @@ class _Guarding:
         handles = [asked] if decides and not consumes else []
         handles += [found.before] if found.is_handed_on else []
         handles += found.handles
-        terminator = list(body(sequence))[-1]
-        with terminator.location, mlir.InsertionPoint(terminator):
-            if not handles:
-                handles = [empty_handle(found.before)]
-            yielded = merge_handles(handles) if len(handles) > 1 else handles[0]
-        yield_more(sequence, [yielded])
-        return callee.path
-
-    # --- Names ---------------------------------------------------------------------------------------------
-
-    def _taken_over(self, table: SequenceTable, path: str, counts: Counter[str]) -> _Callee:
-        """Returns a sequence of a list to change: a copy if something else refers to it, too."""
-        found = table.resolve(path)
-        assert found is not None, "checked by unguarded_because"
-        inner, sequence = found
-        *scope, name = split_path(path)
-        # A reference inside a nested module leaves out the scope.
-        uses = self._uses[path] + (self._uses[join_path([name])] if scope else 0)
-        if uses > counts[path]:
-            name = self._helpers_of(inner).fresh.take(name)
-            with mlir.InsertionPoint.after(sequence):
-                sequence = sequence.clone().operation
-            sequence.attributes[names.SYMBOL_NAME] = mlir.StringAttr.get(name)
-        return _Callee(sequence, inner, [*scope, name])
-
-    def _helpers_of(self, table: SequenceTable) -> DecidedHelpers:
-        module = table.module
-        if module not in self._helpers:
-            self._helpers[module] = DecidedHelpers(module)
-        return self._helpers[module]
+        _yield_merged(sequence, handles, found.before)
+        return found.is_complete
 
 
 def _valid_handle(operation: mlir.Operation, other: Handle) -> Handle:
     """Returns a handle that is valid behind an op which consumes some: one of its results, if it has any."""
     return next((each for each in operation.results if is_any_op(each.type)), other)
+
+
+def _yield_merged(sequence: mlir.Operation, handles: list[Handle], any_handle: Handle) -> None:
+    """Lets a sequence yield the ops of some handles, maybe of none, as one further handle."""
+    terminator = list(body(sequence))[-1]
+    with terminator.location, mlir.InsertionPoint(terminator):
+        given = handles or [empty_handle(any_handle)]
+        merged = merge_handles(given) if len(given) > 1 else given[0]
+    yield_more(sequence, [merged])
+
+
+def _include_instead(operation: mlir.Operation, name: str, decided: Handle) -> Handle:
+    """Replaces an include by that of a sequence beside it which takes the decided ops and yields more of them."""
+    *scope, _ = split_path(reference(operation.attributes["target"]))
+    failures = FAILURES_PROPAGATE if fails_as_included(operation) else FAILURES_SUPPRESS
+    kinds = [*(each.type for each in operation.results), decided.type]
+    with operation.location, mlir.InsertionPoint(operation):
+        operands = [*operation.operands, decided]
+        *results, configured = include([*scope, name], operands, kinds, failures).results
+    for old, new in zip(operation.results, results, strict=True):
+        old.replace_all_uses_with(new)
+    operation.erase()
+    return configured
+
+
+def _is_straight(table: SequenceTable, sequence: mlir.Operation) -> bool:
+    """Tells whether a sequence walks no list, keeps its handles valid, and includes only what there is."""
+    return (
+        not collect(sequence, names.FOREACH_MATCH)
+        and all(table.callee(each) for each in collect(sequence, names.INCLUDE))
+        and not any(_consumes(table, each) for each in body(sequence))
+    )
 
 
 def _is_for_one_op(foreach_match: mlir.Operation) -> bool:

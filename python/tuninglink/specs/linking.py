@@ -20,7 +20,7 @@ from tuninglink.specs.chains import chained_modules
 from tuninglink.specs.dependence import depend_on_each_other
 from tuninglink.specs.entry_points import check_can_modernize
 from tuninglink.specs.flat import flatten
-from tuninglink.specs.guards import unguarded_because
+from tuninglink.specs.guardable import unguarded_because
 from tuninglink.specs.loading import in_context
 from tuninglink.specs.model import Spec
 from tuninglink.specs.structure import Anatomy, SpecKind, has_entry_point, is_entry_point
