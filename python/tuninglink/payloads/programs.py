@@ -30,8 +30,8 @@ def write_body(template: Template, sized: Sized, *, fills: bool) -> mlir.Operati
     """
     made = [each for each in template.destinations if fills and _is_filled(template, each)]
     given = [each for each in template.block.arguments if each not in made]
-    results = [_sized(each, sized) for each in template.root.results]
-    module, block = new_function([_sized(each, sized) for each in given], results)
+    kinds = [_sized(each, sized) for each in template.root.results]
+    module, block = new_function([_sized(each, sized) for each in given], kinds)
     values: dict[Value, Value] = dict(zip(given, block.arguments, strict=True))
     with mlir.InsertionPoint(block):
         values |= {each: _start(template, each, _sized(each, sized)) for each in made}
