@@ -26,7 +26,7 @@
 // RUN: tuninglink explain %s --spec %t/name.mlir --no-default-specs --iree-hal-target-device=hip --iree-rocm-target=gfx942 2>&1 | filecheck %s --check-prefixes=NAME,NOTHING,NEAREST
 // NAME: name.mlir:{{[0-9]+}}:{{[0-9]+}}: warning: action '@configure' sets 'compilation_inf', which the compiler does not read: what its entries match stays as it is; did you mean 'compilation_info'?
 // NOTHING: warning: spec '{{.*}}name.mlir' configured nothing: its actions set no configuration
-// NEAREST: nearest {{.*}}@match_matmul {{.*}}configures nothing: its action sets no configuration
+// NEAREST: matched {{.*}}@match_matmul {{.*}}matched and configured nothing: its action annotates 'compilation_inf' only
 
 // Sizes for another number of loops.
 // RUN: tuninglink check %t/rank.mlir 2>&1 | filecheck %s --check-prefix=RANK

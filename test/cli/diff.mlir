@@ -5,7 +5,7 @@
 // RUN: tuninglink explain %s --spec %t/mine.mlir --no-default-specs --iree-hal-target-backends=vmvx --format json -o %t/tuned.json
 // RUN: tuninglink explain %s --no-default-specs --iree-hal-target-backends=vmvx --format json -o %t/untuned.json
 // RUN: not tuninglink diff %t/tuned.json %t/untuned.json --fail-on-regression | filecheck %s --check-prefix=WORSE
-// WORSE: regression {{.*}} for vmvx {{ *}} tuned → unmatched
+// WORSE: regression {{.*}} for vmvx {{ *}} tuned → not-tunable
 // WORSE: regressions: 1, improvements: 0, changes: 0
 // RUN: tuninglink diff %t/untuned.json %t/tuned.json --fail-on-regression --format json | filecheck %s --check-prefix=BETTER
 // BETTER: "kind": "improvement"

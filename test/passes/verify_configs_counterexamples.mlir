@@ -68,7 +68,7 @@ func.func @narrow_result(%lhs: tensor<256x512xf16>, %rhs: tensor<512x512xf16>, %
         pipeline = #iree_gpu.pipeline<TileAndFuse> workgroup_size = [256, 1, 1] subgroup_size = 32, {gpu_pipeline_options = #iree_gpu.pipeline_options<prefetch_num_stages = 2>}>} {
   %zero = arith.constant 0.0 : f16
   %init = linalg.fill ins(%zero : f16) outs(%empty : tensor<256x512xf16>) -> tensor<256x512xf16>
-  // expected-remark@+1 {{the configuration was not decided: only the compiler's own constraints cover it, which accept what does not compile; the GPU provider's constraints cover configurations of another form: 'mma_kind' is #iree_gpu.mma_layout<NV_MMA_SYNC_F32_16x8x16_F16>; the GPU provider's constraints cover configurations of another form: it has 'mma_kind = #iree_gpu.mma_layout<NV_MMA_SYNC_F32_16x8x16_F16>'}}
+  // expected-error@+1 {{'mma_kind' is #iree_gpu.mma_layout<NV_MMA_SYNC_F32_16x8x16_F16>, which is for f16xf16xf32, not f16xf16xf16}}
   %result = linalg.generic {indexing_maps = [#lhs, #rhs, #out], iterator_types = ["parallel", "parallel", "reduction"]}
       ins(%lhs, %rhs : tensor<256x512xf16>, tensor<512x512xf16>) outs(%init : tensor<256x512xf16>)
       attrs = {lowering_config = #iree_gpu.lowering_config<{mma_kind = #iree_gpu.mma_layout<NV_MMA_SYNC_F32_16x8x16_F16>, promote_operands = [0, 1], reduction = [0, 0, 4], subgroup = [4, 16, 0], workgroup = [128, 512, 0]}>} {

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
 _EXPLANATION: Final = "tuninglink.explanation"
 _TUNING: Final = "tuninglink.tuning"
-_VERSION: Final = 1
+_VERSIONS: Final = {_EXPLANATION: 2, _TUNING: 1}
+"""The version of each form that is read."""
 
 LEAST_CHANGE: Final = 0.05
 """The smallest change of a time that counts; the intervals of two runs of the same code are about as wide."""
@@ -60,10 +61,10 @@ def _read(path: Path) -> Object:
     except json.JSONDecodeError as failure:
         place = Place(str(path), failure.lineno, failure.colno)
         raise TuninglinkError(error(f"no JSON: {failure.msg}", place)) from None
-    known = isinstance(found, dict) and found.get("format") in (_EXPLANATION, _TUNING)
-    if not known or found.get("version") != _VERSION:
+    version = _VERSIONS.get(found.get("format", "")) if isinstance(found, dict) else None
+    if version is None or found.get("version") != version:
         remedy = note("expected what 'tuninglink explain --format json' or 'tune --report' writes")
-        message = f"'{path}' is no report of version {_VERSION}"
+        message = f"'{path}' is no report, or one of another version"
         raise TuninglinkError(error(message, notes=[remedy]))
     report: Object = found
     return report

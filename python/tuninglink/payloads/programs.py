@@ -22,15 +22,19 @@ if TYPE_CHECKING:
     from tuninglink.payloads.templates import Template, Value
 
 
-def write_body(template: Template, sized: Sized) -> mlir.Operation:
+def write_body(template: Template, sized: Sized, *, fills: bool) -> mlir.Operation:
     """Returns a module with a function that does what the template does, on arguments.
 
-    It is built in the current context.
+    It is built in the current context. What is accumulated starts from a `linalg.fill` if the body `fills`, as it does
+    in models; else from an argument.
     """
-    types = [_sized(each, sized) for each in template.block.arguments]
-    module, block = new_function(types, [_sized(each, sized) for each in template.root.results])
-    values: dict[Value, Value] = dict(zip(template.block.arguments, block.arguments, strict=True))
+    made = [each for each in template.destinations if fills and _is_filled(template, each)]
+    given = [each for each in template.block.arguments if each not in made]
+    kinds = [_sized(each, sized) for each in template.root.results]
+    module, block = new_function([_sized(each, sized) for each in given], kinds)
+    values: dict[Value, Value] = dict(zip(given, block.arguments, strict=True))
     with mlir.InsertionPoint(block):
+        values |= {each: _start(template, each, _sized(each, sized)) for each in made}
         results = _clone_all(template, sized, values)
         mlir.Operation.create("func.return", operands=results)
     return module
@@ -104,7 +108,12 @@ def _extract(tensor: Value) -> Value:
 
 def _is_made(template: Template, argument: Value, *, fills: bool) -> bool:
     """Tells whether a destination is created in the dispatch, not passed to it."""
-    return not _accumulates(template, argument) or (fills and is_number(argument.type.element_type))
+    return not _accumulates(template, argument) or (fills and _is_filled(template, argument))
+
+
+def _is_filled(template: Template, argument: Value) -> bool:
+    """Tells whether a destination can start from a constant."""
+    return _accumulates(template, argument) and is_number(argument.type.element_type)
 
 
 def _accumulates(template: Template, argument: Value) -> bool:

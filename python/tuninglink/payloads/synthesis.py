@@ -155,8 +155,9 @@ class _Synthesis:
         return NoSizes(Verdict.NOT_DECIDED, reason)
 
     def _write(self, template: Template, sized: Sized, condition: Condition) -> Payload:
-        body = write_body(template, sized)
-        program = write_program(template, sized, fills=_leaves_fills_alone(condition))
+        fills = _leaves_fills_alone(condition)
+        body = write_body(template, sized, fills=fills)
+        program = write_program(template, sized, fills=fills)
         sizes = tuple(
             Size(loop, template.op.roles[loop], size, loop in sized.demanded)
             for loop, size in enumerate(sized.loops)

@@ -121,8 +121,17 @@ def _findings(
     matched = _matched(spec, entry)
     if matched is None:
         return
-    yield from _ranks(knobs, matched)
+    if not _is_igemm(value):  # a convolution as a matmul has fewer loops
+        yield from _ranks(knobs, matched)
     yield from _types(lowering, matched)
+
+
+def _is_igemm(value: mlir.Attribute) -> bool:
+    translation = getattr(value, "translation_info", None)
+    if not isinstance(translation, iree_codegen.TranslationInfoAttr):
+        return False
+    options = entries_of(translation.configuration).get("gpu_pipeline_options")
+    return isinstance(options, iree_gpu.PipelineOptionsAttr) and bool(options.use_igemm_convolution)
 
 
 def _unread(knobs: Iterable[str]) -> Iterator[_Finding]:
