@@ -9,7 +9,7 @@ module @two_opaque attributes { transform.with_named_sequence } {
       transform.yield %v : !transform.any_op
     }
   }
-  // expected-warning @+1 {{opaque spec 'second' may override what 'first' configured: its matchers cannot be guarded}}
+  // expected-warning @+1 {{opaque spec 'second' may override what 'first' configured: it cannot be guarded}}
   module @second attributes { transform.with_named_sequence } {
     // expected-note @+1 {{its entry point is more than one plain 'foreach_match' and a yield}}
     transform.named_sequence @main(%v: !transform.any_op {transform.readonly}) -> !transform.any_op attributes { iree_codegen.tuning_spec_entrypoint } {
@@ -134,6 +134,49 @@ module @own_kernel_config attributes { transform.with_named_sequence } {
   module @nested attributes { transform.with_named_sequence } {
     transform.named_sequence @main(%v: !transform.any_op {transform.readonly}) -> !transform.any_op attributes { iree_codegen.tuning_spec_entrypoint } {
       transform.yield %v : !transform.any_op
+    }
+  }
+}
+
+// -----
+
+// A guard keeps annotations from what is decided, nothing else.
+
+module @passes attributes { transform.with_named_sequence } {
+  // expected-note @+1 {{'first' comes first}}
+  module @first attributes { transform.with_named_sequence } {
+    transform.named_sequence @match(%op: !transform.any_op {transform.readonly}) -> !transform.any_op {
+      transform.match.operation_name %op ["linalg.matmul"] : !transform.any_op
+      transform.yield %op : !transform.any_op
+    }
+    transform.named_sequence @apply(%op: !transform.any_op {transform.readonly}) {
+      transform.annotate %op "lowering_config" : !transform.any_op
+      transform.yield
+    }
+    transform.named_sequence @main(%v: !transform.any_op {transform.consumed}) -> !transform.any_op attributes { iree_codegen.tuning_spec_entrypoint } {
+      %r = transform.foreach_match in %v @match -> @apply : (!transform.any_op) -> !transform.any_op
+      transform.yield %r : !transform.any_op
+    }
+  }
+  // expected-warning @+1 {{opaque spec 'second' may override what 'first' configured: it cannot be guarded}}
+  module @second attributes { transform.with_named_sequence } {
+    transform.named_sequence @match(%op: !transform.any_op {transform.readonly}) -> !transform.any_op {
+      transform.match.operation_name %op ["linalg.fill"] : !transform.any_op
+      transform.yield %op : !transform.any_op
+    }
+    transform.named_sequence @set(%op: !transform.any_op {transform.readonly}) {
+      %0 = transform.get_parent_op %op : (!transform.any_op) -> !transform.any_op
+      // expected-note @+1 {{its action 'apply' changes the program otherwise than by annotations}}
+      %1 = transform.apply_registered_pass "canonicalize" to %0 : (!transform.any_op) -> !transform.any_op
+      transform.yield
+    }
+    transform.named_sequence @apply(%op: !transform.any_op {transform.readonly}) {
+      transform.include @set failures(propagate) (%op) : (!transform.any_op) -> ()
+      transform.yield
+    }
+    transform.named_sequence @main(%v: !transform.any_op {transform.consumed}) -> !transform.any_op attributes { iree_codegen.tuning_spec_entrypoint } {
+      %r = transform.foreach_match in %v @match -> @apply : (!transform.any_op) -> !transform.any_op
+      transform.yield %r : !transform.any_op
     }
   }
 }

@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING
 
 from tuninglink.mlir import names
 from tuninglink.mlir.diagnostics import note
-from tuninglink.mlir.walk import body, collect
+from tuninglink.mlir.symbols import join_path, symbol_name
+from tuninglink.mlir.walk import body, collect, visit
 from tuninglink.specs.chains import chained_modules, takes_decided
 from tuninglink.specs.decided import is_bookkeeping
 from tuninglink.specs.sequences import is_any_op, reference
-from tuninglink.specs.side_effects import SideEffects, only_reads
+from tuninglink.specs.side_effects import SideEffects, declares_a_write, only_reads
 from tuninglink.specs.structure import Anatomy, SpecKind
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from iree.compiler import ir as mlir
 
     from tuninglink.mlir.diagnostics import Diagnostic
+    from tuninglink.specs.sequences import SequenceTable
 
 
 def unguarded_because(spec: Anatomy) -> Diagnostic | None:
@@ -32,6 +34,16 @@ def unguarded_because(spec: Anatomy) -> Diagnostic | None:
         reasons = (unguarded_because(Anatomy(each)) for each in modules)
         return next((each for each in reasons if each), None)
     return _has_other_form(spec) or next(_changes_otherwise(spec), None)
+
+
+def overrides_because(spec: Anatomy) -> Diagnostic | None:
+    """Returns why a spec may configure decided ops in spite of its guards, as a note at the place; None if it cannot."""
+    if spec.kind is SpecKind.MATCHER_LIST:
+        return None
+    if (modules := chained_modules(spec.module)) is not None:
+        reasons = (overrides_because(Anatomy(each)) for each in modules)
+        return next((each for each in reasons if each), None)
+    return unguarded_because(spec) or next(_unguarded_in_actions(spec), None)
 
 
 def needs_guard(spec: Anatomy) -> bool:
@@ -70,6 +82,36 @@ def _changes_otherwise(spec: Anatomy) -> Iterator[Diagnostic]:
             yield note(
                 f"its matcher '{matcher}' may change the program", spec.table.lookup(matcher)
             )
+
+
+def _unguarded_in_actions(spec: Anatomy) -> Iterator[Diagnostic]:
+    """Yields what the actions of a spec do otherwise than by annotations, which alone can be guarded."""
+    seen: set[mlir.Operation] = set()
+    for action in dict.fromkeys(action for _, action in spec.pairs):
+        for table, sequence in spec.table.closure(action):
+            if sequence in seen:
+                continue
+            seen.add(sequence)
+            found: list[mlir.Operation] = []
+            visit(sequence, found.append)
+            for operation in found:
+                if operation != sequence and _is_unguarded(table, operation, sequence):
+                    text = (
+                        f"its action '{action}' changes the program otherwise than by annotations"
+                    )
+                    yield note(text, operation)
+
+
+def _is_unguarded(
+    table: SequenceTable, operation: mlir.Operation, sequence: mlir.Operation
+) -> bool:
+    if operation.name == names.INCLUDE:
+        return table.callee(operation) is None
+    if operation.name == names.FOREACH_MATCH:
+        # Lists are guarded where an action walks them itself.
+        is_included = join_path([symbol_name(sequence) or ""]) in table.included
+        return is_included or operation not in body(sequence)
+    return operation.name != names.ANNOTATE and declares_a_write(operation)
 
 
 def _is_guarded(spec: Anatomy) -> bool:

@@ -229,12 +229,20 @@ class _Guarding:
                 found.is_handed_on = True
                 found.is_complete &= is_complete
             elif operation.name != names.YIELD and not only_reads(operation):
-                for each in collect(operation, names.ANNOTATE):
-                    self._annotate(table, each, 0, found.before, own)
-                for each in collect(operation, names.INCLUDE):
-                    self._include(table, each, _Found(found.before), own)
+                # Alternatives are isolated from the handles around them.
+                if not collect(operation, names.ALTERNATIVES):
+                    self._inside(table, operation, found.before, own)
                 self._lose(table, operation, found)
         return found
+
+    def _inside(
+        self, table: SequenceTable, operation: mlir.Operation, decided: Handle, own: set[Handle]
+    ) -> None:
+        """Keeps decided ops from what stands in the regions of an op."""
+        for each in collect(operation, names.ANNOTATE):
+            self._annotate(table, each, 0, decided, own)
+        for each in collect(operation, names.INCLUDE):
+            self._include(table, each, _Found(decided), own)
 
     def _lose(self, table: SequenceTable, operation: mlir.Operation, found: _Found) -> None:
         """Notes that nothing is known of what an op configures, and gives up what it invalidates."""

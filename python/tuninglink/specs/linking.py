@@ -20,7 +20,7 @@ from tuninglink.specs.chains import chained_modules
 from tuninglink.specs.dependence import depend_on_each_other
 from tuninglink.specs.entry_points import check_can_modernize
 from tuninglink.specs.flat import flatten
-from tuninglink.specs.guardable import unguarded_because
+from tuninglink.specs.guardable import overrides_because
 from tuninglink.specs.loading import in_context
 from tuninglink.specs.model import Spec
 from tuninglink.specs.structure import Anatomy, SpecKind, has_entry_point, is_entry_point
@@ -290,12 +290,12 @@ def _warn_about_opaque_specs(
     members: Sequence[Anatomy], labels: Sequence[str], diagnostics: DiagnosticSink
 ) -> None:
     for position, member in enumerate(members):
-        reason = unguarded_because(member) if position else None
+        reason = overrides_because(member) if position else None
         if reason:
             earlier = ", ".join(f"'{label}'" for label in labels[:position])
             diagnostics.warning(
                 f"opaque spec '{labels[position]}' may override what {earlier} configured: "
-                "its matchers cannot be guarded",
+                "it cannot be guarded",
                 member.module,
                 [reason, _comes_first(members[0], labels[0])],
             )

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from iree.compiler import ir as mlir
+
 from tuninglink.mlir import names
 from tuninglink.mlir.walk import body
 
 if TYPE_CHECKING:
-    from iree.compiler import ir as mlir
-
     from tuninglink.specs.sequences import SequenceTable
 
 _READING: Final = frozenset(
@@ -30,6 +30,34 @@ def only_reads(operation: mlir.Operation) -> bool:
     """Tells whether an op of a sequence, other than an include, leaves the program and all handles as they are."""
     name = operation.name
     return name in _READING or name.startswith(_READING_PREFIXES)
+
+
+_DECIDED_BY_CONTENT: Final = frozenset(
+    {
+        names.INCLUDE,
+        names.FOREACH_MATCH,
+        names.COLLECT_MATCHING,
+        names.SEQUENCE,
+        names.FOREACH,
+        names.MATCH_STRUCTURED,
+    }
+)
+"""They declare more effects than they have, to be on the safe side: what they run tells more."""
+
+
+def declares_a_write(operation: mlir.Operation) -> bool:
+    """Tells whether the compiler says that an op itself changes the payload, apart from what it runs."""
+    if operation.name in _DECIDED_BY_CONTENT:
+        return False
+    if operation.name == names.PRINT:
+        return False  # It writes to standard output, which is no handle either.
+    with operation.context:
+        try:
+            effects = mlir.MemoryEffectsOpInterface(operation).get_effects()
+        except ValueError:
+            return False
+    # What is written to a handle has a value; the bindings do not name the other resources.
+    return any(each.effect == mlir.MemoryEffect.Write and each.value is None for each in effects)
 
 
 class SideEffects:

@@ -7,21 +7,10 @@ from typing import TYPE_CHECKING
 from iree.compiler import ir as mlir
 
 from tuninglink.mlir import names
+from tuninglink.specs.side_effects import declares_a_write
 
 if TYPE_CHECKING:
     from tuninglink.specs.verification.reach import Code, Reach
-
-_DECIDED_BY_CONTENT = frozenset(
-    {
-        names.INCLUDE,
-        names.FOREACH_MATCH,
-        names.COLLECT_MATCHING,
-        names.SEQUENCE,
-        names.FOREACH,
-        names.MATCH_STRUCTURED,
-    }
-)
-"""They declare more effects than they have, to be on the safe side: what they run tells more."""
 
 
 class PayloadEffects:
@@ -40,7 +29,7 @@ class PayloadEffects:
         """Tells whether `operation` itself changes the payload, apart from what it runs."""
         name = operation.name
         if name not in self._writes:
-            self._writes[name] = name not in _DECIDED_BY_CONTENT and _declares_a_write(operation)
+            self._writes[name] = declares_a_write(operation)
         return self._writes[name]
 
     def culprit(self, code: Code) -> mlir.Operation | None:
@@ -63,18 +52,6 @@ class PayloadEffects:
     def _find_culprit(self, code: Code) -> mlir.Operation | None:
         culprits = (self.culprit_behind(code, each) for each in code.operations)
         return next((each for each in culprits if each is not None), None)
-
-
-def _declares_a_write(operation: mlir.Operation) -> bool:
-    if operation.name == names.PRINT:
-        return False  # It writes to standard output, which is no handle either.
-    with operation.context:
-        try:
-            effects = mlir.MemoryEffectsOpInterface(operation).get_effects()
-        except ValueError:
-            return False
-    # What is written to a handle has a value; the bindings do not name the other resources.
-    return any(each.effect == mlir.MemoryEffect.Write and each.value is None for each in effects)
 
 
 class MatchOperations:
