@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from functools import cached_property
 from itertools import islice
 from math import inf, prod
 from typing import TYPE_CHECKING, Any, Final
@@ -104,13 +105,18 @@ class CandidateSpaces:
             n: how many.
             seed: fixes which.
         """
-        if not self.spaces:
+        if not self.filled:
             return []
-        share = -(-n // len(self.spaces))
-        drawn = [self._draw(number, share, seed) for number in range(len(self.spaces))]
+        share = -(-n // len(self.filled))
+        drawn = [self._draw(number, share, seed) for number in self.filled]
         mixed = [each for group in zip(*map(_padded(share), drawn), strict=True) for each in group]
         unlike = {each.key: each for each in mixed if each is not None}
         return list(islice(unlike.values(), n))
+
+    @cached_property
+    def filled(self) -> tuple[int, ...]:
+        """The positions of the spaces that have candidates: some only decide what others write."""
+        return tuple(number for number in range(len(self.spaces)) if self._draw(number, 1, 0))
 
     def _draw(self, number: int, n: int, seed: int) -> list[Candidate]:
         key = number, n, seed
