@@ -353,54 +353,6 @@ transform.named_sequence @match_contraction_b_manyx64_n20x64_k2048_i8(%op: !tran
   transform.yield %op, %configuration : !transform.any_op, !transform.any_param
 }
 
-transform.named_sequence @match_contraction_manyx1024_n20x64_k1280_i8(%op: !transform.any_op {transform.readonly})
-    -> (!transform.any_op, !transform.any_param)
-    attributes {tuninglink.provenance = #sdxl} {
-  transform.iree.match.has_no_lowering_config %op : !transform.any_op
-  %batch, %m, %n, %k = transform.iree.match.contraction %op,
-    lhs_type = i8, rhs_type = i8, output_type = i32,
-    indexing_maps = [#map6, #map7, #map8] : !transform.any_op -> !transform.param<i64>
-  transform.iree.match.dims_equal %m, [-1, 1024] : !transform.param<i64>
-  transform.iree.match.dims_equal %n, [20, 64] : !transform.param<i64>
-  transform.iree.match.dims_equal %k, [1280] : !transform.param<i64>
-  %configuration = transform.param.constant #iree_codegen.compilation_info<
-    lowering_config = #iree_gpu.lowering_config<{mma_kind = #iree_gpu.mma_layout<MFMA_I32_16x16x32_I8>, promote_operands = [0, 1], reduction = [0, 0, 0, 0, 128], subgroup_basis = [[1, 1, 2, 2, 1], [0, 1, 2, 3, 4]], workgroup = [1, 1, 64, 160, 0]}>,
-    translation_info = #iree_codegen.translation_info<pipeline = #iree_gpu.pipeline<VectorDistribute> workgroup_size = [128, 2, 1] subgroup_size = 64, {gpu_pipeline_options = #iree_gpu.pipeline_options<prefetch_num_stages = 2, reorder_workgroups_strategy = <Transpose>>}>> -> !transform.any_param
-  transform.yield %op, %configuration : !transform.any_op, !transform.any_param
-}
-
-transform.named_sequence @match_contraction_manyx4096_n10x64_k640_i8(%op: !transform.any_op {transform.readonly})
-    -> (!transform.any_op, !transform.any_param)
-    attributes {tuninglink.provenance = #sdxl} {
-  transform.iree.match.has_no_lowering_config %op : !transform.any_op
-  %batch, %m, %n, %k = transform.iree.match.contraction %op,
-    lhs_type = i8, rhs_type = i8, output_type = i32,
-    indexing_maps = [#map6, #map7, #map8] : !transform.any_op -> !transform.param<i64>
-  transform.iree.match.dims_equal %m, [-1, 4096] : !transform.param<i64>
-  transform.iree.match.dims_equal %n, [10, 64] : !transform.param<i64>
-  transform.iree.match.dims_equal %k, [640] : !transform.param<i64>
-  %configuration = transform.param.constant #iree_codegen.compilation_info<
-    lowering_config = #iree_gpu.lowering_config<{mma_kind = #iree_gpu.mma_layout<MFMA_I32_16x16x32_I8>, promote_operands = [0, 1], reduction = [0, 0, 0, 0, 64], subgroup_basis = [[1, 1, 8, 1, 1], [0, 1, 2, 3, 4]], workgroup = [1, 1, 256, 64, 0]}>,
-    translation_info = #iree_codegen.translation_info<pipeline = #iree_gpu.pipeline<VectorDistribute> workgroup_size = [64, 8, 1] subgroup_size = 64, {gpu_pipeline_options = #iree_gpu.pipeline_options<prefetch_num_stages = 2>}>> -> !transform.any_param
-  transform.yield %op, %configuration : !transform.any_op, !transform.any_param
-}
-
-transform.named_sequence @match_contraction_manyx64_n20x64_k2048_i8(%op: !transform.any_op {transform.readonly})
-    -> (!transform.any_op, !transform.any_param)
-    attributes {tuninglink.provenance = #sdxl} {
-  transform.iree.match.has_no_lowering_config %op : !transform.any_op
-  %batch, %m, %n, %k = transform.iree.match.contraction %op,
-    lhs_type = i8, rhs_type = i8, output_type = i32,
-    indexing_maps = [#map6, #map7, #map8] : !transform.any_op -> !transform.param<i64>
-  transform.iree.match.dims_equal %m, [-1, 64] : !transform.param<i64>
-  transform.iree.match.dims_equal %n, [20, 64] : !transform.param<i64>
-  transform.iree.match.dims_equal %k, [2048] : !transform.param<i64>
-  %configuration = transform.param.constant #iree_codegen.compilation_info<
-    lowering_config = #iree_gpu.lowering_config<{mma_kind = #iree_gpu.mma_layout<MFMA_I32_16x16x32_I8>, promote_operands = [0, 1], reduction = [0, 0, 0, 0, 128], subgroup_basis = [[1, 1, 2, 1, 1], [0, 1, 2, 3, 4]], workgroup = [1, 1, 32, 320, 0]}>,
-    translation_info = #iree_codegen.translation_info<pipeline = #iree_gpu.pipeline<VectorDistribute> workgroup_size = [64, 2, 1] subgroup_size = 64, {gpu_pipeline_options = #iree_gpu.pipeline_options<prefetch_num_stages = 2, reorder_workgroups_strategy = <Transpose>>}>> -> !transform.any_param
-  transform.yield %op, %configuration : !transform.any_op, !transform.any_param
-}
-
 transform.named_sequence @match_contraction_manyx64_n10x64_k2048_i8(%op: !transform.any_op {transform.readonly})
     -> (!transform.any_op, !transform.any_param)
     attributes {tuninglink.provenance = #sdxl} {
@@ -812,9 +764,6 @@ transform.named_sequence @__kernel_config(%root: !transform.any_op {transform.co
     @match_contraction_b_manyx64_n20x64_k2048_i8 -> @configure,
     @match_contraction_b_manyx1024_n20x64_k1280_i8_2 -> @configure,
     @match_contraction_b_manyx64_n20x64_k2048_i8_2 -> @configure,
-    @match_contraction_manyx1024_n20x64_k1280_i8 -> @configure,
-    @match_contraction_manyx4096_n10x64_k640_i8 -> @configure,
-    @match_contraction_manyx64_n20x64_k2048_i8 -> @configure,
     @match_contraction_manyx64_n10x64_k2048_i8 -> @configure,
     @match_contraction_manyx1024_nanyx20x64_k1280_i8 -> @configure,
     @match_contraction_manyx64_nanyx20x64_k2048_i8 -> @configure,
