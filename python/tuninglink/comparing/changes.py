@@ -14,6 +14,13 @@ class ChangeKind(Enum):
     CHANGE = "change"
 
 
+def kind_of(was: str, now: str, best: str) -> ChangeKind:
+    """Returns the kind of a change from one state to another, of which one is the best."""
+    if was == best:
+        return ChangeKind.REGRESSION
+    return ChangeKind.IMPROVEMENT if now == best else ChangeKind.CHANGE
+
+
 @dataclass(frozen=True)
 class Change:
     """What differs between two reports about one dispatch.

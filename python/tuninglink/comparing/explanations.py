@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from tuninglink.comparing.changes import Change, ChangeKind
+from tuninglink.comparing.changes import Change, ChangeKind, kind_of
 from tuninglink.comparing.pairing import paired
 
 if TYPE_CHECKING:
@@ -41,12 +41,7 @@ def _change(before: Object | None, after: Object | None) -> tuple[ChangeKind, st
     was = before["status"] if before else "missing"
     status = after["status"] if after else "missing"
     if was != status:
-        kind = ChangeKind.CHANGE
-        if was == _TUNED:
-            kind = ChangeKind.REGRESSION
-        elif status == _TUNED:
-            kind = ChangeKind.IMPROVEMENT
-        return kind, f"{was} → {status}"
+        return kind_of(was, status, _TUNED), f"{was} → {status}"
     if not before or not after or before["operations"] == after["operations"]:
         return None
     entries = [_entries(each) for each in (before, after)]

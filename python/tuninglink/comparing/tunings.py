@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from tuninglink.comparing.changes import Change, ChangeKind
+from tuninglink.comparing.changes import Change, ChangeKind, kind_of
 from tuninglink.comparing.pairing import paired
 
 if TYPE_CHECKING:
@@ -48,12 +48,7 @@ def _key(dispatch: Object) -> str:
 def _problem(what: str, before: Object, after: Object, least: float) -> Iterator[Change]:
     was, outcome = before["outcome"], after["outcome"]
     if was != outcome:
-        kind = ChangeKind.CHANGE
-        if was == _WON:
-            kind = ChangeKind.REGRESSION
-        elif outcome == _WON:
-            kind = ChangeKind.IMPROVEMENT
-        yield Change(kind, what, f"{was} → {outcome}")
+        yield Change(kind_of(was, outcome, _WON), what, f"{was} → {outcome}")
     yield from _times(what, _best_us(before), _best_us(after), "µs", least)
 
 

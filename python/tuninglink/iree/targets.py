@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from dataclasses import dataclass, field, replace
 from functools import cache
 from types import MappingProxyType
@@ -12,6 +11,7 @@ from tuninglink.errors import TargetError
 from tuninglink.iree import known_targets
 from tuninglink.iree.target_attributes import read_executable_target, string
 from tuninglink.mlir.diagnostics import error
+from tuninglink.spelling import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -80,8 +80,8 @@ class Target:
         target = known_target_names().get(wanted)
         if target is not None:
             return target
-        nearest = difflib.get_close_matches(wanted, known_target_names(), n=1)
-        hint = f"did you mean '{nearest[0]}'? " if nearest else ""
+        meant = nearest(wanted, known_target_names())
+        hint = f"did you mean '{meant}'? " if meant else ""
         raise TargetError(
             error(f"unknown target '{name}'; {hint}'tuninglink targets --all' lists the known ones")
         )

@@ -11,7 +11,6 @@ default-specs = false
 
 from __future__ import annotations
 
-import difflib
 import json
 import os
 import tomllib
@@ -26,6 +25,7 @@ from tuninglink.mlir.diagnostics import Place, error, note
 from tuninglink.specs.libraries import LIBRARY
 from tuninglink.specs.remote import is_url
 from tuninglink.specs.sources import SpecArgument, read_specs
+from tuninglink.spelling import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -221,9 +221,7 @@ def _checked(table: Mapping[str, Any], path: Path) -> dict[str, Any]:
 def _problems(table: Mapping[str, Any]) -> Iterator[str]:
     for key, value in table.items():
         if key not in _KEYS:
-            nearest = difflib.get_close_matches(key, _KEYS, n=1)
-            remedy = f"; did you mean '{nearest[0]}'?" if nearest else ""
-            yield f"'{key}' is no setting of Tuninglink{remedy}"
+            yield f"'{key}' is no setting of Tuninglink{did_you_mean(key, _KEYS)}"
         elif not isinstance(value, _KEYS[key]):
             yield f"'{key}' must be {'true or false' if _KEYS[key] is bool else 'an array of strings'}"
         elif isinstance(value, list) and not all(isinstance(each, str) for each in value):

@@ -6,7 +6,6 @@ fails.
 
 from __future__ import annotations
 
-import difflib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -21,6 +20,7 @@ from tuninglink.mlir.diagnostics import note
 from tuninglink.mlir.walk import body
 from tuninglink.specs.bindings import covers, entry_binding
 from tuninglink.specs.settings import settings_of
+from tuninglink.spelling import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -87,11 +87,11 @@ def _check_annotations(spec: Spec, diagnostics: DiagnosticSink) -> None:
     table = spec.anatomy.table
     for action in dict.fromkeys(action for _, action in spec.anatomy.pairs):
         for each in table.annotations(action) or ():
-            nearest = _misspelt(each.name, _READ)
-            if nearest:
+            meant = _misspelt(each.name, _READ)
+            if meant:
                 diagnostics.warning(
                     f"action '@{action}' sets '{each.name}', which the compiler does not read: what its entries "
-                    f"match stays as it is; did you mean '{nearest}'?",
+                    f"match stays as it is; did you mean '{meant}'?",
                     table.lookup(action),
                 )
 
@@ -136,15 +136,13 @@ def _is_igemm(value: mlir.Attribute) -> bool:
 
 def _unread(knobs: Iterable[str]) -> Iterator[_Finding]:
     for name in knobs:
-        if nearest := _misspelt(name, KNOBS):
-            yield _Finding(f"code generation reads no '{name}'; did you mean '{nearest}'?")
+        if meant := _misspelt(name, KNOBS):
+            yield _Finding(f"code generation reads no '{name}'; did you mean '{meant}'?")
 
 
 def _misspelt(name: str, known: Sequence[str]) -> str:
     """Returns the known name that `name` is meant to be; nothing if it is known, or like none."""
-    if name in known:
-        return ""
-    return next(iter(difflib.get_close_matches(name, known, n=1, cutoff=_LIKE)), "")
+    return "" if name in known else nearest(name, known, cutoff=_LIKE)
 
 
 @dataclass(frozen=True)
