@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor, wait
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -32,11 +33,12 @@ def pool() -> Iterator[Pool]:
 
 def children() -> set[int]:
     """Returns the processes that this one has started, zombies included."""
-    return {
-        int(each)
-        for thread in Path("/proc/self/task").iterdir()
-        for each in (thread / "children").read_text().split()
-    }
+    found: set[int] = set()
+    for thread in Path("/proc/self/task").iterdir():
+        # A thread of an earlier test may end between the listing and the reading.
+        with suppress(FileNotFoundError, ProcessLookupError):
+            found.update(map(int, (thread / "children").read_text().split()))
+    return found
 
 
 def numbers_in(path: Path) -> list[int]:
