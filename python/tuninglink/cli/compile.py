@@ -39,9 +39,9 @@ Usage: tuninglink compile INPUT -o OUT.vmfb [--spec SPEC]... [any iree-compile f
 
 Compile a program as iree-compile does, tuned by specs, on every backend.
 
-INPUT is MLIR text or bytecode; - is standard input. The default spec of each target is applied, too, and a remark
-says where. With --no-default-specs and no spec the output is, byte for byte, that of iree-compile; every flag of
-iree-compile is known, see `iree-compile --help`.
+INPUT is MLIR text or bytecode, or a model of ONNX (*.onnx); - is standard input. The default spec of each target is
+applied, too, and a remark says where. With --no-default-specs and no spec the output is, byte for byte, that of
+iree-compile; every flag of iree-compile is known, see `iree-compile --help`.
 
 {SPEC_HELP}\
   --spec-dir DIR       Look for default specs in this directory first. May be repeated.

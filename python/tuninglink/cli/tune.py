@@ -56,8 +56,8 @@ Usage: tuninglink tune INPUT -o SPEC.mlir [--device URI]... [--budget TIME] [any
 Measure configurations of a program's dispatches on a device, and write a spec with those that are faster than
 the compiler's own.
 
-INPUT is a program in MLIR, one dispatch, or a dispatch benchmark that iree-compile has dumped; - is standard
-input. It is compiled with the flags that you give. An interrupt ends with what was won so far, written.
+INPUT is a program in MLIR, a model of ONNX (*.onnx), one dispatch, or a dispatch benchmark that iree-compile has
+dumped; - is standard input. It is compiled with the flags that you give. An interrupt ends with what was won so far, written.
 
   -o SPEC              Where to write the spec. Default: standard output.
   --device URI         The device, as in cuda://0 or local-task. May be repeated: equal devices share the work.

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.compiler import native
 from tuninglink.compiler.applying import Application, SpecChoice
 from tuninglink.compiler.flags import Mode, OutputFormat
-from tuninglink.compiler.inputs import check_is_mlir, check_readable, refuse_spec
+from tuninglink.compiler.inputs import open_program, refuse_spec, wrap_program
 from tuninglink.compiler.phases import Phase
 from tuninglink.compiler.session import (
     Invocation,
@@ -20,9 +19,7 @@ from tuninglink.compiler.session import (
     split,
 )
 from tuninglink.errors import CompileError
-from tuninglink.files import STANDARD_STREAM
 from tuninglink.mlir.diagnostics import Diagnostic, Severity, error
-from tuninglink.mlir.serialization import is_bytecode
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -123,9 +120,7 @@ class Compiler:
         Raises:
             CompileError: the file cannot be read, or the compiler reported an error.
         """
-        if path != STANDARD_STREAM:
-            check_readable(Path(path))
-        with Session(self._session_flags) as session, session.open_file(path) as source:
+        with Session(self._session_flags) as session, open_program(session, path) as source:
             return self._compile(session, source)
 
     def compile_bytes(self, data: bytes, name: str) -> Compilation:
@@ -134,9 +129,7 @@ class Compiler:
         Raises:
             CompileError: the data is no program, or the compiler reported an error.
         """
-        check_is_mlir(data, name)
-        terminated = data if is_bytecode(data) else data + b"\0"
-        with Session(self._session_flags) as session, session.wrap(terminated, name) as source:
+        with Session(self._session_flags) as session, wrap_program(session, data, name) as source:
             return self._compile(session, source)
 
     def _compile(self, session: Session, source: NativeHandle) -> Compilation:
