@@ -6,6 +6,7 @@ import os
 import signal
 import sys
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -110,7 +111,9 @@ def tune_command(arguments: Sequence[str]) -> int:
     if not {"--help", "-help", "-h"}.isdisjoint(arguments):
         sys.stdout.write(USAGE)
         return process.SUCCESS
-    options = parse_tune_arguments(with_project(arguments))
+    own, project_specs = with_project(arguments)
+    options = parse_tune_arguments(own)
+    options = replace(options, specs=(*options.specs, *project_specs))
     check_targets(options.flags)
     set_up_command_line(PROGRAM, options.flags)
     search_named(options.settings.search)  # an unknown one is told before anything takes time

@@ -171,7 +171,9 @@ class Compiler:
                 self._run_all(session, invocation)
                 self._write(invocation, output)
             except CompileError as failure:
-                raise CompileError(*self._application.explain(failure.diagnostics)) from None
+                raise CompileError(
+                    *self._application.outcomes.explain(failure.diagnostics)
+                ) from None
 
     def _run_all(self, session: Session, invocation: Invocation) -> None:
         options = self._options
@@ -261,9 +263,10 @@ class Compiler:
             reason = f"the input is past '{Phase.EXECUTABLE_SOURCES.value}' already"
         elif options.compile_to is Phase.EXECUTABLE_SOURCES:
             return  # They are embedded, for a later compilation to apply.
-        self._application.warn(reason, is_explained=self._observer is not None)
-        if self._observer is None:  # An explanation names them.
-            self._application.remark_on_defaults()
+        outcomes, is_explained = self._application.outcomes, self._observer is not None
+        remarks = () if is_explained else outcomes.remarks()  # An explanation names them.
+        for each in (*outcomes.warnings(reason, is_explained=is_explained), *remarks):
+            self._report(each)
 
     def _write(self, invocation: Invocation, output: Output) -> None:
         options = self._options
