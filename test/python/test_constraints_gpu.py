@@ -25,7 +25,12 @@ from tuninglink.spaces.configuration import (
     MismatchError,
     read_configuration,
 )
-from tuninglink.spaces.gpu.provider import TILE_AND_FUSE, VECTOR_DISTRIBUTE, GpuProvider
+from tuninglink.spaces.gpu.provider import (
+    DISTRIBUTE,
+    TILE_AND_FUSE,
+    VECTOR_DISTRIBUTE,
+    GpuProvider,
+)
 from tuninglink.spaces.gpu.space import GpuSpace
 from tuninglink.spaces.gpu.thread_layouts import is_derivable
 from tuninglink.spaces.isolated_passes import IsolatedPassManager
@@ -215,6 +220,33 @@ def test_threads_without_intrinsics_can_be_sampled() -> None:
     sample = space.constraints.sample(10, seed=1, limits=Limits(2))
     assert all(space.constraints.check(each).verdict is Verdict.PROVEN for each in sample)
     assert all(space.assignment(as_configured(space, each)) == each for each in sample)
+
+
+COPY = """
+func.func @copy(%part: tensor<7x9x30xf16>, %whole: tensor<9x9x32xf16>) -> tensor<9x9x32xf16> {
+  %0 = tensor.insert_slice %part into %whole[1, 0, 2] [7, 9, 30] [1, 1, 1]
+      : tensor<7x9x30xf16> into tensor<9x9x32xf16>
+  return %0 : tensor<9x9x32xf16>
+}"""
+
+
+def test_copies_need_no_more_than_tiles_that_are_not_negative() -> None:
+    trials = Trials.of(COPY, TARGETS["gfx942"])
+    registry = ProviderRegistry(pytest.fail, own=[GpuProvider()], entry_points=list)
+    chosen = trials.judge(registry)
+    assert chosen is not None
+    assert (chosen.verdict, chosen.pipeline) == (Verdict.PROVEN, DISTRIBUTE)
+    (space,) = ours(trials.workload, DISTRIBUTE)
+    valid, *_ = space.constraints.sample(1, seed=1)
+    assert space.assignment(as_configured(space, valid)) == valid
+    for tile, is_valid in ((5, True), (-1, False)):
+        trials.configure(space, {**valid, "tile_sizes_0": tile})
+        answer = trials.judge(registry)
+        assert answer is not None
+        assert answer.verdict is (Verdict.PROVEN if is_valid else Verdict.REFUTED)
+        assert trials.compile().compiles is is_valid
+    with pytest.raises(UndecidedError, match="in buffers, not in tensors"):
+        ours(trials.workload, TILE_AND_FUSE)
 
 
 # --- Attention --------------------------------------------------------------------------------------------

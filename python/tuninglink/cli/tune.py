@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -44,8 +45,8 @@ Usage: tuninglink tune INPUT -o SPEC.mlir [--device URI]... [--budget TIME] [any
 Measure configurations of a program's dispatches on a device, and write a spec with those that are faster than
 the compiler's own.
 
-INPUT is a program in MLIR, one dispatch, or a dispatch benchmark that iree-compile has dumped; - is standard
-input. It is compiled with the flags that you give. An interrupt ends with what was won so far, written.
+INPUT is a program in MLIR, a model of ONNX (*.onnx), one dispatch, or a dispatch benchmark that iree-compile has
+dumped; - is standard input. It is compiled with the flags that you give. An interrupt ends with what was won so far, written.
 
   -o SPEC              Where to write the spec. Default: standard output.
   --device URI         The device, as in cuda://0 or local-task. May be repeated: equal devices share the work.
@@ -98,7 +99,9 @@ def tune_command(arguments: Sequence[str]) -> int:
     if not {"--help", "-help", "-h"}.isdisjoint(arguments):
         sys.stdout.write(USAGE)
         return process.SUCCESS
-    options = parse_tune_arguments(with_project(arguments))
+    own, project_specs = with_project(arguments)
+    options = parse_tune_arguments(own)
+    options = replace(options, specs=(*options.specs, *project_specs))
     check_targets(options.flags)
     set_up_command_line(PROGRAM, options.flags)
     search_named(options.settings.search)  # an unknown one is told before anything takes time

@@ -155,9 +155,10 @@ class CandidateSpaces:
             return []
         constraints = self.spaces[candidate.space].constraints
         near = {each.name: _near(each, candidate.knobs[each.name]) for each in constraints.knobs}
+        broken = constraints.broken_heuristics(candidate.knobs)
         found: list[tuple[int, dict[str, int]]] = []
         try:
-            for each in constraints.enumerate_within(near, _SEARCHING):
+            for each in constraints.enumerate_within(near, _SEARCHING, without=broken):
                 changed = sum(candidate.knobs[name] != value for name, value in each.items())
                 if 0 < changed <= _MOST_CHANGES:
                     found.append((changed, each))

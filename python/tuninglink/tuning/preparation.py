@@ -104,11 +104,13 @@ def _form(task: TuningTask, dispatch: Workload, default: Candidate, flags: Seque
     the two.
     """
     reasons = []
+    none_fits = ""
     for form in FORMS:
         try:
             entry = SpecEntry(task.label, dispatch, form, default.attributes)
             text = write_spec("trial", [entry])
-        except NoMatcherError:
+        except NoMatcherError as failure:
+            none_fits = str(failure)  # of the last form, which is the most general
             continue
         try:
             applied = apply_specs(task.source, flags, [load_spec(text.encode())]).applied
@@ -118,5 +120,5 @@ def _form(task: TuningTask, dispatch: Workload, default: Candidate, flags: Seque
         if len(applied) == 1 and applied[0].is_own:
             return form
         reasons.append("the compiler changes the operation after it has asked specs")
-    reason = reasons[0] if reasons else "no matcher can describe its root op"
+    reason = reasons[0] if reasons else none_fits
     raise NotTunableError(f"a spec cannot configure it: {reason}")

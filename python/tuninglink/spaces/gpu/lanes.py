@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from tuninglink.spaces.gpu.device import Device
     from tuninglink.spaces.gpu.gpu_rules import Number
-    from tuninglink.spaces.gpu.loops import Loops
+    from tuninglink.spaces.gpu.loops import RootLoops
     from tuninglink.spaces.workload import Workload
 
 _FEW_ROWS: Final = 16
@@ -144,7 +144,7 @@ def _agree_with_others(
 
 
 def _exchanged(
-    loops: Loops, tiles: dict[int, Number], subgroups: dict[int, Number]
+    loops: RootLoops, tiles: dict[int, Number], subgroups: dict[int, Number]
 ) -> list[Number]:
     """Returns the size of what subgroups exchange that share a reduction, in bits."""
     results = product([1, *(tiles[loop] for loop in loops.parallel)])

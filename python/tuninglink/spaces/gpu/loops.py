@@ -36,7 +36,7 @@ class Beside:
 
 
 @dataclass(frozen=True)
-class Loops:
+class RootLoops:
     """The loops of a root op.
 
     Attributes:
@@ -56,7 +56,7 @@ class Loops:
     beside: tuple[Beside, ...]
 
 
-def read_loops(workload: Workload, device: Device) -> Loops:
+def read_loops(workload: Workload, device: Device) -> RootLoops:
     """Returns the loops of a root op.
 
     Raises:
@@ -72,7 +72,7 @@ def read_loops(workload: Workload, device: Device) -> Loops:
     accumulation = op.accumulation
     sizes = tuple(each.size for each in workload.problem.dimensions)
     parallel = tuple(loop for loop, kind in enumerate(kinds) if kind != REDUCTION)
-    return Loops(
+    return RootLoops(
         sizes,
         parallel,
         tuple(loop for loop, kind in enumerate(kinds) if kind == REDUCTION),
