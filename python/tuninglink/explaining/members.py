@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from tuninglink.explaining.model import DispatchReport, OperationReport
+    from tuninglink.matching.matcher_reading import Matcher
     from tuninglink.matching.op_info import OpInfo
-    from tuninglink.matching.reader import Matcher
     from tuninglink.specs.applicability import Selection
     from tuninglink.specs.model import Spec
     from tuninglink.specs.structure import Entry

@@ -30,7 +30,7 @@ from tuninglink.spaces.gpu.space import GpuSpace
 if TYPE_CHECKING:
     from tuninglink.spaces.gpu.device import Device
     from tuninglink.spaces.gpu.gpu_rules import Number
-    from tuninglink.spaces.gpu.loops import Loops
+    from tuninglink.spaces.gpu.loops import RootLoops
     from tuninglink.spaces.workload import Workload
 
 _FEW_ROWS: Final = 16
@@ -161,7 +161,7 @@ def _integers(array: mlir.Attribute | None) -> list[int]:
     return [each.value for each in elements if isinstance(each, mlir.IntegerAttr)]
 
 
-def _exchanged(loops: Loops, results: Number, subgroups: dict[int, Number]) -> list[Number]:
+def _exchanged(loops: RootLoops, results: Number, subgroups: dict[int, Number]) -> list[Number]:
     """Returns the size of what subgroups exchange that share a reduction, in bits."""
     shared = product([1, *(subgroups[loop] for loop in loops.reductions)])
     return [results * shared * max(loops.bits, 32)]

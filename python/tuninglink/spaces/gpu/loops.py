@@ -36,7 +36,7 @@ class Beside:
 
 
 @dataclass(frozen=True)
-class Loops:
+class RootLoops:
     """The loops of a root op.
 
     Attributes:
@@ -54,7 +54,7 @@ class Loops:
     accumulates: bool
 
 
-def read_loops(workload: Workload, device: Device) -> Loops:
+def read_loops(workload: Workload, device: Device) -> RootLoops:
     """Returns the loops of a root op.
 
     Raises:
@@ -68,7 +68,7 @@ def read_loops(workload: Workload, device: Device) -> Loops:
     widths = {_bits(each.type) for each in workload.root.operands}
     kinds = op.iterator_types
     accumulation = op.accumulation
-    return Loops(
+    return RootLoops(
         tuple(each.size for each in workload.problem.dimensions),
         tuple(loop for loop, kind in enumerate(kinds) if kind != REDUCTION),
         tuple(loop for loop, kind in enumerate(kinds) if kind == REDUCTION),
@@ -77,7 +77,7 @@ def read_loops(workload: Workload, device: Device) -> Loops:
     )
 
 
-def ops_beside(workload: Workload, loops: Loops) -> list[Beside]:
+def ops_beside(workload: Workload, loops: RootLoops) -> list[Beside]:
     """Returns the ops beside a root op that have other loops.
 
     Raises:
