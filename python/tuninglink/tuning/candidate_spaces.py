@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from copy import copy
 from functools import cached_property
 from itertools import islice
 from math import inf, prod
@@ -86,6 +87,13 @@ class CandidateSpaces:
             candidate = self._known(each, CandidateOrigin.SPEC)
             unlike.setdefault(candidate.key, candidate)
         self.given = tuple(unlike.values())[1:]
+
+    def around(self, start: Candidate) -> CandidateSpaces:
+        """Returns these candidates with another one in the place of the compiler's choice: one to improve on."""
+        found = copy(self)
+        found.default = start
+        found.given = ()
+        return found
 
     def _find_spaces(
         self, dispatch: Workload, default: Configuration, registry: ProviderRegistry
