@@ -23,6 +23,9 @@ class Expression:
     def __init__(self, term: Term) -> None:
         self.term = term
 
+    def __neg__(self) -> Expression:
+        return _made(Kind.NEG, self)
+
     def __add__(self, other: Operand) -> Expression:
         return _made(Kind.ADD, self, other)
 
@@ -30,10 +33,10 @@ class Expression:
         return _made(Kind.ADD, other, self)
 
     def __sub__(self, other: Operand) -> Expression:
-        return _made(Kind.ADD, self, _made(Kind.NEG, other))
+        return self + _made(Kind.NEG, other)
 
     def __rsub__(self, other: Operand) -> Expression:
-        return _made(Kind.ADD, other, _made(Kind.NEG, self))
+        return other + -self
 
     def __mul__(self, other: Operand) -> Expression:
         return _made(Kind.MUL, self, other)

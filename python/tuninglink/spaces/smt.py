@@ -211,7 +211,7 @@ _COMPUTATIONS: Mapping[str, Callable[[_Reader, mlir.Operation, Sequence[Any]], A
     "smt.int.sub": lambda _, __, operands: operands[0] - operands[1],
     "smt.int.div": lambda _, __, operands: operands[0] / operands[1],
     "smt.int.mod": lambda _, __, operands: operands[0] % operands[1],
-    "smt.int.abs": lambda _, __, operands: select(operands[0] >= 0, operands[0], 0 - operands[0]),
+    "smt.int.abs": lambda _, __, operands: select(operands[0] >= 0, operands[0], -operands[0]),
     "smt.ite": lambda _, __, operands: select(*operands),
     "smt.eq": lambda _, __, operands: _all_equal(operands),
     "smt.distinct": lambda _, __, operands: _all_different(operands),
