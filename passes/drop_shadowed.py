@@ -10,7 +10,7 @@ from tuninglink.matching.reachability import find_unreachable
 from tuninglink.mlir.passes import Pass, option
 from tuninglink.specs.model import specs_in
 from tuninglink.specs.pairs import pairs_of, set_pairs
-from tuninglink.specs.unused_sequences import unused_sequences
+from tuninglink.specs.unused_sequences import erase_unused, unused_sequences
 
 if TYPE_CHECKING:
     from iree.compiler import ir as mlir
@@ -128,7 +128,7 @@ def drop_shadowed(module: mlir.Operation) -> Dropping:
     for foreach_match, dropped in plans:
         kept = [each for at, each in enumerate(pairs_of(foreach_match)) if at not in dropped]
         set_pairs(foreach_match, kept)
-    sequences = _erase_unused(module, unused)
+    sequences = erase_unused(module, unused)
     return Dropping(tuple(each for _, dropped in plans for each in dropped.values()), sequences)
 
 
@@ -152,13 +152,3 @@ def _plans(spec: Spec) -> list[tuple[mlir.Operation, dict[int, Dropped]]]:
         if here:
             plans.append((entries.operation, here))
     return plans
-
-
-def _erase_unused(module: mlir.Operation, before: set[mlir.Operation]) -> int:
-    """Erases the sequences that are not used, but for those that were not `before`; returns how many."""
-    count = 0
-    while found := [each for each in unused_sequences(module) if each not in before]:
-        count += len(found)
-        for sequence in found:
-            sequence.erase()
-    return count

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 _COMMANDS: Final = (
     *(
         "tune",
+        "retune",
         "init",
         "link",
         "diff",

@@ -53,8 +53,8 @@
 // BINARY: error: '{{.*}}/binary.mlir' is neither MLIR text nor MLIR bytecode
 // RUN: cp %t/binary.mlir %t/model.onnx
 // RUN: not tuninglink compile %t/model.onnx --iree-hal-target-backends=vmvx 2>&1 | filecheck %s --check-prefix=ONNX
-// ONNX: error: '{{.*}}/model.onnx' is neither MLIR text nor MLIR bytecode
-// ONNX: note: 'iree-import-onnx {{.*}}/model.onnx -o model.mlir' makes MLIR of it
+// ONNX: error: cannot import '{{.*}}/model.onnx': {{.+}}
+// ONNX: note: 'iree-import-onnx {{.*}}/model.onnx -o model.mlir' has options for models like it
 // RUN: iree-compile %s --compile-to=input --emit-mlir-bytecode -o %t/program.mlirbc
 // RUN: head -c 100 %t/program.mlirbc > %t/truncated.mlirbc
 // RUN: not tuninglink compile %t/truncated.mlirbc --iree-hal-target-backends=vmvx 2>&1 | filecheck %s --check-prefix=TRUNCATED

@@ -17,12 +17,12 @@
 // So it does if both entries are of one spec, and give the same configuration.
 // RUN: not tuninglink compile %s --spec %S/Inputs/explain_two_entries_spec.mlir --iree-hal-target-device=local --iree-hal-local-target-device-backends=vmvx -o %t/out 2>&1 | filecheck %s --check-prefix=ALIKE
 // ALIKE: error: {{.*}}multiple ops within dispatch trying to set the translation info
-// ALIKE: note: @both_dispatch_0::@{{.*}}: linalg.fill configured by entry 'match_fills' of '{{.*}}explain_two_entries_spec.mlir'
-// ALIKE: note: @both_dispatch_0::@{{.*}}: linalg.generic configured by entry 'match_generics' of '{{.*}}explain_two_entries_spec.mlir'
+// ALIKE: {{.+}}.mlir:{{[0-9]+:[0-9]+}}: note: entry 'match_fills' of '{{.*}}explain_two_entries_spec.mlir' configured linalg.fill at {{.+}} in @both_dispatch_0::
+// ALIKE: {{.+}}.mlir:{{[0-9]+:[0-9]+}}: note: entry 'match_generics' of '{{.*}}explain_two_entries_spec.mlir' configured linalg.generic at {{.+}} in @both_dispatch_0::
 
 // CHECK: error: {{.*}}multiple ops within dispatch trying to set the translation info
-// CHECK: note: @both_dispatch_0::@{{.*}}: linalg.fill configured by entry 'match_fills' of '{{.*}}[[PREFIX]]_fills.mlir'
-// CHECK: note: @both_dispatch_0::@{{.*}}: linalg.generic configured by entry 'match_generics' of '{{.*}}[[PREFIX]]_generics.mlir'
+// CHECK: {{.+}}.mlir:{{[0-9]+:[0-9]+}}: note: entry 'match_fills' of '{{.*}}[[PREFIX]]_fills.mlir' configured linalg.fill at {{.+}} in @both_dispatch_0::
+// CHECK: {{.+}}.mlir:{{[0-9]+:[0-9]+}}: note: entry 'match_generics' of '{{.*}}[[PREFIX]]_generics.mlir' configured linalg.generic at {{.+}} in @both_dispatch_0::
 
 func.func @both(%a: tensor<64x64xf32>, %b: tensor<64x64xf32>) -> tensor<64xf32> {
   %zero = arith.constant 0.0 : f32

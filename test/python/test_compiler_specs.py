@@ -480,20 +480,21 @@ def test_two_entries_that_configure_one_dispatch_are_both_named(
     first = caught.value.diagnostics[0]
     assert "multiple ops within dispatch trying to set the translation info" in first.message
     dispatch = "@f_dispatch_0::@vmvx_bytecode_fb"
-    assert [(each.message, each.place) for each in first.notes[-2:]] == [
-        (
-            f"{dispatch}: linalg.fill configured by entry 'fills' of '{paths[1]}'",
-            Place("two.mlir", 6, 11),
-        ),
-        (
-            f"{dispatch}: linalg.generic configured by entry 'match_generics' of '{paths[0]}'",
-            Place("two.mlir", 7, 10),
-        ),
+    assert [each.message for each in first.notes[-3:]] == [
+        f"entry 'fills' of '{paths[1]}' configured linalg.fill at two.mlir:6:11 in {dispatch}",
+        f"entry 'match_generics' of '{paths[0]}' configured linalg.generic at two.mlir:7:10 in {dispatch}",
+        "'tuninglink check SPEC --target vmvx --compile' says what is wrong with a configuration",
     ]
+    for each, path in zip(first.notes[-3:-1], (paths[1], paths[0]), strict=True):
+        assert each.place is not None
+        line = path.read_text().splitlines()[each.place.line - 1]
+        assert each.place.file == str(path)
+        assert "transform.named_sequence" in line
+        assert each.message.split("'")[1] in line
 
 
 def test_an_error_behind_the_configuration_names_the_entry_that_gave_it() -> None:
     with pytest.raises(CompileError) as caught:
         tuninglink.compile(PROGRAM.encode(), specs=[FAILING.encode()], flags=CPU, name="add.mlir")
     notes = [each.message for each in caught.value.diagnostics[0].notes]
-    assert notes[-1].endswith("linalg.generic configured by entry 'match_failing' of '<memory>'")
+    assert notes[-2].startswith("entry 'match_failing' of '<memory>' configured linalg.generic at ")

@@ -14,6 +14,8 @@ from gpu_programs import attention, configured_source, matmul
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from iree.compiler import ir as mlir
+from mlir_function import Function
+from model_programs import rms_norm, softmax
 from programs import PROGRAMS, configure
 from verdict_trials import TARGETS, Trials, breaking
 
@@ -27,7 +29,12 @@ from tuninglink.spaces.configuration import (
     MismatchError,
     read_configuration,
 )
-from tuninglink.spaces.gpu.provider import TILE_AND_FUSE, VECTOR_DISTRIBUTE, GpuProvider
+from tuninglink.spaces.gpu.provider import (
+    DISTRIBUTE,
+    TILE_AND_FUSE,
+    VECTOR_DISTRIBUTE,
+    GpuProvider,
+)
 from tuninglink.spaces.gpu.space import GpuSpace
 from tuninglink.spaces.gpu.thread_layouts import is_derivable
 from tuninglink.spaces.isolated_passes import IsolatedPassManager
@@ -212,6 +219,60 @@ def test_threads_without_intrinsics_can_be_sampled() -> None:
     sample = space.constraints.sample(10, seed=1, limits=Limits(2))
     assert all(space.constraints.check(each).verdict is Verdict.PROVEN for each in sample)
     assert all(space.assignment(as_configured(space, each)) == each for each in sample)
+
+
+COPY = """
+func.func @copy(%part: tensor<7x9x30xf16>, %whole: tensor<9x9x32xf16>) -> tensor<9x9x32xf16> {
+  %0 = tensor.insert_slice %part into %whole[1, 0, 2] [7, 9, 30] [1, 1, 1]
+      : tensor<7x9x30xf16> into tensor<9x9x32xf16>
+  return %0 : tensor<9x9x32xf16>
+}"""
+
+
+def test_copies_need_no_more_than_tiles_that_are_not_negative() -> None:
+    trials = Trials.of(COPY, TARGETS["gfx942"])
+    registry = ProviderRegistry(pytest.fail, own=[GpuProvider()], entry_points=list)
+    chosen = trials.judge(registry)
+    assert chosen is not None
+    assert (chosen.verdict, chosen.pipeline) == (Verdict.PROVEN, DISTRIBUTE)
+    (space,) = ours(trials.workload, DISTRIBUTE)
+    valid, *_ = space.constraints.sample(1, seed=1)
+    assert space.assignment(as_configured(space, valid)) == valid
+    for tile, is_valid in ((5, True), (-1, False)):
+        trials.configure(space, {**valid, "tile_sizes_0": tile})
+        answer = trials.judge(registry)
+        assert answer is not None
+        assert answer.verdict is (Verdict.PROVEN if is_valid else Verdict.REFUTED)
+        assert trials.compile().compiles is is_valid
+    with pytest.raises(UndecidedError, match="in buffers, not in tensors"):
+        ours(trials.workload, TILE_AND_FUSE)
+
+
+# --- Lanes ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("rows", [None, 1])
+def test_a_normalization_of_any_number_of_rows_and_of_one(rows: int | None) -> None:
+    function = Function("normalized")
+    source = function.text(rms_norm(function, rows, 4096, "f16"))
+    dispatch = configured_source(source, "sm_80")
+    chosen = read_configuration(dispatch.root, dispatch.function)
+    assert chosen is not None
+    (space,) = ours(dispatch, VECTOR_DISTRIBUTE)
+    assert space.constraints.check(space.assignment(chosen)).verdict is Verdict.PROVEN
+
+
+def test_the_ops_beside_a_reduction_take_as_many_rows() -> None:
+    function = Function("softmax")
+    dispatch = configured_source(function.text(softmax(function, (384, 384))), "sm_80")
+    chosen = read_configuration(dispatch.root, dispatch.function)
+    assert chosen is not None
+    (space,) = ours(dispatch, VECTOR_DISTRIBUTE)
+    read = space.assignment(chosen)
+    assert space.constraints.check(read).verdict is Verdict.PROVEN
+    reading = {each: value for each, value in read.items() if each.startswith("red")}
+    answer = space.constraints.check({**read, **dict.fromkeys(reading, 32), "wg_0": 384})
+    assert any("elements of linalg.generic beside it" in str(each) for each in answer.violations)
 
 
 # --- Attention --------------------------------------------------------------------------------------------

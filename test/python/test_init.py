@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from programs import PROGRAMS, TARGETS
-from tuning_programs import ATTENTION, CONVOLUTION, REDUCTION, matmul
+from tuning_programs import ATTENTION, CONVOLUTION, ONE_IMAGE, REDUCTION, matmul
 
 import tuninglink
 from tuninglink.errors import CompileError
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from tuninglink.scaffolding import InitSpec
 
 QUIET = DiagnosticSink(lambda _: None)
-PARTS = (matmul(128, 256, 512, "f16", "first"), CONVOLUTION, ATTENTION, REDUCTION)
+PARTS = (matmul(128, 256, 512, "f16", "first"), CONVOLUTION, ONE_IMAGE, ATTENTION, REDUCTION)
 MATMULS = matmul(64, 64, 64, "f16", "small") + matmul(128, 256, 512, "f16", "large")
 
 
@@ -96,8 +96,17 @@ func.func @add(%a: tensor<1024xf32>, %b: tensor<1024xf32>) -> tensor<1024xf32> {
         init(source, "hip", dispatches=["nobody"])
 
 
-def test_a_dispatch_that_no_matcher_finds_is_named_with_the_reason() -> None:
+def test_an_entry_for_attention_with_a_mask_is_a_dag() -> None:
     source = (PROGRAMS / "attention.mlir").read_text()
-    (left_out,) = init(source, "hip", dispatches=["masked"]).left_out
-    assert left_out.dispatches == ("@masked_f16_dispatch_0::@rocm_hsaco_fb",)
-    assert "its matcher does not find the root op" in left_out.reason
+    written = init(source, "hip", dispatches=["masked"])
+    assert written.left_out == ()
+    (dag,) = re.findall(r"cast_compatible_dag_from_root.*\n.*\n.*online_attention", written.text)
+    assert dag
+    assert [each.is_own for each in compiled(source, "hip", written.text).applied] == [True]
+
+
+def test_a_dispatch_that_no_matcher_finds_is_named_with_the_reason() -> None:
+    source = (PROGRAMS / "reduction.mlir").read_text()
+    (left_out,) = init(source, "hip", dispatches=["normalization_dispatch_1"]).left_out
+    assert left_out.dispatches == ("@normalization_dispatch_1::@rocm_hsaco_fb",)
+    assert "regions use values from around it" in left_out.reason

@@ -32,6 +32,7 @@ LAYERS = (
     ("tuning",),
     ("opt", "torch"),
     ("cli",),
+    ("__main__",),
 )
 """The packages from the lowest to the highest, as `docs/architecture.md` lists them."""
 

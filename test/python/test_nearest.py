@@ -11,13 +11,15 @@ from matched_operations import ANY_OP, PARAM, spec_of
 from tuninglink.matching.differences import compare
 from tuninglink.matching.nearest import NearestEntries
 from tuninglink.matching.op_info import OpInfo
-from tuninglink.matching.reader import Matcher, MatcherReader
+from tuninglink.matching.reader import MatcherReader
 from tuninglink.mlir.contexts import thread_context
 from tuninglink.mlir.walk import collect
 from tuninglink.specs.model import Spec
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from tuninglink.matching.matcher_reading import Matcher
 
 SIZES = (64, 96, 128, 160, 256, 1024)
 ELEMENTS = ("f16", "bf16")

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import pytest
+from framework_programs import CLOSE, CPU, run
 
 import tuninglink
 from tuninglink.tuning.settings import TuningSettings
@@ -14,25 +13,6 @@ torch = pytest.importorskip("torch", reason="the extra 'torch' is not installed"
 pytest.importorskip("iree.turbine.aot", reason="the extra 'torch' is not installed")
 
 import tuninglink.torch  # noqa: E402
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-CPU = (
-    "--iree-hal-target-device=local",
-    "--iree-hal-local-target-device-backends=llvm-cpu",
-    "--iree-llvmcpu-target-cpu=host",
-)
-CLOSE = {"rtol": 1e-4, "atol": 1e-4}
-
-
-def run(program: bytes, arguments: Sequence[np.ndarray]) -> np.ndarray:
-    from iree import runtime  # noqa: PLC0415
-
-    config = runtime.Config("local-sync")
-    module = runtime.VmModule.copy_buffer(config.vm_instance, program)
-    context = runtime.SystemContext(vm_modules=[module], config=config)
-    return np.asarray(context.modules.module.main(*arguments))
 
 
 def dense() -> tuple[torch.nn.Module, tuple[torch.Tensor, ...]]:

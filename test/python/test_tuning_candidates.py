@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from tuning_programs import CONVOLUTION, REDUCTION, matmul, prepared
+from tuning_programs import CONVOLUTION, ONE_IMAGE, REDUCTION, matmul, prepared
 
+from tuninglink.solver.answers import Verdict
 from tuninglink.tuning.candidates import CandidateOrigin
 
 CASES = [
@@ -54,6 +55,18 @@ def test_neighbors_differ_in_one_or_two_knobs(source: str, target: str) -> None:
         changes.append(sum(old[name] != value for name, value in each.knobs.items()))
     assert set(changes) <= {1, 2}
     assert changes == sorted(changes)
+
+
+def test_neighbors_break_the_heuristics_that_the_default_breaks() -> None:
+    # The compiler's vector tile of 7 for 28 is no power of two.
+    source = ONE_IMAGE.replace("18x18", "30x30").replace("16x16x32", "28x28x32")
+    spaces = prepared(source, "llvm-cpu").spaces
+    tile = spaces.default.knobs["vector_common_parallel_2"]
+    constraints = spaces.spaces[spaces.default.space].constraints
+    assert constraints.broken_heuristics(spaces.default.knobs)
+    neighbors = spaces.neighbors(spaces.default)
+    assert any(each.knobs["vector_common_parallel_2"] == tile for each in neighbors)
+    assert all(constraints.check(each.knobs).verdict is Verdict.PROVEN for each in neighbors)
 
 
 def test_what_no_space_speaks_of_has_no_neighbors() -> None:

@@ -78,6 +78,17 @@ def tune(context: typer.Context) -> None:
     raise typer.Exit(tune_command(context.args))
 
 
+@app.command(
+    add_help_option=False,
+    context_settings={"ignore_unknown_options": True, "allow_extra_args": True},
+)
+def retune(context: typer.Context) -> None:
+    """Measure the entries of specs again, and drop, keep or improve each."""
+    from tuninglink.cli.retune import retune_command  # noqa: PLC0415 - as above
+
+    raise typer.Exit(retune_command(context.args))
+
+
 app.command(epilog=EPILOG, context_settings={"ignore_unknown_options": True})(check)
 app.command(epilog=EPILOG)(diff)
 app.command(epilog=EPILOG)(dump)
@@ -88,7 +99,7 @@ app.command(epilog=EPILOG)(upgrade)
 app.add_typer(database)
 
 
-_SETTING_FLAGS: Final = frozenset({"compile", "explain", "init", "tune"})
+_SETTING_FLAGS: Final = frozenset({"compile", "explain", "init", "tune", "retune"})
 """The commands that set the compiler's flags of the whole process, which can be done once."""
 
 

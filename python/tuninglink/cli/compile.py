@@ -39,9 +39,9 @@ Usage: tuninglink compile INPUT -o OUT.vmfb [--spec SPEC]... [any iree-compile f
 
 Compile a program as iree-compile does, tuned by specs, on every backend.
 
-INPUT is MLIR text or bytecode; - is standard input. The default spec of each target is applied, too, and a remark
-says where. With --no-default-specs and no spec the output is, byte for byte, that of iree-compile; every flag of
-iree-compile is known, see `iree-compile --help`.
+INPUT is MLIR text or bytecode, or a model of ONNX (*.onnx); - is standard input. The default spec of each target is
+applied, too, and a remark says where. With --no-default-specs and no spec the output is, byte for byte, that of
+iree-compile; every flag of iree-compile is known, see `iree-compile --help`.
 
 {SPEC_HELP}\
   --spec-dir DIR       Look for default specs in this directory first. May be repeated.
@@ -98,21 +98,24 @@ def compile_command(arguments: Sequence[str]) -> int:
         return process.SUCCESS
     if not _ABOUT_THE_COMPILER.isdisjoint(arguments):
         os.execv(iree_compile(), [PROGRAM, *arguments])  # noqa: S606 - it is the compiler's own tool
-    options = parse_arguments(with_project(arguments))
+    own, project_specs = with_project(arguments)
+    options = parse_arguments(own)
     if options.input is None:
         raise CompileError(error("no input; name a program, or - for standard input"))
     check_targets(options.flags)
     set_up_command_line(PROGRAM, options.flags)
     if options.explanation is not None:
-        return _compile_and_explain(options, options.input)
+        return _compile_and_explain(options, options.input, project_specs)
     with progress(f"compiling {options.input}") as step:
-        compiler = Compiler(options, specs_of(options), report=process.show, step=step)
+        compiler = Compiler(
+            options, specs_of(options, project_specs), report=process.show, step=step
+        )
         result = compiler.compile_file(options.input)
     write_output(options.output, result.output)
     return process.SUCCESS
 
 
-def _compile_and_explain(options: CompileOptions, path: str) -> int:
+def _compile_and_explain(options: CompileOptions, path: str, project_specs: Sequence[str]) -> int:
     # A compilation that nobody wants explained need not load what that takes.
     from tuninglink.cli.explanations import format_for, render  # noqa: PLC0415
     from tuninglink.explaining import explain_file  # noqa: PLC0415
@@ -122,7 +125,7 @@ def _compile_and_explain(options: CompileOptions, path: str) -> int:
         result, explanation = explain_file(
             path,
             options,
-            specs_of(options),
+            specs_of(options, project_specs),
             report=process.show,
             step=step,
             is_detailed=report_format is ReportFormat.HTML,
@@ -136,8 +139,8 @@ def _compile_and_explain(options: CompileOptions, path: str) -> int:
     return process.SUCCESS
 
 
-def specs_of(options: CompileOptions) -> SpecChoice:
-    """Returns the specs that options ask for, to be loaded when they are looked at.
+def specs_of(options: CompileOptions, project_specs: Sequence[str]) -> SpecChoice:
+    """Returns the specs that options ask for, and behind them a project's, to be loaded when they are looked at.
 
     Raises:
         SpecError: a spec cannot be read.
@@ -148,5 +151,13 @@ def specs_of(options: CompileOptions) -> SpecChoice:
     if options.default_specs:
         library = DefaultLibrary(options.spec_directories, upgrade=upgrade)
     sink = process.shown_diagnostics()
-    given = SpecFiles(read_specs(options.specs, sink), upgrade=upgrade, diagnostics=sink)
-    return SpecChoice(given, library, exact=False, dump=options.spec_dumps, prune=options.prune)
+    files = read_specs(options.specs, sink)
+    from_project = read_specs(project_specs, sink)
+    return SpecChoice(
+        SpecFiles((*files, *from_project), upgrade=upgrade, diagnostics=sink),
+        from_project=len(from_project),
+        library=library,
+        exact=False,
+        dump=options.spec_dumps,
+        prune=options.prune,
+    )

@@ -72,7 +72,8 @@ def explain_command(arguments: Sequence[str]) -> int:
     if not {"--help", "-help", "-h"}.isdisjoint(arguments):
         sys.stdout.write(USAGE)
         return process.SUCCESS
-    options = parse_explain_arguments(with_project(arguments))
+    own, project_specs = with_project(arguments)
+    options = parse_explain_arguments(own)
     path = options.input
     if path is None:
         raise CompileError(error("no input; name a program, or - for standard input"))
@@ -84,7 +85,7 @@ def explain_command(arguments: Sequence[str]) -> int:
         _, explanation = explain_file(
             path,
             until_configured(options),
-            specs_of(options),
+            specs_of(options, project_specs),
             report=process.show,
             step=step,
             is_detailed=report_format is ReportFormat.HTML,

@@ -41,6 +41,10 @@ def _run() -> int:
         from tuninglink.cli.tune import tune_command  # noqa: PLC0415 - as above
 
         return tune_command(arguments[1:])
+    if arguments[:1] == ["retune"]:
+        from tuninglink.cli.retune import retune_command  # noqa: PLC0415 - as above
+
+        return retune_command(arguments[1:])
     from tuninglink.cli import app  # noqa: PLC0415 - typer and rich take as long as a small run
 
     return app.run(arguments)

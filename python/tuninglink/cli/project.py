@@ -19,10 +19,13 @@ HELP: Final = """\
 """
 
 
-def with_project(arguments: Sequence[str]) -> list[str]:
-    """Returns the arguments of a command that takes flags of the compiler, with those of the project behind them.
+def with_project(arguments: Sequence[str]) -> tuple[list[str], tuple[str, ...]]:
+    """Adds what a project says to a command that takes flags of the compiler.
 
     A flag that is given takes the place of the project's.
+
+    Returns:
+        The arguments with the project's flags behind them, and what names the project's specs.
 
     Raises:
         TuninglinkError: the project file or its lock cannot be read, or is malformed.
@@ -33,12 +36,12 @@ def with_project(arguments: Sequence[str]) -> list[str]:
         own, end = own[:position], own[position:]
     project = _take_project(own)
     if project is None:
-        return own + end
+        return own + end, ()
     given = {_name(each) for each in own}
     flags = [each for each in project.flags if _name(each) not in given]
     if not project.default_specs:
         flags.append("--no-default-specs")
-    return [*own, *flags, *(f"--spec={each}" for each in project.arguments), *end]
+    return [*own, *flags, *end], project.arguments
 
 
 def project_specs() -> tuple[str, ...]:

@@ -2,46 +2,35 @@
 
 from __future__ import annotations
 
-import os
-import signal
 import sys
-from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.cli import process
-from tuninglink.cli.interrupts import INTERRUPTED
+from tuninglink.cli.measuring import Measuring, check_output, stopping
 from tuninglink.cli.progress import progress
 from tuninglink.cli.project import HELP as PROJECT_HELP
 from tuninglink.cli.project import with_project
 from tuninglink.cli.tune_options import parse_tune_arguments
-from tuninglink.cli.tune_progress import ProgressLines
-from tuninglink.cli.verbosity import is_quiet
 from tuninglink.compiler.probing import check_targets
 from tuninglink.compiler.session import set_up_command_line
 from tuninglink.errors import TuninglinkError
-from tuninglink.files import STANDARD_STREAM, make_directory, write_output
+from tuninglink.files import write_output
 from tuninglink.mlir.contexts import thread_context
 from tuninglink.mlir.diagnostics import error
 from tuninglink.specs.library import DefaultLibrary
 from tuninglink.specs.sources import SpecFiles, read_specs
 from tuninglink.tuning.budget import Budget
-from tuninglink.tuning.compilation import CandidateCompiler
-from tuninglink.tuning.database import Database
-from tuninglink.tuning.devices import Devices, default_device
+from tuninglink.tuning.devices import default_device
 from tuninglink.tuning.dispatches import read_program
-from tuninglink.tuning.journal import Journal
-from tuninglink.tuning.listener import Listener
 from tuninglink.tuning.report import write_report
 from tuninglink.tuning.reporting import report_of
-from tuninglink.tuning.reproducers import Reproducers
 from tuninglink.tuning.search import search_named
-from tuninglink.tuning.task_tuner import TaskTuner
-from tuninglink.tuning.timing import Settings
 from tuninglink.tuning.tuner import Tuner
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from tuninglink.cli.tune_options import TuneOptions
     from tuninglink.specs.model import Spec
@@ -56,8 +45,8 @@ Usage: tuninglink tune INPUT -o SPEC.mlir [--device URI]... [--budget TIME] [any
 Measure configurations of a program's dispatches on a device, and write a spec with those that are faster than
 the compiler's own.
 
-INPUT is a program in MLIR, one dispatch, or a dispatch benchmark that iree-compile has dumped; - is standard
-input. It is compiled with the flags that you give. An interrupt ends with what was won so far, written.
+INPUT is a program in MLIR, a model of ONNX (*.onnx), one dispatch, or a dispatch benchmark that iree-compile has
+dumped; - is standard input. It is compiled with the flags that you give. An interrupt ends with what was won so far, written.
 
   -o SPEC              Where to write the spec. Default: standard output.
   --device URI         The device, as in cuda://0 or local-task. May be repeated: equal devices share the work.
@@ -110,11 +99,13 @@ def tune_command(arguments: Sequence[str]) -> int:
     if not {"--help", "-help", "-h"}.isdisjoint(arguments):
         sys.stdout.write(USAGE)
         return process.SUCCESS
-    options = parse_tune_arguments(with_project(arguments))
+    own, project_specs = with_project(arguments)
+    options = parse_tune_arguments(own)
+    options = replace(options, specs=(*options.specs, *project_specs))
     check_targets(options.flags)
     set_up_command_line(PROGRAM, options.flags)
     search_named(options.settings.search)  # an unknown one is told before anything takes time
-    _check_output(options.output)
+    check_output(options.output)
     budget = Budget(options.settings.seconds, options.settings.trials)
     with progress(f"compiling {options.input}"):
         program = read_program(
@@ -127,43 +118,17 @@ def tune_command(arguments: Sequence[str]) -> int:
     return process.SUCCESS
 
 
-def _check_output(path: str) -> None:
-    """Refuses a spec that cannot be written before hours are spent on it.
-
-    Raises:
-        TuninglinkError: its directory is missing or cannot be written to.
-    """
-    directory = os.path.dirname(os.path.abspath(path))  # noqa: PTH100, PTH120 - of a name, not of a file
-    if path != STANDARD_STREAM and not os.access(directory, os.W_OK):
-        problem = "is not writable" if os.path.isdir(directory) else "does not exist"  # noqa: PTH112
-        message = f"cannot write '{path}': the directory '{directory}' {problem}"
-        raise TuninglinkError(error(message))
-
-
 def _tune(program: DispatchedProgram, options: TuneOptions, budget: Budget) -> TuningResult:
     settings = options.settings
-    listener = Listener() if is_quiet() else ProgressLines()
-    measuring = Settings(caches=settings.caches, seed=settings.seed)
     uris = settings.devices or _default_devices(program)
-    with ExitStack() as opened:
-        database = (
-            opened.enter_context(Database(Path(options.database))) if options.database else None
-        )
-        reproducers = None
-        if options.failures:
-            reproducers = Reproducers(make_directory(options.failures), options.flags)
-        devices = opened.enter_context(Devices(uris, measuring, settings.timeout))
-        compiler = opened.enter_context(CandidateCompiler(options.flags, settings.jobs))
-        opened.enter_context(_stopping(budget))
-        listener.found(program, devices.descriptions)
-        journal = None
-        if database:
-            journal = Journal(database, devices.first.description, settings, options.flags)
-        tasks = TaskTuner(settings, compiler, devices, listener, journal, reproducers)
+    measuring = Measuring(settings, uris, options.flags, options.database, options.failures)
+    with measuring.tasks() as tasks, stopping(budget, PROGRAM):
+        descriptions = tasks.devices.descriptions
+        tasks.listener.found(program, descriptions)
         specs = _specs(program, options)
         result = Tuner(program, options.flags, tasks, budget, specs, process.show).run()
     if options.report:
-        report = report_of(options.input, devices.descriptions[0], result)
+        report = report_of(options.input, descriptions[0], result)
         write_report(report, Path(options.report))
     return result
 
@@ -192,25 +157,3 @@ def _specs(program: DispatchedProgram, options: TuneOptions) -> list[Spec]:
             each.load(thread_context(), upgrade=upgrade, diagnostics=sink) for each in files if each
         ]
     return specs
-
-
-@contextmanager
-def _stopping(budget: Budget) -> Iterator[None]:
-    """Lets an interrupt end the budget while the block runs, and a second one end the process."""
-    if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
-        yield
-        return
-
-    def stop(*_: object) -> None:
-        if budget.is_stopped:
-            os._exit(INTERRUPTED)
-        budget.stop()
-        os.write(2, f"\n{PROGRAM}: interrupted; ending with what was won so far\n".encode())
-
-    watcher = signal.set_wakeup_fd(-1)  # whoever reads it would end the process
-    before = signal.signal(signal.SIGINT, stop)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
-        signal.set_wakeup_fd(watcher, warn_on_full_buffer=False)

@@ -17,7 +17,7 @@ from tuninglink.tuning.specialization import DimensionSize
 from tuninglink.tuning.timing import Caches
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
 
 @dataclass(frozen=True)
@@ -99,17 +99,11 @@ _SHARED: Final = (
 )
 """The flags of `tuninglink compile` that mean the same here."""
 
-_FLAGS: Final = {
-    **{name: COMPILE_FLAGS[name] for name in _SHARED},
+MEASURING_FLAGS: Final = {
     "device": Flag("devices", repeats=True),
-    "dim": Flag("sizes", DimensionSize.parse, repeats=True),
     "budget": Flag("seconds", _budget),
     "trials": Flag("trials", _count),
     "database": Flag("database"),
-    "report": Flag("report"),
-    "top": Flag("top", _count),
-    "only": Flag("patterns", repeats=True),
-    "min-share": Flag("min_share", _fraction),
     "min-gain": Flag("min_gain", _fraction),
     "jobs": Flag("jobs", _count),
     "failures": Flag("failures"),
@@ -117,6 +111,17 @@ _FLAGS: Final = {
     "caches": Flag("caches", _caches),
     "seed": Flag("seed", read_number),
     "search": Flag("search"),
+}
+"""The flags of all commands that measure candidates."""
+
+_FLAGS: Final = {
+    **{name: COMPILE_FLAGS[name] for name in _SHARED},
+    **MEASURING_FLAGS,
+    "dim": Flag("sizes", DimensionSize.parse, repeats=True),
+    "report": Flag("report"),
+    "top": Flag("top", _count),
+    "only": Flag("patterns", repeats=True),
+    "min-share": Flag("min_share", _fraction),
     "no-model": Flag("runs_model", lambda _: False, switch=True),
 }
 
@@ -130,16 +135,10 @@ def parse_tune_arguments(arguments: Sequence[str]) -> TuneOptions:
         CompileError: there is no input, a value is malformed or missing, or a flag is unknown or of no use.
     """
     reader = FlagReader(_FLAGS, arguments)
-    for each in reader.flags:
-        name = each.partition("=")[0].removeprefix("--")
-        if name in COMPILE_FLAGS:
-            raise CompileError(
-                error(f"flag '--{name}' is of no use here: nothing but a spec is written")
-            )
+    refuse_compile_flags(reader.flags)
     if reader.input is None:
         raise CompileError(error("no input; name a program, or - for standard input"))
-    values: dict[str, Any] = dict(reader.values)
-    settings = {name: values.pop(name) for name in list(values) if name in _SETTINGS}
+    values, settings = split_settings(reader.values)
     defaults: dict[str, Any] = {
         "output": STANDARD_STREAM,
         "compile_from": Phase.START,
@@ -150,24 +149,46 @@ def parse_tune_arguments(arguments: Sequence[str]) -> TuneOptions:
         "upgrade": True,
         **dict.fromkeys(("database", "report", "failures"), ""),
     }
-    options = TuneOptions(
+    return TuneOptions(
         input=reader.input,
-        settings=TuningSettings(**settings),
+        settings=limited(TuningSettings(**settings)),
         flags=reader.flags,
         **(defaults | values),
     )
-    return _checked(options)
+
+
+def refuse_compile_flags(flags: Sequence[str]) -> None:
+    """Refuses flags about what a compilation writes.
+
+    Raises:
+        CompileError: there is one.
+    """
+    for each in flags:
+        name = each.partition("=")[0].removeprefix("--")
+        if name in COMPILE_FLAGS:
+            raise CompileError(
+                error(f"flag '--{name}' is of no use here: nothing but a spec is written")
+            )
+
+
+def split_settings(values: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Returns the values of flags that are no settings of the tuner, and those that are."""
+    settings = {name: each for name, each in values.items() if name in _SETTINGS}
+    return {name: each for name, each in values.items() if name not in _SETTINGS}, settings
 
 
 _DEFAULT_SECONDS: Final = 600.0
 
 
-def _checked(options: TuneOptions) -> TuneOptions:
-    """Returns options with a limit: where there is neither time nor trials, ten minutes."""
-    settings = options.settings
+def limited(settings: TuningSettings) -> TuningSettings:
+    """Returns settings with a limit: where there is neither time nor trials, ten minutes.
+
+    Raises:
+        CompileError: a benchmark has no time.
+    """
     if settings.timeout <= 0:
         remedy = note("a hanging benchmark is killed after it")
         raise CompileError(error("'0' is no value for flag '--timeout'", notes=[remedy]))
     if settings.trials is None and settings.seconds == TuningSettings.seconds:
-        return replace(options, settings=replace(settings, seconds=_DEFAULT_SECONDS))
-    return options
+        return replace(settings, seconds=_DEFAULT_SECONDS)
+    return settings

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from tuninglink.tuning.device import DeviceDescription
     from tuninglink.tuning.dispatches import DispatchedProgram, Omission
     from tuninglink.tuning.model_run import ModelVerdict
-    from tuninglink.tuning.preparation import PreparedTask
     from tuninglink.tuning.results import TaskResult, TrialResult
+    from tuninglink.tuning.tunable import TunableTask
 
 
 class ProgressLines(Listener):
@@ -41,14 +41,14 @@ class ProgressLines(Listener):
         """Names what is not tuned."""
         self._say(f"not tuned: {omission}")
 
-    def begun(self, prepared: PreparedTask, share: float, default_us: float) -> None:
+    def begun(self, prepared: TunableTask, share: float, default_us: float) -> None:
         """Names what is tuned next."""
         self._default = self._best = default_us
         self._tried = self._failed = 0
         what = f"{prepared.task.name}: {prepared.spaces.problem}"
         self._say(f"{what}: {default_us:.4g} us, {share:.0%} of the time")
 
-    def tried(self, prepared: PreparedTask, trial: TrialResult, budget: Budget) -> None:  # noqa: ARG002
+    def tried(self, prepared: TunableTask, trial: TrialResult, budget: Budget) -> None:  # noqa: ARG002
         """Shows the best so far."""
         self._tried += 1
         self._failed += trial.failure is not None
@@ -63,7 +63,7 @@ class ProgressLines(Listener):
         best = f"best {self._best:.4g} us ({self._default / self._best:.2f}x)"
         self._say(f"  {self._tried} tried{failed}, {best}{rest}", is_fleeting=not is_best)
 
-    def racing(self, prepared: PreparedTask, finalists: int) -> None:  # noqa: ARG002
+    def racing(self, prepared: TunableTask, finalists: int) -> None:  # noqa: ARG002
         """Says that the best candidates are compared."""
         self._say(f"  comparing {_count(finalists, 'candidate')} with the compiler's choice")
 

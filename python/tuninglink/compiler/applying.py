@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -10,6 +9,7 @@ from functools import cached_property
 from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
+from tuninglink.compiler.outcomes import SpecOutcomes
 from tuninglink.compiler.tagging import TaggedSpec
 from tuninglink.compiler.tracing import take_tags
 from tuninglink.files import write_standard_output
@@ -18,14 +18,10 @@ from tuninglink.matching.materialization import embed_specs, link_dispatches
 from tuninglink.matching.pruning import Pruning
 from tuninglink.mlir import names
 from tuninglink.mlir.contexts import thread_context
-from tuninglink.mlir.diagnostics import Diagnostic, DiagnosticSink, Severity, note, once
+from tuninglink.mlir.diagnostics import Diagnostic, DiagnosticSink, Severity, once
 from tuninglink.mlir.walk import body
-from tuninglink.specs.applicability import Applicability
-from tuninglink.specs.bindings import binding_of, covers
 from tuninglink.specs.dumping import collect_specs
 from tuninglink.specs.embedding import spec_attribute
-from tuninglink.specs.settings import settings_of
-from tuninglink.specs.structure import SpecKind
 from tuninglink.specs.verification import check_configurations
 
 if TYPE_CHECKING:
@@ -36,8 +32,7 @@ if TYPE_CHECKING:
     from tuninglink.compiler.tracing import Applied
     from tuninglink.iree.targets import Target
     from tuninglink.matching.materialization import LinkedDispatch
-    from tuninglink.mlir.diagnostics import Place
-    from tuninglink.specs.library import DefaultLibrary, DefaultSpecFile
+    from tuninglink.specs.library import DefaultLibrary
     from tuninglink.specs.linking import LinkedSpec
     from tuninglink.specs.model import Spec
 
@@ -56,6 +51,7 @@ class SpecChoice:
 
     Attributes:
         given: the user's specs, in order of precedence.
+        from_project: how many of them, the last ones, a project file names: they need not be for the program.
         library: where the default spec of each target is looked up; None for nowhere.
         exact: whether each entry is traced, or only each spec.
         dump: a directory that gets the linked specs, `-` for standard output, or nothing.
@@ -64,6 +60,7 @@ class SpecChoice:
     """
 
     given: Sequence[Spec] = ()
+    from_project: int = 0
     library: DefaultLibrary | None = None
     exact: bool = True
     dump: str = ""
@@ -74,7 +71,7 @@ class SpecChoice:
 
 
 class Application:
-    """Applies specs to the programs of one compilation, and reports warnings.
+    """Applies specs to the programs of one compilation, and reports what is wrong with their configurations.
 
     Attributes:
         applied: what took effect so far.
@@ -201,86 +198,17 @@ class Application:
         self.applied += (each for _, each in found)
         return found
 
-    def explain(self, errors: Sequence[Diagnostic]) -> tuple[Diagnostic, ...]:
-        """Returns the errors of a compilation, the first one with what configured the dispatch that it is in.
-
-        Two entries that configure one dispatch exclude each other, and a configuration may be one that the
-        backend does not take: the compiler only knows the place in the program.
-        """
-        for index, each in enumerate(errors):
-            here = {a.dispatch for a in self.applied if each.place and a.place == each.place}
-            notes = [note(f"{a}", a.place) for a in self.applied if a.dispatch in here]
-            if notes:
-                explained = replace(each, notes=(*each.notes, *notes))
-                return (*errors[:index], explained, *errors[index + 1 :])
-        return tuple(errors)
-
-    def warn(self, why: str = "", *, is_explained: bool = False) -> None:
-        """Warns of each given spec that configured nothing, or less than it matched.
-
-        Args:
-            why: what kept all specs from being applied; by default nothing did.
-            is_explained: whether somebody looks at what becomes of each dispatch anyway.
-        """
-        if not why and not self._targets:
-            why = "there is no dispatch to configure"
-        for position, spec in enumerate(self._choice.given):
-            applied = [each for each in self.applied if each.position == position]
-            kept = [each for each in applied if each.is_own is False]
-            if kept:
-                self._warn_about_kept(spec, kept)
-            elif not applied and (why or self._would_have_told(position, spec)):
-                known = why or self._why_never_applied(spec)
-                reason = known or _never_matched(len(spec.anatomy.pairs))
-                remedy = (
-                    ""
-                    if known or is_explained
-                    else "'tuninglink explain' says of each dispatch why"
-                )
-                self._warn(f"spec '{spec.source}' configured nothing: {reason}", remedy=remedy)
-
-    def _why_never_applied(self, spec: Spec) -> str:
-        """Returns why a spec configures nothing, whatever it matches; nothing if that is not so."""
-        found = ", ".join(sorted(str(each) for each in self._targets if each)) or "no known target"
-        binding = binding_of(spec.module)
-        if not any(covers(binding, each) for each in self._targets):
-            return f"it is bound to {', '.join(binding or ()) or 'no target'}, the program is for {found}"
-        if all(Applicability(spec, each).among(None) == () for each in self._targets):
-            return f"none of its entries is for {found}"
-        if not any(settings_of(spec, each) != {} for each in spec.entries):
-            return "its actions set no configuration"
-        return ""
-
-    def remark_on_defaults(self) -> None:
-        """Remarks on each default spec that configured something: which, and where."""
-        library = self._choice.library
-        found: dict[DefaultSpecFile, list[Applied]] = {}
-        for each in self.applied:
-            if each.position < len(self._choice.given) or each.is_own is False:
-                continue
-            file = library.find(each.target) if library and each.target else None
-            if file is not None and file.path == each.spec:  # Else it was carried by the program.
-                found.setdefault(file, []).append(each)
-        for file, applied in found.items():
-            self._report(_remark(file, applied))
-
-    def _would_have_told(self, position: int, spec: Spec) -> bool:
-        """Whether a spec that has left no tag has configured nothing; an opaque one can do so untraced."""
-        return position in self._traceable or spec.kind is SpecKind.MATCHER_LIST
-
-    def _warn_about_kept(self, spec: Spec, kept: list[Applied]) -> None:
-        first = kept[0]
-        more = f" and {len(kept) - 1} more" if len(kept) > 1 else ""
-        self._warn(
-            f"spec '{spec.source}' matched in {first.dispatch}{more}, which kept another configuration",
-            first.place,
-            "a dispatch that is configured already stays so; "
-            "'tuninglink-opt --tuninglink-strip-configs' strips it",
+    @property
+    def outcomes(self) -> SpecOutcomes:
+        """What became of the specs so far."""
+        return SpecOutcomes(
+            given=self._choice.given,
+            from_project=self._choice.from_project,
+            library=self._choice.library,
+            applied=self.applied,
+            targets=self._targets,
+            traceable=self._traceable,
         )
-
-    def _warn(self, message: str, place: Place | None = None, remedy: str = "") -> None:
-        notes = (note(remedy),) if remedy else ()
-        self._report(Diagnostic(Severity.WARNING, message, place, notes))
 
 
 def _checked(spec: Spec) -> range:
@@ -293,28 +221,3 @@ def _entry_count(linked: LinkedSpec) -> int:
     return sum(
         len(part.spec.anatomy.pairs if part.kept is None else part.kept) for part in linked.parts
     )
-
-
-def _remark(file: DefaultSpecFile, applied: Sequence[Applied]) -> Diagnostic:
-    """Returns a remark on a default spec: which of its entries configured how many operations."""
-    first = applied[0]
-    counts = Counter(
-        f"entry '{each.entry.matcher}'" if each.entry else "an entry" for each in applied
-    )
-    notes = [note(f"{what} configured {_operations(count)}") for what, count in counts.items()]
-    message = (
-        f"the default spec for {first.target} configured {_operations(len(applied))}; "
-        "'--no-default-specs' leaves it out"
-    )
-    notes.append(note(f"the spec is '{file.path}'"))
-    return Diagnostic(Severity.REMARK, message, None, tuple(notes))
-
-
-def _operations(count: int) -> str:
-    return "1 operation" if count == 1 else f"{count:,} operations"
-
-
-def _never_matched(entries: int) -> str:
-    if entries == 1:
-        return "its entry was never the first to match"
-    return f"none of its {entries:,} entries was ever the first to match"

@@ -126,7 +126,7 @@ def read_request(
             given += SpecFiles(read_specs([each], sink), upgrade=upgrade, diagnostics=sink)
         else:
             given.append(load_spec(each, upgrade=upgrade, diagnostics=sink))
-    return CompileRequest(options, SpecChoice(given, library), tuple(said))
+    return CompileRequest(options, SpecChoice(given, library=library), tuple(said))
 
 
 def compile_with(

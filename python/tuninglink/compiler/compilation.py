@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.compiler import native
 from tuninglink.compiler.applying import Application, SpecChoice
 from tuninglink.compiler.flags import Mode, OutputFormat
-from tuninglink.compiler.inputs import check_is_mlir, check_readable, refuse_spec
+from tuninglink.compiler.inputs import open_program, refuse_spec, wrap_program
 from tuninglink.compiler.phases import Phase
 from tuninglink.compiler.session import (
     Invocation,
@@ -20,9 +19,7 @@ from tuninglink.compiler.session import (
     split,
 )
 from tuninglink.errors import CompileError
-from tuninglink.files import STANDARD_STREAM
 from tuninglink.mlir.diagnostics import Diagnostic, Severity, error
-from tuninglink.mlir.serialization import is_bytecode
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -123,9 +120,7 @@ class Compiler:
         Raises:
             CompileError: the file cannot be read, or the compiler reported an error.
         """
-        if path != STANDARD_STREAM:
-            check_readable(Path(path))
-        with Session(self._session_flags) as session, session.open_file(path) as source:
+        with Session(self._session_flags) as session, open_program(session, path) as source:
             return self._compile(session, source)
 
     def compile_bytes(self, data: bytes, name: str) -> Compilation:
@@ -134,9 +129,7 @@ class Compiler:
         Raises:
             CompileError: the data is no program, or the compiler reported an error.
         """
-        check_is_mlir(data, name)
-        terminated = data if is_bytecode(data) else data + b"\0"
-        with Session(self._session_flags) as session, session.wrap(terminated, name) as source:
+        with Session(self._session_flags) as session, wrap_program(session, data, name) as source:
             return self._compile(session, source)
 
     def _compile(self, session: Session, source: NativeHandle) -> Compilation:
@@ -178,7 +171,9 @@ class Compiler:
                 self._run_all(session, invocation)
                 self._write(invocation, output)
             except CompileError as failure:
-                raise CompileError(*self._application.explain(failure.diagnostics)) from None
+                raise CompileError(
+                    *self._application.outcomes.explain(failure.diagnostics)
+                ) from None
 
     def _run_all(self, session: Session, invocation: Invocation) -> None:
         options = self._options
@@ -268,9 +263,10 @@ class Compiler:
             reason = f"the input is past '{Phase.EXECUTABLE_SOURCES.value}' already"
         elif options.compile_to is Phase.EXECUTABLE_SOURCES:
             return  # They are embedded, for a later compilation to apply.
-        self._application.warn(reason, is_explained=self._observer is not None)
-        if self._observer is None:  # An explanation names them.
-            self._application.remark_on_defaults()
+        outcomes, is_explained = self._application.outcomes, self._observer is not None
+        remarks = () if is_explained else outcomes.remarks()  # An explanation names them.
+        for each in (*outcomes.warnings(reason, is_explained=is_explained), *remarks):
+            self._report(each)
 
     def _write(self, invocation: Invocation, output: Output) -> None:
         options = self._options

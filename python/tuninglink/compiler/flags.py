@@ -190,11 +190,10 @@ class FlagReader:
     Attributes:
         values: what the command's own flags say, by the field that they are for.
         flags: everything else, one `--name` or `--name=value` each.
-        input: the path of the program, None where none was given.
+        inputs: the other arguments, which are paths.
 
     Raises:
-        CompileError: a value is malformed or missing, a flag is given twice, there is more than one input,
-            or a flag is unknown.
+        CompileError: a value is malformed or missing, a flag is given twice, or a flag is unknown.
     """
 
     def __init__(self, known: Mapping[str, Flag], arguments: Iterable[str]) -> None:
@@ -206,12 +205,21 @@ class FlagReader:
             _check_known(each.name, known)
         # A single word is the input: no list of all flags is needed, which takes 20 ms to make.
         flags, inputs = line.split(line.unknown, compiler_options if len(line.words) > 1 else dict)
-        if len(inputs) > 1:
-            listed = ", ".join(f"'{each}'" for each in inputs)
-            raise CompileError(error(f"expected one input, found {len(inputs)}: {listed}"))
         self.values = line.values
         self.flags = tuple(f"--{each.lstrip('-')}" for each in flags)
-        self.input = inputs[0] if inputs else None
+        self.inputs = inputs
+
+    @property
+    def input(self) -> str | None:
+        """The path of the program, None where none was given.
+
+        Raises:
+            CompileError: there is more than one input.
+        """
+        if len(self.inputs) > 1:
+            listed = ", ".join(f"'{each}'" for each in self.inputs)
+            raise CompileError(error(f"expected one input, found {len(self.inputs)}: {listed}"))
+        return self.inputs[0] if self.inputs else None
 
 
 def _check_known(name: str, known: Iterable[str]) -> None:

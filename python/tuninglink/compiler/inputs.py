@@ -1,19 +1,21 @@
-"""Telling programs from what is none, better than the parser would."""
+"""Programs as sources of the compiler; what is none is told better than the parser would."""
 
 from __future__ import annotations
 
-import os
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from tuninglink.compiler.onnx_models import SUFFIX, import_onnx
 from tuninglink.errors import CompileError
-from tuninglink.mlir.diagnostics import error, note
+from tuninglink.files import STANDARD_STREAM, cannot
+from tuninglink.mlir.diagnostics import error
 from tuninglink.mlir.serialization import is_bytecode
 from tuninglink.specs.programs import is_only_a_spec
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from iree.compiler import ir as mlir
+
+    from tuninglink.compiler.session import NativeHandle, Session
 
 _BEGINNING: Final = 4096
 """How much of a file is looked at to tell MLIR from anything else."""
@@ -32,32 +34,45 @@ def refuse_spec(module: mlir.Operation) -> None:
         raise CompileError(error(message, module))
 
 
-def check_readable(path: Path) -> None:
-    """Refuses a file that cannot be read or is certainly no program.
+def open_program(session: Session, path: str) -> NativeHandle:
+    """Opens a file as a source of the compiler: MLIR, or a model of ONNX, which is imported; `-` is standard input.
 
     Raises:
-        CompileError: the file is missing, unreadable, empty or of another kind.
+        CompileError: the file is missing, unreadable, certainly no program, or a model that cannot be imported.
     """
+    if path == STANDARD_STREAM:
+        return session.open_file(path)
+    beginning = _read_beginning(Path(path))
+    if path.endswith(SUFFIX):
+        return session.wrap(import_onnx(Path(path)), path)
+    if beginning is not None:
+        _check_is_mlir(beginning, path)
+    return session.open_file(path)
+
+
+def wrap_program(session: Session, data: bytes, name: str) -> NativeHandle:
+    """Makes a source of a program in memory, which locations and diagnostics call `name`.
+
+    Raises:
+        CompileError: the data is certainly no program.
+    """
+    _check_is_mlir(data, name)
+    return session.wrap(data if is_bytecode(data) else data + b"\0", name)
+
+
+def _read_beginning(path: Path) -> bytes | None:
+    """Returns the first bytes of a file, None for a pipe: what was read from one is gone."""
     if path.exists() and not path.is_file() and not path.is_dir():
-        return  # What was read from a pipe is gone.
+        return None
     try:
         with path.open("rb") as file:
-            beginning = file.read(_BEGINNING)
+            return file.read(_BEGINNING)
     except OSError as failure:
-        reason = (failure.strerror or str(failure)).lower()
-        raise CompileError(error(f"cannot read '{os.fspath(path)}': {reason}")) from None
-    check_is_mlir(beginning, os.fspath(path))
+        raise CompileError(cannot("read", path, failure)) from None
 
 
-def check_is_mlir(beginning: bytes, name: str) -> None:
-    """Refuses what is certainly no program, by its first bytes.
-
-    Raises:
-        CompileError: it is empty, or neither text nor bytecode.
-    """
+def _check_is_mlir(beginning: bytes, name: str) -> None:
     if not beginning:
         raise CompileError(error(f"'{name}' is empty; expected a program in MLIR"))
     if b"\0" in beginning[:_BEGINNING] and not is_bytecode(beginning):
-        importer = note(f"'iree-import-onnx {name} -o model.mlir' makes MLIR of it")
-        notes = [importer] if name.endswith(".onnx") else []
-        raise CompileError(error(f"'{name}' is neither MLIR text nor MLIR bytecode", notes=notes))
+        raise CompileError(error(f"'{name}' is neither MLIR text nor MLIR bytecode"))

@@ -27,6 +27,7 @@ _OPERANDS: Final = 3
 """Left-hand side, right-hand side and result of a product."""
 _CONVOLUTION_STEPS: Final = 2
 """Strides and dilations, which a convolution matcher returns behind the loops."""
+_ATTENTION_INPUTS: Final = ("query", "key", "value", "scale")
 
 
 class NoMatcherError(Exception):
@@ -75,7 +76,9 @@ def _match_attention(dispatch: Workload, operation: Value) -> None:
     op = StructuredOp(root)
     operands = [each.type for each in root.operands]
     outputs = [each.type for each in root.results]
-    inputs = dict(zip(("query", "key", "value", "scale"), operands, strict=False))
+    if op.first_output > len(_ATTENTION_INPUTS):
+        raise NoMatcherError("the compiler's matchers of attention refuse a mask")
+    inputs = dict(zip(_ATTENTION_INPUTS, operands, strict=False))
     named = {f"{name}_type": _element(inputs[name]) for name in ("query", "key", "value")}
     if is_online:
         named["scale_type"] = _element(inputs["scale"])
@@ -91,6 +94,10 @@ def _match_attention(dispatch: Workload, operation: Value) -> None:
 def _match_dag(dispatch: Workload, operation: Value) -> None:
     """Matches an operation with the same attributes, types and body, whatever its operands come from."""
     root = dispatch.root
+    if _captures(root):
+        raise NoMatcherError(
+            "the compiler's DAG matcher finds no op whose regions use values from around it"
+        )
     create(
         names.MATCH_OPERATION_NAME,
         [operation],
@@ -104,50 +111,28 @@ def _match_dag(dispatch: Workload, operation: Value) -> None:
         regions=1,
     )
     operands = list(dict.fromkeys(root.operands))
-    if any(not isinstance(each.type, mlir.RankedTensorType) for each in operands):
-        raise NoMatcherError("it has operands that are no tensors")
     location = mlir.Location.unknown()
     block = dag.regions[0].blocks.append(
         *(each.type for each in operands), arg_locs=[location] * len(operands)
     )
     with mlir.InsertionPoint(block):
-        captured = {each: _copied_constant(each) for each in _captured(root)}
         copy = root.operation.clone().operation
         for position, each in enumerate(root.operands):
             copy.operands[position] = block.arguments[operands.index(each)]
-        for inner in _inside(copy):
-            for position, each in enumerate(inner.operands):
-                if each in captured:
-                    inner.operands[position] = captured[each]
         yield_([])
 
 
-def _inside(root: mlir.Operation) -> list[mlir.Operation]:
-    found: list[mlir.Operation] = []
-    visit(root, found.append)
-    return [each for each in found if each != root]
-
-
-def _captured(root: mlir.Operation) -> list[Value]:
-    """Returns the values from around an operation that its regions use."""
-    inside = _inside(root)
-    found: dict[Value, None] = {}
-    for operation in inside:
+def _captures(root: mlir.Operation) -> bool:
+    """Tells whether the regions of an operation use values from around it."""
+    inside: list[mlir.Operation] = []
+    visit(root, inside.append)
+    for operation in inside[1:]:
         for each in operation.operands:
             owner = each.owner
-            around = owner.owner.operation if isinstance(owner, mlir.Block) else owner.operation
-            if around != root and around not in inside:
-                found[each] = None
-    return list(found)
-
-
-def _copied_constant(value: Value) -> Value:
-    """Returns a copy of a constant at the current insertion point."""
-    owner = value.owner
-    if isinstance(owner, mlir.Block) or owner.operation.name != "arith.constant":
-        raise NoMatcherError("its regions use values that are no constants")
-    copy: Value = owner.operation.clone().operation.results[0]
-    return copy
+            holder = owner.owner.operation if isinstance(owner, mlir.Block) else owner.operation
+            if holder not in inside:
+                return True
+    return False
 
 
 FORMS: Final[Mapping[str, Matcher]] = {

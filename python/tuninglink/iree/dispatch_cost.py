@@ -87,14 +87,18 @@ def flops_of(op: StructuredOp) -> int | None:
 
 
 def _body_operations(operation: mlir.Operation) -> int:
-    blocks = list(operation.regions[0].blocks)
     count = 0
-    for each in blocks[0].operations if blocks else ():
-        name = each.operation.name
+
+    def visitor(inner: mlir.Operation) -> None:
+        nonlocal count
+        name = inner.name
         if name == _FUSED:
             count += 2
         elif name.startswith("math.") or name in _ARITHMETIC:
-            count += str(each.operation.results[0].type) != "index"
+            count += not isinstance(inner.results[0].type, mlir.IndexType)
+
+    # Iterating the block would import the Python module of the linalg dialect, 0.2 s.
+    visit(operation, visitor)
     return count
 
 

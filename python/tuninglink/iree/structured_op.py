@@ -234,8 +234,9 @@ class StructuredOp:
         iterators = self.operation.attributes.get("iterator_types")
         if not isinstance(iterators, mlir.ArrayAttr):
             return None
-        parallel = mlir.Attribute.parse("#linalg.iterator_type<parallel>", iterators.context)
-        return tuple(PARALLEL if each == parallel else REDUCTION for each in iterators)
+        # An element would come as an object of the dialect's Python module, see `_mlirDialectsLinalg`.
+        printed = str(iterators).split(",") if len(iterators) else []
+        return tuple(PARALLEL if f"<{PARALLEL}>" in each else REDUCTION for each in printed)
 
     @cached_property
     def _convolution(self) -> Any:

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from tuninglink.iree.structured_op import Sizes, ValueType
+    from tuninglink.matching.matcher_reading import Matcher
     from tuninglink.matching.op_info import OpInfo
-    from tuninglink.matching.reader import Matcher
 
 _INDEXING_MAPS: Final = "indexing_maps"
 

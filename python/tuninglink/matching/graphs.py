@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, Final
 from iree.compiler import ir as mlir
 
 from tuninglink.matching.predicates import NotUnderstoodError
-from tuninglink.mlir.walk import postorder, visit
+from tuninglink.mlir.walk import children, postorder, visit
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable
+    from collections.abc import Hashable, Iterable
 
     Value = mlir.Value[Any]
 
@@ -116,16 +116,20 @@ class _Regions:
         self._numbers: dict[Value, int] = {}
 
     def of(self, operation: mlir.Operation) -> tuple[Hashable, ...]:
-        return tuple(map(self._region, operation.regions))
+        inside = children(operation)
+        return tuple(
+            tuple(
+                self._block(block, [each for each in inside if each.block == block])
+                for block in region.blocks
+            )
+            for region in operation.regions
+        )
 
-    def _region(self, region: mlir.Region) -> Hashable:
-        return tuple(map(self._block, region.blocks))
-
-    def _block(self, block: mlir.Block) -> Hashable:
+    def _block(self, block: mlir.Block, operations: Iterable[mlir.Operation]) -> Hashable:
         for argument in block.arguments:
             self._numbers[argument] = len(self._numbers)
         types = tuple(str(each.type) for each in block.arguments)
-        return types, tuple(self._operation(each.operation) for each in block.operations)
+        return types, tuple(map(self._operation, operations))
 
     def _operation(self, operation: mlir.Operation) -> Hashable:
         operands = tuple(map(self._number, operation.operands))

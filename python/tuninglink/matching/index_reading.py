@@ -10,13 +10,9 @@ from tuninglink.iree.op_kinds import OpKind
 from tuninglink.matching.conditions import Condition
 from tuninglink.matching.exact import exact_condition
 from tuninglink.matching.index_plan import IndexEntry, Structure, fixed_axes
+from tuninglink.matching.matcher_ops import STRUCTURED_MATCHERS, StructuredMatcher
 from tuninglink.matching.predicates import STRUCTURED_OPERANDS, UNMASKED_INPUTS
-from tuninglink.matching.reader import (
-    STRUCTURED_MATCHERS,
-    MatcherReader,
-    StructuredMatcher,
-    read_matcher,
-)
+from tuninglink.matching.reader import MatcherReader, read_matcher
 from tuninglink.mlir import names
 from tuninglink.specs.builders import any_op, named_sequence, yield_
 

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator, Sequence
 
     from tuninglink.matching.forms import MatcherForm
+    from tuninglink.matching.matcher_reading import Matcher
     from tuninglink.matching.op_info import OpInfo
     from tuninglink.matching.predicates import Dimension, Predicate
-    from tuninglink.matching.reader import Matcher
 
 _PER_FAMILY: Final = 8
 """The entries of a family that are looked at more closely."""

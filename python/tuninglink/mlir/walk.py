@@ -50,6 +50,24 @@ def collect(root: mlir.Operation | mlir.OpView, *names: str) -> list[mlir.Operat
     return found
 
 
+def children(operation: mlir.Operation) -> list[mlir.Operation]:
+    """Returns the operations directly inside all regions of `operation`, in order.
+
+    Iterating a block makes an `OpView` of each operation, for which the bindings import the Python module of its
+    dialect; 0.2 s for linalg. A walk does not.
+    """
+    found: list[mlir.Operation] = []
+
+    def keep(inner: mlir.Operation) -> mlir.WalkResult | None:
+        if inner == operation:
+            return None
+        found.append(inner)
+        return mlir.WalkResult.SKIP
+
+    visit(operation, keep)
+    return found
+
+
 def postorder(
     roots: Iterable[Node], successors: Callable[[Node], Iterable[Node]]
 ) -> Iterator[Node]:

@@ -23,7 +23,7 @@ from tuninglink.scaffolding.writing import commented
 from tuninglink.spaces.registry import ProviderRegistry
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from tuninglink.compiler.flags import CompileOptions
     from tuninglink.mlir.diagnostics import Diagnostic, DiagnosticSink
@@ -123,9 +123,12 @@ class _Writer:
         ]
         if not points and not left_out:
             raise CompileError(self._nothing(program, dispatches))
-        forms = {id(each): iter(_forms(each)) for each in points}
+        forms: dict[int, Iterator[str]] = {}
+        reasons: dict[int, str] = {}
+        for each in points:
+            found, reasons[id(each)] = _forms(each)
+            forms[id(each)] = iter(found)
         chosen = [(each, next(forms[id(each)], "")) for each in points]
-        reasons = {id(each): "no matcher can describe its root op" for each in points}
         while True:
             left_out += [
                 LeftOut(each.dispatches, each.words, reasons[id(each)])
@@ -192,16 +195,18 @@ def _fits(subjects: Iterable[str], patterns: Sequence[str]) -> bool:
     return any(fnmatchcase(subject, f"*{pattern}*") for subject in subjects for pattern in patterns)
 
 
-def _forms(point: StartingPoint) -> list[str]:
-    """Returns the forms of matchers that can describe the root op, the most robust ones first."""
+def _forms(point: StartingPoint) -> tuple[list[str], str]:
+    """Returns the forms of matchers that can describe the root op, the most robust first, and why the last one cannot."""
     found = []
+    reason = ""
     for form in FORMS:
         try:
             matcher_key(point.workload, form)
-        except NoMatcherError:
+        except NoMatcherError as failure:
+            reason = str(failure)
             continue
         found.append(form)
-    return found
+    return found, reason
 
 
 def _spec(chosen: _Chosen) -> tuple[str, dict[str, StartingPoint]]:
@@ -224,7 +229,7 @@ def single_entry(program: str, point: StartingPoint, registry: ProviderRegistry 
         point: what the entry is for.
         registry: who knows which values are valid; None to leave them out.
     """
-    forms = _forms(point)
+    forms, _ = _forms(point)
     if not forms:
         return ""
     text, entries = _spec([(point, forms[0])])

@@ -9,6 +9,7 @@ from iree.compiler import ir as mlir
 from iree.compiler.dialects import iree_codegen
 
 from tuninglink.compiler.prepared_dispatches import DispatchSources, PreparedDispatches
+from tuninglink.emission.spec_writer import has_added_loop
 from tuninglink.iree.dispatch_calls import count_calls
 from tuninglink.iree.dispatch_cost import cost_of
 from tuninglink.iree.dispatch_roots import find_root_ops
@@ -123,16 +124,22 @@ class ProgramReader:
     def _seen(
         self, dispatch: Dispatch, after: mlir.Operation
     ) -> tuple[mlir.Operation, mlir.Operation]:
-        """Returns the root op of a dispatch as matchers see it, and its function."""
+        """Returns the root op of a dispatch as the matchers of the spec see it, and its function."""
+        configured = [(op, function) for op, function in _roots(dispatch.module) if op == after]
+        if any(has_added_loop(read_workload(*each, self._after)) for each in configured):
+            return configured[0]  # The spec adds the loop before it matches.
         module = self._prepared.module(dispatch.name, dispatch.module)
         if module is None:
             raise _NoStartError(self._prepared.unsure or "what matchers see of it is not known")
-        found = [(op, each.function) for each in find_root_ops(module) for op in each.roots]
-        if module == dispatch.module:
-            found = [(op, function) for op, function in found if op == after]
+        found = configured if module == dispatch.module else _roots(module)
         if len(found) != 1:
             raise _NoStartError("the backend makes other ops of it before it chooses a root op")
         return found[0]
+
+
+def _roots(module: mlir.Operation) -> list[tuple[mlir.Operation, mlir.Operation]]:
+    """Returns the root ops of a dispatch, each with its function."""
+    return [(op, each.function) for each in find_root_ops(module) for op in each.roots]
 
 
 def is_tunable(kind: OpKind) -> bool:

@@ -13,7 +13,7 @@ from tuninglink.solver.search import SearchPlan
 from tuninglink.solver.terms import Kind, Term, constant, evaluate, make
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     import z3
 
@@ -84,14 +84,23 @@ class Decider:
         return self._search[0]
 
     def search_within(
-        self, choices: Mapping[str, Sequence[int]], deadline: Deadline
+        self,
+        choices: Mapping[str, Sequence[int]],
+        deadline: Deadline,
+        without: Collection[int] = (),
     ) -> SearchPlan | None:
         """Returns the search for solutions with these values, or None if only the solver can find them.
+
+        Args:
+            choices: the values of some unknowns.
+            deadline: when planning it has to end.
+            without: the indices of assertions that need not hold.
 
         Raises:
             UndecidedError: planning it takes longer than there is time.
         """
-        return self._plan(range(len(self._assertions)), choices, self._names, deadline)
+        asked = [each for each in range(len(self._assertions)) if each not in without]
+        return self._plan(asked, choices, self._names, deadline)
 
     def count(self, deadline: Deadline) -> Counted | None:
         """Counts the solutions, or returns None if that takes listing them.

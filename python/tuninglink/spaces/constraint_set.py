@@ -30,7 +30,7 @@ from tuninglink.solver.z3_solver import Solver
 from tuninglink.spaces.knobs import IntegerKnob
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     import z3
 
@@ -123,7 +123,29 @@ class ConstraintSet:
         verdict = Verdict.NOT_DECIDED if self.unknown else Verdict.PROVEN
         return CheckAnswer(verdict, reason=self.unknown)
 
-    def accepts(self, assignment: Mapping[str, int], limits: Limits = DEFAULT_LIMITS) -> bool:
+    def broken_heuristics(self, assignment: Mapping[str, int]) -> frozenset[int]:
+        """Returns which assertions of grade heuristic an assignment violates, as indices in `assertions`.
+
+        The compiler's own choice may violate some; its neighbors do so, too, and are worth a try all the same.
+
+        Args:
+            assignment: a value for every knob.
+
+        Raises:
+            AssignmentError: see `check`.
+        """
+        violated, _ = self._decider.judge(self._integers(assignment, is_partial=False))
+        return frozenset(
+            each for each in violated if self.assertions[each].grade is Grade.HEURISTIC
+        )
+
+    def accepts(
+        self,
+        assignment: Mapping[str, int],
+        limits: Limits = DEFAULT_LIMITS,
+        *,
+        without: Collection[int] = (),
+    ) -> bool:
         """Tells whether an assignment violates no assertion, of whatever grade, without saying which.
 
         That takes a fraction of what `check` does. An assignment that is not decided is not accepted.
@@ -131,14 +153,16 @@ class ConstraintSet:
         Args:
             assignment: a value for every knob.
             limits: how long it may take.
+            without: the indices of assertions that need not hold, see `broken_heuristics`.
 
         Raises:
             AssignmentError: see `check`.
         """
         assignment = self._integers(assignment, is_partial=False)
         violated, is_open = self._decider.judge(assignment)
-        if violated or not is_open:
-            return not violated
+        is_violated = any(each not in without for each in violated)
+        if is_violated or not is_open:
+            return not is_violated
         with suppress(UndecidedError):
             return self._decider.solution(is_open, assignment, limits.start()) is not None
         return False
@@ -228,13 +252,18 @@ class ConstraintSet:
             deadline.postpone(time.monotonic() - since)
 
     def enumerate_within(
-        self, choices: Mapping[str, Sequence[int]], limits: Limits = DEFAULT_LIMITS
+        self,
+        choices: Mapping[str, Sequence[int]],
+        limits: Limits = DEFAULT_LIMITS,
+        *,
+        without: Collection[int] = (),
     ) -> Iterator[dict[str, int]]:
         """Yields every valid assignment that takes the values of some knobs from a few, once each.
 
         Args:
             choices: for each knob in it the values that it may have.
             limits: how long it may take, the caller's time with each included.
+            without: the indices of assertions that need not hold, see `broken_heuristics`.
 
         Raises:
             AssignmentError: a knob is unknown.
@@ -245,7 +274,7 @@ class ConstraintSet:
         if not all(choices.values()):
             return
         deadline = limits.start()
-        search = self._decider.search_within(choices, deadline)
+        search = self._decider.search_within(choices, deadline, without)
         if search is None:
             raise UndecidedError("only the solver finds the solutions")
         yield from map(self._in_order, search.solutions(deadline))

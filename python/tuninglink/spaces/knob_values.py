@@ -191,10 +191,12 @@ class AllowedValues:
 def _valid(
     space: Space, knob: Knob, assignment: Mapping[str, int], problem: Problem
 ) -> Iterator[int]:
+    constraints = space.constraints
+    broken = constraints.broken_heuristics(assignment)
     yield assignment[knob.name]
     for value in _worth_trying(knob, problem):
         changed = {**assignment, knob.name: value}
-        if changed != assignment and space.constraints.accepts(changed, _LIMITS):
+        if changed != assignment and constraints.accepts(changed, _LIMITS, without=broken):
             yield value
 
 

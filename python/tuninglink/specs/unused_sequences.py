@@ -24,6 +24,16 @@ def unused_sequences(module: mlir.Operation) -> list[mlir.Operation]:
     return [sequence for scope in scopes(module) for sequence in scope.unused()]
 
 
+def erase_unused(module: mlir.Operation, before: set[mlir.Operation]) -> int:
+    """Erases the sequences that are not used, but for those that were not `before`; returns how many."""
+    count = 0
+    while found := [each for each in unused_sequences(module) if each not in before]:
+        count += len(found)
+        for sequence in found:
+            sequence.erase()
+    return count
+
+
 def scopes(
     module: mlir.Operation, from_outside: frozenset[str] = frozenset()
 ) -> Iterator[SequenceScope]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from copy import copy
 from functools import cached_property
 from itertools import islice
 from math import inf, prod
@@ -87,6 +88,13 @@ class CandidateSpaces:
             unlike.setdefault(candidate.key, candidate)
         self.given = tuple(unlike.values())[1:]
 
+    def around(self, start: Candidate) -> CandidateSpaces:
+        """Returns these candidates with another one in the place of the compiler's choice: one to improve on."""
+        found = copy(self)
+        found.default = start
+        found.given = ()
+        return found
+
     def _find_spaces(
         self, dispatch: Workload, default: Configuration, registry: ProviderRegistry
     ) -> Iterator[Space]:
@@ -147,9 +155,10 @@ class CandidateSpaces:
             return []
         constraints = self.spaces[candidate.space].constraints
         near = {each.name: _near(each, candidate.knobs[each.name]) for each in constraints.knobs}
+        broken = constraints.broken_heuristics(candidate.knobs)
         found: list[tuple[int, dict[str, int]]] = []
         try:
-            for each in constraints.enumerate_within(near, _SEARCHING):
+            for each in constraints.enumerate_within(near, _SEARCHING, without=broken):
                 changed = sum(candidate.knobs[name] != value for name, value in each.items())
                 if 0 < changed <= _MOST_CHANGES:
                     found.append((changed, each))

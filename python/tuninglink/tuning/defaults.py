@@ -72,7 +72,7 @@ def measure_defaults(
     failures: list[Failure] = []
     omissions: list[Omission] = []
     for task, each in zip(tasks, compiled, strict=True):
-        found = _measure(task, each, devices)
+        found = measure_default(task, each, devices)
         if isinstance(found, Failure):
             failures.append(found)
             reason = f"the compiler's own choice fails: {found.message}"
@@ -89,16 +89,21 @@ def measure_defaults(
     return Defaults(tuple(sorted(shared, key=lambda each: -each.share)), tuple(omissions))
 
 
-def _measure(
+def measure_default(
     task: TuningTask, compiled: Compiled | Failure, devices: Devices
 ) -> MeasuredTask | Failure:
+    """Measures what the compiler chooses for one task, which is then all there is.
+
+    Raises:
+        DeviceError: the device is gone.
+    """
     if isinstance(compiled, Failure):
         return compiled
     benchmark = Benchmark(compiled.image, task.function, task.layout)
     microseconds = devices.measure_default(benchmark)
     if isinstance(microseconds, Failure):
         return microseconds
-    return MeasuredTask(task, benchmark, microseconds, compiled.seconds)
+    return MeasuredTask(task, benchmark, microseconds, compiled.seconds, 1.0)
 
 
 def _nothing_runs(devices: Devices, failure: Failure) -> TuninglinkError:

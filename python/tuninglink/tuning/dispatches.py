@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 from iree.compiler import ir as mlir
 from iree.compiler.passmanager import PassManager
 
-from tuninglink.compiler.inputs import check_readable, refuse_spec
+from tuninglink.compiler.inputs import refuse_spec
 from tuninglink.compiler.phases import Phase
 from tuninglink.errors import CompileError
 from tuninglink.iree.dispatch_calls import count_calls
@@ -144,12 +144,12 @@ def read_program(
     Raises:
         CompileError: it cannot be read, does not compile, has no dispatch, or no such dynamic dimension.
     """
-    check_readable(Path(path))
     model = None
     with compiler_run(path, flags) as run:
         refuse_spec(run.module)
         is_dispatched = any(each.name == names.EXECUTABLE for each in body(run.module))
         if not is_dispatched and first < Phase.INPUT:
+            _load_functions(run.module)
             run.advance(first, first := Phase.INPUT)
         specialize(run.module, sizes)
         if is_dispatched:
@@ -166,6 +166,14 @@ def read_program(
     if not tasks and not omissions:
         raise CompileError(error(f"there is no dispatch in '{path}' to tune"))
     return DispatchedProgram(content, model, tuple(tasks), tuple(omissions))
+
+
+def _load_functions(module: mlir.Operation) -> None:
+    """Loads the dialect of functions, as a program in the portable form of StableHLO has none before the first phase.
+
+    The passes of that phase do not load it; those of later ones would.
+    """
+    module.context.dialects[names.FUNCTION.partition(".")[0]]
 
 
 def _model_function(module: mlir.Operation) -> ModelFunction | None:

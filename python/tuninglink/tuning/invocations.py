@@ -6,10 +6,10 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from tuninglink.compiler import native
+from tuninglink.compiler.inputs import open_program, wrap_program
 from tuninglink.compiler.session import Invocation, Output, Session, session_flags
 from tuninglink.errors import CompileError
 from tuninglink.mlir.diagnostics import Diagnostic, Severity, error
-from tuninglink.mlir.serialization import is_bytecode
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -87,9 +87,9 @@ def compiler_run(
     known = session_flags()
     with Session([each for each in flags if each.partition("=")[0] in known]) as session:
         if isinstance(source, str):
-            opened = session.open_file(source)
+            opened = open_program(session, source)
         else:
-            opened = session.wrap(source if is_bytecode(source) else source + b"\0", name)
+            opened = wrap_program(session, source, name)
         with opened, Invocation(session, report) as invocation:
             invocation.configure(verify=verify)
             run = Run(invocation, errors)

@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from tuninglink.tuning.database import Database
     from tuninglink.tuning.device import DeviceDescription
     from tuninglink.tuning.dispatches import TuningTask
-    from tuninglink.tuning.preparation import PreparedTask
     from tuninglink.tuning.race import RaceResult
     from tuninglink.tuning.settings import TuningSettings
+    from tuninglink.tuning.tunable import TunableTask
 
 SCREEN: Final = "screen"
 RACE: Final = "race"
@@ -68,7 +68,7 @@ class Journal:
     flags: Sequence[str]
     _compiler: str = field(default_factory=lambda: metadata.version("iree-base-compiler"))
 
-    def known(self, prepared: PreparedTask) -> Mapping[str, TrialResult]:
+    def known(self, prepared: TunableTask) -> Mapping[str, TrialResult]:
         """Returns what came of the candidates of a task in this environment, by their keys."""
         found: dict[str, TrialResult] = {}
         for each in self._trials(prepared.task):
@@ -79,25 +79,23 @@ class Journal:
                 )
         return found
 
-    def race(self, prepared: PreparedTask) -> RecordedRace | None:
-        """Returns the last race of a task that was finished in this environment."""
-        finals = [each for each in self._trials(prepared.task) if each.stage == FINAL]
-        if len(finals) < 2:  # noqa: PLR2004 - the default and the winner
-            return None
-        default, winner = finals[-2:]
-        rounds = tuple(zip(default.samples, winner.samples, strict=False))
-        # The confirmation goes through the blocks in turn, once or several times.
-        blocks = [
-            tuple(
-                each
-                for position, each in enumerate(rounds)
-                if position // BLOCK_ROUNDS % BLOCKS == block
-            )
-            for block in range(BLOCKS)
-        ]
-        return RecordedRace(winner.configuration.key, tuple(each for each in blocks if each))
+    def race(self, prepared: TunableTask, winner: str | None = None) -> RecordedRace | None:
+        """Returns the last race of a task against its default that was finished in this environment.
 
-    def similar(self, prepared: PreparedTask) -> list[Candidate]:
+        Args:
+            prepared: the task.
+            winner: the key of the configuration that was confirmed; None for any.
+        """
+        finals = [each for each in self._trials(prepared.task) if each.stage == FINAL]
+        races = [
+            (default, best)
+            for default, best in zip(finals[::2], finals[1::2], strict=False)
+            if default.configuration.key == prepared.spaces.default.key
+            and winner in (None, best.configuration.key)
+        ]
+        return _recorded(*races[-1]) if races else None
+
+    def similar(self, prepared: TunableTask) -> list[Candidate]:
         """Returns what won for the same task elsewhere, then for similar ones, the nearest first, as far as it is valid."""
         task, spaces = prepared.task, prepared.spaces
         environment = self._environment(task)
@@ -117,7 +115,7 @@ class Journal:
         }
         return list(found.values())[:_MOST_SIMILAR]
 
-    def record(self, prepared: PreparedTask, result: TrialResult) -> None:
+    def record(self, prepared: TunableTask, result: TrialResult) -> None:
         """Adds what came of a candidate.
 
         Raises:
@@ -135,7 +133,7 @@ class Journal:
         self.database.record(replace(trial, failure=result.failure))
 
     def record_race(
-        self, prepared: PreparedTask, finalists: Sequence[TrialResult], race: RaceResult
+        self, prepared: TunableTask, finalists: Sequence[TrialResult], race: RaceResult
     ) -> None:
         """Adds what came of a race.
 
@@ -145,7 +143,7 @@ class Journal:
         self.database.record_all(self._race_trials(prepared, finalists, race))
 
     def _race_trials(
-        self, prepared: PreparedTask, finalists: Sequence[TrialResult], race: RaceResult
+        self, prepared: TunableTask, finalists: Sequence[TrialResult], race: RaceResult
     ) -> Iterator[Trial]:
         default = self._trial(prepared, prepared.spaces.default, RACE)
         for position, each in enumerate(finalists):
@@ -174,7 +172,7 @@ class Journal:
         found = self.database.trials(task.key, self._environment(task))
         return [each for each in found if each.caches == caches]
 
-    def _trial(self, prepared: PreparedTask, candidate: Candidate, stage: str) -> Trial:
+    def _trial(self, prepared: TunableTask, candidate: Candidate, stage: str) -> Trial:
         task, problem = prepared.task, prepared.spaces.problem
         return Trial(
             ProblemRecord(task.key, problem.kind, str(problem), task.label),
@@ -203,6 +201,21 @@ class Journal:
             flags=" ".join(self.flags),
             cores=device.cores,
         )
+
+
+def _recorded(default: Trial, winner: Trial) -> RecordedRace:
+    """Returns a race by what was recorded of its confirmation."""
+    rounds = tuple(zip(default.samples, winner.samples, strict=False))
+    # The confirmation goes through the blocks in turn, once or several times.
+    blocks = [
+        tuple(
+            each
+            for position, each in enumerate(rounds)
+            if position // BLOCK_ROUNDS % BLOCKS == block
+        )
+        for block in range(BLOCKS)
+    ]
+    return RecordedRace(winner.configuration.key, tuple(each for each in blocks if each))
 
 
 def _candidate(spaces: CandidateSpaces, trial: Trial) -> Candidate:

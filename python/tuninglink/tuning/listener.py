@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from tuninglink.tuning.device import DeviceDescription
     from tuninglink.tuning.dispatches import DispatchedProgram, Omission
     from tuninglink.tuning.model_run import ModelVerdict
-    from tuninglink.tuning.preparation import PreparedTask
     from tuninglink.tuning.results import TaskResult, TrialResult
+    from tuninglink.tuning.tunable import TunableTask
 
 
 class Listener:
@@ -24,13 +24,13 @@ class Listener:
     def omitted(self, omission: Omission) -> None:
         """Dispatches are not tuned."""
 
-    def begun(self, prepared: PreparedTask, share: float, default_us: float) -> None:
+    def begun(self, prepared: TunableTask, share: float, default_us: float) -> None:
         """A task is tuned next."""
 
-    def tried(self, prepared: PreparedTask, trial: TrialResult, budget: Budget) -> None:
+    def tried(self, prepared: TunableTask, trial: TrialResult, budget: Budget) -> None:
         """A candidate was tried."""
 
-    def racing(self, prepared: PreparedTask, finalists: int) -> None:
+    def racing(self, prepared: TunableTask, finalists: int) -> None:
         """The best candidates of a task are compared."""
 
     def ended(self, result: TaskResult) -> None:

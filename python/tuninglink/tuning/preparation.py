@@ -12,6 +12,7 @@ from tuninglink.specs.loading import load_spec
 from tuninglink.tuning.candidate_spaces import CandidateSpaces
 from tuninglink.tuning.compilation import BenchmarkTemplate
 from tuninglink.tuning.templates import apply_specs, configure
+from tuninglink.tuning.tunable import TunableTask
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -28,21 +29,15 @@ class NotTunableError(Exception):
 
 
 @dataclass(frozen=True)
-class PreparedTask:
-    """A task that can be tuned.
+class PreparedTask(TunableTask):
+    """A task for which a new entry can be written.
 
     Attributes:
-        task: the task.
-        template: what its candidates are compiled from.
-        spaces: its candidates.
         dispatch: the dispatch as matchers see it.
         form: the form of matchers that finds it.
         matcher: a text that is equal for tasks which the same entry configures.
     """
 
-    task: TuningTask
-    template: BenchmarkTemplate
-    spaces: CandidateSpaces
     dispatch: Workload
     form: str
     matcher: str
@@ -54,6 +49,10 @@ class PreparedTask:
         return SpecEntry(
             task.label, self.dispatch, self.form, configuration, provenance, task.target
         )
+
+    def spec(self, candidate: Candidate, provenance: Mapping[str, object]) -> str:
+        """See `TunableTask`."""
+        return write_spec("tuned", [self.entry(candidate, provenance)])
 
 
 def prepare(
@@ -105,11 +104,13 @@ def _form(task: TuningTask, dispatch: Workload, default: Candidate, flags: Seque
     the two.
     """
     reasons = []
+    none_fits = ""
     for form in FORMS:
         try:
             entry = SpecEntry(task.label, dispatch, form, default.attributes)
             text = write_spec("trial", [entry])
-        except NoMatcherError:
+        except NoMatcherError as failure:
+            none_fits = str(failure)  # of the last form, which is the most general
             continue
         try:
             applied = apply_specs(task.source, flags, [load_spec(text.encode())]).applied
@@ -119,5 +120,5 @@ def _form(task: TuningTask, dispatch: Workload, default: Candidate, flags: Seque
         if len(applied) == 1 and applied[0].is_own:
             return form
         reasons.append("the compiler changes the operation after it has asked specs")
-    reason = reasons[0] if reasons else "no matcher can describe its root op"
+    reason = reasons[0] if reasons else none_fits
     raise NotTunableError(f"a spec cannot configure it: {reason}")

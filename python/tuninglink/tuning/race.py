@@ -180,3 +180,35 @@ def race(
     return RaceResult(
         winner, decision, held.failures, held.timings, held.default_timing, confirmation
     )
+
+
+def duel(
+    device: Device,
+    default: Benchmark,
+    candidate: Benchmark,
+    *,
+    reduction: int = 1,
+    min_gain: float = 0.02,
+    seed: int = 0,
+    gap_seconds: float = 2.0,
+    deadline: float | None = None,
+) -> RaceResult:
+    """Decides whether one candidate computes what the default does, and is faster: a confirmation without heats.
+
+    Args:
+        device: runs them.
+        default: the compiler's own choice.
+        candidate: the candidate.
+        reduction: as for `race`.
+        min_gain: as for `race`.
+        seed: as for `race`.
+        gap_seconds: as for `race`.
+        deadline: as for `race`.
+
+    Raises:
+        DeviceError: the device is gone.
+    """
+    held = _Race(device, default, [candidate], min_gain, seed, gap_seconds, deadline)
+    decision, confirmation = held.confirm(0) if held.check(reduction) else (None, ())
+    winner = None if decision is None else 0
+    return RaceResult(winner, decision, held.failures, held.timings, None, confirmation)

@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from enum import Enum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
+
+from tuninglink.tuning.failures import FailureKind
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,8 +18,11 @@ if TYPE_CHECKING:
     from tuninglink.tuning.decision import ConfidenceInterval, Decision
     from tuninglink.tuning.dispatches import Omission, TuningTask
     from tuninglink.tuning.failures import Failure
-    from tuninglink.tuning.preparation import PreparedTask
     from tuninglink.tuning.timing import Timing
+    from tuninglink.tuning.tunable import TunableTask
+
+
+_WRONG: Final = frozenset({FailureKind.WRONG, FailureKind.OUT_OF_BOUNDS})
 
 
 @dataclass(frozen=True)
@@ -70,24 +75,29 @@ class TaskResult:
         verdict: what became of it.
         winner: the fastest candidate, where there is one that is faster.
         decision: the rounds that say so; None if there was no race, or nobody finished it.
-        wrong: candidates that are fast and compute something else, with what is wrong.
+        failures: finalists that compute something else or fail when they are measured again, with what is wrong.
         date: the day, in ISO 8601.
     """
 
-    prepared: PreparedTask
+    prepared: TunableTask
     share: float
     default_us: float
     trials: tuple[TrialResult, ...]
     verdict: TaskOutcome
     winner: TrialResult | None = None
     decision: Decision | None = None
-    wrong: tuple[tuple[Candidate, Failure], ...] = ()
+    failures: tuple[tuple[Candidate, Failure], ...] = ()
     date: str = field(default_factory=lambda: datetime.now(UTC).date().isoformat())
 
     @property
     def task(self) -> TuningTask:
         """The task itself."""
         return self.prepared.task
+
+    @property
+    def wrong(self) -> list[tuple[Candidate, Failure]]:
+        """Candidates that are fast and compute something else, with what is wrong."""
+        return [each for each in self.failures if each[1].kind in _WRONG]
 
 
 @dataclass(frozen=True)

@@ -6,14 +6,13 @@ from dataclasses import dataclass, field, replace
 from importlib import metadata
 from typing import TYPE_CHECKING, Final
 
-from tuninglink.emission.spec_writer import write_spec
 from tuninglink.errors import TuninglinkError
 from tuninglink.mlir.diagnostics import error, note
 from tuninglink.tuning.decision import Decision, Outcome, decide
 from tuninglink.tuning.exploration import Alternating, Exploration, Overlapping, Schedule
-from tuninglink.tuning.failures import Failure, FailureKind
+from tuninglink.tuning.failures import Failure
 from tuninglink.tuning.listener import Listener
-from tuninglink.tuning.race import race
+from tuninglink.tuning.race import duel, race
 from tuninglink.tuning.results import TaskOutcome, TaskResult, TrialResult
 from tuninglink.tuning.search import search_named
 
@@ -25,10 +24,11 @@ if TYPE_CHECKING:
     from tuninglink.tuning.compilation import CandidateCompiler
     from tuninglink.tuning.defaults import MeasuredTask
     from tuninglink.tuning.devices import Devices
-    from tuninglink.tuning.journal import Journal
-    from tuninglink.tuning.preparation import PreparedTask
+    from tuninglink.tuning.journal import Journal, RecordedRace
+    from tuninglink.tuning.race import RaceResult
     from tuninglink.tuning.reproducers import Reproducers
     from tuninglink.tuning.settings import TuningSettings
+    from tuninglink.tuning.tunable import TunableTask
 
 _FINALISTS: Final = 6
 _NEAR: Final = 1.05
@@ -71,7 +71,7 @@ class TaskTuner:
     journal: Journal | None = None
     reproducers: Reproducers | None = None
 
-    def tune(self, prepared: PreparedTask, measured: MeasuredTask, budget: Budget) -> TaskResult:
+    def tune(self, prepared: TunableTask, measured: MeasuredTask, budget: Budget) -> TaskResult:
         """Tunes a task.
 
         Raises:
@@ -89,18 +89,18 @@ class TaskTuner:
         recorded = self.journal.race(prepared) if self.journal else None
         if recorded is not None and not any(each.seconds for each in trials):
             # Nothing is new: the race would be the same.
-            decision = decide(recorded.blocks, self.settings.min_gain, self.settings.seed)
-            winners = [each for each in trials if each.candidate.key == recorded.winner]
-            return self._decided(result, winners, decision)
+            winner = next((x for x in trials if x.candidate.key == recorded.winner), None)
+            result = self._decided(result, winner, self._decision(recorded))
+            return self._verified(result)
         finalists = self._finalists(prepared, trials, default_us)
         if not finalists:
             return result
         if budget.is_over:
             return replace(result, verdict=TaskOutcome.UNDECIDED)
-        return self.race(result, measured.benchmark, finalists, budget)
+        return self._verified(self.race(result, measured.benchmark, finalists, budget))
 
     def explore(
-        self, prepared: PreparedTask, measured: MeasuredTask, default_us: float, budget: Budget
+        self, prepared: TunableTask, measured: MeasuredTask, default_us: float, budget: Budget
     ) -> list[TrialResult]:
         """Tries candidates of a task in the part of the budget that is not for the race."""
         budget = budget.part(1 - _RACING)
@@ -141,7 +141,7 @@ class TaskTuner:
         finalists: Sequence[TrialResult],
         budget: Budget,
     ) -> TaskResult:
-        """Lets finalists race with the default, and verifies the spec of the winner."""
+        """Lets finalists race with the default; the winner of the result is the one that was confirmed, if any."""
         self.listener.racing(result.prepared, len(finalists))
         found = race(
             self.devices.first,
@@ -152,17 +152,33 @@ class TaskTuner:
             seed=self.settings.seed,
             deadline=budget.deadline,
         )
-        if self.journal:
-            self.journal.record_race(result.prepared, finalists, found)
-        wrong = tuple(
-            (finalists[position].candidate, failure)
-            for position, failure in found.failures.items()
-            if failure.kind in (FailureKind.WRONG, FailureKind.OUT_OF_BOUNDS)
+        return self._raced(result, finalists, found)
+
+    def compare(
+        self, result: TaskResult, default: Benchmark, trial: TrialResult, budget: Budget
+    ) -> TaskResult:
+        """Compares one candidate, which is compiled, with the default; what was recorded is not measured again.
+
+        Raises:
+            DeviceError: the device is gone.
+            DatabaseError: a result cannot be kept.
+        """
+        journal, key = self.journal, trial.candidate.key
+        recorded = journal.race(result.prepared, key) if journal else None
+        if recorded is not None:
+            return self._decided(result, trial, self._decision(recorded))
+        assert trial.benchmark is not None
+        self.listener.racing(result.prepared, 1)
+        found = duel(
+            self.devices.first,
+            default,
+            trial.benchmark,
+            reduction=result.prepared.spaces.problem.reduction,
+            min_gain=self.settings.min_gain,
+            seed=self.settings.seed,
+            deadline=budget.deadline,
         )
-        result = replace(result, wrong=wrong)
-        if found.winner is None or found.decision is None:
-            return result
-        return self._decided(result, [finalists[found.winner]], found.decision)
+        return self._raced(result, [trial], found)
 
     def provenance(self, result: TaskResult) -> dict[str, object]:
         """Returns where the configuration of a winner comes from."""
@@ -189,7 +205,7 @@ class TaskTuner:
         return Overlapping(2 * self.compiler.jobs)
 
     def _finalists(
-        self, prepared: PreparedTask, trials: Sequence[TrialResult], default_us: float
+        self, prepared: TunableTask, trials: Sequence[TrialResult], default_us: float
     ) -> list[TrialResult]:
         """Returns the best candidates, compiled."""
         near = [
@@ -201,7 +217,7 @@ class TaskTuner:
         compiled = [self._compiled(prepared, each) for each in best]
         return [each for each in compiled if each is not None]
 
-    def _compiled(self, prepared: PreparedTask, trial: TrialResult) -> TrialResult | None:
+    def _compiled(self, prepared: TunableTask, trial: TrialResult) -> TrialResult | None:
         """Returns a candidate with its benchmark, which is not kept from earlier runs; None if it fails now."""
         if trial.benchmark is not None:
             return trial
@@ -209,34 +225,50 @@ class TaskTuner:
         found = job.result()
         return None if isinstance(found, Failure) else replace(trial, benchmark=found)
 
-    def _decided(
-        self, result: TaskResult, winners: Sequence[TrialResult], decision: Decision
+    def _raced(
+        self, result: TaskResult, finalists: Sequence[TrialResult], found: RaceResult
     ) -> TaskResult:
-        """Returns the result with a decision; a winner is one only if its spec gives what was measured."""
-        verdict = _VERDICTS[decision.outcome]
-        result = replace(result, decision=decision)
-        if verdict is not TaskOutcome.WON or not winners:
-            return replace(result, verdict=verdict)
-        winner = self._compiled(result.prepared, winners[0])
-        result = replace(result, verdict=verdict, winner=winner)
-        self._verify(result)
-        return result
+        """Records a race, and returns the result with what came of it."""
+        if self.journal:
+            self.journal.record_race(result.prepared, finalists, found)
+        failures = tuple(
+            (finalists[position].candidate, each) for position, each in found.failures.items()
+        )
+        result = replace(result, failures=failures)
+        if found.winner is None or found.decision is None:
+            return result
+        return self._decided(result, finalists[found.winner], found.decision)
 
-    def _verify(self, result: TaskResult) -> None:
-        """Compares the binary of a winner with the one that the written spec gives.
+    def _decision(self, recorded: RecordedRace) -> Decision:
+        return decide(recorded.blocks, self.settings.min_gain, self.settings.seed)
+
+    def _decided(
+        self, result: TaskResult, best: TrialResult | None, decision: Decision
+    ) -> TaskResult:
+        """Returns the result with a decision about the best candidate."""
+        verdict = _VERDICTS[decision.outcome]
+        winner = best if verdict is TaskOutcome.WON else None
+        return replace(result, decision=decision, verdict=verdict, winner=winner)
+
+    def _verified(self, result: TaskResult) -> TaskResult:
+        """Returns a result whose winner, if there is one, has the binary that the written spec gives.
 
         Raises:
-            TuninglinkError: they differ, which is a mistake of the tuner.
+            TuninglinkError: the binaries differ, which is a mistake of the tuner.
         """
-        assert result.winner is not None
-        winner, measured = result.winner.candidate, result.winner.benchmark
-        spec = write_spec("tuned", [result.prepared.entry(winner, self.provenance(result))])
+        if result.winner is None:
+            return result
+        compiled_winner = self._compiled(result.prepared, result.winner)
+        if compiled_winner is None:  # it did in an earlier run
+            return replace(result, winner=None, verdict=TaskOutcome.UNDECIDED)
+        winner, measured = compiled_winner.candidate, compiled_winner.benchmark
+        spec = result.prepared.spec(winner, self.provenance(result))
         job = self.compiler.submit_program(result.task.source, spec, self.settings.timeout)
         compiled = job.result()
         if isinstance(compiled, Failure):
             why = compiled.message
         elif measured is not None and compiled.image == measured.image:
-            return
+            return replace(result, winner=compiled_winner)
         else:
             why = "the binaries differ"
         message = f"the spec for {result.task.name} does not give what was measured: {why}"

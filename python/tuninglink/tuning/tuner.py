@@ -90,6 +90,8 @@ class Tuner:
             each.prepared.entry(each.winner.candidate, self.tasks.provenance(each))
             for each in results
             if each.verdict is TaskOutcome.WON and each.winner is not None
+            # All that it tunes are, and only they can share a spec.
+            if isinstance(each.prepared, PreparedTask)
         ]
         return write_spec("tuned", entries)
 

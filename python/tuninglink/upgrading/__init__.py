@@ -5,13 +5,13 @@ from typing import TYPE_CHECKING
 from tuninglink.lazy import lazy_face
 
 if TYPE_CHECKING:
-    from tuninglink.upgrading.report import Change, KeptOut, Upgraded, UpgradedEntry
+    from tuninglink.upgrading.report import KeptOut, RuleChange, Upgraded, UpgradedEntry
     from tuninglink.upgrading.upgrader import upgrade, upgrade_bytes
 
-__all__ = ["Change", "KeptOut", "Upgraded", "UpgradedEntry", "upgrade", "upgrade_bytes"]
+__all__ = ["KeptOut", "RuleChange", "Upgraded", "UpgradedEntry", "upgrade", "upgrade_bytes"]
 
 _HOMES = {
-    **dict.fromkeys(("Change", "KeptOut", "Upgraded", "UpgradedEntry"), "upgrading.report"),
+    **dict.fromkeys(("RuleChange", "KeptOut", "Upgraded", "UpgradedEntry"), "upgrading.report"),
     **dict.fromkeys(("upgrade", "upgrade_bytes"), "upgrading.upgrader"),
 }
 

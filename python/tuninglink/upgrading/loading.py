@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from iree.compiler import ir as mlir
 
     from tuninglink.mlir.diagnostics import DiagnosticSink
-    from tuninglink.upgrading.report import Change, Upgraded
+    from tuninglink.upgrading.report import RuleChange, Upgraded
 
 _OLD_THOUGH_IT_PARSES: Final = (
     b"subgroup_m_count",
@@ -81,7 +81,7 @@ def _upgraded(data: bytes, name: str, context: mlir.Context) -> Upgraded | None:
     return upgraded if _telling_changes(upgraded) else None
 
 
-def _telling_changes(upgraded: Upgraded) -> list[Change]:
+def _telling_changes(upgraded: Upgraded) -> list[RuleChange]:
     """Returns the changes that tell an old spec from one of today with a mistake in it.
 
     An old operation alone does so only if all is well with it: nothing is left out for it.

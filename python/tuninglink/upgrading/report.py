@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Change:
+class RuleChange:
     """One thing that a rule changed.
 
     Attributes:
@@ -61,7 +61,7 @@ class UpgradedEntry:
     matcher: str
     action: str
     place: Place
-    changes: tuple[Change, ...]
+    changes: tuple[RuleChange, ...]
     kept_out: KeptOut | None
 
     @property
@@ -87,14 +87,14 @@ class Upgraded:
     """
 
     text: str
-    changes: tuple[Change, ...]
+    changes: tuple[RuleChange, ...]
     kept_out: tuple[KeptOut, ...]
     entries: tuple[UpgradedEntry, ...]
     origin: Callable[[int], Place] = field(compare=False, repr=False)
     hints: tuple[Diagnostic, ...] = ()
 
     @property
-    def decisions(self) -> tuple[Change, ...]:
+    def decisions(self) -> tuple[RuleChange, ...]:
         """The changes that are decisions."""
         return tuple(each for each in self.changes if each.is_decision)
 
@@ -125,7 +125,7 @@ def render_report(upgraded: Upgraded) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _line(change: Change) -> str:
+def _line(change: RuleChange) -> str:
     decided = "decided: " if change.is_decision else ""
     where = f"{change.place.line}:{change.place.column}"
     return f"  {where} {change.rule}: {decided}{change.message}"

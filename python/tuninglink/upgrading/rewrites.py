@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from tuninglink.upgrading.edits import Edits
-from tuninglink.upgrading.report import Change
+from tuninglink.upgrading.report import RuleChange
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -29,7 +29,7 @@ class Rewrites:
 
     outline: Outline
     edits: Edits = field(default_factory=Edits)
-    changes: list[Change] = field(default_factory=list)
+    changes: list[RuleChange] = field(default_factory=list)
     refused: dict[int, tuple[str, int]] = field(default_factory=dict)
     failures: list[tuple[int, str]] = field(default_factory=list)
     is_old: bool = False
@@ -40,7 +40,7 @@ class Rewrites:
         name = sequence.name if sequence is not None else None
         for message, is_decision in notes:
             place = self.outline.source.place(offset)
-            self.changes.append(Change(rule, message, place, is_decision, name))
+            self.changes.append(RuleChange(rule, message, place, is_decision, name))
             self.is_old = True
 
     def refuse(self, offset: int, reason: str) -> None:

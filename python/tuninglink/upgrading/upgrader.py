@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from iree.compiler import ir as mlir
 
     from tuninglink.mlir.diagnostics import Place
-    from tuninglink.upgrading.report import Change
+    from tuninglink.upgrading.report import RuleChange
 
 
 def upgrade(
@@ -194,9 +194,9 @@ def _result(rewrites: Rewrites, edited: Edited, exclusion: Exclusion) -> Upgrade
 
 
 def _entries(
-    outline: Outline, changes: Iterable[Change], out: dict[str, KeptOut]
+    outline: Outline, changes: Iterable[RuleChange], out: dict[str, KeptOut]
 ) -> Iterator[UpgradedEntry]:
-    by_sequence: dict[str | None, list[Change]] = {}
+    by_sequence: dict[str | None, list[RuleChange]] = {}
     for change in changes:
         by_sequence.setdefault(change.sequence, []).append(change)
     for sequence in outline.sequences:

@@ -1,4 +1,4 @@
-"""Constraints of our own on contractions and attention on GPUs, as a provider."""
+"""Constraints of our own on GPUs, as a provider."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from tuninglink.solver.answers import UndecidedError
 from tuninglink.spaces.gpu.attention import attention_spaces
 from tuninglink.spaces.gpu.attention_lanes import attention_lanes_spaces
 from tuninglink.spaces.gpu.device import read_device
+from tuninglink.spaces.gpu.distribute import distribute_spaces
 from tuninglink.spaces.gpu.gpu_rules import PROVIDER
 from tuninglink.spaces.gpu.lanes import lanes_spaces
 from tuninglink.spaces.gpu.threads import threads_spaces
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
 TILE_AND_FUSE = "#iree_gpu.pipeline<TileAndFuse>"
 VECTOR_DISTRIBUTE = "#iree_gpu.pipeline<VectorDistribute>"
+DISTRIBUTE = "#iree_gpu.pipeline<Distribute>"
 
 
 class GpuProvider(Provider):
@@ -36,7 +38,9 @@ class GpuProvider(Provider):
     """
 
     name: ClassVar[str] = PROVIDER
-    pipelines: ClassVar[frozenset[str] | None] = frozenset({TILE_AND_FUSE, VECTOR_DISTRIBUTE})
+    pipelines: ClassVar[frozenset[str] | None] = frozenset(
+        {TILE_AND_FUSE, VECTOR_DISTRIBUTE, DISTRIBUTE}
+    )
     kinds: ClassVar[frozenset[OpKind] | None] = frozenset(set(OpKind) - {OpKind.OTHER})
 
     def spaces(self, workload: Workload, pipeline: str) -> Sequence[Space]:
@@ -45,6 +49,8 @@ class GpuProvider(Provider):
         Raises:
             UndecidedError: the operation, its sizes or the target are outside of what is known; says how.
         """
+        if pipeline != DISTRIBUTE and not workload.root.results:
+            raise UndecidedError(f"{workload.problem} computes in buffers, not in tensors")
         device = read_device(workload)
         attribute = mlir.Attribute.parse(pipeline, workload.root.context)
         found: list[Space] = []
@@ -73,5 +79,6 @@ _FORMS: Final[Mapping[str, Mapping[OpKind, Sequence[_Form]]]] = {
         OpKind.REDUCTION: (lanes_spaces,),
         OpKind.ATTENTION: (attention_spaces, attention_lanes_spaces),
     },
+    DISTRIBUTE: {OpKind.ELEMENTWISE: (distribute_spaces,)},
 }
 """The forms of configurations of each kind of root op: functions that return the space of a form."""

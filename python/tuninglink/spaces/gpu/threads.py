@@ -16,7 +16,7 @@ from tuninglink.spaces.gpu.knob_table import (
     KnobTable,
     gpu_template,
 )
-from tuninglink.spaces.gpu.loops import read_loops
+from tuninglink.spaces.gpu.loops import ops_beside, read_loops
 from tuninglink.spaces.gpu.promotion import Promotion, promotion_slots
 from tuninglink.spaces.gpu.space import GpuSpace
 
@@ -85,7 +85,7 @@ def threads_spaces(workload: Workload, device: Device, pipeline: mlir.Attribute)
     rules.threads(threads, wanted, "that its tiles ask for")
     clipped = {loop: clip(tile, sizes[loop]) for loop, tile in tiles.items()}
     results = product([number(1), *(clipped[loop] for loop in loops.parallel)])
-    exchanged = [results * (each.elements * each.bits) for each in loops.beside]
+    exchanged = [results * (each.elements * each.bits) for each in ops_beside(workload, loops)]
     slots, copies = _promotion(workload, rules, clipped, pipeline.context)
     exchanged.append(select(threads == wanted, 0, results * loops.bits))
     rules.memory_bounds(copies, exchanged, device)

@@ -1,0 +1,6 @@
+"""`python -m tuninglink`: the command `tuninglink` of this Python."""
+
+from tuninglink.cli.main import main
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,109 @@
+"""What commands that measure candidates have in common: devices, a compiler, a database, and an end on request."""
+
+from __future__ import annotations
+
+import os
+import signal
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tuninglink.cli.interrupts import INTERRUPTED
+from tuninglink.cli.tune_progress import ProgressLines
+from tuninglink.cli.verbosity import is_quiet
+from tuninglink.errors import TuninglinkError
+from tuninglink.files import STANDARD_STREAM, make_directory
+from tuninglink.mlir.diagnostics import error
+from tuninglink.tuning.compilation import CandidateCompiler
+from tuninglink.tuning.database import Database
+from tuninglink.tuning.devices import Devices
+from tuninglink.tuning.journal import Journal
+from tuninglink.tuning.listener import Listener
+from tuninglink.tuning.reproducers import Reproducers
+from tuninglink.tuning.task_tuner import TaskTuner
+from tuninglink.tuning.timing import Settings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from tuninglink.tuning.budget import Budget
+    from tuninglink.tuning.settings import TuningSettings
+
+
+@dataclass(frozen=True)
+class Measuring:
+    """How a command measures.
+
+    Attributes:
+        settings: how to tune.
+        uris: the devices.
+        flags: flags of the compiler.
+        database: the file of the database, or nothing.
+        failures: a directory for candidates that fail to compile, or nothing.
+    """
+
+    settings: TuningSettings
+    uris: Sequence[str]
+    flags: Sequence[str]
+    database: str = ""
+    failures: str = ""
+
+    @contextmanager
+    def tasks(self) -> Iterator[TaskTuner]:
+        """Opens all that it takes to tune tasks, for as long as the block runs.
+
+        Raises:
+            TuninglinkError: a device, the database or a directory cannot be opened.
+        """
+        settings = self.settings
+        timing = Settings(caches=settings.caches, seed=settings.seed)
+        with ExitStack() as opened:
+            database = (
+                opened.enter_context(Database(Path(self.database))) if self.database else None
+            )
+            reproducers = None
+            if self.failures:
+                reproducers = Reproducers(make_directory(self.failures), self.flags)
+            devices = opened.enter_context(Devices(self.uris, timing, settings.timeout))
+            compiler = opened.enter_context(CandidateCompiler(self.flags, settings.jobs))
+            journal = None
+            if database:
+                journal = Journal(database, devices.first.description, settings, self.flags)
+            listener = Listener() if is_quiet() else ProgressLines()
+            yield TaskTuner(settings, compiler, devices, listener, journal, reproducers)
+
+
+@contextmanager
+def stopping(budget: Budget, program: str) -> Iterator[None]:
+    """Lets an interrupt end the budget while the block runs, and a second one end the process."""
+    if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+        yield
+        return
+
+    def stop(*_: object) -> None:
+        if budget.is_stopped:
+            os._exit(INTERRUPTED)
+        budget.stop()
+        os.write(2, f"\n{program}: interrupted; ending with what is known so far\n".encode())
+
+    watcher = signal.set_wakeup_fd(-1)  # whoever reads it would end the process
+    before = signal.signal(signal.SIGINT, stop)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+        signal.set_wakeup_fd(watcher, warn_on_full_buffer=False)
+
+
+def check_output(path: str) -> None:
+    """Refuses an output that cannot be written before hours are spent on it.
+
+    Raises:
+        TuninglinkError: its directory is missing or cannot be written to.
+    """
+    directory = os.path.dirname(os.path.abspath(path))  # noqa: PTH100, PTH120 - of a name, not of a file
+    if path != STANDARD_STREAM and not os.access(directory, os.W_OK):
+        problem = "is not writable" if os.path.isdir(directory) else "does not exist"  # noqa: PTH112
+        message = f"cannot write '{path}': the directory '{directory}' {problem}"
+        raise TuninglinkError(error(message))

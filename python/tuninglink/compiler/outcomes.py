@@ -1,0 +1,168 @@
+"""What became of the specs of a compilation, as diagnostics: notes on its errors, warnings and remarks."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from tuninglink.mlir.diagnostics import Diagnostic, Severity, note
+from tuninglink.specs.applicability import Applicability
+from tuninglink.specs.bindings import binding_of, covers
+from tuninglink.specs.settings import settings_of
+from tuninglink.specs.structure import SpecKind
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Sequence
+
+    from tuninglink.compiler.tracing import Applied
+    from tuninglink.iree.targets import Target
+    from tuninglink.mlir.diagnostics import Place
+    from tuninglink.specs.library import DefaultLibrary, DefaultSpecFile
+    from tuninglink.specs.model import Spec
+
+
+@dataclass(frozen=True)
+class SpecOutcomes:
+    """What became of the specs of a compilation.
+
+    Attributes:
+        given: the user's specs, in order of precedence.
+        from_project: how many of them, the last ones, a project file names.
+        library: where the default spec of each target was looked up; None for nowhere.
+        applied: what took effect.
+        targets: the targets of the program.
+        traceable: the positions of the specs that leave a trace wherever they configure.
+    """
+
+    given: Sequence[Spec]
+    from_project: int
+    library: DefaultLibrary | None
+    applied: Sequence[Applied]
+    targets: Collection[Target | None]
+    traceable: Collection[int]
+
+    def explain(self, errors: Sequence[Diagnostic]) -> tuple[Diagnostic, ...]:
+        """Returns the errors of a compilation, the first one with what configured the dispatch that it is in.
+
+        Two entries that configure one dispatch exclude each other, and a configuration may be one that the
+        backend does not take: the compiler only knows the place in the program.
+        """
+        for index, each in enumerate(errors):
+            here = {a.dispatch for a in self.applied if each.place and a.place == each.place}
+            found = [a for a in self.applied if a.dispatch in here]
+            if found:
+                explained = replace(each, notes=(*each.notes, *_causes(found)))
+                return (*errors[:index], explained, *errors[index + 1 :])
+        return tuple(errors)
+
+    def warnings(self, why: str = "", *, is_explained: bool = False) -> Iterator[Diagnostic]:
+        """Yields a warning for each given spec that configured nothing, or less than it matched.
+
+        Args:
+            why: what kept all specs from being applied; by default nothing did.
+            is_explained: whether somebody looks at what becomes of each dispatch anyway.
+        """
+        if not why and not self.targets:
+            why = "there is no dispatch to configure"
+        for position, spec in enumerate(self.given):
+            applied = [each for each in self.applied if each.position == position]
+            kept = [each for each in applied if each.is_own is False]
+            if kept:
+                yield _kept(spec, kept)
+            elif not applied and (why or self._would_have_told(position, spec)):
+                other_target = "" if why else self._is_for_others(spec)
+                if other_target and position >= len(self.given) - self.from_project:
+                    continue
+                known = why or other_target or self._why_it_sets_nothing(spec)
+                reason = known or _never_matched(len(spec.anatomy.pairs))
+                remedy = (
+                    ""
+                    if known or is_explained
+                    else "'tuninglink explain' says of each dispatch why"
+                )
+                yield _warning(f"spec '{spec.source}' configured nothing: {reason}", remedy=remedy)
+
+    def remarks(self) -> Iterator[Diagnostic]:
+        """Yields a remark on each default spec that configured something: which, and where."""
+        found: dict[DefaultSpecFile, list[Applied]] = {}
+        for each in self.applied:
+            if each.position < len(self.given) or each.is_own is False:
+                continue
+            file = self.library.find(each.target) if self.library and each.target else None
+            if file is not None and file.path == each.spec:  # Else it was carried by the program.
+                found.setdefault(file, []).append(each)
+        for file, applied in found.items():
+            yield _remark(file, applied)
+
+    def _is_for_others(self, spec: Spec) -> str:
+        """Returns why a spec is for none of the program's targets; nothing if it is for one."""
+        found = ", ".join(sorted(str(each) for each in self.targets if each)) or "no known target"
+        binding = binding_of(spec.module)
+        if not any(covers(binding, each) for each in self.targets):
+            return f"it is bound to {', '.join(binding or ()) or 'no target'}, the program is for {found}"
+        if all(Applicability(spec, each).among(None) == () for each in self.targets):
+            return f"none of its entries is for {found}"
+        return ""
+
+    @staticmethod
+    def _why_it_sets_nothing(spec: Spec) -> str:
+        if not any(settings_of(spec, each) != {} for each in spec.entries):
+            return "its actions set no configuration"
+        return ""
+
+    def _would_have_told(self, position: int, spec: Spec) -> bool:
+        """Whether a spec that has left no tag has configured nothing; an opaque one can do so untraced."""
+        return position in self.traceable or spec.kind is SpecKind.MATCHER_LIST
+
+
+def _causes(applied: Sequence[Applied]) -> Iterator[Diagnostic]:
+    """Yields notes on what configured a dispatch that does not compile, each at its entry, and the remedy."""
+    for each in applied:
+        entry = f"entry '{each.entry.matcher}' of " if each.entry else ""
+        at = f" at {each.place}" if each.place else ""
+        message = f"{entry}'{each.spec}' configured {each.operation}{at} in {each.dispatch}"
+        yield note(message, each.entry.place if each.entry else None)
+    for target in {str(each.target): None for each in applied if each.target}:
+        check = f"tuninglink check SPEC --target {target} --compile"
+        yield note(f"'{check}' says what is wrong with a configuration")
+
+
+def _kept(spec: Spec, kept: Sequence[Applied]) -> Diagnostic:
+    first = kept[0]
+    more = f" and {len(kept) - 1} more" if len(kept) > 1 else ""
+    return _warning(
+        f"spec '{spec.source}' matched in {first.dispatch}{more}, which kept another configuration",
+        first.place,
+        "a dispatch that is configured already stays so; "
+        "'tuninglink-opt --tuninglink-strip-configs' strips it",
+    )
+
+
+def _warning(message: str, place: Place | None = None, remedy: str = "") -> Diagnostic:
+    return Diagnostic(Severity.WARNING, message, place, (note(remedy),) if remedy else ())
+
+
+def _never_matched(entries: int) -> str:
+    if entries == 1:
+        return "its entry was never the first to match"
+    return f"none of its {entries:,} entries was ever the first to match"
+
+
+def _remark(file: DefaultSpecFile, applied: Sequence[Applied]) -> Diagnostic:
+    """Returns a remark on a default spec: which of its entries configured how many operations."""
+    first = applied[0]
+    counts = Counter(
+        f"entry '{each.entry.matcher}'" if each.entry else "an entry" for each in applied
+    )
+    notes = [note(f"{what} configured {_operations(count)}") for what, count in counts.items()]
+    message = (
+        f"the default spec for {first.target} configured {_operations(len(applied))}; "
+        "'--no-default-specs' leaves it out"
+    )
+    notes.append(note(f"the spec is '{file.path}'"))
+    return Diagnostic(Severity.REMARK, message, None, tuple(notes))
+
+
+def _operations(count: int) -> str:
+    return "1 operation" if count == 1 else f"{count:,} operations"

@@ -1,0 +1,323 @@
+"""The reading of one matcher: its ops in the order of the compiler's interpreter, through includes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+from iree.compiler import ir as mlir
+
+from tuninglink.iree.op_kinds import ROLES, OpKind, Role, affine_maps, indexing_loops, loops_by_role
+from tuninglink.matching import predicates as pred
+from tuninglink.matching.graphs import regions_key
+from tuninglink.matching.predicates import NotUnderstoodError
+from tuninglink.mlir import names
+from tuninglink.mlir.diagnostics import place_of
+from tuninglink.specs.builders import FAILURES_PROPAGATE
+from tuninglink.specs.sequences import is_any_op, reference
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Mapping, Sequence
+
+    from tuninglink.mlir.diagnostics import Place
+    from tuninglink.specs.sequences import Handle, SequenceTable
+
+_MAX_DEPTH: Final = 32
+"""The depth to which nested includes are followed."""
+
+_MAX_OPS: Final = 10_000
+"""The most ops that are read of one matcher; those of an included sequence count each time."""
+
+
+@dataclass(frozen=True)
+class Stop:
+    """Where the reading of a matcher stopped.
+
+    Attributes:
+        reason: why.
+        place: the op that is not understood; None without location.
+        rest: a key of what the matcher does from there on; None if that is too much.
+    """
+
+    reason: str
+    place: Place | None = None
+    rest: Hashable | None = None
+
+
+@dataclass(frozen=True)
+class Matcher:
+    """A matcher as data.
+
+    The predicates are necessary: where one does not hold the matcher fails, and silently. All of them together are
+    exact if reading did not stop.
+
+    Attributes:
+        predicates: what the matcher asks for, in the order in which the interpreter does.
+        stop: where reading stopped; None if the matcher was read up to its yield.
+    """
+
+    predicates: tuple[pred.Predicate, ...]
+    stop: Stop | None = None
+
+
+@dataclass(frozen=True)
+class _Root:
+    """The op that the matcher is asked about."""
+
+
+@dataclass(frozen=True)
+class RoleRef:
+    """The sizes of its loops in a role."""
+
+    kind: OpKind
+    role: str
+
+
+@dataclass(frozen=True)
+class _Constant:
+    """A value that says nothing about the op, but what it is."""
+
+    value: Hashable
+
+
+@dataclass(frozen=True)
+class _Unknown:
+    """A result that is the same for ops with the same key; nothing else is known of it."""
+
+    op: int
+    number: int
+
+
+Meaning = _Root | pred.ValueRef | RoleRef | _Constant | _Unknown
+_ROOT: Final = _Root()
+
+
+class ReadingCache:
+    """What the readings of matchers of one module share.
+
+    Attributes:
+        structured: the predicates and meanings of matcher ops for structured ops, by their attributes.
+    """
+
+    def __init__(self) -> None:
+        self.structured: dict[Hashable, tuple[Sequence[pred.Predicate], Sequence[Meaning]]] = {}
+        self._is_any_op: dict[mlir.Type, bool] = {}
+        self._maps: dict[Hashable, pred.Maps] = {}
+        self._numbers: dict[Hashable, int] = {}
+
+    def is_any_op(self, type_: mlir.Type) -> bool:
+        """Tells whether a handle may be to any op."""
+        known = self._is_any_op.get(type_)
+        if known is None:
+            known = self._is_any_op[type_] = is_any_op(type_)
+        return known
+
+    def number(self, key: Hashable) -> int:
+        """Returns a number for the key of an op that is not understood, so that keys do not nest."""
+        return self._numbers.setdefault(key, len(self._numbers))
+
+    def maps(self, attribute: mlir.Attribute, kind: OpKind, outputs: int) -> pred.Maps:
+        """Returns indexing maps as data.
+
+        Args:
+            attribute: the maps, in an array.
+            kind: what the op is taken for that has them.
+            outputs: how many of its operands are outputs.
+        """
+        key = attribute, kind, outputs
+        if key not in self._maps:
+            self._maps[key] = _maps(attribute, kind, outputs)
+        return self._maps[key]
+
+
+class Reading:
+    """The reading of one matcher. What is not understood is told by its structure, as is all behind it.
+
+    Args:
+        cache: what the readings of one module share.
+        table: the sequences that the matcher may include.
+        readers: the readers of matcher ops, by name.
+    """
+
+    def __init__(
+        self,
+        cache: ReadingCache,
+        table: SequenceTable | None,
+        readers: Mapping[str, OpReader],
+    ) -> None:
+        self.cache = cache
+        self.depth = 0
+        self._predicates: list[pred.Predicate] = []
+        self._stop: Stop | None = None
+        self._rest: list[Hashable] = []
+        self._table = table
+        self._readers = readers
+        self._left = _MAX_OPS
+        self._meanings: dict[Handle, Meaning] = {}
+
+    def run(self, sequence: mlir.Operation) -> Matcher:
+        """Reads a matcher."""
+        blocks = list(sequence.regions[0].blocks)
+        arguments = list(blocks[0].arguments) if blocks else []
+        try:
+            if len(arguments) != 1:
+                raise NotUnderstoodError("it is no sequence of one argument")  # noqa: TRY301 - as all others
+            if not self.cache.is_any_op(arguments[0].type):
+                raise NotUnderstoodError("it takes a typed op, and any other is an error")  # noqa: TRY301
+            self._meanings[arguments[0]] = _ROOT
+            self._block(blocks[0])
+        except NotUnderstoodError as failure:
+            unread = Stop(str(failure), place_of(sequence.location))
+            return Matcher(tuple(self._predicates), self._stop or unread)
+        stop = replace(self._stop, rest=tuple(self._rest)) if self._stop else None
+        return Matcher(tuple(self._predicates), stop)
+
+    def ask(self, *predicates: pred.Predicate) -> None:
+        """Notes what the matcher asks for next."""
+        (self._rest if self._stop else self._predicates).extend(predicates)
+
+    def _block(self, block: mlir.Block) -> list[Meaning]:
+        """Reads the body of a sequence, and returns what it yields.
+
+        Raises:
+            NotUnderstoodError: the matcher is too long to be read.
+        """
+        for view in block.operations:
+            op = view.operation
+            name = op.name
+            if name == names.YIELD:
+                return [self._meaning(each) for each in op.operands] if self.depth else []
+            self._left -= 1
+            if self._left < 0:
+                raise NotUnderstoodError(f"it is longer than {_MAX_OPS} operations")
+            try:
+                reader = self._readers.get(name)
+                if reader is None:
+                    raise NotUnderstoodError(f"'{name}' is not understood")  # noqa: TRY301 - as all others
+                reader(self, op)
+            except NotUnderstoodError as failure:
+                if self._left < 0:
+                    raise
+                self._skip(op, str(failure))
+        return []
+
+    def _skip(self, op: mlir.Operation, reason: str) -> None:
+        """Notes an op that is not understood."""
+        if self._stop is None:
+            self._stop = Stop(reason, place_of(op.location))
+        key = (
+            op.name,
+            id(self._table),  # References mean what they do there.
+            frozenset((name, str(value)) for name, value in op.attributes.items()),
+            tuple(map(self._meaning, op.operands)),
+            tuple(str(each.type) for each in op.results),
+            _regions_key(op),
+        )
+        self._rest.append(key)
+        self.define_unknown(op, key)
+
+    def define_unknown(self, op: mlir.Operation, key: Hashable) -> None:
+        """Notes that the results of an op are only known by a key of the op."""
+        if list(op.results):
+            number = self.cache.number(key)
+            self.define(op, [_Unknown(number, each) for each in range(len(op.results))])
+
+    def include(self, op: mlir.Operation) -> None:
+        """Reads an included sequence in the place of an include."""
+        target, mode = op.attributes["target"], op.attributes["failure_propagation_mode"]
+        if not isinstance(mode, mlir.IntegerAttr) or mode.value != FAILURES_PROPAGATE:
+            raise NotUnderstoodError(f"it includes {target} and goes on where that fails")
+        outer = self._table
+        found = outer.resolve(reference(target)) if outer else None
+        if found is None:
+            raise NotUnderstoodError(f"it includes {target}, which is not known")
+        if self.depth == _MAX_DEPTH:
+            raise NotUnderstoodError(f"it includes more than {_MAX_DEPTH} sequences in each other")
+        inner, sequence = found
+        blocks = list(sequence.regions[0].blocks)
+        types = [each.type for each in op.operands]
+        if not blocks or [each.type for each in blocks[0].arguments] != types:
+            raise NotUnderstoodError(f"it includes {target}, which cannot be included like that")
+        arguments = [self._meaning(each) for each in op.operands]
+        self._meanings.update(zip(blocks[0].arguments, arguments, strict=True))
+        self._table, self.depth = inner, self.depth + 1
+        yielded = self._block(blocks[0])
+        self._table, self.depth = outer, self.depth - 1
+        if len(yielded) != len(op.results):
+            raise NotUnderstoodError(f"it includes {target}, which cannot be included like that")
+        self._meanings.update(zip(op.results, yielded, strict=True))
+
+    def define(self, op: mlir.Operation, meanings: Sequence[Meaning]) -> None:
+        """Notes what the results of an op stand for."""
+        self._meanings.update(zip(op.results, meanings, strict=True))
+
+    def meaning(self, op: mlir.Operation) -> Meaning:
+        """Returns what the operand of a matcher op stands for."""
+        return self._meaning(op.operands[0])
+
+    def _meaning(self, value: Handle) -> Meaning:
+        found = self._meanings.get(value)
+        if found is None:
+            # Most matchers only yield their constants, so that these are looked at where they are used.
+            owner = value.owner
+            assert isinstance(owner, mlir.OpView | mlir.Operation)
+            found = _Constant(owner.operation.attributes["value"])
+        return found
+
+    def expect_root(self, op: mlir.Operation) -> None:
+        """Expects that a matcher op looks at the op that the matcher is asked about."""
+        if self.meaning(op) is not _ROOT:
+            raise NotUnderstoodError("it looks at other operations than the one that it is given")
+
+    def value(self, op: mlir.Operation) -> pred.ValueRef:
+        """Returns the operand or result that a matcher op looks at."""
+        meaning = self.meaning(op)
+        if not isinstance(meaning, pred.ValueRef):
+            raise NotUnderstoodError("it looks at what is no single operand or result")
+        return meaning
+
+    def dimension(self, op: mlir.Operation) -> pred.Dimension:
+        """Returns the dimension that a matcher op looks at."""
+        value, number = self.value(op), integer(op.attributes["dim"])
+        if number < 0:
+            raise NotUnderstoodError("it asks for a dimension before the first")
+        return value.group, value.number, number
+
+
+OpReader = Callable[[Reading, mlir.Operation], None]
+"""Reads a matcher op: says what it asks for, and what its results stand for.
+
+Raises `NotUnderstoodError` where the op is not understood.
+"""
+
+
+def _maps(attribute: mlir.Attribute, kind: OpKind, outputs: int) -> pred.Maps:
+    maps = affine_maps(attribute)
+    roles: Mapping[Role, tuple[int, ...]] = {}
+    if kind is OpKind.ATTENTION or (kind in ROLES and len(maps) == pred.STRUCTURED_OPERANDS):
+        roles = loops_by_role(kind, maps, len(maps) - outputs)
+    return pred.Maps(
+        str(attribute),
+        tuple(map(str, maps)),
+        maps[0].n_dims,
+        tuple(map(indexing_loops, maps)),
+        tuple(
+            (pred.role_name(kind, role.value.replace(" ", "_")), loops)
+            for role, loops in roles.items()
+        ),
+    )
+
+
+def _regions_key(op: mlir.Operation) -> Hashable:
+    """Returns a key of the regions of an op, which is like no other if they use values from around it."""
+    try:
+        return regions_key(op)
+    except NotUnderstoodError:
+        return object()
+
+
+def integer(attribute: mlir.Attribute) -> int:
+    """Returns the value of an integer attribute."""
+    assert isinstance(attribute, mlir.IntegerAttr)
+    return int(attribute.value)

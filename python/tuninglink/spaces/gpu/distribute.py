@@ -1,0 +1,111 @@
+"""Elementwise ops in the pipeline Distribute: each thread goes through its part of a tile, element by element."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from iree.compiler import ir as mlir
+from iree.compiler.dialects import iree_codegen
+
+from tuninglink.mlir import names
+from tuninglink.mlir.attributes import named_parameters
+from tuninglink.mlir.diagnostics import error
+from tuninglink.solver.answers import AssignmentError, UndecidedError
+from tuninglink.spaces.configuration import MismatchError, MissingEntryError
+from tuninglink.spaces.gpu.gpu_rules import SUBGROUP_SIZE_KNOB, GpuRules, product
+from tuninglink.spaces.gpu.loops import ops_beside, read_loops
+from tuninglink.spaces.providers import Space
+from tuninglink.spaces.templates import ArraySlot, DictionarySlot, IntegerSlot
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from tuninglink.spaces.configuration import Configuration
+    from tuninglink.spaces.gpu.device import Device
+    from tuninglink.spaces.workload import Workload
+
+_LOWERING_CONFIG: Final = "#iree_codegen.lowering_config"
+_LEVELS: Final = "tile_sizes"
+_THREADS: Final = ("wg_size_x", "wg_size_y", "wg_size_z")
+_MOST_TILE: Final = 1 << 20
+
+
+def distribute_spaces(
+    workload: Workload, device: Device, pipeline: mlir.Attribute
+) -> Sequence[Space]:
+    """Returns the configurations of an elementwise op that is alone in its function.
+
+    Raises:
+        UndecidedError: the loops are not covered.
+    """
+    if ops_beside(workload, read_loops(workload, device)):
+        raise UndecidedError(f"other ops are beside {workload.problem}")
+    return [DistributeSpace(workload, device, pipeline)]
+
+
+class DistributeSpace(Space):
+    """Tiles of a workgroup, and the threads that share it: nothing needs to fit anything.
+
+    Args:
+        workload: the elementwise op.
+        device: what it is compiled for.
+        pipeline: the pipeline.
+    """
+
+    def __init__(self, workload: Workload, device: Device, pipeline: mlir.Attribute) -> None:
+        self._pipeline = pipeline
+        rules = GpuRules()
+        dimensions = workload.problem.dimensions
+        tiles = tuple(f"{_LEVELS}_{loop}" for loop in range(len(dimensions)))
+        for name, dimension in zip(tiles, dimensions, strict=True):
+            tile = rules.knob(name, 0, _MOST_TILE)
+            rules.necessary(tile >= 0, f"{name} must not be negative, as {{}} is", tile)
+            rules.powers_of_two(tile, device.threads, dimension.size)
+        level = ArraySlot(tuple(map(IntegerSlot, tiles)))
+        self._entries = DictionarySlot({_LEVELS: ArraySlot((level,))}, frozenset())
+        threads = [rules.knob(name, 1, device.threads) for name in _THREADS]
+        for each in threads:
+            rules.powers_of_two(each, device.threads)
+        rules.sufficient(
+            product(threads) <= device.threads,
+            f"a workgroup must have at most {device.threads} threads, not {{}}",
+            product(threads),
+        )
+        subgroup_size = rules.knob(SUBGROUP_SIZE_KNOB, 0, max(device.subgroup_sizes))
+        rules.not_chosen(
+            subgroup_size == device.subgroup_size,
+            f"a subgroup must have {device.subgroup_size} threads, not {{}}",
+            subgroup_size,
+        )
+        if workload.root.results:
+            rules.propose_nothing("other pipelines make vectors of tensors")
+        self.constraints = rules.build(workload.problem, str(pipeline))
+
+    def assignment(self, configuration: Configuration) -> Mapping[str, int]:
+        """Reads the tiles off the only level, the threads and the size of a subgroup."""
+        lowering, info = configuration.lowering_config, configuration.translation_info
+        if not str(lowering).startswith(f"{_LOWERING_CONFIG}<"):
+            raise MismatchError(f"'{names.LOWERING_CONFIG}' is {lowering}")
+        if info is None or len(info.workgroup_size) != len(_THREADS):
+            raise MissingEntryError("'workgroup_size' does not have three sizes")
+        assignment = dict(zip(_THREADS, info.workgroup_size, strict=True))
+        assignment[SUBGROUP_SIZE_KNOB] = info.subgroup_size
+        self._entries.read_entries("", named_parameters(lowering), assignment)
+        return assignment
+
+    def compilation_info(self, assignment: Mapping[str, int]) -> mlir.Attribute:
+        """Writes a configuration."""
+        try:
+            with self._pipeline.context:
+                levels = self._entries.entries[_LEVELS].write(assignment)
+                return iree_codegen.CompilationInfoAttr.get(
+                    mlir.Attribute.parse(f"{_LOWERING_CONFIG}<{_LEVELS} = {levels}>"),
+                    iree_codegen.TranslationInfoAttr.get(
+                        self._pipeline,
+                        None,
+                        [assignment[name] for name in _THREADS],
+                        assignment[SUBGROUP_SIZE_KNOB],
+                    ),
+                )
+        except (ValueError, mlir.MLIRError) as failure:
+            raise AssignmentError(error(f"the values make no configuration: {failure}")) from None

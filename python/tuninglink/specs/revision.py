@@ -1,0 +1,143 @@
+"""Revising specs: copies in which entries are left out, configured differently, or say something else of themselves."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from iree.compiler import ir as mlir
+
+from tuninglink.errors import SpecError
+from tuninglink.mlir import names
+from tuninglink.mlir.diagnostics import error
+from tuninglink.mlir.symbols import FreshNames, symbols
+from tuninglink.mlir.walk import body, collect
+from tuninglink.specs.model import Spec
+from tuninglink.specs.pairs import pairs_of, set_pairs
+from tuninglink.specs.provenance import PROVENANCE, provenance_attribute
+from tuninglink.specs.structure import Anatomy
+from tuninglink.specs.unused_sequences import erase_unused, unused_sequences
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from tuninglink.specs.sequences import Annotation, Handle
+
+
+class Revision:
+    """A copy of a spec that is being changed, entry by entry; the entries keep their positions until it is done.
+
+    Args:
+        spec: the spec, which stays as it is.
+
+    Raises:
+        SpecError: its entries stand in several lists, or in none.
+    """
+
+    def __init__(self, spec: Spec) -> None:
+        self._source = spec.source
+        self._module = spec.module.clone().operation
+        self._unused = set(unused_sequences(self._module))
+        self._anatomy = Anatomy(self._module)
+        found = [
+            operation
+            for each in self._anatomy.entry_points
+            for operation in collect(each.sequence, names.FOREACH_MATCH)
+        ]
+        if len(found) != 1:
+            message = f"the entries of '{spec.source}' are not in one 'foreach_match'"
+            raise SpecError(error(message, spec.module))
+        self._list = found[0]
+        self._pairs = pairs_of(self._list)
+        self._fresh = FreshNames(symbols(self._module))
+
+    def configures_with(self, position: int) -> frozenset[str]:
+        """Returns the attributes that an entry sets, as far as it can be made to set others; empty if it cannot."""
+        matcher, action = self._anatomy.pairs[position]
+        annotations = self._anatomy.table.annotations(action) or ()
+        places = [self._constant(matcher, action, each) for each in annotations]
+        is_possible = all(each is not None for each in places)
+        return frozenset(each.name for each in annotations) if is_possible else frozenset()
+
+    def configure(self, position: int, attributes: Mapping[str, str]) -> None:
+        """Has an entry set other values.
+
+        Args:
+            position: the entry.
+            attributes: the values as MLIR writes them, of all attributes that `configures_with` names.
+        """
+        matcher, action = self._anatomy.pairs[position]
+        sequence = self._anatomy.table.lookup(action)
+        assert sequence is not None
+        copy: mlir.Operation | None = None
+        for each in self._anatomy.table.annotations(action) or ():
+            value = mlir.Attribute.parse(attributes[each.name], self._module.context)
+            constant = self._constant(matcher, action, each)
+            assert constant is not None
+            if not isinstance(each.value, int):  # the action has it, which other entries may share
+                copy = copy or self._copied_action(position, sequence)
+                constant = _constant_in_action(copy, each)
+                assert constant is not None
+            constant.attributes["value"] = value
+
+    def set_provenance(self, position: int, values: Mapping[str, object]) -> None:
+        """Says where the configuration of an entry comes from."""
+        matcher = self._anatomy.table.lookup(self._anatomy.pairs[position][0])
+        assert matcher is not None
+        with self._module.context, mlir.Location.unknown():
+            matcher.attributes[PROVENANCE] = provenance_attribute(values)
+
+    def finish(self, kept: Iterable[int]) -> Spec:
+        """Returns the spec with some of the entries, at least one, and without sequences that only the others used."""
+        set_pairs(self._list, [self._pairs[each] for each in kept])
+        erase_unused(self._module, self._unused)
+        self._module.verify()
+        return Spec(self._module, self._source)
+
+    def _copied_action(self, position: int, action: mlir.Operation) -> mlir.Operation:
+        """Gives an entry an action of its own."""
+        with mlir.InsertionPoint(action):
+            copy = action.clone().operation
+        name = self._fresh.take(mlir.StringAttr(action.attributes[names.SYMBOL_NAME]).value)
+        with self._module.context:
+            copy.attributes[names.SYMBOL_NAME] = mlir.StringAttr.get(name)
+            reference = mlir.FlatSymbolRefAttr.get(name)
+        self._pairs[position] = self._pairs[position][0], reference
+        return copy
+
+    def _constant(self, matcher: str, action: str, annotation: Annotation) -> mlir.Operation | None:
+        """Returns the constant of an annotation, if it stands in the matcher or in the action itself."""
+        is_yielded = isinstance(annotation.value, int)
+        sequence = self._anatomy.table.lookup(matcher if is_yielded else action)
+        if sequence is None:
+            return None
+        if not is_yielded:
+            is_own = sequence.parent is not None and sequence.parent.operation == self._module
+            return _constant_in_action(sequence, annotation) if is_own else None
+        *_, terminator = body(sequence)
+        return _as_constant(terminator.operands[annotation.value])
+
+
+def alone(spec: Spec, position: int) -> Spec:
+    """Returns a copy of a spec with one of its entries only.
+
+    Raises:
+        SpecError: see `Revision`.
+    """
+    return Revision(spec).finish([position])
+
+
+def _constant_in_action(action: mlir.Operation, annotation: Annotation) -> mlir.Operation | None:
+    for each in body(action):
+        if each.name == names.ANNOTATE and len(each.operands) > 1:
+            name = each.attributes["name"]
+            if isinstance(name, mlir.StringAttr) and name.value == annotation.name:
+                return _as_constant(each.operands[1])
+    return None
+
+
+def _as_constant(value: Handle) -> mlir.Operation | None:
+    """Returns the constant that a value is, None if it is something else."""
+    if not isinstance(value, mlir.OpResult):
+        return None
+    owner: mlir.Operation = value.owner.operation
+    return owner if owner.name == names.PARAM_CONSTANT else None

@@ -1,0 +1,1 @@
+"""Retuning: the entries of specs against the compiler's own choices of today."""

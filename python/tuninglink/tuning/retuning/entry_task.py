@@ -1,0 +1,106 @@
+"""Problems that an entry configures, as tasks of the tuner."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from tuninglink.specs.revision import Revision
+from tuninglink.tuning.candidate_spaces import CandidateSpaces
+from tuninglink.tuning.compilation import BenchmarkTemplate
+from tuninglink.tuning.preparation import NotTunableError
+from tuninglink.tuning.templates import apply_specs, configure
+from tuninglink.tuning.tunable import TunableTask
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from tuninglink.spaces.registry import ProviderRegistry
+    from tuninglink.specs.model import Spec
+    from tuninglink.tuning.candidates import Candidate
+    from tuninglink.tuning.dispatches import TuningTask
+
+
+class ProblemSource(Enum):
+    """Where a problem of an entry comes from."""
+
+    PAYLOAD = "payload"
+    MODEL = "model"
+
+
+@dataclass(frozen=True)
+class EntryTask(TunableTask):
+    """A task that an entry configures.
+
+    Attributes:
+        source: where it comes from.
+        own: the configuration of the entry.
+        single: a spec with the entry only.
+        is_exact: whether the entry matches nothing but this problem, as far as sizes go.
+    """
+
+    source: ProblemSource
+    own: Candidate
+    single: Spec
+    is_exact: bool = False
+
+    def spec(self, candidate: Candidate, provenance: Mapping[str, object]) -> str:
+        """See `TunableTask`."""
+        revision = Revision(self.single)
+        revision.configure(0, candidate.attributes)
+        revision.set_provenance(0, provenance)
+        return revision.finish([0]).text()
+
+    def takes(self, candidate: Candidate) -> bool:
+        """Tells whether the entry can be given the configuration of a candidate."""
+        return Revision(self.single).configures_with(0) == set(candidate.attributes)
+
+    def configured(self, candidate: Candidate) -> EntryTask:
+        """Returns the task with an entry that gives another configuration."""
+        revision = Revision(self.single)
+        revision.configure(0, candidate.attributes)
+        return replace(self, own=candidate, single=revision.finish([0]))
+
+    def around_own(self) -> EntryTask:
+        """Returns the task with the entry's configuration in the place of the compiler's choice, to improve on it."""
+        return replace(self, spaces=self.spaces.around(self.own))
+
+
+def prepare_entry(
+    task: TuningTask,
+    source: ProblemSource,
+    single: Spec,
+    flags: Sequence[str],
+    *,
+    registry: ProviderRegistry,
+    limits: Mapping[str, int],
+) -> EntryTask:
+    """Finds out what an entry configures in a task, and what else there could be.
+
+    Args:
+        task: the task.
+        source: where it comes from.
+        single: a spec with the entry only.
+        flags: flags of the compiler; those of the whole process must have been set before.
+        registry: who knows spaces.
+        limits: what is known of the device, beside the target's limits.
+
+    Raises:
+        CompileError: the compiler fails on the dispatch, or on what the entry does to it.
+        NotTunableError: the entry does not configure the dispatch, or the compiler does not without it.
+    """
+    applied = apply_specs(task.source, flags, [single]).applied
+    if not applied or applied[0].is_own is False:
+        raise NotTunableError("the entry does not configure it")
+    configured = configure(task.source, flags)
+    own = configure(task.source, flags, single).configuration
+    dispatch, default = configured.dispatch, configured.configuration
+    if dispatch is None or default is None or default.pipeline is None:
+        raise NotTunableError("the compiler gives none of its operations a configuration")
+    if own is None or own.pipeline is None:
+        raise NotTunableError("the entry gives it no pipeline")
+    spaces = CandidateSpaces(dispatch, default, [own], registry, limits)
+    template = BenchmarkTemplate(configured.template, task.function, task.layout)
+    candidate = spaces.given[0] if spaces.given else spaces.default
+    return EntryTask(task, template, spaces, source, candidate, single)

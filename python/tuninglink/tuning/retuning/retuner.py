@@ -1,0 +1,319 @@
+"""The retuner: measures the entries of specs again, and decides which are dropped, kept or improved."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from tuninglink.compiler.executable_targets import executable_target
+from tuninglink.compiler.session import session_flags
+from tuninglink.errors import CompileError, SpecError, TuninglinkError
+from tuninglink.iree.targets import Target
+from tuninglink.mlir.contexts import thread_context
+from tuninglink.mlir.diagnostics import error
+from tuninglink.payloads import Payload, PayloadError, payload_for
+from tuninglink.spaces.registry import ProviderRegistry
+from tuninglink.specs.applicability import Applicability
+from tuninglink.specs.provenance import provenance_of
+from tuninglink.specs.revision import alone
+from tuninglink.tuning.benchmark import Benchmark
+from tuninglink.tuning.compute_units import COMPUTE_UNITS, compute_units
+from tuninglink.tuning.decision import Outcome
+from tuninglink.tuning.defaults import measure_default
+from tuninglink.tuning.devices import may_run
+from tuninglink.tuning.dispatches import read_program
+from tuninglink.tuning.failures import Failure, FailureKind
+from tuninglink.tuning.preparation import NotTunableError
+from tuninglink.tuning.results import TaskOutcome, TaskResult, TrialResult
+from tuninglink.tuning.retuning.entry_task import EntryTask, ProblemSource, prepare_entry
+from tuninglink.tuning.retuning.results import (
+    Comparison,
+    EntryResult,
+    RetuningResult,
+    Standing,
+    Verdict,
+    judge,
+)
+from tuninglink.tuning.templates import apply_specs
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from tuninglink.mlir.diagnostics import Diagnostic
+    from tuninglink.specs.model import Spec
+    from tuninglink.tuning.budget import Budget
+    from tuninglink.tuning.compilation import Compiled
+    from tuninglink.tuning.dispatches import DispatchedProgram, TuningTask
+    from tuninglink.tuning.task_tuner import TaskTuner
+
+_STANDINGS: Final = {
+    Outcome.FASTER: Standing.FASTER,
+    Outcome.NOT_FASTER: Standing.NOT_FASTER,
+    Outcome.UNDECIDED: Standing.UNDECIDED,
+}
+
+
+def target_of(flags: Sequence[str]) -> Target:
+    """Returns what flags of the compiler compile for; those of the whole process must have been set before.
+
+    Raises:
+        CompileError: the compiler does not know it.
+    """
+    known = session_flags()
+    own = [each for each in flags if each.partition("=")[0] in known]
+    return Target.from_attribute(executable_target(own, thread_context()))
+
+
+@dataclass
+class Retuner:
+    """Measures the entries of specs against the compiler's choices, and improves those that win.
+
+    All entries are measured first; what is left of the budget goes into the search for better configurations.
+
+    Attributes:
+        specs: the specs.
+        flags: flags of the compiler; those of the whole process must have been set before.
+        tasks: compares, and searches.
+        budget: the time.
+        target: what is compiled for.
+        model: a program on whose dispatches entries are measured as well; None for none.
+        improves: whether better configurations are searched for.
+        warn: is told about plug-ins that cannot be used.
+        tell: is told what becomes of each entry, as soon as that is known.
+    """
+
+    specs: Sequence[Spec]
+    flags: Sequence[str]
+    tasks: TaskTuner
+    budget: Budget
+    target: Target
+    model: DispatchedProgram | None = None
+    improves: bool = True
+    warn: Callable[[Diagnostic], None] = lambda _: None
+    tell: Callable[[EntryResult], None] = lambda _: None
+    _results: list[EntryResult] = field(default_factory=list)
+
+    def run(self) -> RetuningResult:
+        """Decides until the budget is over or stopped; the entries that it does not come to stay as they are.
+
+        Raises:
+            TuninglinkError: the devices do not run what is compiled for the target.
+        """
+        driver = self.tasks.devices.first.description.driver
+        if not may_run(driver, self.target.backend):
+            message = f"driver '{driver}' does not run what '{self.target.backend}' compiles"
+            raise TuninglinkError(error(message))
+        self._registry = ProviderRegistry(self.warn)
+        device = self.tasks.devices.first.description
+        self._limits = {} if device.is_local else {COMPUTE_UNITS: compute_units(device.name)}
+        self._in_model = self._find_in_model()
+        entries = [(spec, each) for spec in self.specs for each in range(len(spec.entries))]
+        failure = None
+        try:
+            for done, (spec, position) in enumerate(entries):
+                budget = self.budget.part(1 / (len(entries) - done))
+                self._add(self._decide(spec, position, budget))
+            if self.improves:
+                self._improve_all()
+        except TuninglinkError as gone:
+            # The device is gone, or the disk full: what was decided so far is worth writing.
+            failure = gone
+        for spec, position in entries[len(self._results) :]:
+            self._add(self._untouched(spec, position, "retuning ended before its turn"))
+        return RetuningResult(self._results, failure)
+
+    # --- Deciding --------------------------------------------------------------------------------------------
+
+    def _add(self, result: EntryResult) -> None:
+        self._results.append(result)
+        self.tell(result)
+
+    def _decide(self, spec: Spec, position: int, budget: Budget) -> EntryResult:
+        """Measures an entry."""
+        exclusion = Applicability(spec, self.target).exclusion(position)
+        if exclusion is not None:
+            return self._untouched(
+                spec, position, f"it is not for '{self.target}': {exclusion.reason}"
+            )
+        if self.budget.is_over:
+            why = "retuning was interrupted" if self.budget.is_stopped else "the budget was over"
+            return self._untouched(spec, position, f"{why} before its turn")
+        try:
+            tasks = list(self._entry_tasks(spec, position))
+        except (CompileError, NotTunableError, PayloadError, SpecError) as failure:
+            why = failure.reason if isinstance(failure, PayloadError) else str(failure)
+            return self._untouched(spec, position, why)
+        comparisons = []
+        for each in tasks:
+            compared = self._compare(each, budget)
+            if isinstance(compared, Failure):
+                reason = f"the compiler's own choice fails: {compared.message}"
+                return self._untouched(spec, position, reason)
+            comparisons.append(compared)
+        verdict, reason = judge(comparisons)
+        before = provenance_of(spec.anatomy.table, spec.anatomy.pairs[position][0])
+        after = {**before, **self._provenance(comparisons)}
+        return EntryResult(spec, position, verdict, reason, before, after, tuple(comparisons))
+
+    def _untouched(self, spec: Spec, position: int, reason: str) -> EntryResult:
+        before = provenance_of(spec.anatomy.table, spec.anatomy.pairs[position][0])
+        return EntryResult(spec, position, Verdict.UNTOUCHED, reason, before, before)
+
+    def _compare(self, task: EntryTask, budget: Budget) -> Comparison | Failure:
+        """Compares an entry with the compiler's choice on one problem; returns why that is not possible."""
+        tasks = self.tasks
+        seconds = tasks.settings.timeout
+        programs = ("", task.single.text())
+        jobs = [tasks.compiler.submit_program(task.task.source, each, seconds) for each in programs]
+        default, own = (job.result() for job in jobs)
+        measured = measure_default(task.task, default, tasks.devices)
+        if isinstance(measured, Failure):
+            return measured
+        if isinstance(own, Failure):
+            is_late = own.kind is FailureKind.COMPILE_TIMEOUT
+            standing = Standing.UNDECIDED if is_late else Standing.FAILED
+            return Comparison(task, standing, measured, failure=own)
+        benchmark = _benchmark(task.task, own)
+        if own.image == measured.benchmark.image:
+            return Comparison(task, Standing.SAME, measured, benchmark=benchmark)
+        trial = TrialResult(task.own, None, None, time.monotonic(), benchmark)
+        pending = TaskResult(task, 1.0, measured.default_us, (trial,), TaskOutcome.UNDECIDED)
+        found = tasks.compare(pending, measured.benchmark, trial, budget)
+        if found.failures:
+            failure = found.failures[0][1]
+            return Comparison(task, Standing.FAILED, measured, None, benchmark, failure)
+        return Comparison(task, _standing(found), measured, found.decision, benchmark)
+
+    def _provenance(self, comparisons: Sequence[Comparison]) -> dict[str, object]:
+        """Returns what is known now about the configuration of an entry: of the problem on which it wins, if any."""
+        decided = [each for each in comparisons if each.decision is not None]
+        if not decided:
+            return {}
+        won = [each for each in decided if each.standing is Standing.FASTER]
+        first = (won or decided)[0]
+        us, verdict = first.measured.default_us, TaskOutcome.WON
+        values = self.tasks.provenance(
+            TaskResult(first.task, 1.0, us, (), verdict, decision=first.decision)
+        )
+        del values["trials"]  # of the search that has found it, which was another
+        return values
+
+    # --- Improving -------------------------------------------------------------------------------------------
+
+    def _improve_all(self) -> None:
+        """Searches for better configurations of the entries that win."""
+        kept = [
+            position
+            for position, each in enumerate(self._results)
+            if each.verdict is Verdict.KEPT and _improvable(each)
+        ]
+        for done, position in enumerate(kept):
+            if self.budget.is_over:
+                return
+            budget = self.budget.part(1 / (len(kept) - done))
+            improved = self._improve(self._results[position], budget)
+            if improved is not None:
+                self._results[position] = improved
+                self.tell(improved)
+
+    def _improve(self, result: EntryResult, budget: Budget) -> EntryResult | None:
+        """Searches for a configuration that is faster than that of an entry, beyond doubt."""
+        compared, tasks = result.comparisons[-1], self.tasks
+        assert compared.benchmark is not None
+        own = replace(compared.measured, benchmark=compared.benchmark)
+        found = tasks.tune(compared.task.around_own(), own, budget)
+        if found.winner is None or found.decision is None:
+            return None
+        improved = [
+            self._compare(each.task.configured(found.winner.candidate), budget)
+            for each in result.comparisons
+        ]
+        comparisons = tuple(each for each in improved if isinstance(each, Comparison))
+        if len(comparisons) < len(improved) or judge(comparisons)[0] is not Verdict.KEPT:
+            return None
+        after = {**result.before, **self._provenance(comparisons), "trials": len(found.trials)}
+        reason = f"another configuration is faster than its own: {found.decision.speedup}"
+        return replace(
+            result,
+            verdict=Verdict.IMPROVED,
+            reason=reason,
+            after=after,
+            comparisons=comparisons,
+            configuration=found.winner.candidate,
+        )
+
+    # --- Problems --------------------------------------------------------------------------------------------
+
+    def _entry_tasks(self, spec: Spec, position: int) -> Iterator[EntryTask]:
+        """Yields the problems of an entry: its payload, and those of the model that it configures.
+
+        Raises:
+            PayloadError: there is no payload, and nothing in the model.
+            NotTunableError: the entry does not configure its payload, and nothing in the model.
+        """
+        single = alone(spec, position)
+        in_model = self._in_model.get((id(spec), spec.anatomy.pairs[position]), [])
+        try:
+            yield self._payload_task(spec, position, single)
+        except (PayloadError, NotTunableError):
+            if not in_model:
+                raise
+        for each in in_model:
+            yield self._prepared(each, ProblemSource.MODEL, single)
+
+    def _payload_task(self, spec: Spec, position: int, single: Spec) -> EntryTask:
+        payload = payload_for(spec.anatomy.entry(position), self.target)
+        reasons = []
+        for each in self._dispatches(payload):
+            try:
+                task = self._prepared(each, ProblemSource.PAYLOAD, single)
+                is_exact = all(size.is_demanded for size in payload.sizes)
+                return replace(task, is_exact=is_exact)
+            except NotTunableError as failure:
+                reasons.append(str(failure))
+        raise NotTunableError(f"a program was made for it, and {'; '.join(reasons)}")
+
+    def _dispatches(self, payload: Payload) -> Sequence[TuningTask]:
+        with tempfile.TemporaryDirectory(prefix="tuninglink-") as directory:
+            path = Path(directory) / "payload.mlir"
+            path.write_text(payload.text)
+            program = read_program(str(path), self.flags)
+        if not program.tasks:
+            raise NotTunableError("; ".join(each.reason for each in program.omissions))
+        return program.tasks
+
+    def _prepared(self, task: TuningTask, source: ProblemSource, single: Spec) -> EntryTask:
+        return prepare_entry(
+            task, source, single, self.flags, registry=self._registry, limits=self._limits
+        )
+
+    def _find_in_model(self) -> dict[tuple[int, tuple[str, str]], list[TuningTask]]:
+        """Returns the problems of the model that each entry configures, by spec and pair."""
+        found: dict[tuple[int, tuple[str, str]], list[TuningTask]] = {}
+        for task in self.model.tasks if self.model else ():
+            for spec in self.specs:
+                for each in apply_specs(task.source, self.flags, [spec]).applied:
+                    if each.entry is not None:
+                        pair = each.entry.matcher, each.entry.action
+                        found.setdefault((id(spec), pair), []).append(task)
+        return found
+
+
+def _benchmark(task: TuningTask, compiled: Compiled) -> Benchmark:
+    return Benchmark(compiled.image, task.function, task.layout)
+
+
+def _standing(found: TaskResult) -> Standing:
+    decision = found.decision
+    if decision is None:
+        return Standing.UNDECIDED
+    return Standing.SLOWER if decision.speedup.high < 1 else _STANDINGS[decision.outcome]
+
+
+def _improvable(result: EntryResult) -> bool:
+    """Tells whether what is measured on the problems of an entry holds for whatever it matches."""
+    first = result.comparisons[0].task
+    return first.is_exact and first.takes(first.own)

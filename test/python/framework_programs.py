@@ -1,0 +1,27 @@
+"""Running programs of other frameworks on this machine's CPU."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from iree import runtime
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+CPU = (
+    "--iree-hal-target-device=local",
+    "--iree-hal-local-target-device-backends=llvm-cpu",
+    "--iree-llvmcpu-target-cpu=host",
+)
+CLOSE = {"rtol": 1e-4, "atol": 1e-4}
+"""How far results may be from the framework's."""
+
+
+def run(program: bytes, arguments: Sequence[np.ndarray], function: str = "main") -> np.ndarray:
+    """Returns what a function of a compiled program returns."""
+    config = runtime.Config("local-sync")
+    module = runtime.VmModule.copy_buffer(config.vm_instance, program)
+    context = runtime.SystemContext(vm_modules=[module], config=config)
+    return np.asarray(context.modules[module.name][function](*arguments))

@@ -1,0 +1,25 @@
+"""The specs that come with the package: those that are applied by default, and the libraries."""
+
+from __future__ import annotations
+
+from tuninglink.iree.targets import Target
+from tuninglink.specs.bindings import binding_of
+from tuninglink.specs.libraries import LIBRARY, library_files, library_names
+from tuninglink.specs.library import shipped
+from tuninglink.specs.loading import load_spec
+
+NAMES = [
+    *(f"default:{each.target}" for each in shipped()),
+    *(LIBRARY + each for each in library_names()),
+]
+"""What they are called here."""
+
+
+def shipped_spec(name: str) -> tuple[bytes, Target]:
+    """Returns the content of a spec, and what it is for."""
+    if not name.startswith(LIBRARY):
+        (found,) = (each for each in shipped() if name == f"default:{each.target}")
+        return found.spec.bytecode(), found.target
+    (file,) = library_files(name.removeprefix(LIBRARY))
+    (target,) = binding_of(load_spec(file.content).module) or ("",)
+    return file.content, Target.parse(target)

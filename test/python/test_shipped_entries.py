@@ -1,0 +1,59 @@
+"""Every shipped entry applies to the program that is made for it, and leaves alone what differs in one size or type."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+from shipped_specs import NAMES, shipped_spec
+
+import tuninglink
+from tuninglink.dag_to_named.perturbations import perturbations
+from tuninglink.payloads import winners
+from tuninglink.payloads.interpretation import configuration
+
+if TYPE_CHECKING:
+    from tuninglink.payloads import Payload
+
+ATTENTIONS = {"match_attention_BxBxMx64x64x64_f16", "match_attention_BxMx64x64x64_f16"}
+"""Entries for another operation than a generic one: `test/specs/gfx942_attention.mlir` shows what they leave alone."""
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_shipped_entry_applies_to_its_payload_only(name: str) -> None:
+    content, target = shipped_spec(name)
+    spec = tuninglink.load_spec(content, name=name)
+    payloads = [tuninglink.payload_for(each, target) for each in spec.entries]
+    assert winners(spec.anatomy, payloads) == list(spec.entries)
+    assert all(configuration(each.entry, each) for each in payloads)
+
+    others = [
+        other
+        for each in payloads
+        if each.entry.matcher not in ATTENTIONS
+        for other in changed(each)
+    ]
+    matched = winners(spec.anatomy, others)
+    wrong = [each for each, by in zip(others, matched, strict=True) if by == each.entry]
+    assert wrong == []
+
+
+def changed(payload: Payload) -> list[Payload]:
+    """Returns a payload with one size changed that its entry demands, and with one element type changed."""
+    context = payload.entry.anatomy.module.context
+    demanded = tuple(
+        f"loop {each.loop} is {n}"
+        for each in payload.sizes
+        if each.is_demanded
+        for n in "123456789"
+    )
+    starts = [demanded, ("operand 0 has ",)]
+    found = []
+    for each in perturbations(payload.body, context):
+        if each.what.startswith(starts[0]):
+            found.append(replace(payload, body=each.text))
+            del starts[0]
+        if not starts:
+            return found
+    raise AssertionError(f"nothing differs from {payload.shapes}")
