@@ -104,19 +104,21 @@ def test_a_killed_worker_costs_what_was_in_flight(processes: DaskProcesses) -> N
 
 def test_devices_come_and_the_last_one_ends_the_work(processes: DaskProcesses) -> None:
     first = processes.worker("local-task=1")
-    with Cluster(processes.address) as cluster:
-        with ClusterDevices(cluster, ["local-task"], Settings(), 30.0) as devices:
-            assert isinstance(devices.measure_default(benchmark(DOUBLE)), float)
-            second = processes.worker("local-task=1")
-            while devices.devices < 2:
-                time.sleep(0.2)
-            first.kill()
-            jobs = [devices.submit(benchmark(DOUBLE), 1e9) for _ in range(3)]
-            assert all(isinstance(each.result(), Measurement) for each in jobs)
-            assert devices.devices == 1
-            second.kill()
-            with pytest.raises(DeviceError, match="is gone"):
-                devices.submit(benchmark(DOUBLE), 1e9).result()
+    with (
+        Cluster(processes.address) as cluster,
+        ClusterDevices(cluster, ["local-task"], Settings(), 30.0) as devices,
+    ):
+        assert isinstance(devices.measure_default(benchmark(DOUBLE)), float)
+        second = processes.worker("local-task=1")
+        while devices.devices < 2:
+            time.sleep(0.2)
+        first.kill()
+        jobs = [devices.submit(benchmark(DOUBLE), 1e9) for _ in range(3)]
+        assert all(isinstance(each.result(), Measurement) for each in jobs)
+        assert devices.devices == 1
+        second.kill()
+        with pytest.raises(DeviceError, match="is gone"):
+            devices.submit(benchmark(DOUBLE), 1e9).result()
 
 
 def test_nobody_answers() -> None:
