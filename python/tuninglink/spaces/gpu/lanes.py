@@ -71,12 +71,12 @@ def lanes_spaces(workload: Workload, device: Device, pipeline: mlir.Attribute) -
         subgroups[loop] = rules.knob(f"sg_{loop}_cnt", 1, most)
         lanes[loop] = rules.knob(f"lane_{loop}_cnt", 1, max(device.subgroup_sizes))
         width = table.tile(THREAD, loop, min(size or _MOST_WIDTH, _MOST_WIDTH), zero=1)
-        for number, high in (
+        for shared, high in (
             (subgroups[loop], most),
             (lanes[loop], device.subgroup_size),
             (width, _MOST_WIDTH),
         ):
-            rules.powers_of_two(number, high)
+            rules.powers_of_two(shared, high)
         step = subgroups[loop] * lanes[loop] * width
         rules.sufficient(
             tile % step == 0,
