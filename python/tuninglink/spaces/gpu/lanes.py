@@ -109,7 +109,7 @@ def lanes_spaces(workload: Workload, device: Device, pipeline: mlir.Attribute) -
     if workload.problem.kind is OpKind.CONTRACTION and _is_large(workload):
         rules.propose_nothing("intrinsics multiply large matrices")
     rules.unrolled(product(tiles.values()) / threads, "elements", _MOST_ELEMENTS)
-    results = product([rules.number(1), *(tiles[loop] for loop in loops.parallel)])
+    results = product([number(1), *(tiles[loop] for loop in loops.parallel)])
     _agree_with_others(workload, rules, threads, subgroup_size, results)
     rules.memory_bounds([], _exchanged(loops, results, subgroups), device)
     slots = {
