@@ -12,7 +12,8 @@ from tuninglink.iree.dispatches import ancestors, find_dispatches
 from tuninglink.mlir import names
 from tuninglink.mlir.serialization import to_bytecode
 from tuninglink.spaces.configuration import read_configuration
-from tuninglink.spaces.knob_values import knob_values, meaning
+from tuninglink.spaces.knob_reference import meaning
+from tuninglink.spaces.knob_values import knob_values
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -24,7 +24,7 @@ from tuninglink.iree.op_words import describe
 from tuninglink.matching.op_info import OpInfo
 from tuninglink.mlir.diagnostics import place_of
 from tuninglink.mlir.serialization import to_bytecode
-from tuninglink.spaces.knob_values import meaning
+from tuninglink.spaces.knob_reference import meaning
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
