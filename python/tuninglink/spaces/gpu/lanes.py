@@ -11,6 +11,7 @@ from tuninglink.iree.op_kinds import OpKind, Role
 from tuninglink.iree.root_ops import function_ops
 from tuninglink.mlir import names
 from tuninglink.solver.answers import UndecidedError
+from tuninglink.solver.expressions import number
 from tuninglink.spaces.configuration import dictionary_of
 from tuninglink.spaces.gpu.gpu_rules import GpuRules, product
 from tuninglink.spaces.gpu.knob_table import (
