@@ -14,11 +14,15 @@ from gpu_programs import attention, configured_source, matmul
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from iree.compiler import ir as mlir
+from mlir_function import Function
+from model_programs import rms_norm, softmax
 from programs import PROGRAMS, configure
 from verdict_trials import TARGETS, Trials, breaking
 
 from tuninglink.iree.dispatch_roots import find_root_ops
 from tuninglink.solver.answers import AssignmentError, Limits, UndecidedError, Verdict
+from tuninglink.solver.expressions import number
+from tuninglink.solver.terms import evaluate
 from tuninglink.spaces.compiler_provider import CompilerProvider
 from tuninglink.spaces.configuration import (
     Configuration,
@@ -157,13 +161,8 @@ def test_what_is_valid_compiles_and_what_breaks_a_hard_rule_does_not(
 )
 @settings(deadline=None)
 def test_layouts_are_derived_as_the_compiler_does(tile: list[int], threads: int, bits: int) -> None:
-    import z3  # noqa: PLC0415 - only here
-
-    context = z3.Context()
-    condition = is_derivable(
-        [z3.IntVal(each, context) for each in tile], z3.IntVal(threads, context), bits
-    )
-    assert z3.is_true(z3.simplify(condition)) is derives(tile, threads, 128 // bits)
+    condition = is_derivable(list(map(number, tile)), number(threads), bits)
+    assert bool(evaluate(condition.term, {})) is derives(tile, threads, 128 // bits)
 
 
 def derives(tile: list[int], threads: int, widest: int) -> bool:
@@ -247,6 +246,33 @@ def test_copies_need_no_more_than_tiles_that_are_not_negative() -> None:
         assert trials.compile().compiles is is_valid
     with pytest.raises(UndecidedError, match="in buffers, not in tensors"):
         ours(trials.workload, TILE_AND_FUSE)
+
+
+# --- Lanes ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("rows", [None, 1])
+def test_a_normalization_of_any_number_of_rows_and_of_one(rows: int | None) -> None:
+    function = Function("normalized")
+    source = function.text(rms_norm(function, rows, 4096, "f16"))
+    dispatch = configured_source(source, "sm_80")
+    chosen = read_configuration(dispatch.root, dispatch.function)
+    assert chosen is not None
+    (space,) = ours(dispatch, VECTOR_DISTRIBUTE)
+    assert space.constraints.check(space.assignment(chosen)).verdict is Verdict.PROVEN
+
+
+def test_the_ops_beside_a_reduction_take_as_many_rows() -> None:
+    function = Function("softmax")
+    dispatch = configured_source(function.text(softmax(function, (384, 384))), "sm_80")
+    chosen = read_configuration(dispatch.root, dispatch.function)
+    assert chosen is not None
+    (space,) = ours(dispatch, VECTOR_DISTRIBUTE)
+    read = space.assignment(chosen)
+    assert space.constraints.check(read).verdict is Verdict.PROVEN
+    reading = {each: value for each, value in read.items() if each.startswith("red")}
+    answer = space.constraints.check({**read, **dict.fromkeys(reading, 32), "wg_0": 384})
+    assert any("elements of linalg.generic beside it" in str(each) for each in answer.violations)
 
 
 # --- Attention --------------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from tuninglink.mlir.diagnostics import error
 from tuninglink.solver.answers import AssignmentError, UndecidedError
 from tuninglink.spaces.configuration import MismatchError, MissingEntryError
 from tuninglink.spaces.gpu.gpu_rules import SUBGROUP_SIZE_KNOB, GpuRules, product
-from tuninglink.spaces.gpu.loops import read_loops
+from tuninglink.spaces.gpu.loops import ops_beside, read_loops
 from tuninglink.spaces.providers import Space
 from tuninglink.spaces.templates import ArraySlot, DictionarySlot, IntegerSlot
 
@@ -38,8 +38,7 @@ def distribute_spaces(
     Raises:
         UndecidedError: the loops are not covered.
     """
-    loops = read_loops(workload, device)
-    if loops.beside:
+    if ops_beside(workload, read_loops(workload, device)):
         raise UndecidedError(f"other ops are beside {workload.problem}")
     return [DistributeSpace(workload, device, pipeline)]
 

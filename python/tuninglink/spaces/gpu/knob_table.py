@@ -96,6 +96,10 @@ class KnobTable:
         with self._context:
             self._slots.setdefault(entry, {})[loop] = IgnoredSlot(integer(0))
 
+    def untiled(self, entry: str) -> None:
+        """Adds an entry that tiles no loop unless knobs are added to it."""
+        self._slots.setdefault(entry, {})
+
     def slots(self) -> dict[str, Slot]:
         """Returns the entries of the lowering config that hold tiles; a loop without a knob has the tile 0."""
         return {

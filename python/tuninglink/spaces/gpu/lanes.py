@@ -5,10 +5,13 @@ from __future__ import annotations
 from math import prod
 from typing import TYPE_CHECKING, Final
 
+from iree.compiler import ir as mlir
+
 from tuninglink.iree.op_kinds import OpKind, Role
 from tuninglink.iree.root_ops import function_ops
 from tuninglink.mlir import names
 from tuninglink.solver.answers import UndecidedError
+from tuninglink.solver.expressions import number
 from tuninglink.spaces.configuration import dictionary_of
 from tuninglink.spaces.gpu.gpu_rules import GpuRules, product
 from tuninglink.spaces.gpu.knob_table import (
@@ -26,8 +29,6 @@ from tuninglink.spaces.gpu.promotion import promotion_slots
 from tuninglink.spaces.gpu.space import GpuSpace
 
 if TYPE_CHECKING:
-    from iree.compiler import ir as mlir
-
     from tuninglink.spaces.gpu.device import Device
     from tuninglink.spaces.gpu.gpu_rules import Number
     from tuninglink.spaces.gpu.loops import RootLoops
@@ -37,6 +38,9 @@ _FEW_ROWS: Final = 16
 _MOST_TILE: Final = 1 << 14
 _MOST_WIDTH: Final = 16
 """More elements at a time are not covered."""
+
+_STEPS: Final = (PARTIAL_REDUCTION, "serial")
+"""The entries with the tiles of an op beside the root op."""
 
 _MOST_ELEMENTS: Final = 256
 """More elements of an operand for one thread are not covered."""
@@ -56,6 +60,7 @@ def lanes_spaces(workload: Workload, device: Device, pipeline: mlir.Attribute) -
         raise UndecidedError(f"{workload.problem} reduces nothing")
     rules = GpuRules()
     table = KnobTable(rules, len(loops.sizes), pipeline.context)
+    table.untiled(WORKGROUP)
     threads, subgroup_size, _ = rules.workgroup(device)
     most = max(1, device.threads // device.subgroup_size)
     tiles: dict[int, Number] = {}
@@ -67,12 +72,12 @@ def lanes_spaces(workload: Workload, device: Device, pipeline: mlir.Attribute) -
         subgroups[loop] = rules.knob(f"sg_{loop}_cnt", 1, most)
         lanes[loop] = rules.knob(f"lane_{loop}_cnt", 1, max(device.subgroup_sizes))
         width = table.tile(THREAD, loop, min(size or _MOST_WIDTH, _MOST_WIDTH), zero=1)
-        for number, high in (
+        for shared, high in (
             (subgroups[loop], most),
             (lanes[loop], device.subgroup_size),
             (width, _MOST_WIDTH),
         ):
-            rules.powers_of_two(number, high)
+            rules.powers_of_two(shared, high)
         step = subgroups[loop] * lanes[loop] * width
         rules.sufficient(
             tile % step == 0,
@@ -105,8 +110,9 @@ def lanes_spaces(workload: Workload, device: Device, pipeline: mlir.Attribute) -
     if workload.problem.kind is OpKind.CONTRACTION and _is_large(workload):
         rules.propose_nothing("intrinsics multiply large matrices")
     rules.unrolled(product(tiles.values()) / threads, "elements", _MOST_ELEMENTS)
-    _agree_with_others(workload, rules, threads, subgroup_size)
-    rules.memory_bounds([], _exchanged(loops, tiles, subgroups), device)
+    results = product([number(1), *(tiles[loop] for loop in loops.parallel)])
+    _agree_with_others(workload, rules, threads, subgroup_size, results)
+    rules.memory_bounds([], _exchanged(loops, results, subgroups), device)
     slots = {
         **table.slots(),
         **promotion_slots((), pipeline.context),
@@ -126,27 +132,37 @@ def _is_large(workload: Workload) -> bool:
 
 
 def _agree_with_others(
-    workload: Workload, rules: GpuRules, threads: Number, subgroup_size: Number
+    workload: Workload, rules: GpuRules, threads: Number, subgroup_size: Number, results: Number
 ) -> None:
-    """Asks for as many threads as the ops beside the root op are spread over."""
+    """Asks for what the ops beside the root op need, which have a configuration of their own.
+
+    They need the threads that they are spread over, or a multiple: further ones repeat them. For each of the
+    `results` of a workgroup they go through their own tiles.
+    """
     for each in function_ops(workload.function).configured:
-        if each == workload.root:
+        entries = dictionary_of(each.attributes[names.LOWERING_CONFIG]) or {}
+        if each == workload.root or SUBGROUP_BASIS not in entries:
             continue
-        basis = (dictionary_of(each.attributes[names.LOWERING_CONFIG]) or {}).get(SUBGROUP_BASIS)
-        if basis is None:
-            continue
-        counts = [count.value for count in basis[0]]  # type: ignore[index]
-        wanted: int = prod(counts)
+        wanted, lanes = (prod(_first(entries.get(name))) for name in (SUBGROUP_BASIS, LANE_BASIS))
         rules.sufficient(
-            threads == wanted * subgroup_size,
-            f"a workgroup must have the {wanted} subgroups of {each.name} beside it",
+            threads % (wanted * subgroup_size) == 0,
+            f"a workgroup must have the {wanted} subgroups of {each.name} beside it, or a multiple",
         )
+        tiles = [size for name in _STEPS for size in _integers(entries.get(name)) if size]
+        taken = results * prod(tiles) / (wanted * lanes)
+        rules.unrolled(taken, f"elements of {each.name} beside it", _MOST_ELEMENTS)
 
 
-def _exchanged(
-    loops: RootLoops, tiles: dict[int, Number], subgroups: dict[int, Number]
-) -> list[Number]:
+def _first(basis: mlir.Attribute | None) -> list[int]:
+    return _integers(basis[0]) if isinstance(basis, mlir.ArrayAttr) else []
+
+
+def _integers(array: mlir.Attribute | None) -> list[int]:
+    elements = array if isinstance(array, mlir.ArrayAttr) else ()
+    return [each.value for each in elements if isinstance(each, mlir.IntegerAttr)]
+
+
+def _exchanged(loops: RootLoops, results: Number, subgroups: dict[int, Number]) -> list[Number]:
     """Returns the size of what subgroups exchange that share a reduction, in bits."""
-    results = product([1, *(tiles[loop] for loop in loops.parallel)])
     shared = product([1, *(subgroups[loop] for loop in loops.reductions)])
     return [results * shared * max(loops.bits, 32)]

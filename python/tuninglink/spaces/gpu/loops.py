@@ -45,7 +45,6 @@ class RootLoops:
         reductions: the others.
         bits: the width of an element of the result.
         accumulates: whether a reduction starts from given values, not from a constant.
-        beside: the ops beside it that have other loops.
     """
 
     sizes: Sizes
@@ -53,7 +52,6 @@ class RootLoops:
     reductions: tuple[int, ...]
     bits: int
     accumulates: bool
-    beside: tuple[Beside, ...]
 
 
 def read_loops(workload: Workload, device: Device) -> RootLoops:
@@ -70,20 +68,23 @@ def read_loops(workload: Workload, device: Device) -> RootLoops:
     widths = {_bits(each.type) for each in workload.root.operands}
     kinds = op.iterator_types
     accumulation = op.accumulation
-    sizes = tuple(each.size for each in workload.problem.dimensions)
-    parallel = tuple(loop for loop, kind in enumerate(kinds) if kind != REDUCTION)
     return RootLoops(
-        sizes,
-        parallel,
+        tuple(each.size for each in workload.problem.dimensions),
+        tuple(loop for loop, kind in enumerate(kinds) if kind != REDUCTION),
         tuple(loop for loop, kind in enumerate(kinds) if kind == REDUCTION),
         max(widths),
         accumulation is not None and not accumulation.starts_from_fill,
-        _beside(workload, [sizes[loop] for loop in parallel]),
     )
 
 
-def _beside(workload: Workload, sizes: list[int | None]) -> tuple[Beside, ...]:
+def ops_beside(workload: Workload, loops: RootLoops) -> list[Beside]:
+    """Returns the ops beside a root op that have other loops.
+
+    Raises:
+        UndecidedError: the size of a result is not known.
+    """
     found = []
+    results = prod(loops.sizes[loop] or 1 for loop in loops.parallel)
     for each in function_ops(workload.function).computing:
         if each == workload.root or each.name == names.FILL:
             continue
@@ -92,10 +93,10 @@ def _beside(workload: Workload, sizes: list[int | None]) -> tuple[Beside, ...]:
             known = [size for size in dimensions or () if size is not None]
             if dimensions is None or len(known) != len(dimensions):
                 raise UndecidedError(f"{each.name} beside it has results of unknown size")
-            elements = -(-prod(known) // prod(size or 1 for size in sizes))
+            elements = -(-prod(known) // results)
             if elements > 1:
                 found.append(Beside(elements, _bits(result.type)))
-    return tuple(found)
+    return found
 
 
 def _bits(type_: mlir.Type) -> int:
