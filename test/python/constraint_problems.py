@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import itertools
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import z3
 from hypothesis import strategies as st
 
 from tuninglink.iree.op_kinds import OpKind
-from tuninglink.spaces.builder import ConstraintSetBuilder
+from tuninglink.solver.expressions import all_of, any_of, negation, number, select
+from tuninglink.spaces.builder import ConstraintSetBuilder, TermSetBuilder
 from tuninglink.spaces.knobs import IntegerKnob, OneOfKnob
 from tuninglink.spaces.problem import Problem
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
+    from tuninglink.solver.expressions import Expression
     from tuninglink.spaces.constraint_set import ConstraintSet
 
 PROBLEM = Problem(OpKind.OTHER)
@@ -73,31 +75,59 @@ _OPERATORS: dict[str, Callable[..., z3.ExprRef]] = {
 }
 
 
+_OF_TERMS: dict[str, Callable[..., Expression]] = {
+    "if": select,
+    "and": all_of,
+    "or": any_of,
+    "implies": lambda a, b: any_of(negation(a), b),
+    "xor": lambda a, b: a != b,
+    "not": negation,
+}
+
+
 def build(trees: list[Tree]) -> ConstraintSet:
     """Returns a set with the knobs a, b and c, a hidden unknown, and an assertion for each tree."""
     builder = ConstraintSetBuilder()
-    unknowns = {
+
+    def literal(value: int | bool) -> z3.ExprRef:  # noqa: FBT001 - a truth is a literal, too
+        is_truth = isinstance(value, bool)
+        return (z3.BoolVal if is_truth else z3.IntVal)(value, builder.context)
+
+    return _built(trees, builder, _OPERATORS, literal)
+
+
+def build_of_terms(trees: list[Tree]) -> ConstraintSet:
+    """Returns the same set, of terms."""
+    return _built(trees, TermSetBuilder(), {**_OPERATORS, **_OF_TERMS}, number)
+
+
+def _built(
+    trees: list[Tree],
+    builder: ConstraintSetBuilder | TermSetBuilder,
+    operators: Mapping[str, Callable[..., Any]],
+    literal: Callable[[int], Any],
+) -> ConstraintSet:
+    unknowns: dict[str, Any] = {
         "a": builder.knob(IntegerKnob("a", LOW, HIGH)),
         "b": builder.knob(IntegerKnob("b", 1, HIGH)),
         "c": builder.knob(OneOfKnob("c", ("x", "y", "z"))),
         "hidden": builder.auxiliary("hidden"),
     }
-    hidden = unknowns["hidden"]
-    builder.require(hidden >= LOW, "hidden from", provenance="test")
-    builder.require(hidden <= HIGH, "hidden to", provenance="test")
+    builder.require(unknowns["hidden"] >= LOW, "hidden from", provenance="test")
+    builder.require(unknowns["hidden"] <= HIGH, "hidden to", provenance="test")
 
-    def expression(tree: Tree) -> z3.ExprRef:
+    def expression(tree: Tree) -> Any:
         head, *rest = tree
         if head == "number":
-            return z3.IntVal(rest[0], builder.context)
+            return literal(rest[0])
         if head == "unknown":
             return unknowns[rest[0]]
-        return _OPERATORS[head](*map(expression, rest))
+        return operators[head](*map(expression, rest))
 
     for tree in trees:
         condition = expression(tree)
-        if not z3.is_expr(condition):  # two numbers compared by Python
-            condition = z3.BoolVal(condition, builder.context)
+        if isinstance(condition, bool):  # two numbers compared by Python
+            condition = literal(condition)
         builder.require(condition, "{} of the tree", unknowns["a"], provenance="test")
     return builder.build(PROBLEM, "#test", "test")
 

@@ -12,6 +12,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tuninglink.cli.app import command_names
+from tuninglink.cli.app import run as run_here
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -158,3 +161,12 @@ def test_verbose_names_the_steps_and_quiet_leaves_remarks_out(tmp_path: Path) ->
     assert f"compiling {program}: choosing configurations: " in said["-v"]
     assert "remark: the default spec for gfx942 configured 1 operation" in said["-v"]
     assert said["-q"] == ""
+
+
+@pytest.mark.parametrize("command", command_names())
+def test_the_help_of_every_command_has_an_example(
+    command: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run_here([*command.split(), "--help"]) == 0
+    shown = capsys.readouterr().out
+    assert f"tuninglink {command} " in shown.partition("Examples:")[2]

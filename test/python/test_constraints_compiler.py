@@ -14,7 +14,6 @@ from configured_programs import EMIT_CONSTRAINTS, configured, constraints_ops, o
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from iree.compiler.dialects import iree_codegen
-from z3 import z3util
 
 from tuninglink.iree.op_kinds import OpKind
 from tuninglink.mlir import names
@@ -247,7 +246,7 @@ def messages_about_hidden_unknowns(constraints: ConstraintSet) -> set[str]:
     return {
         each.message
         for each in constraints.assertions
-        if any(str(name).endswith("'") for name in z3util.get_vars(each.expression))
+        if any(name.endswith("'") for name in each.expression.variables)
     }
 
 

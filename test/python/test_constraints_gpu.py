@@ -21,6 +21,8 @@ from verdict_trials import TARGETS, Trials, breaking
 
 from tuninglink.iree.dispatch_roots import find_root_ops
 from tuninglink.solver.answers import AssignmentError, Limits, UndecidedError, Verdict
+from tuninglink.solver.expressions import number
+from tuninglink.solver.terms import evaluate
 from tuninglink.spaces.compiler_provider import CompilerProvider
 from tuninglink.spaces.configuration import (
     Configuration,
@@ -159,13 +161,8 @@ def test_what_is_valid_compiles_and_what_breaks_a_hard_rule_does_not(
 )
 @settings(deadline=None)
 def test_layouts_are_derived_as_the_compiler_does(tile: list[int], threads: int, bits: int) -> None:
-    import z3  # noqa: PLC0415 - only here
-
-    context = z3.Context()
-    condition = is_derivable(
-        [z3.IntVal(each, context) for each in tile], z3.IntVal(threads, context), bits
-    )
-    assert z3.is_true(z3.simplify(condition)) is derives(tile, threads, 128 // bits)
+    condition = is_derivable(list(map(number, tile)), number(threads), bits)
+    assert bool(evaluate(condition.term, {})) is derives(tile, threads, 128 // bits)
 
 
 def derives(tile: list[int], threads: int, widest: int) -> bool:

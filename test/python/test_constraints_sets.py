@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING
 
 import pytest
 import z3
-from constraint_problems import PROBLEM, all_valid, box, build, is_valid, truths
+from constraint_problems import (
+    PROBLEM,
+    Tree,
+    all_valid,
+    box,
+    build,
+    build_of_terms,
+    is_valid,
+    truths,
+)
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -19,6 +28,7 @@ from tuninglink.solver.answers import (
     UndecidedError,
     Verdict,
 )
+from tuninglink.solver.to_z3 import TermWriter
 from tuninglink.spaces.builder import ConstraintSetBuilder
 from tuninglink.spaces.knobs import IntegerKnob, OneOfKnob
 
@@ -99,6 +109,18 @@ def test_a_core_is_a_contradiction_and_needs_every_part(
     elif answer.verdict is Verdict.PROVEN:
         assert answer.core
         assert set(answer.fixed.items()) <= set(partial.items())
+
+
+@SLOW
+@given(st.lists(truths(), min_size=1, max_size=3))
+def test_terms_say_what_the_expressions_of_z3_say(trees: list[Tree]) -> None:
+    context = z3.Context()
+    writer = TermWriter(context)
+    expected = [each.expression.translate(context) for each in build(trees).assertions]
+    written = [writer.truth(each.expression) for each in build_of_terms(trees).assertions]
+    solver = z3.Solver(ctx=context)
+    solver.set("timeout", 2000)
+    assert solver.check(z3.And(written) != z3.And(expected)) != z3.sat
 
 
 def divisor_set() -> ConstraintSet:

@@ -13,18 +13,14 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tuninglink.explaining.html_report import to_html
-from tuninglink.explaining.model import (
+from tuninglink.explaining.model import DispatchReport, Explanation, SpecSummary, Status, Usage
+from tuninglink.explaining.operation_report import (
     ConfigurationText,
-    DispatchReport,
     EntryReference,
-    Explanation,
     KnobRow,
     Match,
     NearMiss,
     OperationReport,
-    SpecSummary,
-    Status,
-    Usage,
 )
 from tuninglink.iree.dispatch_cost import DispatchCost
 from tuninglink.matching.differences import Difference

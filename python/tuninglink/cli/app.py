@@ -136,6 +136,15 @@ def _set_up_compiler() -> None:
     set_up_command_line("tuninglink", ())
 
 
+def command_names() -> list[str]:
+    """Returns the commands as one types them, such as `link` and `database show`."""
+    found: list[str] = []
+    for name, command in vars(typer.main.get_command(app))["commands"].items():
+        nested = vars(command).get("commands")
+        found += [f"{name} {each}" for each in nested] if nested else [name]
+    return found
+
+
 def run(arguments: Sequence[str]) -> int:
     """Runs a command line and returns the exit code.
 

@@ -42,7 +42,11 @@ def show(
         bool, typer.Option("--trials", help="List every trial, fastest first.")
     ] = False,
 ) -> None:
-    """Show the problems with their trials, the default's time and the best."""
+    """Show the problems with their trials, the default's time and the best.
+
+    Examples:
+        tuninglink database show tuning.db --trials
+    """
     from tuninglink.tuning.database import Database  # noqa: PLC0415 - takes long to import
 
     with Database(file, read_only=True) as opened:
@@ -74,7 +78,11 @@ def merge(
     file: File,
     others: Annotated[list[Path], typer.Argument(help="Databases whose trials are added to it.")],
 ) -> None:
-    """Add the trials of other databases; what is there already is not added again."""
+    """Add the trials of other databases; what is there already is not added again.
+
+    Examples:
+        tuninglink database merge tuning.db monday.db tuesday.db
+    """
     from tuninglink.tuning.database import Database  # noqa: PLC0415 - takes long to import
 
     with Database(file) as opened:
@@ -94,7 +102,12 @@ def export(
         str, typer.Option("-o", help="The file to write, `-` for standard output.")
     ] = STANDARD_STREAM,
 ) -> None:
-    """Write all trials as JSON."""
+    """Write all trials as JSON.
+
+    Examples:
+        tuninglink database export tuning.db -o trials.json
+        tuninglink database export tuning.db --format t4 -o results.json
+    """
     from tuninglink.tuning.database import Database  # noqa: PLC0415 - takes long to import
     from tuninglink.tuning.database.exporting import to_json, to_t4  # noqa: PLC0415
 
@@ -106,7 +119,11 @@ def export(
 
 @database.command(epilog=EPILOG)
 def rules(file: File) -> None:
-    """Propose constraints: what candidates have in common that failed although they were called valid."""
+    """Propose constraints: what candidates have in common that failed although they were called valid.
+
+    Examples:
+        tuninglink database rules tuning.db
+    """
     from tuninglink.tuning.database import Database  # noqa: PLC0415 - takes long to import
     from tuninglink.tuning.rules import learn_rules  # noqa: PLC0415
 
@@ -131,7 +148,11 @@ def import_trials(
     file: File,
     tables: Annotated[list[Path], typer.Argument(help="Recorded tables, or exports as JSON.")],
 ) -> None:
-    """Add the trials of recorded tables and of exports."""
+    """Add the trials of recorded tables and of exports.
+
+    Examples:
+        tuninglink database import tuning.db trials.json
+    """
     from tuninglink.tuning.database import Database  # noqa: PLC0415 - takes long to import
     from tuninglink.tuning.database.importing import read_trials  # noqa: PLC0415
 

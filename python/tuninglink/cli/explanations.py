@@ -13,14 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from typing import TextIO
 
-    from tuninglink.explaining.model import (
-        DispatchReport,
-        EntryReference,
-        Explanation,
-        OperationReport,
-        ProblemRow,
-        SpecSummary,
-    )
+    from tuninglink.explaining.model import DispatchReport, Explanation, ProblemRow, SpecSummary
+    from tuninglink.explaining.operation_report import EntryReference, OperationReport
 
     Fact = tuple[str, str]
 

@@ -34,6 +34,10 @@ def lock(
 
     From then on a spec that changed is an error, wherever the project is compiled. URLs are fetched and kept in
     the cache.
+
+    Examples:
+        tuninglink lock
+        tuninglink lock --check
     """
     found = Project.named(project) if project else Project.find(Path.cwd())
     if found is None:

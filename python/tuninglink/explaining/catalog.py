@@ -6,12 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.explaining.members import MOST_PROVEN, SpecMember
-from tuninglink.explaining.model import (
-    EntryReference,
-    Match,
-    NearMiss,
-    SpecSummary,
-)
+from tuninglink.explaining.operation_report import EntryReference, Match, NearMiss
 from tuninglink.mlir.contexts import thread_context
 from tuninglink.specs.applicability import Selection
 from tuninglink.specs.provenance import provenance_of
@@ -21,7 +16,7 @@ if TYPE_CHECKING:
 
     from tuninglink.compiler.applying import SpecChoice
     from tuninglink.compiler.tracing import Applied
-    from tuninglink.explaining.model import DispatchReport
+    from tuninglink.explaining.model import DispatchReport, SpecSummary
     from tuninglink.iree.targets import Target
     from tuninglink.matching.op_info import OpInfo
     from tuninglink.specs.model import Spec

@@ -6,13 +6,14 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from tuninglink.compiler.prepared_dispatches import executable_name
-from tuninglink.explaining.model import ConfigurationText, KnobRow
+from tuninglink.explaining.operation_report import ConfigurationText, KnobRow
 from tuninglink.iree.dispatch_roots import find_root_ops
 from tuninglink.iree.dispatches import ancestors, find_dispatches
 from tuninglink.mlir import names
 from tuninglink.mlir.serialization import to_bytecode
 from tuninglink.spaces.configuration import read_configuration
-from tuninglink.spaces.knob_values import knob_values, meaning
+from tuninglink.spaces.knob_reference import meaning
+from tuninglink.spaces.knob_values import knob_values
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
     from tuninglink.compiler.observing import Configure
     from tuninglink.compiler.prepared_dispatches import DispatchSources
-    from tuninglink.explaining.model import OperationReport
+    from tuninglink.explaining.operation_report import OperationReport
 
 
 @dataclass(frozen=True)

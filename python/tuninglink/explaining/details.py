@@ -18,12 +18,8 @@ from tuninglink.spaces.registry import ProviderRegistry
 if TYPE_CHECKING:
     from collections import Counter
 
-    from tuninglink.explaining.model import (
-        ConfigurationText,
-        DispatchReport,
-        Explanation,
-        OperationReport,
-    )
+    from tuninglink.explaining.model import DispatchReport, Explanation
+    from tuninglink.explaining.operation_report import ConfigurationText, OperationReport
     from tuninglink.scaffolding.model import StartingPoint
 
 _WITH_VALUES: Final = 10

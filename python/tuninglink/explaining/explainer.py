@@ -13,13 +13,8 @@ from tuninglink.compiler.prepared_dispatches import (
 )
 from tuninglink.explaining.catalog import Catalog
 from tuninglink.explaining.compilers_choices import CompilersChoices, configuration_of
-from tuninglink.explaining.model import (
-    DispatchReport,
-    Explanation,
-    KnobRow,
-    OperationReport,
-    Status,
-)
+from tuninglink.explaining.model import DispatchReport, Explanation, Status
+from tuninglink.explaining.operation_report import KnobRow, OperationReport
 from tuninglink.iree.dispatch_calls import count_calls
 from tuninglink.iree.dispatch_cost import cost_of
 from tuninglink.iree.dispatch_roots import find_root_ops
@@ -29,7 +24,7 @@ from tuninglink.iree.op_words import describe
 from tuninglink.matching.op_info import OpInfo
 from tuninglink.mlir.diagnostics import place_of
 from tuninglink.mlir.serialization import to_bytecode
-from tuninglink.spaces.knob_values import meaning
+from tuninglink.spaces.knob_reference import meaning
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence

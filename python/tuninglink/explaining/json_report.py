@@ -10,16 +10,12 @@ from typing import TYPE_CHECKING, Any, Final
 from tuninglink.explaining.model import Status
 
 if TYPE_CHECKING:
-    from tuninglink.explaining.model import (
+    from tuninglink.explaining.model import DispatchReport, Explanation, SpecSummary, Usage, Weight
+    from tuninglink.explaining.operation_report import (
         ConfigurationText,
-        DispatchReport,
         EntryReference,
-        Explanation,
         NearMiss,
         OperationReport,
-        SpecSummary,
-        Usage,
-        Weight,
     )
     from tuninglink.mlir.diagnostics import Place
 

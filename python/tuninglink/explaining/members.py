@@ -5,13 +5,8 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
-from tuninglink.explaining.model import (
-    EntryReference,
-    NearMiss,
-    SpecSummary,
-    Status,
-    Usage,
-)
+from tuninglink.explaining.model import SpecSummary, Status, Usage
+from tuninglink.explaining.operation_report import EntryReference, NearMiss
 from tuninglink.matching.differences import compare
 from tuninglink.matching.nearest import NearestEntries
 from tuninglink.matching.reachability import find_unreachable
@@ -21,7 +16,8 @@ from tuninglink.specs.settings import settings_of
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from tuninglink.explaining.model import DispatchReport, OperationReport
+    from tuninglink.explaining.model import DispatchReport
+    from tuninglink.explaining.operation_report import OperationReport
     from tuninglink.matching.matcher_reading import Matcher
     from tuninglink.matching.op_info import OpInfo
     from tuninglink.specs.applicability import Selection

@@ -1,11 +1,11 @@
-"""Facts about single dimensions, as Z3 expressions and in words."""
+"""Facts about single dimensions, as conditions and in words."""
 
 from __future__ import annotations
 
 import math
 from typing import TYPE_CHECKING
 
-import z3
+from tuninglink.solver.expressions import Expression, all_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -13,14 +13,14 @@ if TYPE_CHECKING:
     from tuninglink.matching.predicates import HasExtent
 
 
-def holds(fact: HasExtent, size: z3.ArithRef) -> z3.BoolRef:
+def holds(fact: HasExtent, size: Expression) -> Expression:
     """Returns that a fact holds for a static size."""
     asked = fact.extent
     parts = [] if asked.size is None else [size == asked.size]
     parts += [size >= int(asked.low)] if asked.low > -math.inf else []
     parts += [size <= int(asked.high)] if asked.high < math.inf else []
     parts += [size % asked.factor == 0] if asked.factor > 1 else []
-    return z3.And(*parts, size.ctx)
+    return all_of(*parts)
 
 
 def in_words(fact: HasExtent) -> str:

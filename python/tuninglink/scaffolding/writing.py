@@ -11,7 +11,8 @@ from tuninglink.mlir.contexts import thread_context
 from tuninglink.mlir.diagnostics import place_of
 from tuninglink.mlir.symbols import symbol_name
 from tuninglink.mlir.walk import collect
-from tuninglink.spaces.knob_values import AllowedValues, knob_values, meaning, tiled_problem
+from tuninglink.spaces.knob_reference import meaning
+from tuninglink.spaces.knob_values import AllowedValues, knob_values, tiled_problem
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import z3
 
+    from tuninglink.solver.terms import Term
+
 
 class Grade(Enum):
     """What follows from the violation of an assertion.
@@ -30,15 +32,16 @@ class Assertion:
     """A condition on knobs.
 
     Attributes:
-        expression: a boolean expression over the knobs and auxiliary unknowns of the set, in its context.
+        expression: a condition on the knobs and auxiliary unknowns of the set: a term, or an expression in the
+            set's Z3 context.
         message: the expression in words; `{}` stands for a value.
         values: integer expressions whose values fill the placeholders, in order.
         provenance: where it comes from: the compiler, a provider, the bound of a knob.
         grade: what follows from its violation.
     """
 
-    expression: z3.BoolRef
+    expression: Term | z3.BoolRef
     message: str
-    values: tuple[z3.ArithRef, ...] = ()
+    values: tuple[Term | z3.ArithRef, ...] = ()
     provenance: str = ""
     grade: Grade = Grade.NECESSARY

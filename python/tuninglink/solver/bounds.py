@@ -26,7 +26,9 @@ class Bounds:
 
     def __init__(self, variables: Iterable[str]) -> None:
         self._bounds = dict.fromkeys(variables, ANY)
-        self._changed = False
+        self._changes = 0
+        self._changed_at: dict[str, int] = {}
+        self._tightened_at: dict[Term, int] = {}
         self.impossible = False
 
     @classmethod
@@ -46,7 +48,8 @@ class Bounds:
         new = old & to
         if new != old:
             self._bounds[name] = new
-            self._changed = True
+            self._changes += 1
+            self._changed_at[name] = self._changes
             self.impossible |= new.is_empty
 
     def tighten(self, assertions: Iterable[Term], deadline: Deadline) -> None:
@@ -57,14 +60,25 @@ class Bounds:
         """
         assertions = list(assertions)
         for _ in range(_ROUNDS):
-            self._changed = False
+            waiting = False
             for each in assertions:
+                if not self._may_tighten(each):
+                    continue
+                waiting = True
                 deadline.check()
+                self._tightened_at[each] = self._changes
                 self._require(each, TRUE)
                 if self.impossible:
                     return
-            if not self._changed:
+            if not waiting:
                 return
+
+    def _may_tighten(self, assertion: Term) -> bool:
+        """Tells whether the bounds of an assertion's variables have changed since it was last looked at."""
+        since = self._tightened_at.get(assertion)
+        if since is None:
+            return True
+        return any(self._changed_at.get(name, 0) > since for name in assertion.variables)
 
     def of(self, term: Term) -> Interval:
         """Returns the values that `term` can have."""
@@ -91,7 +105,7 @@ class Bounds:
         can = self.of(term)
         wanted &= can
         if wanted.is_empty:
-            self._changed = self.impossible = True
+            self.impossible = True
             return
         if term.kind is Kind.VARIABLE:
             self.restrict(term.name, wanted)
@@ -182,7 +196,7 @@ class Bounds:
                 possible = True
                 kept = {name: kept[name] | trial[name] for name in names}
         if not possible:
-            self._changed = self.impossible = True
+            self.impossible = True
             return
         for name, interval in kept.items():
             self.restrict(name, interval)

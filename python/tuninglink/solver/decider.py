@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from tuninglink.solver.answers import CountAnswer, UndecidedError, Verdict
 from tuninglink.solver.counting import Counted, count_solutions
 from tuninglink.solver.domains import TooManyValuesError
-from tuninglink.solver.from_z3 import OutsideFragmentError, TermReader, unknowns
+from tuninglink.solver.from_z3 import OutsideFragmentError, TermReader, check_size, unknowns
 from tuninglink.solver.search import SearchPlan
 from tuninglink.solver.terms import Kind, Term, constant, evaluate, make
 
@@ -51,7 +51,7 @@ class Decider:
         """The assertions as terms, or None if some are outside the fragment."""
         with self._solver.turn():
             try:
-                return [self._reader.read(each.expression) for each in self._assertions]
+                return [self._term(each.expression) for each in self._assertions]
             except OutsideFragmentError:
                 return None
 
@@ -60,13 +60,16 @@ class Decider:
         if self.terms is not None:
             return self.terms[index].variables
         with self._solver.turn():
-            return frozenset(unknowns([self._assertions[index].expression]))
+            expression = self._assertions[index].expression
+            if isinstance(expression, Term):
+                return expression.variables
+            return frozenset(unknowns([expression]))
 
-    def value(self, expression: z3.ArithRef, assignment: Mapping[str, int]) -> int | None:
+    def value(self, expression: Term | z3.ArithRef, assignment: Mapping[str, int]) -> int | None:
         """Returns the value of an expression, None if the assignment does not tell it."""
         try:
             with self._solver.turn():
-                return evaluate(self._reader.read(expression), assignment)
+                return evaluate(self._term(expression), assignment)
         except (KeyError, ZeroDivisionError, OutsideFragmentError):
             return None
 
@@ -136,10 +139,16 @@ class Decider:
         except (TooManyValuesError, OverflowError):  # floating-point infinity meets a huge integer
             return None
 
-    def expressions(self, indices: Sequence[int] | None = None) -> list[z3.BoolRef]:
+    def expressions(self, indices: Sequence[int] | None = None) -> list[Term | z3.BoolRef]:
         """Returns the expressions of the assertions at `indices`, or of all."""
         chosen = range(len(self._assertions)) if indices is None else indices
         return [self._assertions[index].expression for index in chosen]
+
+    def _term(self, expression: Term | z3.ExprRef) -> Term:
+        if isinstance(expression, Term):
+            check_size(expression.depth, expression.tree_size)
+            return expression
+        return self._reader.read(expression)
 
     def judge(self, assignment: Mapping[str, int]) -> tuple[list[int], list[int]]:
         """Returns which assertions the knobs alone violate, and about which they do not decide."""

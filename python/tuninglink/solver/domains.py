@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from math import isqrt
 from typing import TYPE_CHECKING
 
@@ -31,6 +32,7 @@ class TooManyValuesError(Exception):
     """A variable has no finite set of values that is small enough to search."""
 
 
+@lru_cache(maxsize=256)
 def divisors(number: int) -> list[int] | None:
     """Returns the positive divisors of `number`, ascending, or None if it is zero or too large to factor."""
     number = abs(number)
@@ -140,7 +142,7 @@ def _may_hold(assertion: Term, values: Mapping[str, int]) -> bool:
 def _candidates(
     name: str, interval: Interval, alone: Iterable[Term], known: Mapping[str, int]
 ) -> Sequence[int]:
-    if interval.is_finite and interval.high - interval.low < MOST_VALUES // 32:
+    if interval.is_finite and interval.high - interval.low < _FEW:
         return range(int(interval.low), int(interval.high) + 1)
     for each in alone:
         numbers = _divided(each, name, known)

@@ -87,9 +87,18 @@ class TermReader:
         sizes = [self._sizes[each] for each in children]
         depth = 1 + max((each for each, _ in sizes), default=0)
         count = 1 + sum(each for _, each in sizes)
-        if depth > _MOST_DEPTH or count > _MOST_NODES:
-            raise OutsideFragmentError("an assertion is too large")
+        check_size(depth, count)
         self._sizes[expression] = depth, count
+
+
+def check_size(depth: int, count: int) -> None:
+    """Checks the depth of a term, and the number of its nodes as a tree.
+
+    Raises:
+        OutsideFragmentError: it is too large to be walked.
+    """
+    if depth > _MOST_DEPTH or count > _MOST_NODES:
+        raise OutsideFragmentError("an assertion is too large")
 
 
 def unknowns(expressions: Iterable[z3.ExprRef]) -> set[str]:

@@ -9,30 +9,47 @@ from __future__ import annotations
 import os
 import threading
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from functools import cached_property
+from typing import TYPE_CHECKING, TypeAlias
 
 import z3
 
 from tuninglink.solver.answers import UndecidedError
+from tuninglink.solver.terms import Term
+from tuninglink.solver.to_z3 import TermWriter
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from tuninglink.solver.answers import Deadline
 
-    Model = dict[str, int]
+    Condition: TypeAlias = Term | z3.BoolRef
+    Model: TypeAlias = dict[str, int]
 
 
 class Solver:
-    """Questions to Z3 about assertions of one context; a model gives each of the integer unknowns a value."""
+    """Questions to Z3 about assertions of one context; a model gives each of the integer unknowns a value.
 
-    def __init__(self, context: z3.Context, names: Sequence[str]) -> None:
-        self._context = context
+    Args:
+        names: the unknowns.
+        context: the context of those assertions that are Z3's expressions; if there are none, the first question
+            makes one, which takes longer than most other answers.
+    """
+
+    def __init__(self, names: Sequence[str], context: z3.Context | None = None) -> None:
         self._names = names
         self._lock = threading.RLock()
         self._process = os.getpid()
-        # Python gives expressions back whenever it likes, also while another thread is at work.
-        z3.Z3_enable_concurrent_dec_ref(context.ref())
+        if context is not None:
+            self._context = _shared(context)
+
+    @cached_property
+    def _context(self) -> z3.Context:
+        return _shared(z3.Context())
+
+    @cached_property
+    def _writer(self) -> TermWriter:
+        return TermWriter(self._context)
 
     @contextmanager
     def turn(self, deadline: Deadline | None = None) -> Iterator[None]:
@@ -55,7 +72,7 @@ class Solver:
             self._lock.release()
 
     def solve(
-        self, assertions: Sequence[z3.BoolRef], fixed: Mapping[str, int], deadline: Deadline
+        self, assertions: Sequence[Condition], fixed: Mapping[str, int], deadline: Deadline
     ) -> Model | None:
         """Returns values with which `assertions` hold, the `fixed` ones among them, or None if there are none.
 
@@ -65,11 +82,11 @@ class Solver:
         with self.turn(deadline):
             solver = z3.Solver(ctx=self._context)
             solver.set("timeout", deadline.solver_milliseconds())
-            solver.add(*assertions, *self._equalities(fixed))
+            solver.add(*self._expressions(assertions), *self._equalities(fixed))
             return self._model(solver)
 
     def core(
-        self, assertions: Sequence[z3.BoolRef], fixed: Mapping[str, int], deadline: Deadline
+        self, assertions: Sequence[Condition], fixed: Mapping[str, int], deadline: Deadline
     ) -> tuple[list[int], list[str]]:
         """Returns which assertions (by index) and which fixed values contradict each other.
 
@@ -81,7 +98,7 @@ class Solver:
             solver.set("timeout", deadline.solver_milliseconds())
             parts: dict[str, int | str] = {}
             keys: list[int | str] = [*range(len(assertions)), *fixed]
-            expressions = [*assertions, *self._equalities(fixed)]
+            expressions = [*self._expressions(assertions), *self._equalities(fixed)]
             for key, expression in zip(keys, expressions, strict=True):
                 label = z3.Bool(f"tuninglink.part.{len(parts)}", self._context)
                 parts[label.decl().name()] = key
@@ -94,7 +111,7 @@ class Solver:
 
     def models(
         self,
-        assertions: Sequence[z3.BoolRef],
+        assertions: Sequence[Condition],
         shown: Sequence[str],
         deadline: Deadline,
         seed: int,
@@ -107,7 +124,7 @@ class Solver:
         with self.turn(deadline):
             solver = z3.Solver(ctx=self._context)
             solver.set("random_seed", seed % (1 << 31))
-            solver.add(*assertions)
+            solver.add(*self._expressions(assertions))
         while True:
             deadline.check()
             with self.turn(deadline):
@@ -122,7 +139,7 @@ class Solver:
 
     def optimize(
         self,
-        assertions: Sequence[z3.BoolRef],
+        assertions: Sequence[Condition],
         wanted: Mapping[str, int],
         measured: Sequence[str],
         deadline: Deadline,
@@ -138,7 +155,7 @@ class Solver:
             optimizer = z3.Optimize(ctx=self._context)
             optimizer.set("timeout", deadline.solver_milliseconds())
             optimizer.set("priority", "lex")
-            optimizer.add(*assertions)
+            optimizer.add(*self._expressions(assertions))
             zero = z3.IntVal(0, self._context)
             one = z3.IntVal(1, self._context)
             changes = [z3.If(each, zero, one) for each in self._equalities(wanted)]
@@ -147,6 +164,9 @@ class Solver:
             optimizer.minimize(z3.Sum([zero, *changes]))
             optimizer.minimize(z3.Sum([zero, *distances]))
             return self._model(optimizer)
+
+    def _expressions(self, conditions: Sequence[Condition]) -> list[z3.BoolRef]:
+        return [self._writer.truth(each) if isinstance(each, Term) else each for each in conditions]
 
     def _unknown(self, name: str) -> z3.ArithRef:
         return z3.Int(name, self._context)
@@ -170,3 +190,10 @@ class Solver:
             return {name: value.as_long() for name, value in values.items()}
         except (AttributeError, ValueError):  # 3 ** 1000000 stays a power, or has too many digits
             raise UndecidedError("the solver found values that are too large to write") from None
+
+
+def _shared(context: z3.Context) -> z3.Context:
+    """Prepares a context for several threads."""
+    # Python gives expressions back whenever it likes, also while another thread is at work.
+    z3.Z3_enable_concurrent_dec_ref(context.ref())
+    return context

@@ -2,65 +2,64 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeAlias
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 
 import z3
 
 from tuninglink.solver.assertions import Assertion, Grade
+from tuninglink.solver.expressions import Expression, term_of, unknown
 from tuninglink.spaces.constraint_set import ConstraintSet
 
 if TYPE_CHECKING:
+    from tuninglink.solver.terms import Term
     from tuninglink.spaces.knobs import Knob
     from tuninglink.spaces.problem import Problem
 
-    Truth: TypeAlias = z3.BoolRef | bool
-    Number: TypeAlias = z3.ArithRef | int
+Unknown = TypeVar("Unknown", z3.ArithRef, Expression)
+"""What stands for the value of a knob in assertions."""
 
 
-class ConstraintSetBuilder:
-    """Collects knobs and assertions; what it hands out lives in a context of its own.
+class _Builder(ABC, Generic[Unknown]):
+    """Collects knobs and assertions."""
 
-    Attributes:
-        context: the context of the set; constants made by hand belong there.
-    """
-
-    def __init__(self) -> None:
-        self.context = z3.Context()
+    def __init__(self, context: z3.Context | None = None) -> None:
+        self._context = context
         self._knobs: list[Knob] = []
         self._auxiliaries: list[str] = []
         self._assertions: list[Assertion] = []
 
-    def knob(self, knob: Knob, grade: Grade = Grade.NECESSARY) -> z3.ArithRef:
+    def knob(self, knob: Knob, grade: Grade = Grade.NECESSARY) -> Unknown:
         """Adds a knob and returns the unknown that stands for its value.
 
         Args:
             knob: the knob, whose bounds become assertions.
             grade: what follows from their violation.
         """
-        unknown = self._unknown(knob.name)
+        value = self._declare(knob.name)
         self._knobs.append(knob)
         origin = f"bounds of knob '{knob.name}'"
         if knob.low is not None:
             self.require(
-                unknown >= knob.low, f"{knob.name} >= {knob.low}", provenance=origin, grade=grade
+                value >= knob.low, f"{knob.name} >= {knob.low}", provenance=origin, grade=grade
             )
         if knob.high is not None:
             self.require(
-                unknown <= knob.high, f"{knob.name} <= {knob.high}", provenance=origin, grade=grade
+                value <= knob.high, f"{knob.name} <= {knob.high}", provenance=origin, grade=grade
             )
-        return unknown
+        return value
 
-    def auxiliary(self, name: str) -> z3.ArithRef:
+    def auxiliary(self, name: str) -> Unknown:
         """Adds an unknown that is no knob: an assignment is valid if some value for it exists."""
-        unknown = self._unknown(name)
+        value = self._declare(name)
         self._auxiliaries.append(name)
-        return unknown
+        return value
 
     def require(
         self,
-        expression: Truth,
+        expression: Any,
         message: str,
-        *values: Number,
+        *values: Any,
         provenance: str,
         grade: Grade = Grade.NECESSARY,
     ) -> None:
@@ -77,16 +76,8 @@ class ConstraintSetBuilder:
             TypeError: the expression is not boolean, or a value no integer.
             ValueError: something in it was not made with this builder's context.
         """
-        if isinstance(expression, bool):
-            expression = z3.BoolVal(expression, self.context)
-        numbers = [
-            z3.IntVal(each, self.context) if isinstance(each, int) else each for each in values
-        ]
-        if not z3.is_bool(expression) or not all(map(z3.is_int, numbers)):
-            raise TypeError(f"'{message}' does not assert a truth about integers")
-        if any(each.ctx != self.context for each in (expression, *numbers)):
-            raise ValueError(f"'{message}' is made with another context than the builder's")
-        self._assertions.append(Assertion(expression, message, tuple(numbers), provenance, grade))
+        condition, numbers = self._read(expression, message, values)
+        self._assertions.append(Assertion(condition, message, numbers, provenance, grade))
 
     def build(
         self, problem: Problem, pipeline: str, provider: str, *, unknown: str = ""
@@ -110,7 +101,7 @@ class ConstraintSetBuilder:
             knobs=tuple(self._knobs),
             auxiliaries=tuple(self._auxiliaries),
             assertions=tuple(self._assertions),
-            context=self.context,
+            context=self._context,
             unknown=unknown,
         )
         strange = made.unknowns - {*self._auxiliaries, *(each.name for each in self._knobs)}
@@ -119,7 +110,65 @@ class ConstraintSetBuilder:
             raise ValueError(f"neither knobs nor auxiliary unknowns: {what}")
         return made
 
-    def _unknown(self, name: str) -> z3.ArithRef:
+    def _declare(self, name: str) -> Unknown:
         if name in self._auxiliaries or any(name == each.name for each in self._knobs):
             raise ValueError(f"there is a knob or an auxiliary unknown '{name}' already")
+        return self._unknown(name)
+
+    @abstractmethod
+    def _unknown(self, name: str) -> Unknown:
+        """Returns an unknown."""
+
+    @abstractmethod
+    def _read(
+        self, expression: Any, message: str, values: tuple[Any, ...]
+    ) -> tuple[Condition, tuple[Value, ...]]:
+        """Returns a condition and the values that its message shows, checked."""
+
+
+class ConstraintSetBuilder(_Builder[z3.ArithRef]):
+    """Collects knobs and assertions, which are Z3's expressions in a context of their own.
+
+    Attributes:
+        context: the context of the set; constants made by hand belong there.
+    """
+
+    def __init__(self) -> None:
+        self.context = z3.Context()
+        super().__init__(self.context)
+
+    def _unknown(self, name: str) -> z3.ArithRef:
         return z3.Int(name, self.context)
+
+    def _read(
+        self, expression: Any, message: str, values: tuple[Any, ...]
+    ) -> tuple[Condition, tuple[Value, ...]]:
+        if isinstance(expression, bool):
+            expression = z3.BoolVal(expression, self.context)
+        numbers = [
+            z3.IntVal(each, self.context) if isinstance(each, int) else each for each in values
+        ]
+        if not z3.is_bool(expression) or not all(map(z3.is_int, numbers)):
+            raise TypeError(f"'{message}' does not assert a truth about integers")
+        if any(each.ctx != self.context for each in (expression, *numbers)):
+            raise ValueError(f"'{message}' is made with another context than the builder's")
+        return expression, tuple(numbers)
+
+
+class TermSetBuilder(_Builder[Expression]):
+    """Collects knobs and assertions, which are terms; a context of Z3 is made for hard questions only."""
+
+    def _unknown(self, name: str) -> Expression:
+        return unknown(name)
+
+    def _read(
+        self, expression: Any, message: str, values: tuple[Any, ...]
+    ) -> tuple[Condition, tuple[Value, ...]]:
+        if not all(isinstance(each, Expression | int) for each in (expression, *values)):
+            raise TypeError(f"'{message}' does not assert a truth about integers")
+        return term_of(expression), tuple(map(term_of, values))
+
+
+if TYPE_CHECKING:
+    Condition: TypeAlias = Term | z3.BoolRef
+    Value: TypeAlias = Term | z3.ArithRef

@@ -66,7 +66,7 @@ class ConstraintSet:
         knobs: tuple[Knob, ...],
         auxiliaries: tuple[str, ...],
         assertions: tuple[Assertion, ...],
-        context: z3.Context,
+        context: z3.Context | None = None,
         unknown: str = "",
     ) -> None:
         self.problem = problem
@@ -77,7 +77,7 @@ class ConstraintSet:
         self.assertions = assertions
         self.unknown = unknown
         self._by_name = {each.name: each for each in knobs}
-        self._solver = Solver(context, [*self._by_name, *auxiliaries])
+        self._solver = Solver([*self._by_name, *auxiliaries], context)
         self._decider = Decider(assertions, list(self._by_name), auxiliaries, self._solver)
 
     def __reduce__(self) -> NoReturn:

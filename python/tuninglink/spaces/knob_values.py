@@ -20,6 +20,7 @@ from tuninglink.spaces.configuration import (
     MismatchError,
     dictionary_of,
 )
+from tuninglink.spaces.knob_reference import PIPELINE, knob_place
 from tuninglink.spaces.knobs import OneOfKnob
 
 if TYPE_CHECKING:
@@ -34,54 +35,8 @@ if TYPE_CHECKING:
     from tuninglink.spaces.registry import ProviderRegistry
     from tuninglink.spaces.workload import Workload
 
-PIPELINE: Final = "pipeline"
-
 _LIMITS: Final = Limits(seconds=0.2, solver_seconds=0.1)
 """How long one value may take to check."""
-
-MEANINGS: Final = {
-    PIPELINE: "the pipeline that generates the code",
-    WORKGROUP_SIZE: "threads of a workgroup, along x, y and z",
-    SUBGROUP_SIZE: "threads of a subgroup",
-    "workgroup": "tile of a workgroup",
-    "reduction": "tile of a step of the reduction; with an mma_kind in intrinsics",
-    "partial_reduction": "tile of a step of the reduction, kept as partial results",
-    "subgroup": "tile of a subgroup; with an mma_kind in intrinsics",
-    "thread": "tile of a thread",
-    "mma_kind": "the matrix intrinsic",
-    "promote_operands": "the operands that are copied to shared memory, by number",
-    "promotion_types": "how each of them is copied",
-    "subgroup_basis": "subgroups along each loop, and the loops that they stand for",
-    "lane_basis": "threads of a subgroup along each loop, and the loops that they stand for",
-    "prefetch_num_stages": "stages of the software pipeline; 0 and 1 prefetch nothing",
-    "no_reduce_shared_memory_bank_conflicts": "true leaves out the padding of shared memory",
-    "use_igemm_convolution": "whether a convolution becomes a matmul of gathered patches",
-    "distribution": "tile of a workgroup",
-    "cache_parallel": "tile for the cache, parallel loops",
-    "cache_reduction": "tile for the cache, reduction loops",
-    "vector_common_parallel": "tile of a vector, parallel loops",
-    "vector_reduction": "tile of a vector, reduction loops",
-    "vector_inner_parallel": "tile of a vector, parallel loops of fused ops only",
-    "enable_loop_peeling": "whether the last iteration of a loop that its tile does not divide is peeled",
-    "tile_sizes": "tiles of the loops, a list for each level",
-    "pipeline_depth": "stages of the software pipeline",
-    "store_stage": "the stage of the software pipeline that stores to shared memory",
-}
-"""For each entry of a configuration what it chooses."""
-
-_PLACES: Final = {
-    r"wg_(\d+)": r"workgroup[\1]",
-    r"red_(\d+)": r"reduction[\1]",
-    r"sg_(\d+)": r"subgroup[\1]",
-    r"wg_size_x": WORKGROUP_SIZE,
-    r"sg_size": SUBGROUP_SIZE,
-    r"(qk_|pv_)mma_idx": r"\1attrs.mma_kind",
-    r"mma_idx": "mma_kind",
-    r"promoted": "promote_operands",
-    r"loop_peeling": "enable_loop_peeling",
-    r"(\w+)_(\d+)": r"\1[\2]",
-}
-"""For each name of a space's knob where it stands in a configuration; the first that matches."""
 
 
 def knob_values(configuration: Configuration) -> dict[str, str]:
@@ -113,22 +68,6 @@ def knob_values(configuration: Configuration) -> dict[str, str]:
         if lowering is not None:
             found |= _entries(f"{part}.", dictionary_of(lowering) or {})
     return found
-
-
-def meaning(place: str, problem: Problem | None = None) -> str:
-    """Returns what a knob chooses, such as `tile of a workgroup, n = 1280`; nothing for a knob that is not known.
-
-    Args:
-        place: where it stands, as in `knob_values`.
-        problem: what is configured, to name its loops.
-    """
-    entry, _, position = place.rpartition(".")[2].partition("[")
-    text = MEANINGS.get(entry, "")
-    loop = int(position.rstrip("]")) if position else None
-    if not text or loop is None or problem is None or loop >= len(problem.dimensions):
-        return text
-    dimension = problem.dimensions[loop]
-    return f"{text}: {dimension.role.value} = {dimension.size or '?'}"
 
 
 def tiled_problem(problem: Problem, values: Mapping[str, str]) -> Problem | None:
@@ -166,7 +105,7 @@ class AllowedValues:
         space, assignment = found
         for knob in space.constraints.knobs:
             values = _valid(space, knob, assignment, workload.problem)
-            self.by_place[_place(knob.name)] = tuple(_shown(knob, each) for each in values)
+            self.by_place[knob_place(knob.name)] = tuple(_shown(knob, each) for each in values)
 
     def _space(
         self, workload: Workload, configuration: Configuration, registry: ProviderRegistry
@@ -220,13 +159,6 @@ _MOST: Final = 1024
 
 def _shown(knob: Knob, value: int) -> str:
     return knob.options[value] if isinstance(knob, OneOfKnob) else str(value)
-
-
-def _place(name: str) -> str:
-    for pattern, place in _PLACES.items():
-        if re.fullmatch(pattern, name):
-            return re.sub(pattern, place, name)
-    return name
 
 
 def _translation(info: iree_codegen.TranslationInfoAttr) -> Mapping[str, str]:

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
+from itertools import combinations, pairwise
 from typing import TYPE_CHECKING, Any
 
-import z3
 from iree.compiler import ir as mlir
 
 from tuninglink.mlir import names
 from tuninglink.mlir.walk import body
 from tuninglink.solver.answers import UndecidedError
 from tuninglink.solver.assertions import Grade
-from tuninglink.spaces.builder import ConstraintSetBuilder
+from tuninglink.solver.expressions import all_of, any_of, negation, number, select
+from tuninglink.spaces.builder import TermSetBuilder
 from tuninglink.spaces.knobs import IntegerKnob, OneOfKnob
 from tuninglink.spaces.templates import (
     DictionarySlot,
@@ -24,6 +24,7 @@ from tuninglink.spaces.templates import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from tuninglink.solver.expressions import Expression
     from tuninglink.spaces.constraint_set import ConstraintSet
     from tuninglink.spaces.knobs import Knob
     from tuninglink.spaces.problem import Problem
@@ -62,12 +63,11 @@ class _Reader:
     def __init__(self, operation: mlir.Operation, pipeline: str) -> None:
         self._operation = operation
         self._pipeline = pipeline
-        self._builder = ConstraintSetBuilder()
-        self._context = self._builder.context
-        self._values: dict[Value, z3.ExprRef] = {}
-        self._knobs: dict[str, z3.ArithRef] = {}
+        self._builder = TermSetBuilder()
+        self._values: dict[Value, Expression] = {}
+        self._knobs: dict[str, Expression] = {}
 
-    def read(self) -> ConstraintSetBuilder:
+    def read(self) -> TermSetBuilder:
         """Reads the body."""
         options = {
             each.name: tuple(map(str, each.options))
@@ -96,10 +96,10 @@ class _Reader:
         ):
             size = _constant(operand)
             self._values[argument] = (
-                self._builder.auxiliary(f"dim_{index}'") if size is None else self._number(size)
+                self._builder.auxiliary(f"dim_{index}'") if size is None else number(size)
             )
 
-    def _knob(self, name: str, options: tuple[str, ...] | None) -> z3.ArithRef:
+    def _knob(self, name: str, options: tuple[str, ...] | None) -> Expression:
         if name not in self._knobs:
             knob: Knob = IntegerKnob(name) if options is None else OneOfKnob(name, options)
             self._knobs[name] = self._builder.knob(knob, Grade.COMPILER)
@@ -118,34 +118,31 @@ class _Reader:
         operands = [self._get(each) for each in operation.operands]
         self._set(operation, compute(self, operation, operands))
 
-    def _set(self, operation: Any, value: z3.ExprRef) -> None:
+    def _set(self, operation: Any, value: Expression) -> None:
         self._values[operation.results[0]] = value
 
     def _get(self, value: Value) -> Any:
         return self._values[value]
 
-    def _number(self, value: int) -> z3.ArithRef:
-        return z3.IntVal(value, self._context)
-
     # --- One method for each operation that needs more than its operands -----------------------------------
 
-    def _integer(self, operation: mlir.Operation, _: Sequence[Any]) -> z3.ExprRef:
-        return self._number(_integer(operation.attributes["value"]))
+    def _integer(self, operation: mlir.Operation, _: Sequence[Any]) -> Expression:
+        return number(_integer(operation.attributes["value"]))
 
-    def _boolean(self, operation: mlir.Operation, _: Sequence[Any]) -> z3.ExprRef:
+    def _boolean(self, operation: mlir.Operation, _: Sequence[Any]) -> Expression:
         value = operation.attributes["value"]
         assert isinstance(value, mlir.BoolAttr)
-        return z3.BoolVal(value.value, self._context)
+        return number(value.value)
 
-    def _compare(self, operation: mlir.Operation, operands: Sequence[Any]) -> z3.ExprRef:
+    def _compare(self, operation: mlir.Operation, operands: Sequence[Any]) -> Expression:
         return _COMPARISONS[_integer(operation.attributes["pred"])](*operands)
 
-    def _look_up(self, operation: mlir.Operation, operands: Sequence[Any]) -> z3.ExprRef:
+    def _look_up(self, operation: mlir.Operation, operands: Sequence[Any]) -> Expression:
         keys, values = (_integers(operation.attributes[name]) for name in ("keys", "values"))
         # The compiler's own export takes the last value for an index that is not a key.
-        result: Any = self._number(values[-1])
+        result = number(values[-1])
         for key, value in reversed([*zip(keys, values, strict=True)][:-1]):
-            result = z3.If(operands[0] == key, self._number(value), result)
+            result = select(operands[0] == key, number(value), result)
         return result
 
 
@@ -173,6 +170,13 @@ def _constant(value: Value) -> int | None:
     return _integer(owner.operation.attributes["value"])
 
 
+def _sum(terms: Sequence[Any]) -> Any:
+    result = terms[0]
+    for each in terms[1:]:
+        result = result + each
+    return result
+
+
 def _product(factors: Sequence[Any]) -> Any:
     result = factors[0]
     for each in factors[1:]:
@@ -182,10 +186,14 @@ def _product(factors: Sequence[Any]) -> Any:
 
 def _all_equal(operands: Sequence[Any]) -> Any:
     pairs = [a == b for a, b in pairwise(operands)]
-    return pairs[0] if len(pairs) == 1 else z3.And(*pairs)
+    return pairs[0] if len(pairs) == 1 else all_of(*pairs)
 
 
-_COMPARISONS: Sequence[Callable[[Any, Any], Any]] = (
+def _all_different(operands: Sequence[Any]) -> Any:
+    return all_of(*(a != b for a, b in combinations(operands, 2)))
+
+
+_COMPARISONS: Sequence[Callable[[Any, Any], Expression]] = (
     lambda a, b: a < b,
     lambda a, b: a <= b,
     lambda a, b: a > b,
@@ -198,18 +206,18 @@ _COMPUTATIONS: Mapping[str, Callable[[_Reader, mlir.Operation, Sequence[Any]], A
     "smt.constant": _Reader._boolean,  # noqa: SLF001
     "smt.int.cmp": _Reader._compare,  # noqa: SLF001
     names.CONSTRAINT_LOOKUP: _Reader._look_up,  # noqa: SLF001
-    "smt.int.add": lambda _, __, operands: z3.Sum(operands),
+    "smt.int.add": lambda _, __, operands: _sum(operands),
     "smt.int.mul": lambda _, __, operands: _product(operands),
     "smt.int.sub": lambda _, __, operands: operands[0] - operands[1],
     "smt.int.div": lambda _, __, operands: operands[0] / operands[1],
     "smt.int.mod": lambda _, __, operands: operands[0] % operands[1],
-    "smt.int.abs": lambda _, __, operands: z3.Abs(operands[0]),
-    "smt.ite": lambda _, __, operands: z3.If(*operands),
+    "smt.int.abs": lambda _, __, operands: select(operands[0] >= 0, operands[0], -operands[0]),
+    "smt.ite": lambda _, __, operands: select(*operands),
     "smt.eq": lambda _, __, operands: _all_equal(operands),
-    "smt.distinct": lambda _, __, operands: z3.Distinct(*operands),
-    "smt.and": lambda _, __, operands: z3.And(*operands),
-    "smt.or": lambda _, __, operands: z3.Or(*operands),
-    "smt.not": lambda _, __, operands: z3.Not(operands[0]),
-    "smt.implies": lambda _, __, operands: z3.Implies(*operands),
-    "smt.xor": lambda _, __, operands: z3.Xor(*operands),
+    "smt.distinct": lambda _, __, operands: _all_different(operands),
+    "smt.and": lambda _, __, operands: all_of(*operands),
+    "smt.or": lambda _, __, operands: any_of(*operands),
+    "smt.not": lambda _, __, operands: negation(operands[0]),
+    "smt.implies": lambda _, __, operands: any_of(negation(operands[0]), operands[1]),
+    "smt.xor": lambda _, __, operands: operands[0] != operands[1],
 }

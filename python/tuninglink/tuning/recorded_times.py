@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tuninglink.compiler.phases import Phase
-    from tuninglink.explaining.model import ConfigurationText, DispatchReport
+    from tuninglink.explaining.model import DispatchReport
+    from tuninglink.explaining.operation_report import ConfigurationText
     from tuninglink.tuning.database import Trial
 
     Times = Mapping[tuple[str, str, str], float]

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-import z3
-
 from tuninglink.solver.assertions import Grade
-from tuninglink.spaces.builder import ConstraintSetBuilder
+from tuninglink.solver.expressions import Expression, all_of, any_of, negation, number
+from tuninglink.spaces.builder import TermSetBuilder
 from tuninglink.spaces.cpu.tiles import Tiles
 
 if TYPE_CHECKING:
@@ -52,7 +51,7 @@ class CpuRules:
         self.cpu = cpu
         self.pipeline = pipeline
         self.grade = Grade.NECESSARY
-        self._builder = ConstraintSetBuilder()
+        self._builder = TermSetBuilder()
         self.tiles = Tiles(self._builder, nest, pipeline.levels)
         self.loops = range(len(nest.loops))
         self.parts = [self.tiles.part(loop) for loop in self.loops]
@@ -61,7 +60,7 @@ class CpuRules:
         """Returns the rules that were added as a set; the object is spent."""
         return self._builder.build(problem, name, PROVIDER, unknown=unknown)
 
-    def add(self, condition: z3.BoolRef | bool, message: str, *values: z3.ArithRef | int) -> None:  # noqa: FBT001
+    def add(self, condition: Expression | bool, message: str, *values: Expression | int) -> None:  # noqa: FBT001
         """Adds a rule; `{}` in the message stands for a value."""
         self._builder.require(
             condition, message, *values, provenance=_PROVENANCE[self.grade], grade=self.grade
@@ -86,9 +85,9 @@ class CpuRules:
     def limit_vector(
         self,
         what: str,
-        sizes: Sequence[z3.ArithRef],
+        sizes: Sequence[Expression],
         bits: int,
-        when: Sequence[z3.BoolRef] = (),
+        when: Sequence[Expression] = (),
     ) -> None:
         """Adds that a vector is smaller than the compiler's limit.
 
@@ -101,12 +100,12 @@ class CpuRules:
         if not sizes:
             return
         limit = self.cpu.vector_limit
-        total = bits
+        total = number(bits)
         for each in sizes:
             total = total * each
         # The compiler rounds up to whole bytes before it compares.
         fits = total <= BYTE * (limit - 1)
         shape = "x".join(["{}"] * len(sizes))
         message = f"{what} {shape} elements of {bits} bits, and must be smaller than {{}} bytes"
-        condition = z3.Implies(z3.And(*when), fits) if when else fits
+        condition = any_of(negation(all_of(*when)), fits) if when else fits
         self.add(condition, message, *sizes, limit)

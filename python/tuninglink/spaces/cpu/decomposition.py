@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-import z3
-
 from tuninglink.iree.cpu_configurations import CpuLevel
+from tuninglink.solver.expressions import all_of, any_of, number, select
 
 if TYPE_CHECKING:
+    from tuninglink.solver.expressions import Expression
     from tuninglink.spaces.cpu.cpu_rules import CpuRules
 
 
@@ -72,23 +72,23 @@ def add_decomposition(rules: CpuRules) -> None:
         _left(rules, window.filter_rows),
         _left(rules, window.filter_columns),
     )
-    one_row = z3.And(rows == 1, filter_rows == 1)
-    one_column = z3.And(columns == 1, filter_columns == 1)
+    one_row = all_of(rows == 1, filter_rows == 1)
+    one_column = all_of(columns == 1, filter_columns == 1)
     message = (
         "tiling must leave a single row or column of both output and filter; it leaves {}x{} and {}x{}, "
         f"where {_UNKNOWN} is an unknown number"
     )
     values = (rows, columns, filter_rows, filter_columns)
-    rules.add(z3.Or(one_row, one_column), message, *values)
+    rules.add(any_of(one_row, one_column), message, *values)
 
 
-def _left(rules: CpuRules, loop: int) -> z3.ArithRef:
+def _left(rules: CpuRules, loop: int) -> Expression:
     """Returns what the levels leave of a loop, as the verifier reckons it."""
     size = rules.nest.loops[loop].size
-    left = rules.tiles.number(_UNKNOWN if size is None else size)
+    left = number(_UNKNOWN if size is None else size)
     for level in LEVELS:
         tile = rules.tiles.tile(level, loop)
-        divided = z3.If(left % tile == 0, tile, rules.tiles.number(_UNKNOWN))
-        kept = z3.Or(left == _UNKNOWN, tile == 0)
-        left = z3.If(tile == 1, 1, z3.If(kept, left, divided))
+        divided = select(left % tile == 0, tile, number(_UNKNOWN))
+        kept = any_of(left == _UNKNOWN, tile == 0)
+        left = select(tile == 1, 1, select(kept, left, divided))
     return left

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-import z3
-
 from tuninglink.iree.cpu_configurations import CpuLevel
 from tuninglink.solver.assertions import Grade
+from tuninglink.solver.expressions import all_of, any_of, number
 from tuninglink.spaces.cpu.cpu_rules import BYTE
 
 if TYPE_CHECKING:
@@ -52,7 +51,7 @@ def _shape_vector(rules: CpuRules, loop: int) -> None:
     if size is not None and 0 < size <= _VECTOR_TILES[-1]:
         tried.append(size)
     message = f"the vector tile of loop {loop} should be a power of two or the whole loop ({{}})"
-    rules.add(z3.Or(*(tile == each for each in tried or [1])), message, tile)
+    rules.add(any_of(*(tile == each for each in tried or [1])), message, tile)
 
 
 def _shape_distribution(rules: CpuRules, loop: int) -> None:
@@ -61,20 +60,20 @@ def _shape_distribution(rules: CpuRules, loop: int) -> None:
     tile, vector = rules.tiles.tile(CpuLevel.DISTRIBUTION, loop), rules.tiles.vector_tile(loop)
     name = rules.tiles.name(CpuLevel.DISTRIBUTION, loop)
     message = f"{name} should be from 0 to {most} ({{}})"
-    rules.add(z3.And(tile >= 0, tile <= most), message, tile)
+    rules.add(all_of(tile >= 0, tile <= most), message, tile)
     doubled = [tile == vector * factor for factor in _VECTOR_TILES]
     whole = [tile == 0] if most == size else []
     message = (
         f"{name} should be the vector tile times a power of two, or the whole loop ({{}}, {{}})"
     )
-    rules.add(z3.Or(*doubled, *whole), message, tile, vector)
+    rules.add(any_of(*doubled, *whole), message, tile, vector)
 
 
 def _use_registers(rules: CpuRules) -> None:
     """Adds that the results of a vector tile fit into the registers."""
     tiles = [rules.tiles.vector_tile(loop) for loop in rules.parallel()]
     room = rules.cpu.registers * rules.cpu.vector_bytes
-    total, bits = rules.tiles.number(rules.nest.vectors[0].bits), rules.nest.vectors[0].bits
+    total, bits = number(rules.nest.vectors[0].bits), rules.nest.vectors[0].bits
     for each in tiles:
         total = total * each
     shape = "x".join(["{}"] * len(tiles)) or "1"
@@ -84,7 +83,7 @@ def _use_registers(rules: CpuRules) -> None:
 
 def _use_cache(rules: CpuRules) -> None:
     """Adds that what one vector tile reads fits into the cache of the first level."""
-    total = rules.tiles.number(rules.nest.widest)
+    total = number(rules.nest.widest)
     for loop in rules.loops:
         total = total * rules.tiles.vector_tile(loop)
     message = (

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-import z3
-
 from tuninglink.iree.cpu_configurations import CpuLevel
 from tuninglink.solver.assertions import Grade
+from tuninglink.solver.expressions import Expression, any_of
 from tuninglink.spaces.cpu.decomposition import add_decomposition
 from tuninglink.spaces.cpu.device import Masking
 
@@ -47,11 +46,11 @@ def _refuse_negative(rules: CpuRules, loop: int) -> None:
     for level in rules.pipeline.natural:
         tile, name = rules.tiles.tile(level, loop), rules.tiles.name(level, loop)
         others = [rules.tiles.tile(each, loop) for each in CpuLevel if each is not level]
-        condition = z3.Or(tile >= 0, *(each == 1 for each in others))
+        condition = any_of(tile >= 0, *(each == 1 for each in others))
         rules.add(condition, f"{name} must not be negative ({{}} >= 0)", tile)
 
 
-def _vectorized(rules: CpuRules) -> list[z3.BoolRef]:
+def _vectorized(rules: CpuRules) -> list[Expression]:
     """Returns when the operation is vectorized for certain: when the compiler knows a size for every loop.
 
     It is the size of its part, or the configured one if vectors are masked. A masked vector is not smaller than the
@@ -64,7 +63,7 @@ def _vectorized(rules: CpuRules) -> list[z3.BoolRef]:
     if rules.cpu.masking is Masking.NEVER:
         return [*innermost, *(each.is_known for each in rules.parts)]
     configured = (
-        z3.Or(part.is_known, rules.tiles.vector_tile(loop) > 0)
+        any_of(part.is_known, rules.tiles.vector_tile(loop) > 0)
         for loop, part in enumerate(rules.parts)
     )
     return [*innermost, *configured]

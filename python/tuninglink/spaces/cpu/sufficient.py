@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import z3
-
 from tuninglink.iree.cpu_configurations import CpuLevel
 from tuninglink.solver.assertions import Grade
+from tuninglink.solver.expressions import all_of, any_of, negation, number, select
 from tuninglink.spaces.cpu.device import Masking
 from tuninglink.spaces.cpu.necessary import LOST
 
 if TYPE_CHECKING:
+    from tuninglink.solver.expressions import Expression
     from tuninglink.spaces.cpu.cpu_rules import CpuRules
 
 
@@ -45,10 +45,10 @@ def unknown(rules: CpuRules) -> str:
 
 def _bound_vectors(rules: CpuRules) -> None:
     """Adds that no vector of the root op reaches the limit, however the compiler bounds its parts."""
-    known = z3.And(*(each.is_known for each in rules.parts))
+    known = all_of(*(each.is_known for each in rules.parts))
     is_never = rules.cpu.masking is Masking.NEVER
     # What is peeled has the size of the tile, whether the loop has as many iterations or not.
-    when = [z3.Not(known), *([rules.tiles.peeling != 0] if is_never else [])]
+    when = [negation(known), *([rules.tiles.peeling != 0] if is_never else [])]
     for each in rules.nest.parts:
         what = f"the vectors of {each.what} may have"
         masked = [_masked(rules, loop) for loop in each.loops]
@@ -60,14 +60,14 @@ def _bound_vectors(rules: CpuRules) -> None:
         rules.limit_vector(what, masked, each.bits, when)
 
 
-def _masked(rules: CpuRules, loop: int) -> z3.ArithRef:
+def _masked(rules: CpuRules, loop: int) -> Expression:
     """Returns the most elements that a masked vector has along a loop.
 
     Where no size is configured, the compiler finds a bound, which may be any tile or the whole loop.
     """
     part, tile = rules.parts[loop], rules.tiles.vector_tile(loop)
-    configured = z3.If(tile > part.size, tile, part.size)
-    return z3.If(tile > 0, configured, z3.If(part.is_known, part.size, part.bound))
+    configured = select(tile > part.size, tile, part.size)
+    return select(tile > 0, configured, select(part.is_known, part.size, part.bound))
 
 
 def _bound_neighbors(rules: CpuRules) -> None:
@@ -80,23 +80,23 @@ def _bound_neighbors(rules: CpuRules) -> None:
         for loop in rules.loops
         if rules.nest.loops[loop].reduces
     ]
-    inside = [z3.Not(each) for each in outside]
+    inside = [negation(each) for each in outside]
     for each in rules.nest.beside:
         if each.own is None:
             continue
         what = f"the vectors of {each.what} may have"
         sizes = [_masked(rules, loop) for loop in each.shared]
-        rules.limit_vector(what, [rules.tiles.number(each.own), *sizes], each.bits, inside)
+        rules.limit_vector(what, [number(each.own), *sizes], each.bits, inside)
         if outside:
             whole = [_outer(rules, loop) for loop in each.shared]
-            numbers = [rules.tiles.number(each.own), *whole]
-            rules.limit_vector(what, numbers, each.bits, [z3.Or(*outside)])
+            numbers = [number(each.own), *whole]
+            rules.limit_vector(what, numbers, each.bits, [any_of(*outside)])
 
 
-def _outer(rules: CpuRules, loop: int) -> z3.ArithRef:
+def _outer(rules: CpuRules, loop: int) -> Expression:
     """Returns the most that is left of a loop before it is tiled for vectors."""
     part = rules.tiles.outer_part(loop)
-    return z3.If(part.is_known, part.size, part.bound)
+    return select(part.is_known, part.size, part.bound)
 
 
 def _keep_peeling_finite(rules: CpuRules) -> None:
@@ -106,5 +106,5 @@ def _keep_peeling_finite(rules: CpuRules) -> None:
         around, tile = rules.tiles.tile(outer, loop), rules.tiles.tile(inner, loop)
         names = rules.tiles.name(inner, loop), rules.tiles.name(outer, loop)
         message = f"with peeling, {names[0]} must not be larger than {names[1]} ({{}} <= {{}})"
-        condition = z3.Or(rules.tiles.peeling == 0, tile <= around, tile == 0)
+        condition = any_of(rules.tiles.peeling == 0, tile <= around, tile == 0)
         rules.add(condition, message, tile, around)

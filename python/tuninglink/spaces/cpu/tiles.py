@@ -5,15 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-import z3
-
 from tuninglink.iree.cpu_configurations import CpuLevel
+from tuninglink.solver.expressions import Expression, all_of, any_of, number, select
 from tuninglink.spaces.knobs import IntegerKnob, OneOfKnob
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from tuninglink.spaces.builder import ConstraintSetBuilder
+    from tuninglink.spaces.builder import TermSetBuilder
     from tuninglink.spaces.cpu.nest import LoopNest
 
 LOOP_PEELING: Final = "loop_peeling"
@@ -41,9 +40,9 @@ class TiledLoop:
         bound: the largest size that the compiler may take it for.
     """
 
-    size: z3.ArithRef
-    is_known: z3.BoolRef
-    bound: z3.ArithRef
+    size: Expression
+    is_known: Expression
+    bound: Expression
 
 
 class Tiles:
@@ -55,10 +54,7 @@ class Tiles:
         levels: those by which the pipeline tiles, from the outermost to the innermost.
     """
 
-    def __init__(
-        self, builder: ConstraintSetBuilder, nest: LoopNest, levels: Sequence[CpuLevel]
-    ) -> None:
-        self._context = builder.context
+    def __init__(self, builder: TermSetBuilder, nest: LoopNest, levels: Sequence[CpuLevel]) -> None:
         self._nest = nest
         self._levels = levels
         self._knobs = {
@@ -68,15 +64,11 @@ class Tiles:
         }
         self.peeling = builder.knob(OneOfKnob(LOOP_PEELING, ("off", "on")))
 
-    def tile(self, level: CpuLevel, loop: int) -> z3.ArithRef:
+    def tile(self, level: CpuLevel, loop: int) -> Expression:
         """Returns the tile of a loop in a level."""
         return self._knobs[level, loop]
 
-    def number(self, value: int) -> z3.ArithRef:
-        """Returns an integer as an expression."""
-        return z3.IntVal(value, self._context)
-
-    def vector_tile(self, loop: int) -> z3.ArithRef:
+    def vector_tile(self, loop: int) -> Expression:
         """Returns the tile of a loop that is its vector size if vectors are masked; 0 for none."""
         reduces = self._nest.loops[loop].reduces
         level = CpuLevel.VECTOR_REDUCTION if reduces else CpuLevel.VECTOR_COMMON_PARALLEL
@@ -104,12 +96,12 @@ class Tiles:
 
     def _part(self, loop: int, levels: Sequence[CpuLevel]) -> TiledLoop:
         extent = self._nest.loops[loop].size
-        size = self.number(_UNKNOWN if extent is None else extent)
+        size = number(_UNKNOWN if extent is None else extent)
         bound = size
-        known = [z3.BoolVal(extent is not None, self._context)]
+        known = [number(extent is not None)]
         for level in levels:
             tile = self.tile(level, loop)
-            known.append(z3.Or(tile <= 0, tile >= size, size % tile == 0))
-            bound = z3.If(tile > bound, tile, bound)
-            size = z3.If(z3.And(tile > 0, tile < size), tile, size)
-        return TiledLoop(size, z3.And(*known), bound)
+            known.append(any_of(tile <= 0, tile >= size, size % tile == 0))
+            bound = select(tile > bound, tile, bound)
+            size = select(all_of(tile > 0, tile < size), tile, size)
+        return TiledLoop(size, all_of(*known), bound)

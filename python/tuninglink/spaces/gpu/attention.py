@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import z3
-
 from tuninglink.iree.op_kinds import Role
 from tuninglink.iree.structured_op import StructuredOp
 from tuninglink.solver.answers import UndecidedError
+from tuninglink.solver.expressions import any_of, number, select
 from tuninglink.spaces.gpu.contractions import Operand, read_operand, static_sizes
 from tuninglink.spaces.gpu.gpu_rules import MOST_INTRINSICS, GpuRules, product
 from tuninglink.spaces.gpu.knob_table import (
@@ -98,7 +97,7 @@ def attention_spaces(
     rules = GpuRules()
     sizes = attention.sizes
     table = KnobTable(rules, len(sizes), pipeline.context)
-    tiles: dict[int, Number] = {attention.k1: rules.number(sizes[attention.k1])}
+    tiles: dict[int, Number] = {attention.k1: number(sizes[attention.k1])}
     for loop in (*attention.batch, attention.m, attention.n):
         tiles[loop] = table.tile(WORKGROUP, loop, sizes[loop], zero=sizes[loop])
     tiles[attention.k2] = table.tile(REDUCTION, attention.k2, sizes[attention.k2])
@@ -128,11 +127,11 @@ def attention_spaces(
     rules.threads(threads, product(counts.values()) * subgroup_size, "of its subgroups")
     copies = [tile_bits(each, tiles) for each in attention.operands]
     exchanged = _exchanged(attention, tiles, device)
-    certain = [z3.If(qk_m == pv_m, 0, each) for each in exchanged]
-    possible = [z3.If(qk_m == pv_m, each, 0) for each in exchanged]
+    certain = [select(qk_m == pv_m, 0, each) for each in exchanged]
+    possible = [select(qk_m == pv_m, each, 0) for each in exchanged]
     rules.memory_bounds([*copies, *certain], possible, device)
     for name, operand in zip(("query", "key", "value"), attention.operands, strict=True):
-        uneven = z3.Or([sizes[loop] % tiles[loop] != 0 for loop in operand.loops])
+        uneven = any_of(*(sizes[loop] % tiles[loop] != 0 for loop in operand.loops))
         require_derivable(rules, operand, tiles, threads, f"the {name}", unless=uneven)
     context = pipeline.context
     parts = {
@@ -204,7 +203,7 @@ def _fit(
     """
     options = tuple(each.attribute for each in intrinsics)
     chosen = rules.choice(f"{part}_mma_idx", options)
-    taken = rules.number(1)
+    taken = number(1)
     for side, each in zip("mnk", extents, strict=True):
         step = rules.look_up(chosen, [getattr(intrinsic, side) for intrinsic in intrinsics])
         step = step * each.count

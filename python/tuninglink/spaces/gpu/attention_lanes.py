@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from tuninglink.iree.op_kinds import Role
 from tuninglink.solver.answers import UndecidedError
+from tuninglink.solver.expressions import number
 from tuninglink.spaces.gpu.contractions import static_sizes
 from tuninglink.spaces.gpu.gpu_rules import GpuRules
 from tuninglink.spaces.gpu.knob_table import (
@@ -67,7 +68,7 @@ def attention_lanes_spaces(
     widths = {loop: rules.knob(_width(loop), 1, _MOST_WIDTH) for loop in (n, k1)}
     tiles: dict[int, Number] = {
         n: table.tile(WORKGROUP, n, sizes[n], zero=sizes[n]),
-        k1: rules.number(sizes[k1]),
+        k1: number(sizes[k1]),
         k2: table.tile(PARTIAL_REDUCTION, k2, sizes[k2], zero=sizes[k2]),
     }
     steps = {n: lanes[n] * widths[n], k1: lanes[k1] * widths[k1], k2: lanes[k2] * subgroups}

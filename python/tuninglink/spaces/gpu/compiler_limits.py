@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-import z3
-
+from tuninglink.solver.expressions import any_of
 from tuninglink.spaces.gpu.gpu_rules import product, round_up
 
 if TYPE_CHECKING:
@@ -66,7 +65,7 @@ def vector_distribute_limits(
             threads,
         )
     rules.not_chosen(
-        z3.Or(threads <= tiles[m], threads <= tiles[n]),
+        any_of(threads <= tiles[m], threads <= tiles[n]),
         f"the {{}} threads must not be more than wg_{m} ({{}}) and wg_{n} ({{}})",
         threads,
         tiles[m],

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from iree.compiler.dialects import iree_gpu
 
+from tuninglink.solver.expressions import number
 from tuninglink.spaces.configuration import InvalidFormError
 from tuninglink.spaces.templates import OptionSlot
 
@@ -50,7 +51,7 @@ class ContractionTiles:
         options = tuple(each.attribute for each in intrinsics)
         chosen = self.rules.choice(_INTRINSIC, options)
         for loop in (*self.contraction.outer, *self.contraction.outer_k):
-            self.shapes[loop] = self.rules.number(1)
+            self.shapes[loop] = number(1)
         for loop, side in zip(self.contraction.matrix_loops, "mnk", strict=True):
             extents = [getattr(each, side) for each in intrinsics]
             self.shapes[loop] = self.rules.look_up(chosen, extents)

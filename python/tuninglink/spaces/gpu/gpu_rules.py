@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-import z3
-
 from tuninglink.solver.assertions import Grade
-from tuninglink.spaces.builder import ConstraintSetBuilder
+from tuninglink.solver.expressions import Expression, any_of, number, select
+from tuninglink.spaces.builder import TermSetBuilder
 from tuninglink.spaces.knobs import IntegerKnob, OneOfKnob
 
 if TYPE_CHECKING:
@@ -41,17 +40,13 @@ class GpuRules:
     """Collects the knobs and the rules of a space."""
 
     def __init__(self) -> None:
-        self._builder = ConstraintSetBuilder()
+        self._builder = TermSetBuilder()
 
-    def number(self, value: int) -> z3.ArithRef:
-        """Returns an integer as an expression."""
-        return z3.IntVal(value, self._builder.context)
-
-    def knob(self, name: str, low: int, high: int) -> z3.ArithRef:
+    def knob(self, name: str, low: int, high: int) -> Expression:
         """Adds an integer knob."""
         return self._builder.knob(IntegerKnob(name, low, high), Grade.SUFFICIENT)
 
-    def choice(self, name: str, options: Iterable[object]) -> z3.ArithRef:
+    def choice(self, name: str, options: Iterable[object]) -> Expression:
         """Adds a knob that chooses among options."""
         return self._builder.knob(OneOfKnob(name, tuple(map(str, options))), Grade.SUFFICIENT)
 
@@ -94,7 +89,7 @@ class GpuRules:
     def propose_nothing(self, reason: str) -> None:
         """Decides the configurations of a space, but proposes none of them."""
         self._builder.require(
-            z3.BoolVal(False, self._builder.context),  # noqa: FBT003
+            False,  # noqa: FBT003
             reason,
             provenance="others are faster",
             grade=Grade.HEURISTIC,
@@ -104,7 +99,7 @@ class GpuRules:
         """Proposes powers of two for a knob, and all of a loop of some size; nothing else."""
         values = {1 << each for each in range(high.bit_length())} | ({size} if size else set())
         self._builder.require(
-            z3.Or([number == each for each in sorted(values)]),
+            any_of(*(number == each for each in sorted(values))),
             "it should be a power of two, not {}",
             number,
             provenance="others are rarely fast",
@@ -119,11 +114,11 @@ class GpuRules:
             count,
         )
 
-    def look_up(self, index: z3.ArithRef, values: Sequence[int]) -> Number:
+    def look_up(self, index: Expression, values: Sequence[int]) -> Number:
         """Returns the value at an index."""
-        result = self.number(values[-1])
+        result = number(values[-1])
         for position, value in reversed([*enumerate(values)][:-1]):
-            result = z3.If(index == position, self.number(value), result)
+            result = select(index == position, number(value), result)
         return result
 
     def workgroup(self, device: Device) -> tuple[Number, Number, Number]:
@@ -153,7 +148,7 @@ class GpuRules:
             device: the device.
         """
         self.memory(least, device)
-        most: Number = self.number(0)
+        most: Number = number(0)
         for each in (*least, *further):
             most = most + each
         self.sufficient(
@@ -173,7 +168,7 @@ class GpuRules:
 
     def memory(self, bits: Sequence[Number], device: Device) -> None:
         """Limits the shared memory that a workgroup uses; `bits` are added up."""
-        used: Number = self.number(0)
+        used: Number = number(0)
         for each in bits:
             used = used + each
         self.necessary(
@@ -202,4 +197,4 @@ def round_up(number: Number, step: Number) -> Number:
 
 def clip(tile: Number, size: int | None) -> Number:
     """Returns a tile without what sticks out of a loop; a dynamic loop has no known size."""
-    return tile if size is None else z3.If(tile < size, tile, size)
+    return tile if size is None else select(tile < size, tile, size)

@@ -12,6 +12,7 @@ from tuninglink.iree.root_ops import function_ops
 from tuninglink.iree.structured_op import REDUCTION, StructuredOp
 from tuninglink.mlir import names
 from tuninglink.solver.answers import UndecidedError
+from tuninglink.solver.expressions import number
 from tuninglink.spaces.configuration import dictionary_of
 from tuninglink.spaces.gpu.gpu_rules import GpuRules, product
 from tuninglink.spaces.gpu.knob_table import (
@@ -72,12 +73,12 @@ def lanes_spaces(workload: Workload, device: Device, pipeline: mlir.Attribute) -
         subgroups[loop] = rules.knob(f"sg_{loop}_cnt", 1, most)
         lanes[loop] = rules.knob(f"lane_{loop}_cnt", 1, max(device.subgroup_sizes))
         width = table.tile(THREAD, loop, min(size or _MOST_WIDTH, _MOST_WIDTH), zero=1)
-        for number, high in (
+        for shared, high in (
             (subgroups[loop], most),
             (lanes[loop], device.subgroup_size),
             (width, _MOST_WIDTH),
         ):
-            rules.powers_of_two(number, high)
+            rules.powers_of_two(shared, high)
         step = subgroups[loop] * lanes[loop] * width
         rules.sufficient(
             tile % step == 0,
@@ -110,7 +111,7 @@ def lanes_spaces(workload: Workload, device: Device, pipeline: mlir.Attribute) -
     if workload.problem.kind is OpKind.CONTRACTION and _is_large(workload):
         rules.propose_nothing("intrinsics multiply large matrices")
     rules.unrolled(product(tiles.values()) / threads, "elements", _MOST_ELEMENTS)
-    results = product([rules.number(1), *(tiles[loop] for loop in loops.parallel)])
+    results = product([number(1), *(tiles[loop] for loop in loops.parallel)])
     _agree_with_others(workload, rules, threads, subgroup_size, results)
     rules.memory_bounds([], _exchanged(loops, results, subgroups), device)
     slots = {

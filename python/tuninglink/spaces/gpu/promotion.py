@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-import z3
 from iree.compiler import ir as mlir
 
+from tuninglink.solver.expressions import any_of, select
 from tuninglink.spaces.configuration import (
     PROMOTED_OPERANDS,
     PROMOTION_TYPES,
@@ -54,13 +54,13 @@ class Promotion:
     def of(self, operand: int) -> Number:
         """Returns the condition that an operand is promoted."""
         chosen = [index for index, each in enumerate(_OPTIONS) if operand in each]
-        return z3.Or([self._chosen == index for index in chosen])
+        return any_of(*(self._chosen == index for index in chosen))
 
     def bits(self, contraction: Contraction, tiles: Mapping[int, Number]) -> list[Number]:
         """Returns the size of the copies of both operands in shared memory."""
         operands = (contraction.lhs, contraction.rhs)
         return [
-            z3.If(self.of(index), tile_bits(each, tiles), 0) for index, each in enumerate(operands)
+            select(self.of(index), tile_bits(each, tiles), 0) for index, each in enumerate(operands)
         ]
 
 

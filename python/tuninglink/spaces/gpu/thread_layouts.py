@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-import z3
+from tuninglink.solver.expressions import all_of, any_of, negation, select
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -45,7 +45,7 @@ def require_derivable(
     """
     tile = [tiles[loop] for loop in operand.loops]
     rules.necessary(
-        z3.Or(unless, is_derivable(tile, threads, operand.bits)),
+        any_of(unless, is_derivable(tile, threads, operand.bits)),
         f"the {{}} threads must be able to share reading the tile {'x'.join(['{}'] * len(tile))} "
         f"of {name} evenly",
         threads,
@@ -66,9 +66,9 @@ def is_derivable(tile: Sequence[Number], threads: Number, bits: int) -> Number:
     conditions = []
     for size, piece in reversed([*zip(tile, pieces, strict=True)]):
         count = size / piece
-        conditions += [size % piece == 0, z3.Or(left % count == 0, count % left == 0)]
-        left = z3.If(count <= left, left / count, 1)
-    return z3.And(conditions)
+        conditions += [size % piece == 0, any_of(left % count == 0, count % left == 0)]
+        left = select(count <= left, left / count, 1)
+    return all_of(*conditions)
 
 
 def _pieces(tile: Sequence[Number], threads: Number, widest: int) -> list[Number]:
@@ -79,15 +79,15 @@ def _pieces(tile: Sequence[Number], threads: Number, widest: int) -> list[Number
         elements = elements * each
     is_even = elements % threads == 0
     share = elements / threads
-    width = z3.If(z3.And(is_even, share < widest), share, widest)
+    width = select(all_of(is_even, share < widest), share, widest)
     # A narrower load than the innermost dimension must divide it, and the other way around.
-    fits = z3.Or(z3.Not(is_even), inner % width == 0, width % inner == 0)
-    clipped = z3.If(inner < width, inner, width)
-    pieces = [z3.If(fits, clipped, 1)]
+    fits = any_of(negation(is_even), inner % width == 0, width % inner == 0)
+    clipped = select(inner < width, inner, width)
+    pieces = [select(fits, clipped, 1)]
     # What is left of the width goes to the next dimensions as long as it covers them as a whole.
-    rest = z3.If(z3.And(is_even, fits, inner < width), width / inner, 1)
+    rest = select(all_of(is_even, fits, inner < width), width / inner, 1)
     for each in reversed(outer):
         covers = rest % each == 0
-        pieces.append(z3.If(covers, each, 1))
-        rest = z3.If(covers, rest / each, 1)
+        pieces.append(select(covers, each, 1))
+        rest = select(covers, rest / each, 1)
     return pieces[::-1]

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-import z3
-
 from tuninglink.iree.op_kinds import OpKind
 from tuninglink.solver.answers import UndecidedError
+from tuninglink.solver.expressions import all_of, any_of, number, select
 from tuninglink.spaces.gpu.contractions import read_contraction
 from tuninglink.spaces.gpu.gpu_rules import GpuRules, clip, product
 from tuninglink.spaces.gpu.knob_table import (
@@ -53,16 +52,16 @@ def threads_spaces(workload: Workload, device: Device, pipeline: mlir.Attribute)
     rules, sizes = GpuRules(), loops.sizes
     table = KnobTable(rules, len(sizes), pipeline.context)
     tiles: dict[int, Number] = {}
-    counts: list[Number] = [rules.number(1)]
-    pieces: list[Number] = [rules.number(1)]
+    counts: list[Number] = [number(1)]
+    pieces: list[Number] = [number(1)]
     for loop in loops.parallel:
         size = sizes[loop]
         tile = tiles[loop] = table.tile(WORKGROUP, loop, _most_tile(size), zero=size)
         piece = table.tile(THREAD, loop, _most_tile(size), low=0)
         rules.powers_of_two(piece, _most_tile(size))
         rules.powers_of_two(tile, _most_tile(size), size)
-        pieces.append(z3.If(piece == 0, tile, piece))
-        counts.append(z3.If(piece == 0, 1, (tile + piece - 1) / piece))
+        pieces.append(select(piece == 0, tile, piece))
+        counts.append(select(piece == 0, 1, (tile + piece - 1) / piece))
         rules.compilers(
             piece <= tile,
             f"thread_{loop} must not be more than wg_{loop} ({{}} <= {{}})",
@@ -76,7 +75,7 @@ def threads_spaces(workload: Workload, device: Device, pipeline: mlir.Attribute)
         table.ignore(WORKGROUP, loop)
         table.ignore(THREAD, loop)
     threads, _, stages = rules.workgroup(device)
-    summed = product([rules.number(1), *(tiles[loop] for loop in loops.reductions)])
+    summed = product([number(1), *(tiles[loop] for loop in loops.reductions)])
     rules.unrolled(summed, "sums of one result", _MOST_SUMS)
     rules.unrolled(product(pieces) * summed, "sums")
     wanted = product(counts)
@@ -87,10 +86,10 @@ def threads_spaces(workload: Workload, device: Device, pipeline: mlir.Attribute)
     )
     rules.threads(threads, wanted, "that its tiles ask for")
     clipped = {loop: clip(tile, sizes[loop]) for loop, tile in tiles.items()}
-    results = product([rules.number(1), *(clipped[loop] for loop in loops.parallel)])
+    results = product([number(1), *(clipped[loop] for loop in loops.parallel)])
     exchanged = [results * (each.elements * each.bits) for each in ops_beside(workload, loops)]
     slots, copies = _promotion(workload, rules, clipped, threads, stages)
-    exchanged.append(z3.If(threads == wanted, 0, results * loops.bits))
+    exchanged.append(select(threads == wanted, 0, results * loops.bits))
     rules.memory_bounds(copies, exchanged, device)
     template = gpu_template(pipeline, {**table.slots(), **slots}, is_flat=False)
     return [GpuSpace(rules.build(workload.problem, str(pipeline)), template)]
@@ -116,9 +115,9 @@ def _promotion(
     copies = promotion.bits(contraction, tiles)
     for operand, copy in zip((contraction.lhs, contraction.rhs), copies, strict=True):
         elements = copy / operand.bits
-        shared = z3.Or(elements % threads == 0, z3.And(copy > 0, threads % elements == 0))
+        shared = any_of(elements % threads == 0, all_of(copy > 0, threads % elements == 0))
         rules.sufficient(
-            z3.Or(stages < _LEAST_STAGES, shared),
+            any_of(stages < _LEAST_STAGES, shared),
             "the {} threads must share the {} elements that are prefetched",
             threads,
             elements,

@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 from itertools import product as combinations
 from typing import TYPE_CHECKING, Final
 
-import z3
 from iree.compiler import ir as mlir
 
 from tuninglink.iree.op_kinds import OpKind
+from tuninglink.solver.expressions import all_of, any_of, number, select
 from tuninglink.spaces.gpu.compiler_limits import tile_and_fuse_limits
 from tuninglink.spaces.gpu.contraction_tiles import ContractionTiles, ExactIntrinsicSlot
 from tuninglink.spaces.gpu.contractions import intrinsics_for, read_contraction
@@ -130,7 +130,7 @@ class _FormSpace:
         steps = product(tiling.tiles[loop] for loop in reductions) / tiling.shapes[contraction.k]
         # A subgroup that takes nothing in particular of an outer dimension takes all of the tile.
         taken = (
-            z3.If(piece == 0, tiling.tiles[loop], piece) for loop, piece in tiling.pieces.items()
+            select(piece == 0, tiling.tiles[loop], piece) for loop, piece in tiling.pieces.items()
         )
         rules.unrolled(product([steps, *taken]), "intrinsics", MOST_INTRINSICS)
         threads, subgroup_size, stages = rules.workgroup(self.device)
@@ -172,14 +172,14 @@ class _FormSpace:
         if not self.form.pads:
             sizes = contraction.sizes
             promoted = {loop: clip(tile, sizes[loop]) for loop, tile in tiles.items()}
-        exchanged = z3.If(
+        exchanged = select(
             self._is_exchanged(threads, wanted), tile_bits(contraction.result, tiles), 0
         )
         copies = promotion.bits(contraction, promoted)
         if self.form.pads:
-            both = z3.And(promotion.of(0), promotion.of(1))
+            both = all_of(promotion.of(0), promotion.of(1))
             result = tile_bits(contraction.result, tiles)
-            self._rules.memory_bounds(copies, [z3.If(both, exchanged, result)], self.device)
+            self._rules.memory_bounds(copies, [select(both, exchanged, result)], self.device)
         else:
             self._rules.memory([*copies, exchanged], self.device)
 
@@ -196,9 +196,9 @@ class _FormSpace:
         if self.form.pads:
             # The result is padded before the reduction, and stays with the threads if they take it as a whole.
             shapes = self._tiling.shapes
-            return z3.Or([threads != wanted, *(tiles[loop] % shapes[loop] != 0 for loop in sides)])
-        is_padded = z3.Or([tiles[loop] > contraction.size(loop) for loop in sides])
-        return z3.Or(threads != wanted, z3.And(is_padded, tiles[k] < contraction.size(k)))
+            return any_of(threads != wanted, *(tiles[loop] % shapes[loop] != 0 for loop in sides))
+        is_padded = any_of(*(tiles[loop] > contraction.size(loop) for loop in sides))
+        return any_of(threads != wanted, all_of(is_padded, tiles[k] < contraction.size(k)))
 
     def _is_even(self) -> bool:
         """Tells whether an intrinsic divides the dimensions that it runs over."""
@@ -233,7 +233,7 @@ class _FormSpace:
 
     def _pads_of(self, loop: int, parallel: int, count: int) -> list[Number]:
         """Returns what a loop of a convolution may be padded to: nothing, or the tile, but no filter."""
-        zero = self._rules.number(0)
+        zero = number(0)
         if loop < parallel:
             return [zero, self._tiling.tiles[loop]]
         return [zero, self._tiling.tiles[self.contraction.k]] if loop == count - 1 else [zero]
@@ -241,7 +241,7 @@ class _FormSpace:
     def _pad(self, name: str, allowed: Sequence[Number], loop: int) -> Slot:
         pad = self._rules.knob(name, 0, _MOST_PADDING)
         self._rules.sufficient(
-            z3.Or([pad == each for each in allowed]),
+            any_of(*(pad == each for each in allowed)),
             f"dimension {loop} must be padded to its tile ({{}} == {{}})",
             pad,
             allowed[-1],
@@ -265,9 +265,9 @@ class _FormSpace:
                 tile,
             )
         # Zero is as good as all of the tile.
-        tiling.counts[loop] = z3.If(piece == 0, 1, tile / piece)
+        tiling.counts[loop] = select(piece == 0, 1, tile / piece)
         rules.necessary(
-            z3.Or(piece == 0, tile % piece == 0),
+            any_of(piece == 0, tile % piece == 0),
             f"wg_{loop} must be divisible by sg_{loop} ({{}} % {{}} == 0)",
             tile,
             piece,
@@ -285,7 +285,7 @@ class _FormSpace:
         if not self.form.pads:
             # A tile that sticks out is padded if it is the only one.
             rules.necessary(
-                z3.Or(size % tile == 0, tile >= size),
+                any_of(size % tile == 0, tile >= size),
                 f"dimension {loop} must be divisible by wg_{loop}, or fit into it ({size} % {{}} == 0)",
                 tile,
             )
@@ -296,9 +296,9 @@ class _FormSpace:
             shape,
         )
         whole = (tile + shape - 1) / shape
-        tiling.counts[loop] = z3.If(piece < whole, whole / piece, 1)
+        tiling.counts[loop] = select(piece < whole, whole / piece, 1)
         rules.necessary(
-            z3.Or(whole % piece == 0, piece >= whole),
+            any_of(whole % piece == 0, piece >= whole),
             f"the {{}} intrinsics that wg_{loop} takes must be divisible by sg_{loop} ({{}})",
             whole,
             piece,
@@ -327,7 +327,7 @@ class _FormSpace:
         padded = round_up(size, shape)
         if not self.form.pads:
             rules.necessary(
-                z3.Or(padded % tile == 0, tile >= padded),
+                any_of(padded % tile == 0, tile >= padded),
                 f"dimension {loop}, in whole intrinsics, must be divisible by red_{loop} intrinsics "
                 "({} % {} == 0)",
                 padded,

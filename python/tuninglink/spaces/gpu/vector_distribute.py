@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-import z3
-
+from tuninglink.solver.expressions import any_of, negation
 from tuninglink.spaces.gpu.compiler_limits import vector_distribute_limits
 from tuninglink.spaces.gpu.contraction_tiles import ContractionTiles
 from tuninglink.spaces.gpu.contractions import intrinsics_for, read_contraction, static_sizes
@@ -81,7 +80,7 @@ def vector_distribute_spaces(
     rules.memory(promotion.bits(contraction, tiling.tiles), device)
     for index, operand in enumerate((contraction.lhs, contraction.rhs)):
         uneven = [_is_uneven(tiling, loop) for loop in operand.loops]
-        exempt = z3.Or(z3.Not(promotion.of(index)), *uneven)
+        exempt = any_of(negation(promotion.of(index)), *uneven)
         require_derivable(rules, operand, tiling.tiles, threads, f"operand {index}", unless=exempt)
     if contraction.is_plain:
         vector_distribute_limits(tiling, threads, stages, promotion)
@@ -98,7 +97,7 @@ def _is_uneven(tiling: ContractionTiles, loop: int) -> Number:
     """Returns the condition that a tile is rounded up and masked, so that another one is read than configured."""
     size, tile = tiling.contraction.size(loop), tiling.tiles[loop]
     step = tiling.shapes[loop] * tiling.counts.get(loop, 1)
-    return z3.Or(size % tile != 0, tile % step != 0)
+    return any_of(size % tile != 0, tile % step != 0)
 
 
 def _counts(contraction: Contraction) -> dict[int, str]:

@@ -1,0 +1,141 @@
+"""The relations between the sizes of the tensors and loops of a template."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, TypeVar
+
+from iree.compiler import ir as mlir
+
+from tuninglink.iree.structured_op import StructuredOp
+from tuninglink.matching.predicates import STEPS, role_name
+from tuninglink.mlir.affine import value_range
+from tuninglink.payloads.templates import destination_count
+from tuninglink.solver.expressions import number, unknown
+from tuninglink.solver.terms import Kind
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tuninglink.matching.predicates import Dimension
+    from tuninglink.payloads.templates import Template, Value
+    from tuninglink.solver.expressions import Expression
+
+Item = TypeVar("Item")
+
+_LARGEST_SIZE: Final = 2**63 - 1
+"""What fits into the sizes of a tensor's type."""
+
+
+class UnsizedError(Exception):
+    """The relation between the sizes of an operation is not known."""
+
+
+class SizeRelations:
+    """The sizes of a template as expressions, and what holds between them.
+
+    Args:
+        template: the template.
+
+    Attributes:
+        unknowns: the sizes that the template leaves open.
+        relations: the conditions that they fulfil.
+        slack: conditions that may be broken: a tensor has no more elements than are read.
+        shapes: the shape of each tensor.
+        loops: the sizes of the root op's loops.
+
+    Raises:
+        UnsizedError: how the sizes of an operation hang together is not known.
+    """
+
+    def __init__(self, template: Template) -> None:
+        self._template = template
+        self.unknowns: list[Expression] = []
+        self.relations: list[Expression] = []
+        self.slack: list[Expression] = []
+        self.shapes: dict[Value, list[Expression]] = {}
+        self.loops: list[Expression] = []
+        for argument in template.block.arguments:
+            self._add_value(argument)
+        for operation in template.operations:
+            for result in operation.results:
+                self._add_value(result)
+            self._add_operation(operation)
+
+    def size(self, dimension: Dimension) -> Expression | None:
+        """Returns the size of a dimension of the root op, None if it has no such dimension."""
+        kind, index, position = dimension
+        root = self._template.root
+        if kind == "loop":
+            return _at(self.loops, index)
+        if kind in ("operand", "result"):
+            value = _at(list(root.operands if kind == "operand" else root.results), index)
+            return None if value is None else _at(self.shapes.get(value, []), position)
+        return _at(self._role_sizes().get(kind, []), index)
+
+    def _unknown(self) -> Expression:
+        size = unknown(f"size {len(self.unknowns)}")
+        self.unknowns.append(size)
+        self.relations += [size >= 0, size <= _LARGEST_SIZE]
+        return size
+
+    def _add_value(self, value: Value) -> None:
+        kind = value.type
+        if isinstance(kind, mlir.RankedTensorType):
+            self.shapes[value] = [
+                self._unknown() if kind.is_dynamic_dim(at) else number(kind.get_dim_size(at))
+                for at in range(kind.rank)
+            ]
+
+    def _add_operation(self, operation: mlir.Operation) -> None:
+        """Adds the relation between the shapes of an operation's operands and results."""
+        outputs = destination_count(operation)
+        destinations = list(operation.operands)[len(operation.operands) - outputs :]
+        for destination, result in zip(destinations, operation.results, strict=False):
+            self._same(destination, result)
+        maps = StructuredOp(operation).maps
+        if maps:
+            self._add_loops(operation, maps)
+        elif operation.name.startswith(("arith.", "math.", "linalg.softmax")):
+            for each in [*operation.operands, *operation.results][1:]:
+                self._same(operation.operands[0], each)
+        elif any(self._is_open(each) for each in (*operation.operands, *operation.results)):
+            raise UnsizedError(f"how the sizes of '{operation.name}' hang together is not known")
+
+    def _is_open(self, value: Value) -> bool:
+        return any(each.term.kind is not Kind.CONSTANT for each in self.shapes.get(value, ()))
+
+    def _same(self, one: Value, other: Value) -> None:
+        if one in self.shapes and other in self.shapes:
+            for left, right in zip(self.shapes[one], self.shapes[other], strict=True):
+                self.relations.append(left == right)
+
+    def _add_loops(self, operation: mlir.Operation, maps: Sequence[mlir.AffineMap]) -> None:
+        loops = [self._unknown() for _ in range(maps[0].n_dims)]
+        for operand, each in zip(operation.operands, maps, strict=False):
+            for size, expression in zip(self.shapes.get(operand, ()), each.results, strict=False):
+                if isinstance(expression, mlir.AffineDimExpr):
+                    self.relations.append(size == loops[expression.position])
+                    continue
+                try:
+                    _, last = value_range(expression, loops)
+                except ValueError as failure:
+                    raise UnsizedError(str(failure)) from None
+                # What lies behind the last element that is read may be there all the same.
+                self.relations.append(size >= last + 1)
+                self.slack.append(size == last + 1)
+        if operation == self._template.root:
+            self.loops = loops
+
+    def _role_sizes(self) -> dict[str, list[Expression]]:
+        """Returns the sizes in each role of the root op, and the strides and dilations of a convolution."""
+        op = self._template.op
+        sizes = {
+            role.name.lower(): [self.loops[at] for at in loops] for role, loops in op.loops.items()
+        }
+        for role, steps in zip(STEPS, (op.strides, op.dilations), strict=True):
+            sizes[role] = [number(each) for each in steps]
+        return {role_name(op.kind, role): each for role, each in sizes.items()}
+
+
+def _at(sequence: Sequence[Item], position: int) -> Item | None:
+    return sequence[position] if 0 <= position < len(sequence) else None

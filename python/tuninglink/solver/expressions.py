@@ -1,0 +1,117 @@
+"""Writing terms with Python's operators, as Z3's interface does it: integers, comparisons, choices, connectives."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+from tuninglink.solver.terms import Kind, Term, constant, make
+
+if TYPE_CHECKING:
+    Operand: TypeAlias = "Expression | int"
+
+
+class Expression:
+    """A term under construction. Comparisons give truths; division and remainder are those of SMT-LIB.
+
+    Attributes:
+        term: the term.
+    """
+
+    __slots__ = ("term",)
+    __hash__: Final = None  # type: ignore[assignment] # `==` makes an expression
+
+    def __init__(self, term: Term) -> None:
+        self.term = term
+
+    def __neg__(self) -> Expression:
+        return _made(Kind.NEG, self)
+
+    def __add__(self, other: Operand) -> Expression:
+        return _made(Kind.ADD, self, other)
+
+    def __radd__(self, other: Operand) -> Expression:
+        return _made(Kind.ADD, other, self)
+
+    def __sub__(self, other: Operand) -> Expression:
+        return self + _made(Kind.NEG, other)
+
+    def __rsub__(self, other: Operand) -> Expression:
+        return other + -self
+
+    def __mul__(self, other: Operand) -> Expression:
+        return _made(Kind.MUL, self, other)
+
+    def __rmul__(self, other: Operand) -> Expression:
+        return _made(Kind.MUL, other, self)
+
+    def __truediv__(self, other: Operand) -> Expression:
+        return _made(Kind.DIV, self, other)
+
+    def __rtruediv__(self, other: Operand) -> Expression:
+        return _made(Kind.DIV, other, self)
+
+    def __mod__(self, other: Operand) -> Expression:
+        return _made(Kind.MOD, self, other)
+
+    def __rmod__(self, other: Operand) -> Expression:
+        return _made(Kind.MOD, other, self)
+
+    def __eq__(self, other: Operand) -> Expression:  # type: ignore[override]
+        return _made(Kind.EQ, self, other)
+
+    def __ne__(self, other: Operand) -> Expression:  # type: ignore[override]
+        return negation(self == other)
+
+    def __le__(self, other: Operand) -> Expression:
+        return _made(Kind.LE, self, other)
+
+    def __lt__(self, other: Operand) -> Expression:
+        return _made(Kind.LT, self, other)
+
+    def __ge__(self, other: Operand) -> Expression:
+        return _made(Kind.LE, other, self)
+
+    def __gt__(self, other: Operand) -> Expression:
+        return _made(Kind.LT, other, self)
+
+    def __bool__(self) -> bool:
+        raise TypeError("an expression has no truth before its unknowns have values")
+
+
+def number(value: int) -> Expression:
+    """Returns an integer, or a truth, as an expression."""
+    return Expression(constant(int(value)))
+
+
+def unknown(name: str) -> Expression:
+    """Returns the unknown of a name."""
+    return Expression(Term(Kind.VARIABLE, name=name))
+
+
+def select(condition: Operand, yes: Operand, no: Operand) -> Expression:
+    """Returns one of two expressions, by a condition."""
+    return _made(Kind.ITE, condition, yes, no)
+
+
+def all_of(*conditions: Operand) -> Expression:
+    """Returns the condition that all conditions hold."""
+    return _made(Kind.AND, *conditions)
+
+
+def any_of(*conditions: Operand) -> Expression:
+    """Returns the condition that one of the conditions holds."""
+    return _made(Kind.OR, *conditions)
+
+
+def negation(condition: Operand) -> Expression:
+    """Returns the condition that a condition does not hold."""
+    return _made(Kind.NOT, condition)
+
+
+def term_of(operand: Operand) -> Term:
+    """Returns the term of an expression, or of a number or truth of Python's own."""
+    return operand.term if isinstance(operand, Expression) else constant(int(operand))
+
+
+def _made(kind: Kind, *operands: Operand) -> Expression:
+    return Expression(make(kind, *map(term_of, operands)))

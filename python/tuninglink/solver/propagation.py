@@ -1,0 +1,51 @@
+"""Values that equations force, one after the other, without search."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tuninglink.solver.terms import Kind, Term, evaluate
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+
+def forced_values(assertions: Iterable[Term]) -> dict[str, int] | None:
+    """Returns the only values with which assertions hold, None if equations alone do not tell them.
+
+    Args:
+        assertions: conditions, all of which are to hold.
+    """
+    terms = [part for each in assertions for part in _conjuncts(each)]
+    values: dict[str, int] = {}
+    waiting = [each for each in terms if each.kind is Kind.EQ]
+    while True:
+        late = [each for each in waiting if not _solve(each, values)]
+        if len(late) == len(waiting):
+            break
+        waiting = late
+    try:
+        return values if all(evaluate(each, values) for each in terms) else None
+    except (KeyError, ZeroDivisionError):
+        return None
+
+
+def _conjuncts(term: Term) -> Iterator[Term]:
+    if term.kind is Kind.AND:
+        for each in term.operands:
+            yield from _conjuncts(each)
+    else:
+        yield term
+
+
+def _solve(equation: Term, values: dict[str, int]) -> bool:
+    """Adds the value that an equation forces on an unknown; tells whether all its values are known."""
+    for unknown, other in (equation.operands, equation.operands[::-1]):
+        is_open = unknown.kind is Kind.VARIABLE and unknown.name not in values
+        if is_open and other.variables <= values.keys():
+            try:
+                values[unknown.name] = evaluate(other, values)
+            except ZeroDivisionError:
+                return False
+            return True
+    return equation.variables <= values.keys()

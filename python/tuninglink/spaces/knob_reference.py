@@ -1,0 +1,124 @@
+"""What each knob is: its meaning, its unit, and where it stands in a configuration."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from tuninglink.spaces.configuration import SUBGROUP_SIZE, WORKGROUP_SIZE
+
+if TYPE_CHECKING:
+    from tuninglink.spaces.problem import Problem
+
+PIPELINE: Final = "pipeline"
+
+
+@dataclass(frozen=True)
+class KnobReference:
+    """What a knob is.
+
+    Attributes:
+        meaning: what it chooses.
+        unit: what its value counts; empty where it counts nothing.
+    """
+
+    meaning: str
+    unit: str = ""
+
+
+_ELEMENTS: Final = "elements"
+_PIECES: Final = "elements, or intrinsics"
+
+KNOBS: Final = {
+    PIPELINE: KnobReference("the pipeline that generates the code"),
+    WORKGROUP_SIZE: KnobReference("threads of a workgroup, along x, y and z", "threads"),
+    SUBGROUP_SIZE: KnobReference("threads of a subgroup", "threads"),
+    "workgroup": KnobReference("tile of a workgroup", _ELEMENTS),
+    "reduction": KnobReference(
+        "tile of a step of the reduction; with an mma_kind in intrinsics", _PIECES
+    ),
+    "partial_reduction": KnobReference(
+        "tile of a step of the reduction, kept as partial results", _ELEMENTS
+    ),
+    "subgroup": KnobReference("tile of a subgroup; with an mma_kind in intrinsics", _PIECES),
+    "thread": KnobReference("tile of a thread", _ELEMENTS),
+    "padding": KnobReference("what a loop is padded to a multiple of", _ELEMENTS),
+    "padding_conv": KnobReference(
+        "the same for the loops of a convolution, before it becomes a matmul", _ELEMENTS
+    ),
+    "mma_kind": KnobReference("the matrix intrinsic"),
+    "promote_operands": KnobReference("the operands that are copied to shared memory, by number"),
+    "promotion_types": KnobReference("how each of them is copied"),
+    "subgroup_basis": KnobReference(
+        "subgroups along each loop, and the loops that they stand for", "subgroups"
+    ),
+    "lane_basis": KnobReference(
+        "threads of a subgroup along each loop, and the loops that they stand for", "threads"
+    ),
+    "prefetch_num_stages": KnobReference(
+        "stages of the software pipeline; 0 and 1 prefetch nothing", "stages"
+    ),
+    "no_reduce_shared_memory_bank_conflicts": KnobReference(
+        "true leaves out the padding of shared memory"
+    ),
+    "use_igemm_convolution": KnobReference(
+        "whether a convolution becomes a matmul of gathered patches"
+    ),
+    "distribution": KnobReference("tile of a workgroup", _ELEMENTS),
+    "cache_parallel": KnobReference("tile for the cache, parallel loops", _ELEMENTS),
+    "cache_reduction": KnobReference("tile for the cache, reduction loops", _ELEMENTS),
+    "vector_common_parallel": KnobReference("tile of a vector, parallel loops", _ELEMENTS),
+    "vector_reduction": KnobReference("tile of a vector, reduction loops", _ELEMENTS),
+    "vector_inner_parallel": KnobReference(
+        "tile of a vector, parallel loops of fused ops only", _ELEMENTS
+    ),
+    "enable_loop_peeling": KnobReference(
+        "whether the last iteration of a loop that its tile does not divide is peeled"
+    ),
+    "tile_sizes": KnobReference("tiles of the loops, a list for each level", _ELEMENTS),
+    "pipeline_depth": KnobReference("stages of the software pipeline", "stages"),
+    "store_stage": KnobReference("the stage of the software pipeline that stores to shared memory"),
+}
+"""For each entry of a configuration what it is."""
+
+_PLACES: Final = {
+    r"wg_(\d+)": r"workgroup[\1]",
+    r"red_(\d+)": r"reduction[\1]",
+    r"pad_(\d+)": r"padding[\1]",
+    r"pad_conv_(\d+)": r"padding_conv[\1]",
+    r"sg_(\d+)": r"subgroup[\1]",
+    r"wg_size_x": WORKGROUP_SIZE,
+    r"sg_size": SUBGROUP_SIZE,
+    r"(qk_|pv_)mma_idx": r"\1attrs.mma_kind",
+    r"mma_idx": "mma_kind",
+    r"promoted": "promote_operands",
+    r"loop_peeling": "enable_loop_peeling",
+    r"(\w+)_(\d+)": r"\1[\2]",
+}
+"""For each name of a space's knob where it stands in a configuration; the first that matches."""
+
+
+def meaning(place: str, problem: Problem | None = None) -> str:
+    """Returns what a knob chooses, such as `tile of a workgroup, n = 1280`; nothing for a knob that is not known.
+
+    Args:
+        place: where it stands, as in `knob_values`.
+        problem: what is configured, to name its loops.
+    """
+    entry, _, position = place.rpartition(".")[2].partition("[")
+    known = KNOBS.get(entry)
+    text = known.meaning if known else ""
+    loop = int(position.rstrip("]")) if position else None
+    if not text or loop is None or problem is None or loop >= len(problem.dimensions):
+        return text
+    dimension = problem.dimensions[loop]
+    return f"{text}: {dimension.role.value} = {dimension.size or '?'}"
+
+
+def knob_place(name: str) -> str:
+    """Returns where a knob of a space stands in a configuration, such as `workgroup[0]` for `wg_0`."""
+    for pattern, place in _PLACES.items():
+        if re.fullmatch(pattern, name):
+            return re.sub(pattern, place, name)
+    return name

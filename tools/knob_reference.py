@@ -1,0 +1,129 @@
+"""The reference of knobs, made from the spaces of the examples: what a pipeline's knobs are, and what binds them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import tuninglink
+from tuninglink.iree.compile_flags import compile_flags
+from tuninglink.iree.targets import Target
+from tuninglink.scaffolding.reading import ProgramReader
+from tuninglink.solver.answers import UndecidedError
+from tuninglink.spaces.gpu.knob_table import LANE_BASIS, SUBGROUP_BASIS
+from tuninglink.spaces.gpu.provider import DISTRIBUTE, TILE_AND_FUSE, VECTOR_DISTRIBUTE
+from tuninglink.spaces.knob_reference import KNOBS, knob_place, meaning
+from tuninglink.spaces.knobs import OneOfKnob
+from tuninglink.spaces.registry import ProviderRegistry
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tuninglink.scaffolding.model import StartingPoint
+    from tuninglink.spaces.knobs import Knob
+    from tuninglink.spaces.providers import Space
+
+_EXAMPLES: Final = Path(__file__).parents[1] / "examples"
+_PROGRAMS: Final = (
+    ("mmt_2048x1280x5120.mlir", "gfx942"),
+    ("mmt_2048x1280x5120.mlir", "sm_80"),
+    ("convolution_2x34x34x64.mlir", "gfx942"),
+    ("attention_8x512x64.mlir", "gfx942"),
+    ("matmul_128x768x768.mlir", "znver4"),
+    ("convolution_2x34x34x64.mlir", "znver4"),
+    ("attention_8x512x64.mlir", "znver4"),
+)
+_ON_GPUS: Final = (TILE_AND_FUSE, VECTOR_DISTRIBUTE, DISTRIBUTE)
+
+_INTRODUCTION: Final = """\
+# Knobs
+
+The parameters of a configuration. A knob of loops, such as `workgroup`, is a list with a value for each loop of the root
+op. Which values are valid together depends on the problem, the target and the pipeline: `tuninglink init` writes them
+beside each knob, `tuninglink check` verifies them, and [Constraints](../constraints.md) says how.
+
+| knob | meaning | unit |
+| --- | --- | --- |"""
+
+_PIPELINES: Final = """
+## By pipeline
+
+The knobs and the rules that `tuninglink` has for the examples, a section for each form of configurations. Breaking a *necessary* rule fails to compile, breaking a *sufficient* one may;
+*compiler* marks what the compiler's own constraints ask for, *heuristic* what is not worth trying otherwise. A `…`
+stands for a value.
+"""
+
+
+def knobs() -> str:
+    """Returns the page: all knobs with their meanings, then the knobs and the rules of each pipeline."""
+    rows = (f"| `{name}` | {each.meaning} | {each.unit or '-'} |" for name, each in KNOBS.items())
+    return "\n".join((_INTRODUCTION, *rows, _PIPELINES, *_pipelines()))
+
+
+def _pipelines() -> Iterator[str]:
+    registry = ProviderRegistry(lambda _: None)
+    sections: dict[str, list[str]] = {}
+    for path, target in _PROGRAMS:
+        for point in _points(_EXAMPLES / path, Target.parse(target)):
+            chosen = str(point.configuration.pipeline)
+            for pipeline in _ON_GPUS if chosen.startswith("#iree_gpu") else (chosen,):
+                try:
+                    spaces = registry.spaces(point.workload, pipeline)
+                except UndecidedError:
+                    continue
+                own = [each for each in spaces if each.is_sufficient]
+                for number, each in enumerate(own, 1):
+                    form = f", form {number} of {len(own)}" if len(own) > 1 else ""
+                    heading = f"#### {point.words}, on {target}{form}\n"
+                    sections.setdefault(pipeline, []).extend((heading, *_space(each, point)))
+    for pipeline, lines in sections.items():
+        yield f"### `{pipeline}`\n"
+        yield from lines
+
+
+def _points(path: Path, target: Target) -> Iterator[StartingPoint]:
+    """Yields the root ops of a program, as they are configured for a target."""
+    flags = (*compile_flags(target), "--emit-mlir-bytecode")
+    sources, configured = (
+        tuninglink.compile(path, default_specs=False, flags=[*flags, f"--compile-to={phase}"])
+        for phase in ("executable-sources", "executable-configurations")
+    )
+    reader = ProgramReader(
+        sources.output, configured.output
+    )  # keeps the program while it is looked at
+    yield from reader.points
+
+
+def _space(space: Space, point: StartingPoint) -> Iterator[str]:
+    yield "| knob | meaning | unit | values | in rules |"
+    yield "| --- | --- | --- | --- | --- |"
+    for knob in space.constraints.knobs:
+        place = _place(knob.name)
+        known = KNOBS[place.rpartition(".")[2].partition("[")[0]]
+        cells = (f"`{place}`", meaning(place, point.workload.problem), known.unit, _values(knob))
+        yield f"| {' | '.join(cells)} | `{knob.name}` |"
+    yield "\n| rule | grade |"
+    yield "| --- | --- |"
+    rules = {
+        each.message.replace("{}", "…").replace("|", r"\|"): each.grade.value
+        for each in space.constraints.assertions
+        if not each.provenance.startswith("bounds of")
+    }
+    yield from (f"| {message} | {grade} |" for message, grade in rules.items())
+    yield ""
+
+
+def _place(name: str) -> str:
+    """Returns where a knob stands; one that counts subgroups or threads along a loop is part of a basis."""
+    if name.endswith("_cnt"):
+        return LANE_BASIS if name.startswith("lane") else SUBGROUP_BASIS
+    return knob_place(name)
+
+
+def _values(knob: Knob) -> str:
+    if isinstance(knob, OneOfKnob):
+        return ", ".join(f"`{each}`" for each in knob.options)
+    if knob.low is None and knob.high is None:
+        return "what the rules allow"
+    low, high = ("any" if each is None else f"{each:,}" for each in (knob.low, knob.high))
+    return f"{low} to {high}"
