@@ -248,6 +248,21 @@ def test_copies_need_no_more_than_tiles_that_are_not_negative() -> None:
         ours(trials.workload, TILE_AND_FUSE)
 
 
+def test_tiles_that_do_not_divide_need_a_reduction_in_one_step() -> None:
+    trials = Trials.of(matmul(160, 160, 320, batch=4), TARGETS["gfx942"])
+    space = ours(trials.workload, TILE_AND_FUSE)[0]
+    uneven = {"wg_1": 48, "sg_1": 1, "wg_2": 32, "sg_2": 1, "wg_0": 1, "sg_0": 0}
+    uneven |= {"mma_idx": 0, "promoted": 0, "prefetch_num_stages": 0}
+    uneven |= {"wg_size_x": 384, "sg_size": 64}
+    registry = ProviderRegistry(pytest.fail, own=[GpuProvider()], entry_points=list)
+    for steps, verdict in ((20, Verdict.NOT_DECIDED), (2, Verdict.REFUTED)):
+        trials.configure(space, {**uneven, "red_3": steps})
+        answer = trials.judge(registry)
+        assert answer is not None
+        assert answer.verdict is verdict
+        assert trials.compile().compiles is (verdict is Verdict.NOT_DECIDED)
+
+
 # --- Lanes ------------------------------------------------------------------------------------------------
 
 

@@ -127,6 +127,10 @@ class _FormSpace:
             self._tile_outer_reduction(loop)
         self._tile_reduction(contraction.k)
         reductions = (*contraction.outer_k, contraction.k)
+        if not self.form.pads:
+            self._divide(
+                all_of(*(tiling.tiles[loop] >= contraction.size(loop) for loop in reductions))
+            )
         steps = product(tiling.tiles[loop] for loop in reductions) / tiling.shapes[contraction.k]
         # A subgroup that takes nothing in particular of an outer dimension takes all of the tile.
         taken = (
@@ -258,12 +262,6 @@ class _FormSpace:
             rules.sufficient(
                 tile == 1, f"wg_{loop} must be 1, as dimension {loop} is dynamic, not {{}}", tile
             )
-        elif not self.form.pads:
-            rules.necessary(
-                size % tile == 0,
-                f"dimension {loop} must be divisible by wg_{loop} ({size} % {{}} == 0)",
-                tile,
-            )
         # Zero is as good as all of the tile.
         tiling.counts[loop] = select(piece == 0, 1, tile / piece)
         rules.necessary(
@@ -272,6 +270,20 @@ class _FormSpace:
             tile,
             piece,
         )
+
+    def _divide(self, is_one_step: Number) -> None:
+        """Asks for tiles that divide the result, which is necessary where the reduction takes several steps."""
+        sides = (self.contraction.m, self.contraction.n)
+        for loop in (*self.contraction.outer, *sides):
+            tile, size = self._tiling.tiles[loop], self.contraction.sizes[loop]
+            if size is None:
+                continue
+            # A tile of rows or columns that sticks out is padded if it is the only one.
+            is_even = any_of(size % tile == 0, *([tile >= size] if loop in sides else []))
+            or_fit = ", or fit into it" if loop in sides else ""
+            text = f"dimension {loop} must be divisible by wg_{loop}{or_fit} ({size} % {{}} == 0)"
+            self._rules.necessary(any_of(is_even, is_one_step), text, tile)
+            self._rules.sufficient(is_even, text, tile)
 
     def _tile_side(self, loop: int, side: str) -> None:
         rules, tiling, size = self._rules, self._tiling, self.contraction.size(loop)
@@ -282,13 +294,6 @@ class _FormSpace:
             most = max(most, _MOST_PADDED)
         tile = tiling.tiles[loop] = self._table.tile(WORKGROUP, loop, most, zero=size)
         piece = tiling.pieces[loop] = self._table.tile(SUBGROUP, loop, -(-most // min(extents)))
-        if not self.form.pads:
-            # A tile that sticks out is padded if it is the only one.
-            rules.necessary(
-                any_of(size % tile == 0, tile >= size),
-                f"dimension {loop} must be divisible by wg_{loop}, or fit into it ({size} % {{}} == 0)",
-                tile,
-            )
         rules.compilers(
             tile % shape == 0,
             f"wg_{loop} must be a multiple of the intrinsic's {side} ({{}} % {{}} == 0)",
