@@ -42,7 +42,7 @@ func.func @indivisible(%lhs: tensor<2048x5120xf16>, %rhs: tensor<1280x5120xf16>,
     attributes {hal.executable.target = #gfx942, translation_info = #iree_codegen.translation_info<
         pipeline = #iree_gpu.pipeline<TileAndFuse> workgroup_size = [384, 1, 1] subgroup_size = 64, {gpu_pipeline_options = #options}>} {
   // expected-note@+2 {{the nearest valid configuration changes wg_0 from 96 to 64, wg_size_x from 384 to 256}}
-  // expected-error@+1 {{the configuration is invalid in pipeline #iree_gpu.pipeline<TileAndFuse>: dimension 0 must be divisible by wg_0, or fit into it (2048 % 96 == 0) [wg_0 = 96]}}
+  // expected-error@+1 {{the configuration is invalid in pipeline #iree_gpu.pipeline<TileAndFuse>: dimension 0 must be divisible by wg_0, or fit into it (2048 % 96 == 0) [mma_idx = 0 (#iree_gpu.mma_layout<MFMA_F32_16x16x16_F16>), wg_0 = 96, red_2 = 2]}}
   %result = linalg.generic {
       indexing_maps = [#lhs, #rhs, #out], iterator_types = ["parallel", "parallel", "reduction"]
     } ins(%lhs, %rhs : tensor<2048x5120xf16>, tensor<1280x5120xf16>) outs(%init : tensor<2048x1280xf32>) attrs = {lowering_config = #iree_gpu.lowering_config<{mma_kind = #iree_gpu.mma_layout<MFMA_F32_16x16x16_F16>, promote_operands = [0, 1], reduction = [0, 0, 2], subgroup = [2, 4, 0], workgroup = [96, 128, 0]}>} {
@@ -150,8 +150,8 @@ func.func @not_configured(%lhs: tensor<64x128xf16>, %rhs: tensor<96x128xf16>, %i
 // A spec's annotation is checked before the compiler has put it in place.
 func.func @compilation_info(%lhs: tensor<2048x5120xf16>, %rhs: tensor<1280x5120xf16>, %init: tensor<2048x1280xf32>) -> tensor<2048x1280xf32>
     attributes {hal.executable.target = #gfx942} {
-  // expected-error@+4 {{the configuration is invalid in pipeline #iree_gpu.pipeline<TileAndFuse>: dimension 1 must be divisible by wg_1, or fit into it (1280 % 340 == 0) [wg_1 = 340]}}
-  // expected-note@+3 {{violated as well: the 22 intrinsics that wg_1 takes must be divisible by sg_1 (4) [mma_idx = 0 (#iree_gpu.mma_layout<MFMA_F32_16x16x16_F16>), wg_1 = 340, sg_1 = 4]}}
+  // expected-error@+4 {{the configuration is invalid in pipeline #iree_gpu.pipeline<TileAndFuse>: the 22 intrinsics that wg_1 takes must be divisible by sg_1 (4) [mma_idx = 0 (#iree_gpu.mma_layout<MFMA_F32_16x16x16_F16>), wg_1 = 340, sg_1 = 4]}}
+  // expected-note@+3 {{violated as well: dimension 1 must be divisible by wg_1, or fit into it (1280 % 340 == 0) [mma_idx = 0 (#iree_gpu.mma_layout<MFMA_F32_16x16x16_F16>), wg_1 = 340, red_2 = 2]}}
   // expected-note@+2 {{violated as well: shared memory must suffice (204032 <= 65536 bytes) [mma_idx = 0 (#iree_gpu.mma_layout<MFMA_F32_16x16x16_F16>), wg_0 = 128, wg_1 = 340, red_2 = 2, promoted = 0 ([0, 1])]}}
   // expected-note@+1 {{the nearest valid configuration changes wg_1 from 340 to 80, sg_1 from 4 to 1}}
   %result = linalg.generic {

@@ -44,8 +44,8 @@ func.func @compilation_info(%lhs: !lhs, %rhs: !rhs, %init: !out) -> !out
 // The same annotation with a tile that divides nothing.
 func.func @invalid_compilation_info(%lhs: !lhs, %rhs: !rhs, %init: !out) -> !out
     attributes {hal.executable.target = #target} {
-  // expected-error@+3 {{the configuration is invalid in pipeline #iree_gpu.pipeline<TileAndFuse>: dimension 0 must be divisible by wg_0, or fit into it (2048 % 96 == 0) [wg_0 = 96]}}
-  // expected-note@+2 {{violated as well: the 6 intrinsics that wg_0 takes must be divisible by sg_0 (4) [wg_0 = 96, sg_0 = 4]}}
+  // expected-error@+3 {{the configuration is invalid in pipeline #iree_gpu.pipeline<TileAndFuse>: the 6 intrinsics that wg_0 takes must be divisible by sg_0 (4) [wg_0 = 96, sg_0 = 4]}}
+  // expected-note@+2 {{violated as well: dimension 0 must be divisible by wg_0, or fit into it (2048 % 96 == 0) [wg_0 = 96, red_2 = 2]}}
   // expected-note@+1 {{the nearest valid configuration changes wg_0 from 96 to 64, sg_1 from 4 to 2}}
   %result = linalg.matmul {
       compilation_info = #iree_codegen.compilation_info<lowering_config = #iree_gpu.lowering_config<{mma_kind = #iree_gpu.mma_layout<WMMAR4_F32_16x16x16_F16>, promote_operands = [0, 1], reduction = [0, 0, 2], subgroup = [4, 4, 0], workgroup = [96, 128, 0]}>, translation_info = #iree_codegen.translation_info<pipeline = #iree_gpu.pipeline<TileAndFuse> workgroup_size = [128, 1, 1] subgroup_size = 32, {gpu_pipeline_options = #options}>>}
@@ -56,7 +56,7 @@ func.func @invalid_compilation_info(%lhs: !lhs, %rhs: !rhs, %init: !out) -> !out
 // The tile does not divide the dimension.
 func.func @indivisible(%lhs: !lhs, %rhs: !rhs, %init: !out) -> !out
     attributes {hal.executable.target = #target, translation_info = #tile_and_fuse} {
-  // expected-error@+3 {{the configuration is invalid in pipeline #iree_gpu.pipeline<TileAndFuse>: dimension 1 must be divisible by wg_1, or fit into it (1280 % 192 == 0) [wg_1 = 192]}}
+  // expected-error@+3 {{the configuration is invalid in pipeline #iree_gpu.pipeline<TileAndFuse>: dimension 1 must be divisible by wg_1, or fit into it (1280 % 192 == 0) [wg_1 = 192, red_2 = 2]}}
   // expected-note@+2 {{violated as well: shared memory must suffice (118784 <= 65536 bytes) [wg_0 = 128, wg_1 = 192, red_2 = 2, promoted = 0 ([0, 1])]}}
   // expected-note@+1 {{the nearest valid configuration changes wg_1 from 192 to 64, sg_1 from 4 to 2}}
   %result = linalg.matmul {lowering_config = #iree_gpu.lowering_config<{mma_kind = #iree_gpu.mma_layout<WMMAR4_F32_16x16x16_F16>, promote_operands = [0, 1], reduction = [0, 0, 2], subgroup = [4, 4, 0], workgroup = [128, 192, 0]}>}
@@ -247,8 +247,8 @@ func.func @two(%lhs: !lhs, %rhs: !rhs, %init: !out) -> !out
 // Where a spec annotated two, both are checked.
 func.func @two_annotated(%lhs: !lhs, %rhs: !rhs, %init: !out) -> !out
     attributes {hal.executable.target = #target} {
-  // expected-error@+3 {{the configuration is invalid in pipeline #iree_gpu.pipeline<TileAndFuse>: dimension 0 must be divisible by wg_0, or fit into it (2048 % 96 == 0) [wg_0 = 96]}}
-  // expected-note@+2 {{violated as well: the 6 intrinsics that wg_0 takes must be divisible by sg_0 (4) [wg_0 = 96, sg_0 = 4]}}
+  // expected-error@+3 {{the configuration is invalid in pipeline #iree_gpu.pipeline<TileAndFuse>: the 6 intrinsics that wg_0 takes must be divisible by sg_0 (4) [wg_0 = 96, sg_0 = 4]}}
+  // expected-note@+2 {{violated as well: dimension 0 must be divisible by wg_0, or fit into it (2048 % 96 == 0) [wg_0 = 96, red_2 = 2]}}
   // expected-note@+1 {{the nearest valid configuration changes wg_0 from 96 to 64, sg_1 from 4 to 2}}
   %first = linalg.matmul {compilation_info = #iree_codegen.compilation_info<lowering_config = #iree_gpu.lowering_config<{mma_kind = #iree_gpu.mma_layout<WMMAR4_F32_16x16x16_F16>, promote_operands = [0, 1], reduction = [0, 0, 2], subgroup = [4, 4, 0], workgroup = [96, 128, 0]}>, translation_info = #iree_codegen.translation_info<pipeline = #iree_gpu.pipeline<TileAndFuse> workgroup_size = [128, 1, 1] subgroup_size = 32, {gpu_pipeline_options = #options}>>}
       ins(%lhs, %rhs : !lhs, !rhs) outs(%init : !out) -> !out
