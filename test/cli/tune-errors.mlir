@@ -31,6 +31,11 @@
 // MISMATCH: error: there is no dispatch to tune
 // MISMATCH: note: @main_dispatch_0::@cuda_nvptx_fb: driver 'local-sync' does not run what 'cuda' compiles
 
+// Clusters.
+// RUN: not tuninglink tune %s --iree-hal-target-backends=vmvx --cluster tcp://127.0.0.1:1 2>&1 | filecheck %s --check-prefix=CLUSTER
+// CLUSTER: error: no scheduler answers at 'tcp://127.0.0.1:1'
+// CLUSTER: note: start one with 'dask scheduler', and workers with 'dask worker'
+
 // Programs.
 // RUN: not tuninglink tune %t/missing.mlir --iree-hal-target-backends=vmvx 2>&1 | filecheck %s --check-prefix=MISSING
 // MISSING: error: cannot read '{{.*}}missing.mlir': no such file or directory

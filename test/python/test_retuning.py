@@ -21,6 +21,7 @@ from tuninglink.tuning import race
 from tuninglink.tuning.budget import Budget
 from tuninglink.tuning.compilation import CandidateCompiler
 from tuninglink.tuning.database import Database
+from tuninglink.tuning.failures import Failure, FailureKind
 from tuninglink.tuning.journal import Journal
 from tuninglink.tuning.retuning.results import RetuningResult, Standing, Verdict
 from tuninglink.tuning.retuning.retuner import Retuner, target_of
@@ -91,6 +92,10 @@ class Devices(RecordedDevices):
         times = self.times.get(columns, (100.0,))
         return 200.0 if benchmark.image in self._defaults else times[number % len(times)]
 
+    def compare(self, benchmark: Benchmark, *_: object) -> Failure | None:
+        wrong = benchmark.layout.bindings[-1].shape[-1] == 160
+        return Failure(FailureKind.WRONG, "it differs") if wrong else None
+
     def rounds(self, benchmarks: Sequence[Benchmark], count: int, _seed: int) -> Rounds:
         self.races += 1
         return Rounds(
@@ -128,7 +133,7 @@ def retune(
 
 
 def test_entries_are_dropped_kept_or_left_alone(compiler: CandidateCompiler) -> None:
-    entries = spec(fast=32, slow=64, unsteady=96)
+    entries = spec(fast=32, slow=64, unsteady=96, wrong=160)
     devices = Devices(times={32: (100.0,), 64: (300.0,), 96: (150.0, 250.0)})
     with Database() as database:
         found = retune(
@@ -143,9 +148,11 @@ def test_entries_are_dropped_kept_or_left_alone(compiler: CandidateCompiler) -> 
         Verdict.KEPT,
         Verdict.DROPPED,
         Verdict.UNDECIDED,
+        Verdict.DROPPED,
     ]
     assert [each.verdict for each in again.entries] == [each.verdict for each in found.entries]
     assert "slower" in found.entries[1].reason
+    assert found.entries[3].reason.endswith("(payload): it differs")
     assert found.entries[0].changes[0].startswith("compiler 3.5.0 -> ")
     assert "default_us 9 us -> 200 us" in found.entries[0].changes
 
@@ -158,7 +165,7 @@ def test_entries_are_dropped_kept_or_left_alone(compiler: CandidateCompiler) -> 
     assert (fast["default_us"], fast["tuned_us"], fast["trials"]) == (200.0, 100.0, 40)
     assert unsteady["compiler"] == "3.5.0"
     standings = [each["problems"][0]["standing"] for each in to_json(found)["entries"]]
-    assert standings == ["faster", "slower", "undecided"]
+    assert standings == ["faster", "slower", "undecided", "failed"]
 
 
 def test_what_wins_is_improved_where_something_is_faster(compiler: CandidateCompiler) -> None:
@@ -188,6 +195,14 @@ def test_the_dispatches_of_a_model_count(compiler: CandidateCompiler) -> None:
     sources = [[each.task.source.value for each in entry.comparisons] for entry in result.entries]
     assert sources == [["payload", "model"], ["payload"]]
     assert all(each.standing is Standing.FASTER for each in result.entries[0].comparisons)
+
+
+def test_what_does_not_compile_is_dropped(compiler: CandidateCompiler) -> None:
+    """A tile of parallel loops must not tile the reduction."""
+    text = spec(broken=32).text().replace("parallel = [4, 8, 0]", "parallel = [4, 8, 4]")
+    (result,) = retune(tuninglink.load_spec(text.encode()), Devices(), compiler).entries
+    assert result.verdict is Verdict.DROPPED
+    assert result.reason.startswith(("the compiler refuses", "it fails on"))
 
 
 def test_what_was_decided_before_an_interrupt_is_written(compiler: CandidateCompiler) -> None:

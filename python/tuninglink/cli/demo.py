@@ -19,6 +19,7 @@ from tuninglink.files import make_directory, write_file
 from tuninglink.mlir.diagnostics import error
 from tuninglink.specs.library import default_spec
 from tuninglink.specs.loading import load_spec
+from tuninglink.tuning.timing import duration
 
 if TYPE_CHECKING:
     from tuninglink.compiler import Applied, Compilation
@@ -134,7 +135,7 @@ def _tune(seconds: float) -> None:
 
 
 def _measured(result: TaskResult) -> tuple[str, ...]:
-    tried, default = str(len(result.trials)), f"{result.default_us:.1f} us"
+    tried, default = str(len(result.trials)), duration(result.default_us)
     decision = result.decision
     if result.winner is None or decision is None:
         return result.task.label, default, "-", "nothing is faster beyond doubt", tried
@@ -142,8 +143,8 @@ def _measured(result: TaskResult) -> tuple[str, ...]:
     interval = f"{gain.median:.2f} ({gain.low:.2f} to {gain.high:.2f})"
     return (
         result.task.label,
-        f"{decision.default_us:.1f} us",
-        f"{decision.tuned_us:.1f} us",
+        duration(decision.default_us),
+        duration(decision.tuned_us),
         interval,
         tried,
     )

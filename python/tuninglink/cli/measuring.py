@@ -14,7 +14,7 @@ from tuninglink.cli.tune_progress import ProgressLines
 from tuninglink.cli.verbosity import is_quiet
 from tuninglink.errors import TuninglinkError
 from tuninglink.files import STANDARD_STREAM, make_directory
-from tuninglink.mlir.diagnostics import error
+from tuninglink.mlir.diagnostics import error, note
 from tuninglink.tuning.compilation import CandidateCompiler
 from tuninglink.tuning.database import Database
 from tuninglink.tuning.devices import Devices
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from tuninglink.tuning.budget import Budget
+    from tuninglink.tuning.device_interface import DeviceSet
     from tuninglink.tuning.settings import TuningSettings
 
 
@@ -41,6 +42,7 @@ class Measuring:
         flags: flags of the compiler.
         database: the file of the database, or nothing.
         failures: a directory for candidates that fail to compile, or nothing.
+        cluster: the address of Dask's scheduler, whose workers do the work; empty for this machine.
     """
 
     settings: TuningSettings
@@ -48,6 +50,7 @@ class Measuring:
     flags: Sequence[str]
     database: str = ""
     failures: str = ""
+    cluster: str = ""
 
     @contextmanager
     def tasks(self) -> Iterator[TaskTuner]:
@@ -65,13 +68,30 @@ class Measuring:
             reproducers = None
             if self.failures:
                 reproducers = Reproducers(make_directory(self.failures), self.flags)
-            devices = opened.enter_context(Devices(self.uris, timing, settings.timeout))
-            compiler = opened.enter_context(CandidateCompiler(self.flags, settings.jobs))
+            devices, compiler = self._machines(opened, timing)
             journal = None
             if database:
                 journal = Journal(database, devices.first.description, settings, self.flags)
             listener = Listener() if is_quiet() else ProgressLines()
             yield TaskTuner(settings, compiler, devices, listener, journal, reproducers)
+
+    def _machines(self, opened: ExitStack, timing: Settings) -> tuple[DeviceSet, CandidateCompiler]:
+        """Opens the devices and starts the compiler, here or on the workers of a cluster."""
+        uris, settings = self.uris, self.settings
+        if not self.cluster:
+            devices = opened.enter_context(Devices(uris, timing, settings.timeout))
+            return devices, opened.enter_context(CandidateCompiler(self.flags, settings.jobs))
+        try:
+            from tuninglink.tuning.cluster.connection import Cluster  # noqa: PLC0415 - an extra
+            from tuninglink.tuning.cluster.devices import ClusterDevices  # noqa: PLC0415
+        except ImportError:
+            remedy = note("install it with: pip install 'tuninglink[cluster]'")
+            message = "--cluster needs Dask's distributed scheduler"
+            raise TuninglinkError(error(message, notes=[remedy])) from None
+        cluster = opened.enter_context(Cluster(self.cluster))
+        remote = opened.enter_context(ClusterDevices(cluster, uris, timing, settings.timeout))
+        jobs = settings.jobs or cluster.threads
+        return remote, opened.enter_context(CandidateCompiler(self.flags, jobs, cluster.pool))
 
 
 @contextmanager

@@ -54,6 +54,7 @@ which nothing can be told, stay as they are, with a remark. An interrupt ends wi
   --no-upgrade         Refuse specs that were written for an older compiler, instead of upgrading them.
   --device URI         The device, as in cuda://0 or local-task. May be repeated: equal devices share the work.
                        Default: the one that runs what is compiled for.
+  --cluster ADDRESS    Compile and measure on the workers of Dask's scheduler, as in tcp://10.0.0.1:8786.
   --budget TIME        How long to retune, as in 90s, 10m or 1.5h. Default: 10m, or no limit with --trials.
   --trials N           Try at most N other configurations for each entry.
   --min-gain PART      The least gain worth an entry. Default: 2%.
@@ -134,7 +135,9 @@ def _outputs(output: str, specs: Sequence[Spec]) -> list[str]:
 def _retune(specs: Sequence[Spec], options: RetuneOptions, budget: Budget) -> RetuningResult:
     target = target_of(options.flags)
     uris = options.settings.devices or (default_device(target.backend),)
-    measuring = Measuring(options.settings, uris, options.flags, options.database, options.failures)
+    measuring = Measuring(
+        options.settings, uris, options.flags, options.database, options.failures, options.cluster
+    )
     model = None
     if options.model:
         with progress(f"compiling {options.model}"):

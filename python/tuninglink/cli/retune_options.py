@@ -41,6 +41,7 @@ class RetuneOptions:
         report_format: how the report is written.
         database: the file of the database, or nothing.
         failures: a directory for candidates that fail to compile, or nothing.
+        cluster: the address of Dask's scheduler, or nothing.
         settings: how to tune.
         flags: flags of the compiler.
     """
@@ -53,6 +54,7 @@ class RetuneOptions:
     report_format: ReportFormat
     database: str
     failures: str
+    cluster: str
     settings: TuningSettings
     flags: tuple[str, ...]
 
@@ -80,7 +82,7 @@ def parse_retune_arguments(arguments: Sequence[str]) -> RetuneOptions:
         "improves": True,
         "upgrade": True,
         "report_format": ReportFormat.TABLE,
-        **dict.fromkeys(("model", "database", "failures"), ""),
+        **dict.fromkeys(("model", "database", "failures", "cluster"), ""),
     }
     return RetuneOptions(
         specs=reader.inputs,

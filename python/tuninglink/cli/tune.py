@@ -53,6 +53,7 @@ dumped; - is standard input. It is compiled with the flags that you give. An int
                        Default: the one that runs what the program is compiled for.
   --dim [A.D=]SIZE     Tune at this size of dynamic dimensions: of all, or of dimension D of argument A. May be
                        repeated.
+  --cluster ADDRESS    Compile and measure on the workers of Dask's scheduler, as in tcp://10.0.0.1:8786.
   --budget TIME        How long to tune, as in 90s, 10m or 1.5h. Default: 10m, or no limit with --trials.
   --trials N           Try at most N candidates of each dispatch.
   --only PATTERN       Tune dispatches with this in their name or their function's. May be repeated; * and ?.
@@ -121,7 +122,9 @@ def tune_command(arguments: Sequence[str]) -> int:
 def _tune(program: DispatchedProgram, options: TuneOptions, budget: Budget) -> TuningResult:
     settings = options.settings
     uris = settings.devices or _default_devices(program)
-    measuring = Measuring(settings, uris, options.flags, options.database, options.failures)
+    measuring = Measuring(
+        settings, uris, options.flags, options.database, options.failures, options.cluster
+    )
     with measuring.tasks() as tasks, stopping(budget, PROGRAM):
         descriptions = tasks.devices.descriptions
         tasks.listener.found(program, descriptions)

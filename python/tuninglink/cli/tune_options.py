@@ -35,6 +35,7 @@ class TuneOptions:
         database: the file of the database, or nothing.
         report: a directory for the report, or nothing.
         failures: a directory for candidates that fail to compile, or nothing.
+        cluster: the address of Dask's scheduler, or nothing.
         sizes: sizes of dynamic dimensions.
         settings: how to tune.
         flags: flags of the compiler.
@@ -50,6 +51,7 @@ class TuneOptions:
     database: str
     report: str
     failures: str
+    cluster: str
     sizes: tuple[DimensionSize, ...]
     settings: TuningSettings
     flags: tuple[str, ...]
@@ -101,6 +103,7 @@ _SHARED: Final = (
 
 MEASURING_FLAGS: Final = {
     "device": Flag("devices", repeats=True),
+    "cluster": Flag("cluster"),
     "budget": Flag("seconds", _budget),
     "trials": Flag("trials", _count),
     "database": Flag("database"),
@@ -147,7 +150,7 @@ def parse_tune_arguments(arguments: Sequence[str]) -> TuneOptions:
         "sizes": (),
         "default_specs": True,
         "upgrade": True,
-        **dict.fromkeys(("database", "report", "failures"), ""),
+        **dict.fromkeys(("database", "report", "failures", "cluster"), ""),
     }
     return TuneOptions(
         input=reader.input,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from tuninglink.tuning.listener import Listener
 from tuninglink.tuning.results import TaskOutcome
+from tuninglink.tuning.timing import duration
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -46,7 +47,7 @@ class ProgressLines(Listener):
         self._default = self._best = default_us
         self._tried = self._failed = 0
         what = f"{prepared.task.name}: {prepared.spaces.problem}"
-        self._say(f"{what}: {default_us:.4g} us, {share:.0%} of the time")
+        self._say(f"{what}: {duration(default_us)}, {share:.0%} of the time")
 
     def tried(self, prepared: TunableTask, trial: TrialResult, budget: Budget) -> None:  # noqa: ARG002
         """Shows the best so far."""
@@ -60,7 +61,7 @@ class ProgressLines(Listener):
         failed = f", {self._failed} failed" if self._failed else ""
         left = budget.remaining
         rest = "" if math.isinf(left) else f", {left:.0f} s left"
-        best = f"best {self._best:.4g} us ({self._default / self._best:.2f}x)"
+        best = f"best {duration(self._best)} ({self._default / self._best:.2f}x)"
         self._say(f"  {self._tried} tried{failed}, {best}{rest}", is_fleeting=not is_best)
 
     def racing(self, prepared: TunableTask, finalists: int) -> None:  # noqa: ARG002
@@ -95,7 +96,7 @@ def _outcome(result: TaskResult) -> str:
     tried = f"{_count(len(result.trials), 'candidate')} tried"
     decision = result.decision
     if result.verdict is TaskOutcome.WON and decision is not None:
-        times = f"{decision.default_us:.4g} us to {decision.tuned_us:.4g} us"
+        times = f"{duration(decision.default_us)} to {duration(decision.tuned_us)}"
         return f"won: {decision.speedup}, {times}; {tried}"
     if result.verdict is TaskOutcome.UNDECIDED:
         interval = f": {decision.speedup}" if decision is not None else ""

@@ -68,13 +68,20 @@ class _Shape:
         return tuple(_extent(each, self.sizes) for each in self.maps[operand].results)
 
 
-def perturbations(text: str, context: mlir.Context) -> Iterator[Program]:
+def perturbations(
+    text: str, context: mlir.Context, wanted: Callable[[str], bool] = lambda _: True
+) -> Iterator[Program]:
     """Yields the perturbations of a program: one function, whose last operation is a contraction or convolution.
 
     Each loop is longer, shorter and of open size; single sizes of operands are open; element types are others;
     operands are exchanged or transposed, and loops exchanged; operations of the body are others, turned around or
     more; operands are computed or the same; and the operation is configured already. What the compiler does not
     take is left out.
+
+    Args:
+        text: the program.
+        context: where programs are built.
+        wanted: tells by the difference whether a program is built at all.
     """
     with context, mlir.Location.unknown():
         module = mlir.Module.parse(text).operation
@@ -84,9 +91,11 @@ def perturbations(text: str, context: mlir.Context) -> Iterator[Program]:
             return
         shape = _read(root)
         for what, changed in _shapes(shape):
-            yield from _written(what, partial(_write, changed))
+            if wanted(what):
+                yield from _written(what, partial(_write, changed))
         for what, edit in _edits(root):
-            yield from _written(what, partial(_edited, shape, edit))
+            if wanted(what):
+                yield from _written(what, partial(_edited, shape, edit))
 
 
 def _written(what: str, write: Callable[[], mlir.Operation]) -> Iterator[Program]:

@@ -6,7 +6,7 @@ import os
 import time
 from concurrent.futures import CancelledError, Future
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 
 from tuninglink.compiler.applying import SpecChoice
 from tuninglink.compiler.compilation import Compiler
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from tuninglink.tuning.benchmark import BufferLayout
     from tuninglink.tuning.candidates import Candidate
+    from tuninglink.workers.interface import JobPool
 
 Outcome = Benchmark | Failure
 """What comes of compiling a candidate."""
@@ -55,11 +56,17 @@ class CandidateCompiler:
     Args:
         flags: flags of the compiler, those of the whole process included.
         jobs: how many compilations may run at once; as many as there are cores by default.
+        start: makes the pool of the processes, given how many, what each runs first, and the arguments of that.
     """
 
-    def __init__(self, flags: Sequence[str], jobs: int | None = None) -> None:
+    def __init__(
+        self,
+        flags: Sequence[str],
+        jobs: int | None = None,
+        start: Callable[[int, Callable[..., object], tuple[Any, ...]], JobPool] = Pool,
+    ) -> None:
         self.jobs = jobs or os.cpu_count() or 1
-        self._pool = Pool(self.jobs, prepare_worker, (tuple(flags),))
+        self._pool = start(self.jobs, prepare_worker, (tuple(flags),))
 
     def __enter__(self) -> Self:
         return self
@@ -116,6 +123,9 @@ def _then(job: Future[T | str], convert: Callable[[T], R]) -> Future[R | Failure
         if not answer.set_running_or_notify_cancel():
             return
         failure = job.exception()
+        if isinstance(failure, TuninglinkError):
+            answer.set_exception(failure)  # not the candidate's fault
+            return
         if failure is not None:
             answer.set_result(_failure(failure))
             return

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from tuninglink.mlir.diagnostics import Diagnostic
     from tuninglink.tuning.compilation import CandidateCompiler, Compiled
-    from tuninglink.tuning.devices import Devices
+    from tuninglink.tuning.device_interface import DeviceSet
     from tuninglink.tuning.dispatches import TuningTask
 
 
@@ -53,7 +53,7 @@ class Defaults:
 
 
 def measure_defaults(
-    tasks: Sequence[TuningTask], compiler: CandidateCompiler, devices: Devices, seconds: float
+    tasks: Sequence[TuningTask], compiler: CandidateCompiler, devices: DeviceSet, seconds: float
 ) -> Defaults:
     """Compiles and measures what the compiler chooses.
 
@@ -90,7 +90,7 @@ def measure_defaults(
 
 
 def measure_default(
-    task: TuningTask, compiled: Compiled | Failure, devices: Devices
+    task: TuningTask, compiled: Compiled | Failure, devices: DeviceSet
 ) -> MeasuredTask | Failure:
     """Measures what the compiler chooses for one task, which is then all there is.
 
@@ -106,7 +106,7 @@ def measure_default(
     return MeasuredTask(task, benchmark, microseconds, compiled.seconds, 1.0)
 
 
-def _nothing_runs(devices: Devices, failure: Failure) -> TuninglinkError:
+def _nothing_runs(devices: DeviceSet, failure: Failure) -> TuninglinkError:
     device = devices.first.description
     notes: list[Diagnostic] = [note(failure.message)]
     if failure.kind is FailureKind.LOAD:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from tuninglink.tuning.budget import Budget
     from tuninglink.tuning.compilation import CandidateCompiler
     from tuninglink.tuning.defaults import MeasuredTask
-    from tuninglink.tuning.devices import Devices
+    from tuninglink.tuning.device_interface import DeviceSet
     from tuninglink.tuning.journal import Journal, RecordedRace
     from tuninglink.tuning.race import RaceResult
     from tuninglink.tuning.reproducers import Reproducers
@@ -66,7 +66,7 @@ class TaskTuner:
 
     settings: TuningSettings
     compiler: CandidateCompiler
-    devices: Devices
+    devices: DeviceSet
     listener: Listener = field(default_factory=Listener)
     journal: Journal | None = None
     reproducers: Reproducers | None = None

@@ -87,3 +87,11 @@ class CompiledProgram:
     image: bytes
     function: str
     inputs: tuple[tuple[tuple[int, ...], str], ...]
+
+
+def duration(microseconds: float) -> str:
+    """Returns a time with four digits and a unit that suits it: `190.1 us`, `18.51 ms`."""
+    for unit, factor in (("s", 1e6), ("ms", 1e3)):
+        if microseconds >= factor:
+            return f"{microseconds / factor:.4g} {unit}"
+    return f"{microseconds:.4g} us"

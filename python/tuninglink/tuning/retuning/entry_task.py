@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import TYPE_CHECKING
 
+from tuninglink.errors import CompileError
 from tuninglink.specs.revision import Revision
 from tuninglink.tuning.candidate_spaces import CandidateSpaces
 from tuninglink.tuning.compilation import BenchmarkTemplate
@@ -20,6 +21,10 @@ if TYPE_CHECKING:
     from tuninglink.specs.model import Spec
     from tuninglink.tuning.candidates import Candidate
     from tuninglink.tuning.dispatches import TuningTask
+
+
+class RefusedError(Exception):
+    """The compiler refuses what an entry configures; says why."""
 
 
 class ProblemSource(Enum):
@@ -87,17 +92,21 @@ def prepare_entry(
         limits: what is known of the device, beside the target's limits.
 
     Raises:
-        CompileError: the compiler fails on the dispatch, or on what the entry does to it.
+        CompileError: the compiler fails on the dispatch without the entry.
+        RefusedError: it fails with the entry.
         NotTunableError: the entry does not configure the dispatch, or the compiler does not without it.
     """
-    applied = apply_specs(task.source, flags, [single]).applied
-    if not applied or applied[0].is_own is False:
-        raise NotTunableError("the entry does not configure it")
     configured = configure(task.source, flags)
-    own = configure(task.source, flags, single).configuration
     dispatch, default = configured.dispatch, configured.configuration
     if dispatch is None or default is None or default.pipeline is None:
         raise NotTunableError("the compiler gives none of its operations a configuration")
+    try:
+        applied = apply_specs(task.source, flags, [single]).applied
+        own = configure(task.source, flags, single).configuration
+    except CompileError as failure:
+        raise RefusedError(failure.diagnostics[0].message) from None
+    if not applied or applied[0].is_own is False:
+        raise NotTunableError("the entry does not configure it")
     if own is None or own.pipeline is None:
         raise NotTunableError("the entry gives it no pipeline")
     spaces = CandidateSpaces(dispatch, default, [own], registry, limits)

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import tempfile
 import time
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.compiler.executable_targets import executable_target
@@ -14,21 +12,20 @@ from tuninglink.errors import CompileError, SpecError, TuninglinkError
 from tuninglink.iree.targets import Target
 from tuninglink.mlir.contexts import thread_context
 from tuninglink.mlir.diagnostics import error
-from tuninglink.payloads import Payload, PayloadError, payload_for
+from tuninglink.payloads import PayloadError
 from tuninglink.spaces.registry import ProviderRegistry
 from tuninglink.specs.applicability import Applicability
 from tuninglink.specs.provenance import provenance_of
-from tuninglink.specs.revision import alone
 from tuninglink.tuning.benchmark import Benchmark
 from tuninglink.tuning.compute_units import COMPUTE_UNITS, compute_units
 from tuninglink.tuning.decision import Outcome
 from tuninglink.tuning.defaults import measure_default
 from tuninglink.tuning.devices import may_run
-from tuninglink.tuning.dispatches import read_program
 from tuninglink.tuning.failures import Failure, FailureKind
 from tuninglink.tuning.preparation import NotTunableError
 from tuninglink.tuning.results import TaskOutcome, TaskResult, TrialResult
-from tuninglink.tuning.retuning.entry_task import EntryTask, ProblemSource, prepare_entry
+from tuninglink.tuning.retuning.entry_task import RefusedError
+from tuninglink.tuning.retuning.problems import EntryProblems
 from tuninglink.tuning.retuning.results import (
     Comparison,
     EntryResult,
@@ -37,16 +34,16 @@ from tuninglink.tuning.retuning.results import (
     Verdict,
     judge,
 )
-from tuninglink.tuning.templates import apply_specs
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
 
     from tuninglink.mlir.diagnostics import Diagnostic
     from tuninglink.specs.model import Spec
     from tuninglink.tuning.budget import Budget
     from tuninglink.tuning.compilation import Compiled
     from tuninglink.tuning.dispatches import DispatchedProgram, TuningTask
+    from tuninglink.tuning.retuning.entry_task import EntryTask
     from tuninglink.tuning.task_tuner import TaskTuner
 
 _STANDINGS: Final = {
@@ -106,10 +103,12 @@ class Retuner:
         if not may_run(driver, self.target.backend):
             message = f"driver '{driver}' does not run what '{self.target.backend}' compiles"
             raise TuninglinkError(error(message))
-        self._registry = ProviderRegistry(self.warn)
         device = self.tasks.devices.first.description
-        self._limits = {} if device.is_local else {COMPUTE_UNITS: compute_units(device.name)}
-        self._in_model = self._find_in_model()
+        limits = {} if device.is_local else {COMPUTE_UNITS: compute_units(device.name)}
+        registry = ProviderRegistry(self.warn)
+        self._problems = EntryProblems(self.flags, self.target, registry, limits)
+        if self.model is not None:
+            self._problems.add_model(self.model, self.specs)
         entries = [(spec, each) for spec in self.specs for each in range(len(spec.entries))]
         failure = None
         try:
@@ -142,7 +141,10 @@ class Retuner:
             why = "retuning was interrupted" if self.budget.is_stopped else "the budget was over"
             return self._untouched(spec, position, f"{why} before its turn")
         try:
-            tasks = list(self._entry_tasks(spec, position))
+            tasks = self._problems.of(spec, position)
+        except RefusedError as failure:
+            reason = f"the compiler refuses what it configures: {failure}"
+            return replace(self._untouched(spec, position, reason), verdict=Verdict.DROPPED)
         except (CompileError, NotTunableError, PayloadError, SpecError) as failure:
             why = failure.reason if isinstance(failure, PayloadError) else str(failure)
             return self._untouched(spec, position, why)
@@ -173,9 +175,7 @@ class Retuner:
         if isinstance(measured, Failure):
             return measured
         if isinstance(own, Failure):
-            is_late = own.kind is FailureKind.COMPILE_TIMEOUT
-            standing = Standing.UNDECIDED if is_late else Standing.FAILED
-            return Comparison(task, standing, measured, failure=own)
+            return Comparison(task, _failed(own), measured, failure=own)
         benchmark = _benchmark(task.task, own)
         if own.image == measured.benchmark.image:
             return Comparison(task, Standing.SAME, measured, benchmark=benchmark)
@@ -184,7 +184,7 @@ class Retuner:
         found = tasks.compare(pending, measured.benchmark, trial, budget)
         if found.failures:
             failure = found.failures[0][1]
-            return Comparison(task, Standing.FAILED, measured, None, benchmark, failure)
+            return Comparison(task, _failed(failure), measured, None, benchmark, failure)
         return Comparison(task, _standing(found), measured, found.decision, benchmark)
 
     def _provenance(self, comparisons: Sequence[Comparison]) -> dict[str, object]:
@@ -245,65 +245,15 @@ class Retuner:
             configuration=found.winner.candidate,
         )
 
-    # --- Problems --------------------------------------------------------------------------------------------
-
-    def _entry_tasks(self, spec: Spec, position: int) -> Iterator[EntryTask]:
-        """Yields the problems of an entry: its payload, and those of the model that it configures.
-
-        Raises:
-            PayloadError: there is no payload, and nothing in the model.
-            NotTunableError: the entry does not configure its payload, and nothing in the model.
-        """
-        single = alone(spec, position)
-        in_model = self._in_model.get((id(spec), spec.anatomy.pairs[position]), [])
-        try:
-            yield self._payload_task(spec, position, single)
-        except (PayloadError, NotTunableError):
-            if not in_model:
-                raise
-        for each in in_model:
-            yield self._prepared(each, ProblemSource.MODEL, single)
-
-    def _payload_task(self, spec: Spec, position: int, single: Spec) -> EntryTask:
-        payload = payload_for(spec.anatomy.entry(position), self.target)
-        reasons = []
-        for each in self._dispatches(payload):
-            try:
-                task = self._prepared(each, ProblemSource.PAYLOAD, single)
-                is_exact = all(size.is_demanded for size in payload.sizes)
-                return replace(task, is_exact=is_exact)
-            except NotTunableError as failure:
-                reasons.append(str(failure))
-        raise NotTunableError(f"a program was made for it, and {'; '.join(reasons)}")
-
-    def _dispatches(self, payload: Payload) -> Sequence[TuningTask]:
-        with tempfile.TemporaryDirectory(prefix="tuninglink-") as directory:
-            path = Path(directory) / "payload.mlir"
-            path.write_text(payload.text)
-            program = read_program(str(path), self.flags)
-        if not program.tasks:
-            raise NotTunableError("; ".join(each.reason for each in program.omissions))
-        return program.tasks
-
-    def _prepared(self, task: TuningTask, source: ProblemSource, single: Spec) -> EntryTask:
-        return prepare_entry(
-            task, source, single, self.flags, registry=self._registry, limits=self._limits
-        )
-
-    def _find_in_model(self) -> dict[tuple[int, tuple[str, str]], list[TuningTask]]:
-        """Returns the problems of the model that each entry configures, by spec and pair."""
-        found: dict[tuple[int, tuple[str, str]], list[TuningTask]] = {}
-        for task in self.model.tasks if self.model else ():
-            for spec in self.specs:
-                for each in apply_specs(task.source, self.flags, [spec]).applied:
-                    if each.entry is not None:
-                        pair = each.entry.matcher, each.entry.action
-                        found.setdefault((id(spec), pair), []).append(task)
-        return found
-
 
 def _benchmark(task: TuningTask, compiled: Compiled) -> Benchmark:
     return Benchmark(compiled.image, task.function, task.layout)
+
+
+def _failed(failure: Failure) -> Standing:
+    """Returns the standing of an entry that fails; one that takes too long may do so as the machine is busy."""
+    is_late = failure.kind in (FailureKind.COMPILE_TIMEOUT, FailureKind.TIMEOUT)
+    return Standing.UNDECIDED if is_late else Standing.FAILED
 
 
 def _standing(found: TaskResult) -> Standing:

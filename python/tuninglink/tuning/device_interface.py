@@ -1,0 +1,68 @@
+"""What the stages of the tuner ask of devices, wherever they are."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from concurrent.futures import Future
+
+    from tuninglink.tuning.benchmark import Benchmark
+    from tuninglink.tuning.device import DeviceDescription
+    from tuninglink.tuning.devices import Measurement
+    from tuninglink.tuning.failures import Failure
+    from tuninglink.tuning.timing import CompiledProgram, Rounds
+
+
+class Device(Protocol):
+    """One device. Each question may raise a `DeviceError`: the device is gone."""
+
+    @property
+    def description(self) -> DeviceDescription:
+        """What it is."""
+
+    def rounds(self, benchmarks: Sequence[Benchmark], count: int, seed: int) -> Rounds | Failure:
+        """Measures benchmarks against each other; see `Measurer.rounds`."""
+
+    def program_rounds(
+        self, programs: Sequence[CompiledProgram], count: int, seed: int
+    ) -> Rounds | Failure:
+        """Measures whole programs against each other; see `Measurer.program_rounds`."""
+
+    def compare(
+        self, benchmark: Benchmark, reference: Benchmark, reduction: int = 1
+    ) -> Failure | None:
+        """Compares what a benchmark computes with what another does; see `DeviceProcess.compare`."""
+
+
+class DeviceSet(Protocol):
+    """Equal devices that share the work: `Devices` on this machine, `ClusterDevices` on others."""
+
+    @property
+    def first(self) -> Device:
+        """The device that races are run on."""
+
+    @property
+    def descriptions(self) -> Sequence[DeviceDescription]:
+        """What the devices are."""
+
+    @property
+    def devices(self) -> int:
+        """How many devices there are."""
+
+    def measure_default(self, benchmark: Benchmark, seconds: float = 0.1) -> float | Failure:
+        """Measures the default of a task on each device; returns the microseconds of an iteration on the first."""
+
+    def submit(
+        self, benchmark: Benchmark, limit_microseconds: float
+    ) -> Future[Measurement | Failure]:
+        """Measures a candidate on the next device that is free, after its default was measured.
+
+        Args:
+            benchmark: the candidate.
+            limit_microseconds: one that takes longer is not worth a second sample.
+
+        Returns:
+            A future of its time, or of why there is none.
+        """
