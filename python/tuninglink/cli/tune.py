@@ -26,7 +26,7 @@ from tuninglink.tuning.devices import default_device
 from tuninglink.tuning.dispatches import read_program
 from tuninglink.tuning.report import write_report
 from tuninglink.tuning.reporting import report_of
-from tuninglink.tuning.search import search_named
+from tuninglink.tuning.search import check_search
 from tuninglink.tuning.tuner import Tuner
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ def tune_command(arguments: Sequence[str]) -> int:
     options = replace(options, specs=(*options.specs, *project_specs))
     check_targets(options.flags)
     set_up_command_line(PROGRAM, options.flags)
-    search_named(options.settings.search)  # an unknown one is told before anything takes time
+    check_search(options.settings.search)  # an unknown one is told before anything takes time
     check_output(options.output)
     budget = Budget(options.settings.seconds, options.settings.trials)
     with progress(f"compiling {options.input}"):
