@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     Matcher = Callable[["Workload", Value], None]
     """Adds to a matcher of an operation what tells the root op of a dispatch from others."""
 
+CONTRACTION: Final = "contraction"
+"""The form of matchers that can leave sizes open."""
+
 _PARAMETER: Final = "!transform.param<i64>"
 _ANY_VALUE: Final = "!transform.any_value"
 _OPERANDS: Final = 3
@@ -67,8 +70,9 @@ def match_contraction_in_ranges(
         NoMatcherError: the root op is no contraction, or no operand has a ranged loop for a dimension.
     """
     _match_contraction(dispatch, operation, ranges)
-    operand_loops = StructuredOp(dispatch.root).operand_loops
-    for loop, sizes in ranges.items():
+    op = StructuredOp(dispatch.root)
+    operand_loops = op.operand_loops
+    for loop, sizes in _with_their_roles(op, ranges).items():
         places = [
             (operand, loops.index(loop))
             for operand, loops in enumerate(operand_loops)
@@ -90,6 +94,16 @@ def match_contraction_in_ranges(
         )
         if sizes.divisor > 1:
             create(names.MATCH_DIM_MULTIPLE, [value], [], dim=dim, size=_integer(sizes.divisor))
+
+
+def _with_their_roles(op: StructuredOp, ranges: Mapping[int, SizeRange]) -> dict[int, SizeRange]:
+    """Returns ranges, and those of a single size for the other loops of the same roles, which one matcher op asks for."""
+    found: dict[int, SizeRange] = {}
+    for loops in op.loops.values():
+        if any(each in ranges for each in loops):
+            exact = {each: SizeRange(op.sizes[each] or 0, op.sizes[each] or 0) for each in loops}
+            found |= {each: ranges.get(each, exact[each]) for each in loops}
+    return found
 
 
 def _integer(value: int) -> mlir.Attribute:
@@ -200,7 +214,7 @@ def _captures(root: mlir.Operation) -> bool:
 
 
 FORMS: Final[Mapping[str, Matcher]] = {
-    "contraction": _match_contraction,
+    CONTRACTION: _match_contraction,
     "convolution": _match_convolution,
     "attention": _match_attention,
     "dag": _match_dag,

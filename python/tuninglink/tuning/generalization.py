@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from itertools import product
 from typing import TYPE_CHECKING, Final
 
-from tuninglink.emission.matcher_forms import SizeRange
+from tuninglink.emission.matcher_forms import CONTRACTION, SizeRange
 from tuninglink.emission.spec_writer import SpecEntry, write_spec
-from tuninglink.iree.op_kinds import OpKind, Role
+from tuninglink.iree.op_kinds import Role
 from tuninglink.iree.structured_op import StructuredOp
 from tuninglink.payloads.preferences import tiles
 from tuninglink.specs.loading import load_spec
@@ -59,7 +59,7 @@ class Generalizer:
         Returns:
             The entry, with the widest of the ranges that are tried; None if none is good.
         """
-        if entry.target is None or entry.dispatch.problem.kind is not OpKind.CONTRACTION:
+        if entry.target is None or entry.form != CONTRACTION:
             return None
         for ranges in _proposals(entry):
             if self.budget.is_over:
@@ -104,7 +104,8 @@ def _proposals(entry: SpecEntry) -> Iterator[Ranges]:
     spec = load_spec(write_spec("exact", [replace(entry, ranges={})]).encode())
     matcher = spec.anatomy.table.lookup(spec.anatomy.pairs[0][0])
     divisors = tiles([matcher], op) if matcher is not None else {}
-    loops = [loop for role in (Role.M, Role.N) for loop in op.loops[role][-1:]]
+    bounded = {loop for loops in op.operand_loops for loop in loops}
+    loops = [loop for role in (Role.M, Role.N) for loop in op.loops[role][-1:] if loop in bounded]
     found = {loop: _range(op.sizes[loop] or 1, divisors.get(loop, 1)) for loop in loops}
     wide = {loop: each for loop, each in found.items() if each is not None}
     if len(wide) > 1:
