@@ -275,6 +275,22 @@ def test_the_ops_beside_a_reduction_take_as_many_rows() -> None:
     assert any("elements of linalg.generic beside it" in str(each) for each in answer.violations)
 
 
+def test_the_loops_of_ops_beside_must_be_spread_over_threads() -> None:
+    function = Function("softmax")
+    dispatch = configured_source(function.text(softmax(function, (384, 77))), "gfx942")
+    with pytest.raises(UndecidedError, match="beside it has no configuration"):
+        ours(dispatch, VECTOR_DISTRIBUTE)
+
+
+def test_all_threads_must_share_what_is_prefetched() -> None:
+    space = ours(configured_source(matmul(28, 56, 256, "f32"), "gfx942"), TILE_AND_FUSE)[-1]
+    tiles = {"wg_0": 28, "thread_0": 1, "wg_1": 28, "thread_1": 1, "red_2": 16}
+    assignment = {**tiles, "promoted": 2, "wg_size_x": 784, "sg_size": 64}
+    for stages, is_refused in ((0, False), (2, True)):
+        answer = space.constraints.check({**assignment, "prefetch_num_stages": stages})
+        assert any("prefetched" in str(each) for each in answer.violations) is is_refused
+
+
 # --- Attention --------------------------------------------------------------------------------------------
 
 PLAIN_ATTENTION = attention(2, 64, 64, 64, 128)

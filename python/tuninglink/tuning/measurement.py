@@ -39,6 +39,9 @@ _FIRST_FACTOR: Final = 3.0
 """A first iteration that takes this many times the limit is too slow, whatever it pays for."""
 
 _LARGEST_BATCH: Final = 1 << 20
+_LARGEST_STEP: Final = 16
+"""How many times larger the next batch may be while its size is looked for."""
+
 _MOST_BUFFER_BYTES: Final = 4 << 30
 """What a buffer of many sets may take."""
 
@@ -222,14 +225,19 @@ class Measurer:
         ]
 
     def _batch(self, loaded: Runnable) -> int:
-        """Returns how many iterations make a sample."""
+        """Returns how many iterations make a sample.
+
+        One iteration alone is mostly the call, so that the batch grows until it tells the time of one; by steps, as
+        a batch that seems to take no time may only have met a quiet moment on a busy machine.
+        """
         wanted = self._settings.sample_seconds * 1e6
-        once = min(loaded.sample(1) for _ in range(2))
-        if once < wanted:
-            # One iteration alone is mostly the call; a few say what one of many takes.
-            once = loaded.sample(max(8, loaded.least_batch))
-        batch = math.ceil(wanted / max(once, 0.001))
-        return max(min(batch, _LARGEST_BATCH), loaded.least_batch)
+        batch = loaded.least_batch
+        taken = min(loaded.sample(batch) for _ in range(2)) * batch
+        while taken < wanted / 2 and batch < _LARGEST_BATCH:
+            batch = math.ceil(batch * min(wanted / max(taken, 0.001), _LARGEST_STEP))
+            taken = loaded.sample(batch) * batch
+        fitting = math.ceil(batch * wanted / taken)
+        return max(min(fitting, _LARGEST_BATCH), loaded.least_batch)
 
     def _clocks(self) -> tuple[int, ...]:
         clock = read_clock(self._uri)

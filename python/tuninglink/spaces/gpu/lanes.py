@@ -9,6 +9,7 @@ from iree.compiler import ir as mlir
 
 from tuninglink.iree.op_kinds import OpKind, Role
 from tuninglink.iree.root_ops import function_ops
+from tuninglink.iree.structured_op import REDUCTION, StructuredOp
 from tuninglink.mlir import names
 from tuninglink.solver.answers import UndecidedError
 from tuninglink.solver.expressions import number
@@ -138,10 +139,20 @@ def _agree_with_others(
 
     They need the threads that they are spread over, or a multiple: further ones repeat them. For each of the
     `results` of a workgroup they go through their own tiles.
+
+    Raises:
+        UndecidedError: one has further loops, and nothing says how they are spread over threads.
     """
-    for each in function_ops(workload.function).configured:
-        entries = dictionary_of(each.attributes[names.LOWERING_CONFIG]) or {}
-        if each == workload.root or SUBGROUP_BASIS not in entries:
+    kinds = StructuredOp(workload.root).iterator_types
+    parallel = sum(each != REDUCTION for each in kinds)
+    for each in function_ops(workload.function).computing:
+        found = each.attributes.get(names.LOWERING_CONFIG)
+        entries = (dictionary_of(found) if found is not None else None) or {}
+        if each == workload.root:
+            continue
+        if SUBGROUP_BASIS not in entries:
+            if StructuredOp(each).loop_count > parallel:
+                raise UndecidedError(f"{each.name} beside it has no configuration")
             continue
         wanted, lanes = (prod(_first(entries.get(name))) for name in (SUBGROUP_BASIS, LANE_BASIS))
         rules.sufficient(

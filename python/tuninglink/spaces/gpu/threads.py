@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from tuninglink.iree.op_kinds import OpKind
 from tuninglink.solver.answers import UndecidedError
-from tuninglink.solver.expressions import number, select
+from tuninglink.solver.expressions import all_of, any_of, number, select
 from tuninglink.spaces.gpu.contractions import read_contraction
 from tuninglink.spaces.gpu.gpu_rules import GpuRules, clip, product
 from tuninglink.spaces.gpu.knob_table import (
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 _LEAST_BOUND: Final = 128
 _MOST_SUMS: Final = 128
+_LEAST_STAGES: Final = 2
+"""Fewer prefetch nothing."""
 _MOST_TILE: Final = 1024
 """Tiles may stick out of what is computed, as the compiler's own do, but not by any amount."""
 
@@ -72,7 +74,7 @@ def threads_spaces(workload: Workload, device: Device, pipeline: mlir.Attribute)
         rules.powers_of_two(tiles[loop], _MOST_SUMS, size)
         table.ignore(WORKGROUP, loop)
         table.ignore(THREAD, loop)
-    threads, _, _ = rules.workgroup(device)
+    threads, _, stages = rules.workgroup(device)
     summed = product([number(1), *(tiles[loop] for loop in loops.reductions)])
     rules.unrolled(summed, "sums of one result", _MOST_SUMS)
     rules.unrolled(product(pieces) * summed, "sums")
@@ -86,7 +88,7 @@ def threads_spaces(workload: Workload, device: Device, pipeline: mlir.Attribute)
     clipped = {loop: clip(tile, sizes[loop]) for loop, tile in tiles.items()}
     results = product([number(1), *(clipped[loop] for loop in loops.parallel)])
     exchanged = [results * (each.elements * each.bits) for each in ops_beside(workload, loops)]
-    slots, copies = _promotion(workload, rules, clipped, pipeline.context)
+    slots, copies = _promotion(workload, rules, clipped, threads, stages)
     exchanged.append(select(threads == wanted, 0, results * loops.bits))
     rules.memory_bounds(copies, exchanged, device)
     template = gpu_template(pipeline, {**table.slots(), **slots}, is_flat=False)
@@ -94,15 +96,33 @@ def threads_spaces(workload: Workload, device: Device, pipeline: mlir.Attribute)
 
 
 def _promotion(
-    workload: Workload, rules: GpuRules, tiles: Mapping[int, Number], context: mlir.Context
+    workload: Workload,
+    rules: GpuRules,
+    tiles: Mapping[int, Number],
+    threads: Number,
+    stages: Number,
 ) -> tuple[Mapping[str, Slot], list[Number]]:
-    """Returns the entries for promotion, and the sizes of the copies: only products promote operands."""
+    """Returns the entries for promotion, and the sizes of the copies: only products promote operands.
+
+    The compiler crashes where it prefetches what only some of the threads copy.
+    """
+    context = workload.root.context
     try:
         contraction = read_contraction(workload)
     except UndecidedError:
         return promotion_slots((), context), []
     promotion = Promotion(rules, context)
-    return promotion.slots, promotion.bits(contraction, tiles)
+    copies = promotion.bits(contraction, tiles)
+    for operand, copy in zip((contraction.lhs, contraction.rhs), copies, strict=True):
+        elements = copy / operand.bits
+        shared = any_of(elements % threads == 0, all_of(copy > 0, threads % elements == 0))
+        rules.sufficient(
+            any_of(stages < _LEAST_STAGES, shared),
+            "the {} threads must share the {} elements that are prefetched",
+            threads,
+            elements,
+        )
+    return promotion.slots, copies
 
 
 def _most_tile(size: int | None) -> int:

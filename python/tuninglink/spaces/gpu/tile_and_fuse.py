@@ -128,7 +128,10 @@ class _FormSpace:
         self._tile_reduction(contraction.k)
         reductions = (*contraction.outer_k, contraction.k)
         steps = product(tiling.tiles[loop] for loop in reductions) / tiling.shapes[contraction.k]
-        taken = (select(each == 0, 1, each) for each in tiling.pieces.values())
+        # A subgroup that takes nothing in particular of an outer dimension takes all of the tile.
+        taken = (
+            select(piece == 0, tiling.tiles[loop], piece) for loop, piece in tiling.pieces.items()
+        )
         rules.unrolled(product([steps, *taken]), "intrinsics", MOST_INTRINSICS)
         threads, subgroup_size, stages = rules.workgroup(self.device)
         wanted = product(tiling.counts.values()) * subgroup_size
@@ -184,12 +187,16 @@ class _FormSpace:
         """Returns the condition that the tile of the result is in shared memory.
 
         Threads that do not fit their tiles exchange what they add up; so do all threads between the steps of the
-        reduction if the result is padded, and where they start from given values.
+        reduction if the result is padded without `padding`, and where they start from given values.
         """
         contraction, tiles = self.contraction, self._tiling.tiles
         if contraction.accumulates:
             return True
         sides, k = (contraction.m, contraction.n), contraction.k
+        if self.form.pads:
+            # The result is padded before the reduction, and stays with the threads if they take it as a whole.
+            shapes = self._tiling.shapes
+            return any_of(threads != wanted, *(tiles[loop] % shapes[loop] != 0 for loop in sides))
         is_padded = any_of(*(tiles[loop] > contraction.size(loop) for loop in sides))
         return any_of(threads != wanted, all_of(is_padded, tiles[k] < contraction.size(k)))
 
