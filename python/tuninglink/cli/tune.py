@@ -73,6 +73,7 @@ dumped; - is standard input. It is compiled with the flags that you give. An int
   --caches warm|cold   Whether a dispatch finds its data in the caches. Default: warm.
   --search NAME        The order of candidates: model, random or neighbors. Default: model.
   --seed N             Fixes samples, inputs and orders. Default: 0.
+  --generalize         Add entries for ranges of sizes in which winners are measured not to lose.
   --no-model           Do not run the whole program with the spec in the end.
   -q, --quiet          Show errors and warnings only: no remarks, no progress.
   -v, --verbose        Say on standard error what takes how long.
