@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from tuninglink.spaces.constraint_set import ConstraintSet
 
 PROBLEM = Problem(OpKind.OTHER)
-LOW, HIGH = -3, 6
+LOW, HIGH = -3, 4
 
 # An expression is drawn as a tree of these, and built in the context of a set.
 Tree = tuple

@@ -27,7 +27,7 @@ def program(tmp_path: Path) -> Path:
 def large_program(tmp_path: Path) -> Path:
     """Takes the compiler seconds."""
     path = tmp_path / "large.mlir"
-    functions = [PROGRAM.replace("@add", f"@add{i}").replace("16", str(i)) for i in range(1, 500)]
+    functions = [PROGRAM.replace("@add", f"@add{i}").replace("16", str(i)) for i in range(1, 200)]
     path.write_text("".join(functions))
     return path
 

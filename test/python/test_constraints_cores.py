@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from tuninglink.solver.answers import UnsatAnswer, Violation
     from tuninglink.spaces.constraint_set import ConstraintSet
 
-SLOW = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+SLOW = settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 KNOBS = ("a", "b", "c")
 partials = st.dictionaries(st.sampled_from(KNOBS), st.integers(-4, 7))
 

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from tuninglink.spaces.constraint_set import ConstraintSet
 
 KNOBS = ("a", "b", "c")
-SLOW = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+SLOW = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 random_sets = st.lists(truths(), min_size=1, max_size=3).map(build)
 
 

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING
 import pytest
 from programs import TARGETS
 from recorded_tuning import DESCRIPTION, RecordedDevices
-from tuning_programs import dispatched, matmul
+from tuning_programs import dispatched, matmul, prepared
 
 import tuninglink
+from tuninglink.emission.spec_writer import SpecEntry, write_spec
 from tuninglink.specs.provenance import provenance_of
 from tuninglink.specs.revision import Revision, alone
 from tuninglink.specs.settings import settings_of
@@ -22,12 +23,14 @@ from tuninglink.tuning.budget import Budget
 from tuninglink.tuning.compilation import CandidateCompiler
 from tuninglink.tuning.database import Database
 from tuninglink.tuning.failures import Failure, FailureKind
+from tuninglink.tuning.generalization import Generalizer
 from tuninglink.tuning.journal import Journal
 from tuninglink.tuning.retuning.results import RetuningResult, Standing, Verdict
 from tuninglink.tuning.retuning.retuner import Retuner, target_of
 from tuninglink.tuning.retuning.writing import retuned_spec, to_json
 from tuninglink.tuning.settings import TuningSettings
 from tuninglink.tuning.task_tuner import TaskTuner
+from tuninglink.tuning.templates import apply_specs
 from tuninglink.tuning.timing import Rounds
 
 if TYPE_CHECKING:
@@ -234,3 +237,24 @@ def test_a_configuration_is_changed_for_one_entry_only() -> None:
     assert "distribution = [8, 32, 0]" in text
     assert "distribution = [4, 32, 0]" in text
     assert "distribution = [8, 32, 0]" not in entries.text()
+
+
+def test_ranges_of_sizes_end_where_the_configuration_loses(compiler: CandidateCompiler) -> None:
+    """It is slow for 128 columns, so that only the rows get a range."""
+    task = prepared(matmul(8, 64, 128), "llvm-cpu")
+    changed = re.search(r"#iree_codegen.compilation_info<.*?>>>", ENTRY, re.DOTALL)
+    assert changed is not None
+    configuration = {"compilation_info": changed[0]}
+    target = task.task.target
+    entry = SpecEntry("own", task.dispatch, task.form, configuration, {"trials": 3}, target)
+    tasks = TaskTuner(SETTINGS, compiler, Devices(times={128: (300.0,)}))
+    general = Generalizer(tasks, FLAGS, Budget()).generalize(entry)
+    assert general is not None
+    assert {loop: str(each) for loop, each in general.ranges.items()} == {0: "4..16 by 4"}
+    assert general.provenance["ranges"] == ["loop 0: 4..16 by 4"]
+    assert general.provenance["trials"] == 3
+
+    written = tuninglink.load_spec(write_spec("general", [general]).encode())
+    for sizes, is_configured in (((12, 64), True), ((10, 64), False), ((12, 96), False)):
+        program = dispatched(matmul(*sizes, 128), "llvm-cpu")
+        assert bool(apply_specs(program.content, FLAGS, [written]).applied) == is_configured

@@ -25,7 +25,7 @@ from tuninglink.tuning.dispatches import read_program
 from tuninglink.tuning.retuning.results import EntryResult, Verdict
 from tuninglink.tuning.retuning.retuner import Retuner, target_of
 from tuninglink.tuning.retuning.writing import COLUMNS, retuned_spec, rows, to_json
-from tuninglink.tuning.search import search_named
+from tuninglink.tuning.search import check_search
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -94,7 +94,7 @@ def retune_command(arguments: Sequence[str]) -> int:
     options = parse_retune_arguments(arguments)
     check_targets(options.flags)
     set_up_command_line(PROGRAM, options.flags)
-    search_named(options.settings.search)  # an unknown one is told before anything takes time
+    check_search(options.settings.search)  # an unknown one is told before anything takes time
     specs = _read(options)
     outputs = _outputs(options.output, specs)
     budget = Budget(options.settings.seconds, options.settings.trials)

@@ -26,7 +26,7 @@ from tuninglink.tuning.devices import default_device
 from tuninglink.tuning.dispatches import read_program
 from tuninglink.tuning.report import write_report
 from tuninglink.tuning.reporting import report_of
-from tuninglink.tuning.search import search_named
+from tuninglink.tuning.search import check_search
 from tuninglink.tuning.tuner import Tuner
 
 if TYPE_CHECKING:
@@ -73,6 +73,7 @@ dumped; - is standard input. It is compiled with the flags that you give. An int
   --caches warm|cold   Whether a dispatch finds its data in the caches. Default: warm.
   --search NAME        The order of candidates: model, random or neighbors. Default: model.
   --seed N             Fixes samples, inputs and orders. Default: 0.
+  --generalize         Add entries for ranges of sizes in which winners are measured not to lose.
   --no-model           Do not run the whole program with the spec in the end.
   -q, --quiet          Show errors and warnings only: no remarks, no progress.
   -v, --verbose        Say on standard error what takes how long.
@@ -105,7 +106,7 @@ def tune_command(arguments: Sequence[str]) -> int:
     options = replace(options, specs=(*options.specs, *project_specs))
     check_targets(options.flags)
     set_up_command_line(PROGRAM, options.flags)
-    search_named(options.settings.search)  # an unknown one is told before anything takes time
+    check_search(options.settings.search)  # an unknown one is told before anything takes time
     check_output(options.output)
     budget = Budget(options.settings.seconds, options.settings.trials)
     with progress(f"compiling {options.input}"):

@@ -125,6 +125,7 @@ _FLAGS: Final = {
     "top": Flag("top", _count),
     "only": Flag("patterns", repeats=True),
     "min-share": Flag("min_share", _fraction),
+    "generalize": Flag("generalizes", lambda _: True, switch=True),
     "no-model": Flag("runs_model", lambda _: False, switch=True),
 }
 

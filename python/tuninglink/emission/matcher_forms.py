@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from iree.compiler import ir as mlir
@@ -13,13 +14,16 @@ from tuninglink.mlir.walk import visit
 from tuninglink.specs.builders import yield_
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Container, Mapping, Sequence
 
     from tuninglink.spaces.workload import Workload
 
     Value = mlir.Value[Any]
     Matcher = Callable[["Workload", Value], None]
     """Adds to a matcher of an operation what tells the root op of a dispatch from others."""
+
+CONTRACTION: Final = "contraction"
+"""The form of matchers that can leave sizes open."""
 
 _PARAMETER: Final = "!transform.param<i64>"
 _ANY_VALUE: Final = "!transform.any_value"
@@ -34,10 +38,82 @@ class NoMatcherError(Exception):
     """A form of matchers cannot find an operation; says why not."""
 
 
-def _match_contraction(dispatch: Workload, operation: Value) -> None:
+@dataclass(frozen=True)
+class SizeRange:
+    """The sizes of a loop that an entry is for.
+
+    Attributes:
+        low: the smallest.
+        high: the largest.
+        divisor: what divides all of them.
+    """
+
+    low: int
+    high: int
+    divisor: int = 1
+
+    def __str__(self) -> str:
+        return f"{self.low}..{self.high} by {self.divisor}"
+
+
+def match_contraction_in_ranges(
+    dispatch: Workload, operation: Value, ranges: Mapping[int, SizeRange]
+) -> None:
+    """Adds to a matcher what finds contractions like the root op of a dispatch, with loops of other sizes.
+
+    Args:
+        dispatch: the dispatch.
+        operation: what the matcher is asked about.
+        ranges: the sizes of loops; the others have those of the dispatch.
+
+    Raises:
+        NoMatcherError: the root op is no contraction, or no operand has a ranged loop for a dimension.
+    """
+    _match_contraction(dispatch, operation, ranges)
+    op = StructuredOp(dispatch.root)
+    operand_loops = op.operand_loops
+    for loop, sizes in _with_their_roles(op, ranges).items():
+        places = [
+            (operand, loops.index(loop))
+            for operand, loops in enumerate(operand_loops)
+            if loop in loops
+        ]
+        if not places:
+            raise NoMatcherError(f"no operand has loop {loop} for a dimension")
+        operand, position = places[0]
+        numbers = mlir.DenseI64ArrayAttr.get([operand])
+        (value,) = create(names.GET_OPERAND, [operation], [_ANY_VALUE], raw_position_list=numbers)
+        dim, bounds = _integer(position), (_integer(sizes.low), _integer(sizes.high))
+        create(
+            names.MATCH_DIM_BOUNDS,
+            [value],
+            [],
+            dim=dim,
+            lower_bound=bounds[0],
+            upper_bound=bounds[1],
+        )
+        if sizes.divisor > 1:
+            create(names.MATCH_DIM_MULTIPLE, [value], [], dim=dim, size=_integer(sizes.divisor))
+
+
+def _with_their_roles(op: StructuredOp, ranges: Mapping[int, SizeRange]) -> dict[int, SizeRange]:
+    """Returns ranges, and those of a single size for the other loops of the same roles, which one matcher op asks for."""
+    found: dict[int, SizeRange] = {}
+    for loops in op.loops.values():
+        if any(each in ranges for each in loops):
+            exact = {each: SizeRange(op.sizes[each] or 0, op.sizes[each] or 0) for each in loops}
+            found |= {each: ranges.get(each, exact[each]) for each in loops}
+    return found
+
+
+def _integer(value: int) -> mlir.Attribute:
+    return mlir.IntegerAttr.get(mlir.IntegerType.get_signless(64), value)
+
+
+def _match_contraction(dispatch: Workload, operation: Value, ranges: Container[int] = ()) -> None:
     if dispatch.problem.kind is not OpKind.CONTRACTION:
         raise NoMatcherError("it is no contraction")
-    _match_product(names.MATCH_CONTRACTION, dispatch, operation, 0)
+    _match_product(names.MATCH_CONTRACTION, dispatch, operation, 0, ranges)
 
 
 def _match_convolution(dispatch: Workload, operation: Value) -> None:
@@ -46,7 +122,9 @@ def _match_convolution(dispatch: Workload, operation: Value) -> None:
     _match_product(names.MATCH_CONVOLUTION, dispatch, operation, _CONVOLUTION_STEPS)
 
 
-def _match_product(form: str, dispatch: Workload, operation: Value, steps: int) -> None:
+def _match_product(
+    form: str, dispatch: Workload, operation: Value, steps: int, ranges: Container[int] = ()
+) -> None:
     op = StructuredOp(dispatch.root)
     loops = list(op.loops.values())
     types = [each.type for each in dispatch.root.operands]
@@ -62,7 +140,7 @@ def _match_product(form: str, dispatch: Workload, operation: Value, steps: int) 
         output_type=output,
         indexing_maps=_maps(op),
     )
-    _match_sizes(dispatch, results, loops)
+    _match_sizes(dispatch, results, loops, ranges)
     if form == names.MATCH_CONVOLUTION:
         # The loops leave open how much of the image there is behind the last window.
         _match_type(operation, 0, types[0])
@@ -136,7 +214,7 @@ def _captures(root: mlir.Operation) -> bool:
 
 
 FORMS: Final[Mapping[str, Matcher]] = {
-    "contraction": _match_contraction,
+    CONTRACTION: _match_contraction,
     "convolution": _match_convolution,
     "attention": _match_attention,
     "dag": _match_dag,
@@ -151,11 +229,15 @@ def _maps(op: StructuredOp) -> mlir.ArrayAttr:
 
 
 def _match_sizes(
-    dispatch: Workload, handles: Sequence[Value], loops: Sequence[Sequence[int]]
+    dispatch: Workload,
+    handles: Sequence[Value],
+    loops: Sequence[Sequence[int]],
+    ranges: Container[int] = (),
 ) -> None:
+    """Asks for the sizes of the dispatch, but for the roles that have a loop with a range."""
     for handle, numbers in zip(handles, loops, strict=False):
         sizes = [dispatch.problem.dimensions[each].size for each in numbers]
-        if not sizes:
+        if not sizes or any(each in ranges for each in numbers):
             continue
         if any(each is None for each in sizes):
             raise NoMatcherError("it has dynamic sizes")

@@ -7,7 +7,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 from iree.compiler import ir as mlir
 
-from tuninglink.emission.matcher_forms import FORMS, create
+from tuninglink.emission.matcher_forms import (
+    FORMS,
+    SizeRange,
+    create,
+    match_contraction_in_ranges,
+)
 from tuninglink.iree.op_kinds import OpKind, Role
 from tuninglink.iree.target_attributes import read_executable_target
 from tuninglink.mlir import names
@@ -43,6 +48,7 @@ class SpecEntry:
         configuration: the attributes that configure the operation, by name, as MLIR writes them.
         provenance: what `tuninglink.provenance` says.
         target: what the entry is bound to; None for any target.
+        ranges: of a contraction, the sizes of loops that may differ from those of the dispatch.
     """
 
     label: str
@@ -51,6 +57,7 @@ class SpecEntry:
     configuration: Mapping[str, str]
     provenance: Mapping[str, object] = field(default_factory=dict)
     target: Target | None = None
+    ranges: Mapping[int, SizeRange] = field(default_factory=dict)
 
 
 def write_spec(name: str, entries: Sequence[SpecEntry]) -> str:
@@ -157,7 +164,10 @@ def _add_matcher(module: mlir.Operation, name: str, entry: SpecEntry) -> None:
     operation = block.arguments[0]
     with mlir.InsertionPoint(block):
         create(names.HAS_NO_LOWERING_CONFIG, [operation], [])
-        FORMS[entry.form](entry.dispatch, operation)
+        if entry.ranges:
+            match_contraction_in_ranges(entry.dispatch, operation, entry.ranges)
+        else:
+            FORMS[entry.form](entry.dispatch, operation)
         parameters = [
             create(names.PARAM_CONSTANT, [], [_ANY_PARAMETER], value=each)[0]
             for each in configurations

@@ -26,6 +26,7 @@ class TuningSettings:
         seed: fixes samples, inputs and orders.
         search: the name of the search.
         runs_model: whether the whole program is run in the end.
+        generalizes: whether entries for ranges of sizes are looked for.
     """
 
     devices: tuple[str, ...] = ()
@@ -41,3 +42,4 @@ class TuningSettings:
     seed: int = 0
     search: str = "model"
     runs_model: bool = True
+    generalizes: bool = False

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from tuninglink.emission.spec_writer import write_spec
+from tuninglink.emission.spec_writer import SpecEntry, write_spec
 from tuninglink.errors import TuninglinkError
 from tuninglink.mlir.diagnostics import error, note
 from tuninglink.spaces.registry import ProviderRegistry
@@ -14,6 +14,7 @@ from tuninglink.tuning.compute_units import COMPUTE_UNITS, compute_units
 from tuninglink.tuning.defaults import measure_defaults
 from tuninglink.tuning.devices import may_run
 from tuninglink.tuning.dispatches import Omission
+from tuninglink.tuning.generalization import Generalizer
 from tuninglink.tuning.model_run import ModelRuns, ModelVerdict, judge_entries
 from tuninglink.tuning.preparation import NotTunableError, PreparedTask, prepare
 from tuninglink.tuning.results import TaskOutcome, TaskResult, TuningResult
@@ -27,6 +28,9 @@ if TYPE_CHECKING:
     from tuninglink.tuning.defaults import MeasuredTask
     from tuninglink.tuning.dispatches import DispatchedProgram, TuningTask
     from tuninglink.tuning.task_tuner import TaskTuner
+
+_GENERALIZING: Final = 0.3
+"""The part of the time that is kept for generalized entries, where they are wanted."""
 
 
 @dataclass
@@ -49,6 +53,7 @@ class Tuner:
     specs: Sequence[Spec] = ()
     warn: Callable[[Diagnostic], None] = lambda _: None
     _omissions: list[Omission] = field(default_factory=list)
+    _general: dict[str, SpecEntry] = field(default_factory=dict)
 
     def run(self) -> TuningResult:
         """Tunes until the budget is over or stopped; returns what was won so far.
@@ -66,6 +71,8 @@ class Tuner:
             self._omit(each)
         results: list[TaskResult] = []
         failure = self._tune_all(self._prepared(found.measured), results)
+        if self.tasks.settings.generalizes and failure is None:
+            self._generalize(results)
         model = self._run_model(results, failure)
         results = [
             replace(each, verdict=TaskOutcome.LEFT_OUT)
@@ -86,14 +93,26 @@ class Tuner:
 
     def spec(self, results: Sequence[TaskResult]) -> str:
         """Returns the spec of what was won, as text."""
-        entries = [
-            each.prepared.entry(each.winner.candidate, self.tasks.provenance(each))
-            for each in results
-            if each.verdict is TaskOutcome.WON and each.winner is not None
-            # All that it tunes are, and only they can share a spec.
-            if isinstance(each.prepared, PreparedTask)
-        ]
-        return write_spec("tuned", entries)
+        won = [each for each in results if each.verdict is TaskOutcome.WON]
+        entries = [entry for each in won if (entry := self._entry(each)) is not None]
+        general = [self._general[each.task.key] for each in won if each.task.key in self._general]
+        # What was measured for one size comes before what holds for several.
+        return write_spec("tuned", [*entries, *general])
+
+    def _entry(self, result: TaskResult) -> SpecEntry | None:
+        """Returns the entry of a winner; what the tuner prepares has one, and only that can share a spec."""
+        if result.winner is None or not isinstance(result.prepared, PreparedTask):
+            return None
+        return result.prepared.entry(result.winner.candidate, self.tasks.provenance(result))
+
+    def _generalize(self, results: Sequence[TaskResult]) -> None:
+        """Looks for ranges of sizes in which winners do not lose."""
+        generalizer = Generalizer(self.tasks, self.flags, self.budget)
+        for each in results:
+            entry = self._entry(each) if each.verdict is TaskOutcome.WON else None
+            general = generalizer.generalize(entry) if entry is not None else None
+            if general is not None:
+                self._general[each.task.key] = general
 
     def _omit(self, omission: Omission) -> None:
         self._omissions.append(omission)
@@ -158,7 +177,8 @@ class Tuner:
                 self._omit(Omission(task.task.dispatches, f"{why} before its turn"))
                 continue
             weight = sum(each.share for _, each in prepared[position:])
-            part = self.budget.part(measured.share / weight if weight else 1.0)
+            kept = _GENERALIZING if self.tasks.settings.generalizes else 0.0
+            part = self.budget.part((1 - kept) * (measured.share / weight if weight else 1.0))
             try:
                 results.append(self.tasks.tune(task, measured, part))
             except TuninglinkError as failure:

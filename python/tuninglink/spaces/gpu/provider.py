@@ -43,6 +43,9 @@ class GpuProvider(Provider):
     )
     kinds: ClassVar[frozenset[OpKind] | None] = frozenset(set(OpKind) - {OpKind.OTHER})
 
+    def __init__(self) -> None:
+        self._known: tuple[mlir.Attribute | None, Device | None] = None, None
+
     def spaces(self, workload: Workload, pipeline: str) -> Sequence[Space]:
         """Returns a space for each form of configurations in a pipeline.
 
@@ -51,7 +54,7 @@ class GpuProvider(Provider):
         """
         if pipeline != DISTRIBUTE and not workload.root.results:
             raise UndecidedError(f"{workload.problem} computes in buffers, not in tensors")
-        device = read_device(workload)
+        device = self._device(workload)
         attribute = mlir.Attribute.parse(pipeline, workload.root.context)
         found: list[Space] = []
         reasons: list[str] = []
@@ -63,6 +66,14 @@ class GpuProvider(Provider):
         if reasons and not found:
             raise UndecidedError("; ".join(dict.fromkeys(reasons)))
         return found
+
+    def _device(self, workload: Workload) -> Device:
+        """Returns what the target can do; it is read anew where the target is another than before."""
+        target, device = self._known
+        if target is None or device is None or target != workload.target:
+            device = read_device(workload)
+            self._known = workload.target, device
+        return device
 
 
 _Form = Callable[["Workload", "Device", mlir.Attribute], "Sequence[Space]"]

@@ -1,6 +1,6 @@
 """Searches: which candidate is tried next."""
 
 from tuninglink.tuning.search.base import Search
-from tuninglink.tuning.search.registry import DEFAULT_SEARCH, search_named
+from tuninglink.tuning.search.registry import DEFAULT_SEARCH, check_search, search_named
 
-__all__ = ["DEFAULT_SEARCH", "Search", "search_named"]
+__all__ = ["DEFAULT_SEARCH", "Search", "check_search", "search_named"]

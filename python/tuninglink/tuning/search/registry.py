@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from importlib.metadata import entry_points
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.errors import TuninglinkError
@@ -45,6 +46,18 @@ def search_named(name: str) -> type[Search]:
     return _loaded(found[0])
 
 
+def check_search(name: str) -> None:
+    """Checks that there is a search, without waiting for the libraries of our own.
+
+    Raises:
+        TuninglinkError: see `search_named`.
+    """
+    if name != DEFAULT_SEARCH:
+        search_named(name)
+    elif find_spec("sklearn") is None:
+        raise _lacking("there is no module 'sklearn'")
+
+
 def _own() -> dict[str, Callable[[], type[Search]]]:
     return {
         "model": _model_search,
@@ -57,10 +70,15 @@ def _model_search() -> type[Search]:
     try:
         from tuninglink.tuning.search.model import ModelSearch  # noqa: PLC0415 - needs an extra
     except ImportError as failure:
-        message = f"the search 'model' needs scikit-learn: {failure}"
-        remedy = note("install the extra: pip install 'tuninglink[tune]'")
-        raise TuninglinkError(error(message, notes=[remedy])) from None
+        raise _lacking(str(failure)) from None
     return ModelSearch
+
+
+def _lacking(reason: str) -> TuninglinkError:
+    remedy = note("install the extra: pip install 'tuninglink[tune]'")
+    return TuninglinkError(
+        error(f"the search 'model' needs scikit-learn: {reason}", notes=[remedy])
+    )
 
 
 def _plug_ins() -> Iterable[EntryPoint]:
