@@ -128,8 +128,13 @@ def test_a_provider_that_fails_is_named_and_does_not_spoil_the_others() -> None:
     dispatch = cpu_dispatch()
     with pytest.raises(UndecidedError, match="provider 'failing' failed: KeyError"):
         registry(EntryPoint("failing", FailingProvider)).spaces(dispatch, PIPELINE)
-    both = registry(EntryPoint("failing", FailingProvider), EntryPoint("cpu", CpuProvider))
-    assert len(both.spaces(dispatch, PIPELINE)) == 1
+    warnings: list[Diagnostic] = []
+    both = registry(
+        EntryPoint("failing", FailingProvider), EntryPoint("cpu", CpuProvider), warnings=warnings
+    )
+    for _ in range(2):
+        assert len(both.spaces(dispatch, PIPELINE)) == 1
+    assert [each.message.partition(":")[0] for each in warnings] == ["provider 'failing' failed"]
 
 
 @pytest.mark.parametrize(("wanted", "verdict"), [(0, Verdict.PROVEN), (64, Verdict.REFUTED)])

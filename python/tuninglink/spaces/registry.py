@@ -41,6 +41,7 @@ class ProviderRegistry:
         self._own = own
         self._entry_points = entry_points or _installed_entry_points
         self._all: list[Provider] | None = None
+        self._failures: set[str] = set()
 
     def all(self) -> Sequence[Provider]:
         """Returns all providers; a plug-in that cannot be loaded is named in a warning and skipped."""
@@ -66,13 +67,19 @@ class ProviderRegistry:
             except UndecidedError as failure:
                 reasons.append(failure.reason)
             except Exception as failure:  # noqa: BLE001 - whatever a stranger's code does wrong
-                reasons.append(
-                    f"provider '{each.name}' failed: {type(failure).__name__}: {failure}"
-                )
+                reasons.append(self._failed(each, failure))
         if not found:
             nobody = f"no constraints are known for {workload.problem} in {pipeline}"
             raise UndecidedError("; ".join(reasons) or nobody)
         return found
+
+    def _failed(self, provider: Provider, failure: Exception) -> str:
+        """Warns of a provider's failure, once: others may answer, and nobody would see it."""
+        reason = f"provider '{provider.name}' failed: {type(failure).__name__}: {failure}"
+        if reason not in self._failures:
+            self._failures.add(reason)
+            self._warn(Diagnostic(Severity.WARNING, reason))
+        return reason
 
     def _load(self, entry_point: metadata.EntryPoint, providers: list[Provider]) -> None:
         try:
