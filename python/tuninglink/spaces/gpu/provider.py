@@ -44,7 +44,7 @@ class GpuProvider(Provider):
     kinds: ClassVar[frozenset[OpKind] | None] = frozenset(set(OpKind) - {OpKind.OTHER})
 
     def __init__(self) -> None:
-        self._known: tuple[mlir.Attribute | None, Device | None] = None, None
+        self._known: tuple[mlir.Attribute, Device] | None = None
 
     def spaces(self, workload: Workload, pipeline: str) -> Sequence[Space]:
         """Returns a space for each form of configurations in a pipeline.
@@ -69,10 +69,13 @@ class GpuProvider(Provider):
 
     def _device(self, workload: Workload) -> Device:
         """Returns what the target can do; it is read anew where the target is another than before."""
-        target, device = self._known
-        if target is None or device is None or target != workload.target:
-            device = read_device(workload)
-            self._known = workload.target, device
+        target = workload.target
+        # Attributes do not compare with None.
+        if self._known is not None and target is not None and self._known[0] == target:
+            return self._known[1]
+        device = read_device(workload)
+        assert target is not None
+        self._known = target, device
         return device
 
 
