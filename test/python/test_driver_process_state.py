@@ -90,6 +90,8 @@ def test_sessions_can_be_started_where_backends_are_not_asked_for() -> None:
 def test_pythons_signal_handlers_stay() -> None:
     finished = _run(
         "import os, signal\n"
+        # A shell starts its background jobs with interrupts ignored.
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         "set_up_process('tool', [], target_backends=True)\n"
         "try:\n"
         "    os.kill(os.getpid(), signal.SIGINT)\n"
