@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
 from importlib import resources
 from typing import TYPE_CHECKING, Any, Final
 
@@ -75,7 +74,7 @@ def to_object(explanation: Explanation) -> Object:
 
 
 def _weight(weight: Weight) -> Object:
-    return asdict(weight)
+    return dict(vars(weight))
 
 
 def _spec(spec: SpecSummary) -> Object:
@@ -133,7 +132,7 @@ def _operation(operation: OperationReport) -> Object:
         "place": _place(operation.place),
         "configuration": _configuration(operation.configuration),
         "knobs": [
-            {**asdict(each), "allowed": None if each.allowed is None else list(each.allowed)}
+            {**vars(each), "allowed": None if each.allowed is None else list(each.allowed)}
             for each in operation.knobs
         ],
         "compilers_choice": _configuration(choice) if choice else None,
