@@ -25,7 +25,7 @@ from tuninglink.tuning.database import Database
 from tuninglink.tuning.failures import Failure, FailureKind
 from tuninglink.tuning.generalization import Generalizer
 from tuninglink.tuning.journal import Journal
-from tuninglink.tuning.retuning.results import RetuningResult, Standing, Verdict
+from tuninglink.tuning.retuning.results import EntryVerdict, RetuningResult, Standing
 from tuninglink.tuning.retuning.retuner import Retuner, target_of
 from tuninglink.tuning.retuning.writing import retuned_spec, to_json
 from tuninglink.tuning.settings import TuningSettings
@@ -148,10 +148,10 @@ def test_entries_are_dropped_kept_or_left_alone(compiler: CandidateCompiler) -> 
         assert devices.races == 0
     assert found.failure is None
     assert [each.verdict for each in found.entries] == [
-        Verdict.KEPT,
-        Verdict.DROPPED,
-        Verdict.UNDECIDED,
-        Verdict.DROPPED,
+        EntryVerdict.KEPT,
+        EntryVerdict.DROPPED,
+        EntryVerdict.UNDECIDED,
+        EntryVerdict.DROPPED,
     ]
     assert [each.verdict for each in again.entries] == [each.verdict for each in found.entries]
     assert "slower" in found.entries[1].reason
@@ -182,7 +182,7 @@ def test_what_wins_is_improved_where_something_is_faster(compiler: CandidateComp
 
     entries = spec(first=32)
     (result,) = retune(entries, Faster(), compiler).entries
-    assert result.verdict is Verdict.IMPROVED
+    assert result.verdict is EntryVerdict.IMPROVED
     assert result.configuration is not None
     written = tuninglink.load_spec(retuned_spec(entries, [result]).encode())
     settings = settings_of(written, written.entries[0])
@@ -204,7 +204,7 @@ def test_what_does_not_compile_is_dropped(compiler: CandidateCompiler) -> None:
     """A tile of parallel loops must not tile the reduction."""
     text = spec(broken=32).text().replace("parallel = [4, 8, 0]", "parallel = [4, 8, 4]")
     (result,) = retune(tuninglink.load_spec(text.encode()), Devices(), compiler).entries
-    assert result.verdict is Verdict.DROPPED
+    assert result.verdict is EntryVerdict.DROPPED
     assert result.reason.startswith(("the compiler refuses", "it fails on"))
 
 
@@ -218,7 +218,10 @@ def test_what_was_decided_before_an_interrupt_is_written(compiler: CandidateComp
         budget=budget,
         tell=lambda _: budget.stop(),
     )
-    assert [each.verdict for each in result.entries] == [Verdict.DROPPED, Verdict.UNTOUCHED]
+    assert [each.verdict for each in result.entries] == [
+        EntryVerdict.DROPPED,
+        EntryVerdict.UNTOUCHED,
+    ]
     assert "interrupted before its turn" in result.entries[1].reason
     written = tuninglink.load_spec(retuned_spec(entries, result.entries).encode())
     assert [each.matcher for each in written.entries] == ["match_later"]

@@ -11,7 +11,7 @@ from tuninglink.cli import process
 from tuninglink.cli.measuring import Measuring, check_output, stopping
 from tuninglink.cli.progress import progress
 from tuninglink.cli.project import project_specs
-from tuninglink.cli.retune_options import ReportFormat, parse_retune_arguments
+from tuninglink.cli.retune_options import RetuneFormat, parse_retune_arguments
 from tuninglink.cli.terminal import render_table
 from tuninglink.compiler.probing import check_targets
 from tuninglink.compiler.session import set_up_command_line
@@ -22,7 +22,7 @@ from tuninglink.specs.sources import SpecFiles, read_specs
 from tuninglink.tuning.budget import Budget
 from tuninglink.tuning.devices import default_device
 from tuninglink.tuning.dispatches import read_program
-from tuninglink.tuning.retuning.results import EntryResult, Verdict
+from tuninglink.tuning.retuning.results import EntryResult, EntryVerdict
 from tuninglink.tuning.retuning.retuner import Retuner, target_of
 from tuninglink.tuning.retuning.writing import COLUMNS, retuned_spec, rows, to_json
 from tuninglink.tuning.search import check_search
@@ -158,13 +158,13 @@ def _retune(specs: Sequence[Spec], options: RetuneOptions, budget: Budget) -> Re
 
 def _tell(result: EntryResult) -> None:
     """Remarks on an entry that stays without being measured, or without a decision."""
-    if result.verdict in (Verdict.UNTOUCHED, Verdict.UNDECIDED):
+    if result.verdict in (EntryVerdict.UNTOUCHED, EntryVerdict.UNDECIDED):
         message = f"entry '{result.entry.matcher}' stays as it is: {result.reason}"
         process.show(Diagnostic(Severity.REMARK, message, result.entry.place))
 
 
-def _report(specs: Sequence[Spec], result: RetuningResult, form: ReportFormat) -> str:
-    if form is ReportFormat.JSON:
+def _report(specs: Sequence[Spec], result: RetuningResult, form: RetuneFormat) -> str:
+    if form is RetuneFormat.JSON:
         return json.dumps(to_json(result), indent=2, ensure_ascii=False) + "\n"
     tables = [
         render_table(COLUMNS, rows(result.of(each)), each.source, sys.stdout) for each in specs

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-class ReportFormat(Enum):
+class RetuneFormat(Enum):
     """How the report is written, named as in `--format`."""
 
     TABLE = "table"
@@ -51,7 +51,7 @@ class RetuneOptions:
     model: str
     improves: bool
     upgrade: bool
-    report_format: ReportFormat
+    report_format: RetuneFormat
     database: str
     failures: str
     cluster: str
@@ -64,7 +64,7 @@ _FLAGS: Final = {
     **MEASURING_FLAGS,
     "model": Flag("model"),
     "no-improve": Flag("improves", lambda _: False, switch=True),
-    "format": Flag("report_format", member_of(ReportFormat)),
+    "format": Flag("report_format", member_of(RetuneFormat)),
 }
 
 
@@ -81,7 +81,7 @@ def parse_retune_arguments(arguments: Sequence[str]) -> RetuneOptions:
         "output": STANDARD_STREAM,
         "improves": True,
         "upgrade": True,
-        "report_format": ReportFormat.TABLE,
+        "report_format": RetuneFormat.TABLE,
         **dict.fromkeys(("model", "database", "failures", "cluster"), ""),
     }
     return RetuneOptions(

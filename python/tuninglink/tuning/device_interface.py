@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from tuninglink.tuning.timing import CompiledProgram, Rounds
 
 
-class Device(Protocol):
+class MeasuringDevice(Protocol):
     """One device. Each question may raise a `DeviceError`: the device is gone."""
 
     @property
@@ -40,7 +40,7 @@ class DeviceSet(Protocol):
     """Equal devices that share the work: `Devices` on this machine, `ClusterDevices` on others."""
 
     @property
-    def first(self) -> Device:
+    def first(self) -> MeasuringDevice:
         """The device that races are run on."""
 
     @property

@@ -152,11 +152,7 @@ class Devices:
         return len(self._processes)
 
     def measure_default(self, benchmark: Benchmark, seconds: float = 0.1) -> float | Failure:
-        """Measures the default of a task on each device.
-
-        Returns:
-            The microseconds of an iteration on the first device.
-        """
+        """See `DeviceSet`."""
         for each in self._processes:
             timing = each.measure(benchmark, seconds)
             if isinstance(timing, Failure):
@@ -167,15 +163,7 @@ class Devices:
     def submit(
         self, benchmark: Benchmark, limit_microseconds: float
     ) -> Future[Measurement | Failure]:
-        """Measures a candidate on the next device that is free, after its default was measured.
-
-        Args:
-            benchmark: the candidate.
-            limit_microseconds: one that takes longer is not worth a second sample.
-
-        Returns:
-            A future of its time, or of why there is none.
-        """
+        """See `DeviceSet`."""
         return self._threads.submit(self._measure, benchmark, limit_microseconds)
 
     def _measure(self, benchmark: Benchmark, limit: float) -> Measurement | Failure:

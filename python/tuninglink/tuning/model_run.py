@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from typing import TypeVar
 
     from tuninglink.tuning.compilation import CandidateCompiler
-    from tuninglink.tuning.device_interface import Device
+    from tuninglink.tuning.device_interface import MeasuringDevice
     from tuninglink.tuning.dispatches import DispatchedProgram
     from tuninglink.tuning.results import TaskResult
 
@@ -45,7 +45,7 @@ class ModelRuns:
 
     program: DispatchedProgram
     compiler: CandidateCompiler
-    device: Device
+    device: MeasuringDevice
     seed: int
     _default: CompiledProgram | None = None
 

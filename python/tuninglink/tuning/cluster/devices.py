@@ -71,21 +71,21 @@ class RemoteDevice:
         return found
 
     def rounds(self, benchmarks: Sequence[Benchmark], count: int, seed: int) -> Rounds | Failure:
-        """See `Device`."""
+        """See `MeasuringDevice`."""
         found: Rounds | Failure = self._ask("rounds", tuple(benchmarks), count, seed)
         return found
 
     def program_rounds(
         self, programs: Sequence[CompiledProgram], count: int, seed: int
     ) -> Rounds | Failure:
-        """See `Device`."""
+        """See `MeasuringDevice`."""
         found: Rounds | Failure = self._ask("program_rounds", tuple(programs), count, seed)
         return found
 
     def compare(
         self, benchmark: Benchmark, reference: Benchmark, reduction: int = 1
     ) -> Failure | None:
-        """See `Device`."""
+        """See `MeasuringDevice`."""
         found: Failure | None = self._ask("compare", benchmark, reference, reduction)
         return found
 
@@ -273,23 +273,23 @@ class _FirstDevice:
 
     @property
     def description(self) -> DeviceDescription:
-        """See `Device`."""
+        """See `MeasuringDevice`."""
         return self._devices.current().description
 
     def rounds(self, benchmarks: Sequence[Benchmark], count: int, seed: int) -> Rounds | Failure:
-        """See `Device`."""
+        """See `MeasuringDevice`."""
         return self._ask(lambda device: device.rounds(benchmarks, count, seed))
 
     def program_rounds(
         self, programs: Sequence[CompiledProgram], count: int, seed: int
     ) -> Rounds | Failure:
-        """See `Device`."""
+        """See `MeasuringDevice`."""
         return self._ask(lambda device: device.program_rounds(programs, count, seed))
 
     def compare(
         self, benchmark: Benchmark, reference: Benchmark, reduction: int = 1
     ) -> Failure | None:
-        """See `Device`."""
+        """See `MeasuringDevice`."""
         return self._ask(lambda device: device.compare(benchmark, reference, reduction))
 
     def _ask(self, question: Callable[[RemoteDevice], Answer]) -> Answer:

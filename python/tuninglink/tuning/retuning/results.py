@@ -40,7 +40,7 @@ class Standing(Enum):
 
 
 @dataclass(frozen=True)
-class Comparison:
+class EntryComparison:
     """An entry against the compiler's choice on one problem.
 
     Attributes:
@@ -68,7 +68,7 @@ class Comparison:
         return problem
 
 
-class Verdict(Enum):
+class EntryVerdict(Enum):
     """What becomes of an entry."""
 
     DROPPED = "dropped"
@@ -98,11 +98,11 @@ class EntryResult:
 
     spec: Spec
     position: int
-    verdict: Verdict
+    verdict: EntryVerdict
     reason: str = ""
     before: Mapping[str, object] = field(default_factory=dict)
     after: Mapping[str, object] = field(default_factory=dict)
-    comparisons: tuple[Comparison, ...] = ()
+    comparisons: tuple[EntryComparison, ...] = ()
     configuration: Candidate | None = None
 
     @property
@@ -113,7 +113,7 @@ class EntryResult:
     @property
     def stays(self) -> bool:
         """Whether the entry is in the new spec."""
-        return self.verdict is not Verdict.DROPPED
+        return self.verdict is not EntryVerdict.DROPPED
 
     @property
     def changes(self) -> list[str]:
@@ -143,17 +143,17 @@ class RetuningResult:
 
 
 _VERDICTS: Final = {
-    Standing.FAILED: (Verdict.DROPPED, "it fails on"),
-    Standing.SLOWER: (Verdict.DROPPED, "it is slower than the compiler's choice on"),
-    Standing.FASTER: (Verdict.KEPT, ""),
-    Standing.UNDECIDED: (Verdict.UNDECIDED, "the rounds do not tell on"),
-    Standing.NOT_FASTER: (Verdict.DROPPED, "it is not faster than the compiler's choice on"),
-    Standing.SAME: (Verdict.DROPPED, "the compiler's own choice gives the same code on"),
+    Standing.FAILED: (EntryVerdict.DROPPED, "it fails on"),
+    Standing.SLOWER: (EntryVerdict.DROPPED, "it is slower than the compiler's choice on"),
+    Standing.FASTER: (EntryVerdict.KEPT, ""),
+    Standing.UNDECIDED: (EntryVerdict.UNDECIDED, "the rounds do not tell on"),
+    Standing.NOT_FASTER: (EntryVerdict.DROPPED, "it is not faster than the compiler's choice on"),
+    Standing.SAME: (EntryVerdict.DROPPED, "the compiler's own choice gives the same code on"),
 }
 """What becomes of an entry for the first of these standings that it has on any problem, and why."""
 
 
-def judge(comparisons: Sequence[Comparison]) -> tuple[Verdict, str]:
+def judge(comparisons: Sequence[EntryComparison]) -> tuple[EntryVerdict, str]:
     """Decides about an entry.
 
     It is dropped if it fails or is slower on any problem, or gains nothing on all of them.

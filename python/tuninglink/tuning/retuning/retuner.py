@@ -27,11 +27,11 @@ from tuninglink.tuning.results import TaskOutcome, TaskResult, TrialResult
 from tuninglink.tuning.retuning.entry_task import RefusedError
 from tuninglink.tuning.retuning.problems import EntryProblems
 from tuninglink.tuning.retuning.results import (
-    Comparison,
+    EntryComparison,
     EntryResult,
+    EntryVerdict,
     RetuningResult,
     Standing,
-    Verdict,
     judge,
 )
 
@@ -144,7 +144,7 @@ class Retuner:
             tasks = self._problems.of(spec, position)
         except RefusedError as failure:
             reason = f"the compiler refuses what it configures: {failure}"
-            return replace(self._untouched(spec, position, reason), verdict=Verdict.DROPPED)
+            return replace(self._untouched(spec, position, reason), verdict=EntryVerdict.DROPPED)
         except (CompileError, NotTunableError, PayloadError, SpecError) as failure:
             why = failure.reason if isinstance(failure, PayloadError) else str(failure)
             return self._untouched(spec, position, why)
@@ -162,9 +162,9 @@ class Retuner:
 
     def _untouched(self, spec: Spec, position: int, reason: str) -> EntryResult:
         before = provenance_of(spec.anatomy.table, spec.anatomy.pairs[position][0])
-        return EntryResult(spec, position, Verdict.UNTOUCHED, reason, before, before)
+        return EntryResult(spec, position, EntryVerdict.UNTOUCHED, reason, before, before)
 
-    def _compare(self, task: EntryTask, budget: Budget) -> Comparison | Failure:
+    def _compare(self, task: EntryTask, budget: Budget) -> EntryComparison | Failure:
         """Compares an entry with the compiler's choice on one problem; returns why that is not possible."""
         tasks = self.tasks
         seconds = tasks.settings.timeout
@@ -175,19 +175,19 @@ class Retuner:
         if isinstance(measured, Failure):
             return measured
         if isinstance(own, Failure):
-            return Comparison(task, _failed(own), measured, failure=own)
+            return EntryComparison(task, _failed(own), measured, failure=own)
         benchmark = _benchmark(task.task, own)
         if own.image == measured.benchmark.image:
-            return Comparison(task, Standing.SAME, measured, benchmark=benchmark)
+            return EntryComparison(task, Standing.SAME, measured, benchmark=benchmark)
         trial = TrialResult(task.own, None, None, time.monotonic(), benchmark)
         pending = TaskResult(task, 1.0, measured.default_us, (trial,), TaskOutcome.UNDECIDED)
         found = tasks.compare(pending, measured.benchmark, trial, budget)
         if found.failures:
             failure = found.failures[0][1]
-            return Comparison(task, _failed(failure), measured, None, benchmark, failure)
-        return Comparison(task, _standing(found), measured, found.decision, benchmark)
+            return EntryComparison(task, _failed(failure), measured, None, benchmark, failure)
+        return EntryComparison(task, _standing(found), measured, found.decision, benchmark)
 
-    def _provenance(self, comparisons: Sequence[Comparison]) -> dict[str, object]:
+    def _provenance(self, comparisons: Sequence[EntryComparison]) -> dict[str, object]:
         """Returns what is known now about the configuration of an entry: of the problem on which it wins, if any."""
         decided = [each for each in comparisons if each.decision is not None]
         if not decided:
@@ -208,7 +208,7 @@ class Retuner:
         kept = [
             position
             for position, each in enumerate(self._results)
-            if each.verdict is Verdict.KEPT and _improvable(each)
+            if each.verdict is EntryVerdict.KEPT and _improvable(each)
         ]
         for done, position in enumerate(kept):
             if self.budget.is_over:
@@ -231,14 +231,14 @@ class Retuner:
             self._compare(each.task.configured(found.winner.candidate), budget)
             for each in result.comparisons
         ]
-        comparisons = tuple(each for each in improved if isinstance(each, Comparison))
-        if len(comparisons) < len(improved) or judge(comparisons)[0] is not Verdict.KEPT:
+        comparisons = tuple(each for each in improved if isinstance(each, EntryComparison))
+        if len(comparisons) < len(improved) or judge(comparisons)[0] is not EntryVerdict.KEPT:
             return None
         after = {**result.before, **self._provenance(comparisons), "trials": len(found.trials)}
         reason = f"another configuration is faster than its own: {found.decision.speedup}"
         return replace(
             result,
-            verdict=Verdict.IMPROVED,
+            verdict=EntryVerdict.IMPROVED,
             reason=reason,
             after=after,
             comparisons=comparisons,

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tuninglink.emission.spec_writer import write_spec
 from tuninglink.specs.revision import Revision
-from tuninglink.tuning.retuning.results import Verdict
+from tuninglink.tuning.retuning.results import EntryVerdict
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tuninglink.specs.model import Spec
-    from tuninglink.tuning.retuning.results import Comparison, EntryResult, RetuningResult
+    from tuninglink.tuning.retuning.results import EntryComparison, EntryResult, RetuningResult
 
 SCHEMA_VERSION: Final = 1
 """The version of the JSON; grows when a field changes its meaning or goes, not when one is added."""
@@ -30,7 +30,7 @@ def retuned_spec(spec: Spec, results: Sequence[EntryResult]) -> str:
         spec: the spec as it was.
         results: what became of its entries, all of them, in order.
     """
-    if all(each.verdict in (Verdict.UNTOUCHED, Verdict.UNDECIDED) for each in results):
+    if all(each.verdict in (EntryVerdict.UNTOUCHED, EntryVerdict.UNDECIDED) for each in results):
         return spec.text()
     kept = [each.position for each in results if each.stays]
     if not kept:
@@ -39,7 +39,7 @@ def retuned_spec(spec: Spec, results: Sequence[EntryResult]) -> str:
     for each in results:
         if each.configuration is not None:
             revision.configure(each.position, each.configuration.attributes)
-        if each.verdict in (Verdict.KEPT, Verdict.IMPROVED):
+        if each.verdict in (EntryVerdict.KEPT, EntryVerdict.IMPROVED):
             revision.set_provenance(each.position, each.after)
     return revision.finish(kept).text()
 
@@ -68,7 +68,7 @@ def _entry(result: EntryResult) -> dict[str, Any]:
     }
 
 
-def _problem(comparison: Comparison) -> dict[str, Any]:
+def _problem(comparison: EntryComparison) -> dict[str, Any]:
     decision, failure = comparison.decision, comparison.failure
     return {
         "problem": str(comparison.task.spaces.problem),
