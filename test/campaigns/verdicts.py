@@ -33,9 +33,11 @@ from typing import TYPE_CHECKING
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "python"))
 
+from iree.compiler import ir as mlir
 from verdict_programs import FORMS
 from verdict_trials import TARGETS, Trials, changed, sampled
 
+from tuninglink.mlir import names
 from tuninglink.mlir.diagnostics import Severity
 from tuninglink.solver.answers import UndecidedError, Verdict
 from tuninglink.spaces.registry import ProviderRegistry
@@ -47,6 +49,7 @@ if TYPE_CHECKING:
     from tuninglink.spaces.verification import ConfigurationAnswer
 
 COLUMNS = ("valid", "warning", "not decided", "refuted")
+ROOT_ATTRIBUTES = (names.LOWERING_CONFIG, names.DECOMPOSITION_CONFIG, names.COMPILATION_INFO)
 HANDED_ON = ("seed", "configurations", "seconds", "output")
 
 
@@ -63,7 +66,7 @@ class Trial:
         origin: where the configuration comes from.
         verdict: the column of the verdict.
         problem: what the program computes, in words.
-        configuration: the attributes that configure the root op.
+        configuration: the attributes of the root op and of its function that configure it.
         answer: the verdict in words.
         error: the compiler's first error, empty if it compiled.
     """
@@ -152,16 +155,19 @@ def try_sample(
             origin=origin,
             verdict=verdict_of(answer),
             problem=str(trials.workload.problem),
-            configuration=dict_of(trials.workload.root.attributes),
+            configuration=configuration_of(trials),
             answer=str(answer),
             error=trials.compile().error,
         )
 
 
-def dict_of(attributes: object) -> str:
-    """Returns the attributes that configure an op, and nothing else of it."""
-    found = ("lowering_config", "decomposition_config", "compilation_info")
-    return ", ".join(str(attributes[each]) for each in found if each in attributes)  # type: ignore[index,operator]
+def configuration_of(trials: Trials) -> str:
+    """Returns the attributes that configure the root op, as MLIR writes a dictionary."""
+    root, function = trials.workload.root.attributes, trials.workload.function.attributes
+    found = {each: root[each] for each in ROOT_ATTRIBUTES if each in root}
+    if names.TRANSLATION_INFO in function:
+        found[names.TRANSLATION_INFO] = function[names.TRANSLATION_INFO]
+    return str(mlir.DictAttr.get(found, trials.workload.root.context))
 
 
 def run_sample(target: str, form: str, arguments: argparse.Namespace) -> None:
