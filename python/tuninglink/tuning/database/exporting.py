@@ -119,7 +119,7 @@ def _recorded(trial: Trial) -> RecordedTrial:
     return RecordedTrial(
         _candidate(trial.configuration),
         None if median is None else round(median, 3),
-        failure and failure.kind.value,
+        failure.kind.value if failure else None,
     )
 
 
