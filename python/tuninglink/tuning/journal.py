@@ -132,6 +132,21 @@ class Journal:
             )
         self.database.record(replace(trial, failure=result.failure))
 
+    def record_default(self, prepared: TunableTask, microseconds: float) -> None:
+        """Adds the time of the compiler's choice, unless there is one of this environment.
+
+        Raises:
+            DatabaseError: it cannot be written.
+        """
+        default = prepared.spaces.default
+        known = any(
+            each.stage == SCREEN and each.configuration.key == default.key
+            for each in self._trials(prepared.task)
+        )
+        if default.origin is CandidateOrigin.DEFAULT and not known:
+            trial = self._trial(prepared, default, SCREEN)
+            self.database.record(replace(trial, samples=(microseconds,)))
+
     def record_race(
         self, prepared: TunableTask, finalists: Sequence[TrialResult], race: RaceResult
     ) -> None:
@@ -175,7 +190,7 @@ class Journal:
     def _trial(self, prepared: TunableTask, candidate: Candidate, stage: str) -> Trial:
         task, problem = prepared.task, prepared.spaces.problem
         return Trial(
-            ProblemRecord(task.key, problem.kind, str(problem), task.label),
+            ProblemRecord(task.key, problem.kind, str(problem), prepared.spaces.program),
             self._environment(task),
             ConfigurationRecord(
                 candidate.key,

@@ -81,6 +81,8 @@ class TaskTuner:
         default_us = self.devices.measure_default(measured.benchmark)
         if isinstance(default_us, Failure):
             default_us = measured.default_us
+        if self.journal:
+            self.journal.record_default(prepared, default_us)
         self.listener.begun(prepared, measured.share, default_us)
         trials = self.explore(prepared, measured, default_us, budget)
         result = TaskResult(
