@@ -88,7 +88,9 @@ def threads_spaces(workload: Workload, device: Device, pipeline: mlir.Attribute)
     clipped = {loop: clip(tile, sizes[loop]) for loop, tile in tiles.items()}
     results = product([number(1), *(clipped[loop] for loop in loops.parallel)])
     exchanged = [results * (each.elements * each.bits) for each in ops_beside(workload, loops)]
-    slots, copies = _promotion(workload, rules, clipped, threads, stages)
+    slots, copies = _promotion(
+        workload, rules, clipped, device=device, threads=threads, stages=stages
+    )
     exchanged.append(select(threads == wanted, 0, results * loops.bits))
     rules.memory_bounds(copies, exchanged, device)
     template = gpu_template(pipeline, {**table.slots(), **slots}, is_flat=False)
@@ -99,6 +101,8 @@ def _promotion(
     workload: Workload,
     rules: GpuRules,
     tiles: Mapping[int, Number],
+    *,
+    device: Device,
     threads: Number,
     stages: Number,
 ) -> tuple[Mapping[str, Slot], list[Number]]:
@@ -115,9 +119,11 @@ def _promotion(
     copies = promotion.bits(contraction, tiles)
     for operand, copy in zip((contraction.lhs, contraction.rhs), copies, strict=True):
         elements = copy / operand.bits
-        shared = any_of(elements % threads == 0, all_of(copy > 0, threads % elements == 0))
+        # On AMD's GPUs, threads that have nothing to copy are in the way of a second step that is under way.
+        is_free = any_of(stages == _LEAST_STAGES, not device.architecture.startswith("gfx"))
+        fewer = all_of(is_free, copy > 0, threads % elements == 0)
         rules.sufficient(
-            any_of(stages < _LEAST_STAGES, shared),
+            any_of(stages < _LEAST_STAGES, elements % threads == 0, fewer),
             "the {} threads must share the {} elements that are prefetched",
             threads,
             elements,
