@@ -6,11 +6,9 @@ Z3's expressions as these cost microseconds to touch, and a context each.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum, auto
-from functools import cached_property
 from math import prod
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -35,31 +33,44 @@ class Kind(Enum):
     NOT = auto()
 
 
-@dataclass(frozen=True, eq=False)
+_NOTHING: Final[frozenset[str]] = frozenset()
+
+
 class Term:
-    """A node: its kind, its operands, and the value of a constant or the name of a variable."""
+    """A node: its kind, its operands, and the value of a constant or the name of a variable.
 
-    kind: Kind
-    operands: tuple[Term, ...] = ()
-    value: int = 0
-    name: str = ""
+    Terms never change, and are equal only to themselves. What is known of their nodes is added up as they are made:
+    everybody asks for it.
 
-    @cached_property
-    def variables(self) -> frozenset[str]:
-        """The names of the variables in the term."""
-        if self.kind is Kind.VARIABLE:
-            return frozenset((self.name,))
-        return frozenset().union(*(each.variables for each in self.operands))
+    Attributes:
+        kind: what the term is made with.
+        operands: the terms that it is made of.
+        value: the value of a constant.
+        name: the name of a variable.
+        variables: the names of the variables in the term.
+        tree_size: how many nodes the term would have if none were shared.
+        depth: how many nodes are on the longest way to a leaf.
+    """
 
-    @cached_property
-    def tree_size(self) -> int:
-        """How many nodes the term would have if none were shared."""
-        return 1 + sum(each.tree_size for each in self.operands)
+    __slots__ = ("depth", "kind", "name", "operands", "tree_size", "value", "variables")
 
-    @cached_property
-    def depth(self) -> int:
-        """How many nodes are on the longest way to a leaf."""
-        return 1 + max((each.depth for each in self.operands), default=0)
+    def __init__(
+        self, kind: Kind, operands: tuple[Term, ...] = (), value: int = 0, name: str = ""
+    ) -> None:
+        self.kind = kind
+        self.operands = operands
+        self.value = value
+        self.name = name
+        variables = frozenset((name,)) if kind is Kind.VARIABLE else _NOTHING
+        size, depth = 1, 0
+        for each in operands:
+            if not each.variables <= variables:
+                variables = variables | each.variables if variables else each.variables
+            size += each.tree_size
+            depth = max(depth, each.depth)
+        self.variables: frozenset[str] = variables
+        self.tree_size: int = size
+        self.depth: int = 1 + depth
 
     def occurrences(self, name: str) -> int:
         """Returns how often the variable `name` occurs, up to two, counting each use of a shared node."""
