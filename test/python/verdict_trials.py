@@ -5,13 +5,12 @@ from __future__ import annotations
 import io
 import random
 import subprocess
-import sys
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from cpu_dispatches import CPUS, flags_for
 from iree.compiler import ir as mlir
+from programs import compiler_tool
 
 from tuninglink.iree.dispatch_roots import find_root_ops
 from tuninglink.mlir import names
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
     from tuninglink.spaces.registry import ProviderRegistry
     from tuninglink.spaces.verification import ConfigurationAnswer
 
-COMPILER: Final = str(Path(sys.executable).with_name("iree-compile"))
+COMPILER: Final = compiler_tool("iree-compile")
 _CONFIGURATIONS: Final = "executable-configurations"
 _SOURCES: Final = "executable-sources"
 _MOST_TRIES: Final = 2000
