@@ -18,6 +18,7 @@ from tuninglink.solver.answers import UndecidedError
 from tuninglink.solver.assertions import Grade
 from tuninglink.spaces.configuration import read_configuration
 from tuninglink.spaces.gpu.space import GpuSpace
+from tuninglink.spaces.knobs import OneOfKnob
 from tuninglink.spaces.verification import verify_configuration
 from tuninglink.spaces.workload import Workload, read_workload
 
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from tuninglink.spaces.verification import ConfigurationAnswer
 
 COMPILER: Final = compiler_tool("iree-compile")
+"""The compiler itself: a time limit would end the script that starts it, and leave the compiler running."""
 _CONFIGURATIONS: Final = "executable-configurations"
 _SOURCES: Final = "executable-sources"
 _MOST_TRIES: Final = 2000
@@ -221,7 +223,9 @@ def _near(chance: random.Random, space: Space, valid: list[dict[str, int]]) -> d
     near = dict(chance.choice(valid))
     knobs = space.constraints.knobs
     for knob in chance.sample(knobs, min(len(knobs), chance.choice((1, 2, 2, 3)))):
-        value = near[knob.name]
-        others = (value + 1, value * 2, value * 3, value // 2, chance.choice(valid)[knob.name])
+        value, other = near[knob.name], chance.choice(valid)[knob.name]
+        others = [value + 1, value * 2, value * 3, value // 2, other]
+        if isinstance(knob, OneOfKnob):
+            others = [*range(len(knob.options))]
         near[knob.name] = chance.choice(others)
     return near
