@@ -4,7 +4,10 @@ Makes random programs of a form, and for each tries the compiler's own choice, s
 space, and some near them that break rules. Each is judged as `tuninglink-verify-configs` does, and compiled to the end
 in a process of its own:
 
-    python test/campaigns/verdicts.py --target gfx942 --form matmul batched --samples 20 --seed 1
+    python test/campaigns/verdicts.py --target gfx942 --form matmul batched --samples 20 --seed 1 --output trials.jsonl
+
+Programs are tried in parallel, each in a process of its own that appends a line of JSON for each trial to the output.
+The tables are made from that file, with what earlier runs have left there; `--samples 0` makes them and tries nothing.
 
 The seed and the number of a sample tell its program: `--sample 7` repeats it. The exit code is 1 if a valid
 configuration does not compile, or a refuted one does. Known targets and forms are in `test/python/verdict_trials.py`
@@ -14,77 +17,90 @@ and `test/python/verdict_programs.py`.
 from __future__ import annotations
 
 import argparse
+import asyncio
+import contextlib
+import itertools
+import json
+import os
 import random
+import signal
 import sys
+import tempfile
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "python"))
 
+from iree.compiler import ir as mlir
 from verdict_programs import FORMS
 from verdict_trials import TARGETS, Trials, changed, sampled
 
+from tuninglink.mlir import names
 from tuninglink.mlir.diagnostics import Severity
 from tuninglink.solver.answers import UndecidedError, Verdict
 from tuninglink.spaces.registry import ProviderRegistry
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from verdict_trials import Outcome
+    from collections.abc import Iterable, Iterator, Sequence
 
     from tuninglink.spaces.providers import Space
     from tuninglink.spaces.verification import ConfigurationAnswer
 
 COLUMNS = ("valid", "warning", "not decided", "refuted")
+ROOT_ATTRIBUTES = (names.LOWERING_CONFIG, names.DECOMPOSITION_CONFIG, names.COMPILATION_INFO)
+HANDED_ON = ("seed", "configurations", "seconds", "output")
 
 
-@dataclass
-class Tally:
-    """What a campaign has found.
+@dataclass(frozen=True, order=True)
+class Trial:
+    """A configuration that was tried.
 
     Attributes:
-        compiled: how many configurations compiled, by target, form, pipeline, origin and verdict.
-        total: how many there were.
-        reasons: why configurations were not decided.
-        contradictions: what was valid and did not compile, or refuted and did.
+        target: what was compiled for.
+        form: what the program computes.
+        seed: the seed of the campaign.
+        sample: the number of the program.
+        pipeline: the name of the pipeline.
+        origin: where the configuration comes from.
+        verdict: the column of the verdict.
+        problem: what the program computes, in words.
+        configuration: the attributes of the root op and of its function that configure it.
+        answer: the verdict in words.
+        error: the compiler's first error, empty if it compiled.
     """
 
-    compiled: Counter[tuple[str, ...]] = field(default_factory=Counter)
-    total: Counter[tuple[str, ...]] = field(default_factory=Counter)
-    reasons: Counter[str] = field(default_factory=Counter)
-    contradictions: list[str] = field(default_factory=list)
+    target: str
+    form: str
+    seed: int
+    sample: int
+    pipeline: str
+    origin: str
+    verdict: str
+    problem: str
+    configuration: str
+    answer: str
+    error: str
 
-    def add(self, row: tuple[str, ...], answer: ConfigurationAnswer, outcome: Outcome) -> None:
-        """Counts one configuration."""
-        verdict = verdict_of(answer)
-        self.total[*row, verdict] += 1
-        self.compiled[*row, verdict] += outcome.compiles
-        if verdict == "not decided":
-            self.reasons[answer.reason[:200]] += 1
+    @property
+    def contradicts(self) -> bool:
+        """Whether the compiler says otherwise."""
+        return (
+            bool(self.error)
+            if self.verdict == "valid"
+            else self.verdict == "refuted" and not self.error
+        )
 
-    def contradict(self, what: str, answer: ConfigurationAnswer, outcome: Outcome) -> None:
-        """Keeps what contradicts the compiler."""
-        if answer.verdict is Verdict.PROVEN and not outcome.compiles:
-            self.contradictions.append(f"valid, but: {outcome.error[:300]}\n  {what}")
-        if answer.verdict is Verdict.REFUTED and outcome.compiles:
-            self.contradictions.append(f"compiles, but: {answer}\n  {what}")
-
-    def table(self) -> str:
-        """Returns the counts as a table in Markdown: how many compiled of how many."""
-        rows = sorted({each[:-1] for each in self.total})
-        head = ("target", "form", "pipeline", "configuration", *COLUMNS)
-        lines = [head, ("---",) * len(head)]
-        for row in rows:
-            cells = [(*row, each) for each in COLUMNS]
-            counts = [
-                f"{self.compiled[each]} of {self.total[each]}" if self.total[each] else ""
-                for each in cells
-            ]
-            lines.append((*row, *counts))
-        return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    def __str__(self) -> str:
+        where = (
+            f"--target {self.target} --form {self.form} --seed {self.seed} --sample {self.sample}"
+        )
+        found = self.error[:300] or "it compiles"
+        return (
+            f"{self.verdict}, and: {found}\n  {self.answer}\n"
+            f"  {where}: {self.problem}, {self.pipeline}, {self.origin}, {self.configuration}"
+        )
 
 
 def verdict_of(answer: ConfigurationAnswer) -> str:
@@ -121,35 +137,107 @@ def spaces_of(trials: Trials, registry: ProviderRegistry, pipeline: str) -> list
 
 
 def try_sample(
-    target: str, form: str, number: int, arguments: argparse.Namespace, tally: Tally
-) -> None:
+    target: str, form: str, number: int, arguments: argparse.Namespace
+) -> Iterator[Trial]:
     """Tries configurations of one random program."""
     source = FORMS[form](random.Random(f"{arguments.seed}/{form}/{number}"))
     registry = ProviderRegistry(lambda _: None, entry_points=tuple)
-    label = f"--target {target} --form {form} --seed {arguments.seed} --sample {number}"
-    try:
-        trials = Trials.of(source, TARGETS[target], arguments.seconds)
-    except ValueError as failure:
-        sys.stderr.write(f"{label}: no dispatch: {failure}\n")
-        return
+    trials = Trials.of(source, TARGETS[target], arguments.seconds)
     for origin in origins(trials, registry, arguments.configurations, number):
         answer = trials.judge(registry)
         assert answer is not None
-        outcome = trials.compile()
-        pipeline = answer.pipeline.partition("<")[2].rstrip(">")
-        tally.add((target, form, pipeline, origin), answer, outcome)
-        root = trials.workload.root.attributes
-        what = f"{label}: {trials.workload.problem}, {origin}, {dict_of(root)}"
-        tally.contradict(what, answer, outcome)
-        if arguments.sample is not None:
-            sys.stderr.write(f"{what}\n  {answer}\n  {outcome}\n")
-    sys.stderr.write(f"{label}: {trials.workload.problem}\n")
+        yield Trial(
+            target=target,
+            form=form,
+            seed=arguments.seed,
+            sample=number,
+            pipeline=answer.pipeline.partition("<")[2].rstrip(">"),
+            origin=origin,
+            verdict=verdict_of(answer),
+            problem=str(trials.workload.problem),
+            configuration=configuration_of(trials),
+            answer=str(answer),
+            error=trials.compile().error,
+        )
 
 
-def dict_of(attributes: object) -> str:
-    """Returns the attributes that configure an op, and nothing else of it."""
-    found = ("lowering_config", "decomposition_config", "compilation_info")
-    return ", ".join(str(attributes[each]) for each in found if each in attributes)  # type: ignore[index,operator]
+def configuration_of(trials: Trials) -> str:
+    """Returns the attributes that configure the root op, as MLIR writes a dictionary."""
+    root, function = trials.workload.root.attributes, trials.workload.function.attributes
+    found = {each: root[each] for each in ROOT_ATTRIBUTES if each in root}
+    if names.TRANSLATION_INFO in function:
+        found[names.TRANSLATION_INFO] = function[names.TRANSLATION_INFO]
+    return str(mlir.DictAttr.get(found, trials.workload.root.context))
+
+
+def run_sample(target: str, form: str, arguments: argparse.Namespace) -> None:
+    """Tries one program in this process, and appends each trial to the output."""
+    label = f"--target {target} --form {form} --seed {arguments.seed} --sample {arguments.sample}"
+    try:
+        for trial in try_sample(target, form, arguments.sample, arguments):
+            if trial.contradicts or not arguments.quiet:
+                sys.stderr.write(f"{trial}\n")
+            with arguments.output.open("a") as output:
+                output.write(f"{json.dumps(asdict(trial))}\n")
+    except ValueError as failure:
+        sys.stderr.write(f"{label}: no dispatch: {failure}\n")
+    else:
+        sys.stderr.write(f"{label}: done\n")
+
+
+async def run_process(limiter: asyncio.Semaphore, command: Sequence[str]) -> None:
+    """Runs a command, and ends it with all that it has started when this is cancelled."""
+    async with limiter:
+        process = await asyncio.create_subprocess_exec(*command, start_new_session=True)
+        try:
+            if await process.wait():
+                sys.stderr.write(f"exit code {process.returncode}: {' '.join(command)}\n")
+        finally:
+            if process.returncode is None:
+                os.killpg(process.pid, signal.SIGKILL)
+
+
+async def run_campaign(arguments: argparse.Namespace) -> None:
+    """Tries all programs, each in a process of its own, until the time is over."""
+    limiter = asyncio.Semaphore(arguments.jobs)
+    options = ("--quiet", *(f"--{name}={getattr(arguments, name)}" for name in HANDED_ON))
+    samples = itertools.product(range(arguments.samples), arguments.form, arguments.target)
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(arguments.minutes and arguments.minutes * 60):
+            async with asyncio.TaskGroup() as group:
+                for number, form, target in samples:
+                    which = (f"--target={target}", f"--form={form}", f"--sample={number}")
+                    command = (sys.executable, __file__, *which, *options)
+                    group.create_task(run_process(limiter, command))
+
+
+def table(trials: Iterable[Trial], *fields: str) -> str:
+    """Returns a table in Markdown: for each value of the fields, how many compiled of how many."""
+    compiled: Counter[tuple[str, ...]] = Counter()
+    total: Counter[tuple[str, ...]] = Counter()
+    for trial in trials:
+        cell = (*(getattr(trial, field) for field in fields), trial.verdict)
+        compiled[cell] += not trial.error
+        total[cell] += 1
+    lines = [(*fields, *COLUMNS), ("---",) * (len(fields) + len(COLUMNS))]
+    for row in sorted({each[:-1] for each in total}):
+        cells = [(*row, each) for each in COLUMNS]
+        counts = [f"{compiled[each]} of {total[each]}" if total[each] else "" for each in cells]
+        lines.append((*row, *counts))
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def report(trials: Sequence[Trial]) -> str:
+    """Returns what a campaign has found."""
+    reasons = Counter(each.answer[:200] for each in trials if each.verdict == "not decided")
+    sections = [
+        table(trials, "target", "pipeline"),
+        table(trials, "target", "form"),
+        table(trials, "target", "form", "pipeline", "origin"),
+        "\n".join(["Not decided:", *(f"{n} x {each}" for each, n in reasons.most_common(20))]),
+        "\n".join(["Contradictions:", *(str(each) for each in trials if each.contradicts)]),
+    ]
+    return "\n\n".join(sections)
 
 
 def main() -> None:
@@ -162,17 +250,27 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--sample", type=int, help="try this program only, and show each trial")
     parser.add_argument("--seconds", type=float, default=60, help="for each compilation")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="programs at a time")
+    parser.add_argument("--minutes", type=float, help="end after this time with what there is")
+    parser.add_argument(
+        "--output", type=Path, help="the file of trials; a temporary one by default"
+    )
+    parser.add_argument("--quiet", action="store_true", help="make no tables")
     arguments = parser.parse_args()
-    numbers = range(arguments.samples) if arguments.sample is None else [arguments.sample]
-    tally = Tally()
-    for target in arguments.target:
-        for form in arguments.form:
-            for number in numbers:
-                try_sample(target, form, number, arguments, tally)
-    reasons = [f"{count} x {reason}" for reason, count in tally.reasons.most_common(20)]
-    sections = [tally.table(), "Not decided:", *reasons, "Contradictions:", *tally.contradictions]
-    sys.stdout.write("\n".join([*sections, ""]))
-    sys.exit(bool(tally.contradictions))
+    with tempfile.TemporaryDirectory() as scratch:
+        arguments.output = arguments.output or Path(scratch, "trials.jsonl")
+        if arguments.sample is None:
+            asyncio.run(run_campaign(arguments))
+        else:
+            for target, form in itertools.product(arguments.target, arguments.form):
+                run_sample(target, form, arguments)
+        if arguments.quiet:
+            return
+        arguments.output.touch()
+        lines = arguments.output.read_text().splitlines()
+    trials = sorted({Trial(**json.loads(line)) for line in lines})
+    sys.stdout.write(f"{report(trials)}\n")
+    sys.exit(any(each.contradicts for each in trials))
 
 
 if __name__ == "__main__":

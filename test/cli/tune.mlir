@@ -38,6 +38,11 @@
 // AGAIN: won:
 // RUN: diff %t/tuned.mlir %t/again.mlir
 
+// A search can be judged by what was recorded: the table is read with its program.
+// RUN: tuninglink database export %t/tuning.db --format tables -o %t/tables
+// RUN: tuninglink database import %t/table.db %t/tables/contraction_4x256x256_f32xf32xf32.json | filecheck %s --check-prefix=TABLE
+// TABLE: 7 trials added
+
 func.func @main(%a: tensor<4x256xf32>, %b: tensor<256x256xf32>, %x: tensor<64x256xf32>) -> (tensor<4x256xf32>, tensor<64xf32>) {
   %zero = arith.constant 0.0 : f32
   %empty = tensor.empty() : tensor<4x256xf32>

@@ -5,13 +5,12 @@ from __future__ import annotations
 import io
 import random
 import subprocess
-import sys
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from cpu_dispatches import CPUS, flags_for
 from iree.compiler import ir as mlir
+from programs import compiler_tool
 
 from tuninglink.iree.dispatch_roots import find_root_ops
 from tuninglink.mlir import names
@@ -19,6 +18,7 @@ from tuninglink.solver.answers import UndecidedError
 from tuninglink.solver.assertions import Grade
 from tuninglink.spaces.configuration import read_configuration
 from tuninglink.spaces.gpu.space import GpuSpace
+from tuninglink.spaces.knobs import OneOfKnob
 from tuninglink.spaces.verification import verify_configuration
 from tuninglink.spaces.workload import Workload, read_workload
 
@@ -29,7 +29,8 @@ if TYPE_CHECKING:
     from tuninglink.spaces.registry import ProviderRegistry
     from tuninglink.spaces.verification import ConfigurationAnswer
 
-COMPILER: Final = str(Path(sys.executable).with_name("iree-compile"))
+COMPILER: Final = compiler_tool("iree-compile")
+"""The compiler itself: a time limit would end the script that starts it, and leave the compiler running."""
 _CONFIGURATIONS: Final = "executable-configurations"
 _SOURCES: Final = "executable-sources"
 _MOST_TRIES: Final = 2000
@@ -222,7 +223,9 @@ def _near(chance: random.Random, space: Space, valid: list[dict[str, int]]) -> d
     near = dict(chance.choice(valid))
     knobs = space.constraints.knobs
     for knob in chance.sample(knobs, min(len(knobs), chance.choice((1, 2, 2, 3)))):
-        value = near[knob.name]
-        others = (value + 1, value * 2, value * 3, value // 2, chance.choice(valid)[knob.name])
+        value, other = near[knob.name], chance.choice(valid)[knob.name]
+        others = [value + 1, value * 2, value * 3, value // 2, other]
+        if isinstance(knob, OneOfKnob):
+            others = [*range(len(knob.options))]
         near[knob.name] = chance.choice(others)
     return near

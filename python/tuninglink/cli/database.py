@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from tuninglink.cli import process
 from tuninglink.cli.terminal import print_table
 from tuninglink.cli.verbosity import EPILOG
-from tuninglink.files import STANDARD_STREAM, write_output
+from tuninglink.errors import TuninglinkError
+from tuninglink.files import STANDARD_STREAM, make_directory, write_file, write_output
+from tuninglink.mlir.diagnostics import Diagnostic, Severity, error, note
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,6 +36,7 @@ class ExportFormat(Enum):
 
     JSON = "json"
     T4 = "t4"
+    TABLES = "tables"
 
 
 @database.command(epilog=EPILOG)
@@ -96,10 +101,16 @@ def export(
     *,
     form: Annotated[
         ExportFormat,
-        typer.Option("--format", help="All that is known, or Kernel Tuner's T4 results."),
+        typer.Option(
+            "--format",
+            help="All that is known, Kernel Tuner's T4 results, or a recorded table of each problem.",
+        ),
     ] = ExportFormat.JSON,
     output: Annotated[
-        str, typer.Option("-o", help="The file to write, `-` for standard output.")
+        str,
+        typer.Option(
+            "-o", help="The file to write, `-` for standard output; the directory of tables."
+        ),
     ] = STANDARD_STREAM,
 ) -> None:
     """Write all trials as JSON.
@@ -107,14 +118,18 @@ def export(
     Examples:
         tuninglink database export tuning.db -o trials.json
         tuninglink database export tuning.db --format t4 -o results.json
+        tuninglink database export tuning.db --format tables -o tables
     """
     from tuninglink.tuning.database import Database  # noqa: PLC0415 - takes long to import
     from tuninglink.tuning.database.exporting import to_json, to_t4  # noqa: PLC0415
 
     with Database(file, read_only=True) as opened:
-        convert = to_t4 if form is ExportFormat.T4 else to_json
-        text = json.dumps(convert(opened.all_trials()), indent=1) + "\n"
-    write_output(output, text.encode())
+        trials = list(opened.all_trials())
+    if form is ExportFormat.TABLES:
+        _export_tables(trials, output)
+        return
+    convert = to_t4 if form is ExportFormat.T4 else to_json
+    write_output(output, (json.dumps(convert(trials), indent=1) + "\n").encode())
 
 
 @database.command(epilog=EPILOG)
@@ -159,6 +174,27 @@ def import_trials(
     with Database(file) as opened:
         for each in tables:
             typer.echo(f"{each}: {opened.record_all(read_trials(each))} trials added")
+
+
+def _export_tables(trials: Sequence[Trial], directory: str) -> None:
+    """Writes a file for each problem and environment, named after the problem."""
+    from tuninglink.tuning.database.exporting import to_tables  # noqa: PLC0415
+
+    if directory == STANDARD_STREAM:
+        raise TuninglinkError(
+            error("tables are several files", notes=[note("name a directory: -o DIR")])
+        )
+    place = make_directory(directory)
+    taken: Counter[str] = Counter()
+    for (problem, _), table in to_tables(trials).items():
+        if table is None:
+            message = f"'{problem.description}' is left out: no time is known of the default, or of any candidate"
+            process.show(Diagnostic(Severity.WARNING, message))
+            continue
+        name = problem.description.replace(" ", "_")
+        taken[name] += 1
+        number = f"_{taken[name]}" if taken[name] > 1 else ""
+        write_file(place / f"{name}{number}.json", (json.dumps(table.to_json()) + "\n").encode())
 
 
 def _summary(group: Sequence[Trial]) -> tuple[str, ...]:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from iree.compiler import ir as mlir
 from iree.compiler.dialects import iree_codegen
 
+from tuninglink.mlir import names
 from tuninglink.solver.answers import AssignmentError, Limits, UndecidedError, Verdict
 from tuninglink.spaces.configuration import MismatchError
 from tuninglink.spaces.knobs import OneOfKnob
@@ -62,6 +63,7 @@ class CandidateSpaces:
 
     Attributes:
         problem: what the root op computes.
+        program: the function of the dispatch with its target, as MLIR text.
         default: the compiler's own choice, as a candidate.
         given: candidates from specs, other than the default.
         spaces: the spaces.
@@ -77,6 +79,7 @@ class CandidateSpaces:
         limits: Mapping[str, int],
     ) -> None:
         self.problem = SearchProblem.of(dispatch.problem, limits)
+        self.program = _text(dispatch)
         self.reason = ""
         self._too_large: set[int] = set()
         self._drawn: dict[tuple[int, int, int], list[Candidate]] = {}
@@ -239,6 +242,14 @@ class _Maker:
             CandidateOrigin.SPACE,
             self._number,
         )
+
+
+def _text(dispatch: Workload) -> str:
+    """Returns the function of a dispatch with the target on it, as a module of its own can hold it."""
+    function = dispatch.function.clone().operation
+    if dispatch.target is not None:
+        function.attributes[names.EXECUTABLE_TARGET] = dispatch.target
+    return str(function.get_asm(use_local_scope=True))
 
 
 def written(configuration: Configuration) -> str:

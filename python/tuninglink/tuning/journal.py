@@ -13,9 +13,9 @@ from tuninglink.tuning.database import (
     ProblemRecord,
     Trial,
 )
+from tuninglink.tuning.prior_data import PriorData
 from tuninglink.tuning.race import BLOCK_ROUNDS, BLOCKS
 from tuninglink.tuning.results import TrialResult
-from tuninglink.tuning.search_problem import distance
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -33,9 +33,6 @@ SCREEN: Final = "screen"
 RACE: Final = "race"
 FINAL: Final = "final"
 """The stages of trials."""
-
-_MOST_SIMILAR: Final = 8
-"""How many winners of similar problems are tried first."""
 
 
 @dataclass(frozen=True)
@@ -95,25 +92,15 @@ class Journal:
         ]
         return _recorded(*races[-1]) if races else None
 
-    def similar(self, prepared: TunableTask) -> list[Candidate]:
-        """Returns what won for the same task elsewhere, then for similar ones, the nearest first, as far as it is valid."""
-        task, spaces = prepared.task, prepared.spaces
-        environment = self._environment(task)
-        elsewhere = self.database.elsewhere(task.key, environment)
-        ranked = sorted(
-            (each for each in elsewhere if each.median), key=lambda each: each.median or 0.0
-        )
-        winners = sorted(
-            self.database.winners(spaces.problem.kind, environment.target),
-            key=lambda each: distance(str(spaces.problem), each.trial.problem.description),
-        )
-        trials = [*ranked, *(each.trial for each in winners)]
-        found = {
-            each.key: each
-            for trial in trials
-            if (each := spaces.candidate(trial.configuration.pipeline, trial.configuration.knobs))
-        }
-        return list(found.values())[:_MOST_SIMILAR]
+    def prior(self, prepared: TunableTask) -> PriorData:
+        """Returns what is known of the same task elsewhere, and of similar ones.
+
+        Raises:
+            DatabaseError: it cannot be read.
+        """
+        task = prepared.task
+        problem, environment = prepared.spaces.problem, self._environment(task)
+        return PriorData.read(self.database, problem, task.key, environment)
 
     def record(self, prepared: TunableTask, result: TrialResult) -> None:
         """Adds what came of a candidate.
@@ -131,6 +118,21 @@ class Journal:
                 clocks_mhz=timing.clocks_mhz,
             )
         self.database.record(replace(trial, failure=result.failure))
+
+    def record_default(self, prepared: TunableTask, microseconds: float) -> None:
+        """Adds the time of the compiler's choice, unless there is one of this environment.
+
+        Raises:
+            DatabaseError: it cannot be written.
+        """
+        default = prepared.spaces.default
+        known = any(
+            each.stage == SCREEN and each.configuration.key == default.key
+            for each in self._trials(prepared.task)
+        )
+        if default.origin is CandidateOrigin.DEFAULT and not known:
+            trial = self._trial(prepared, default, SCREEN)
+            self.database.record(replace(trial, samples=(microseconds,)))
 
     def record_race(
         self, prepared: TunableTask, finalists: Sequence[TrialResult], race: RaceResult
@@ -175,7 +177,7 @@ class Journal:
     def _trial(self, prepared: TunableTask, candidate: Candidate, stage: str) -> Trial:
         task, problem = prepared.task, prepared.spaces.problem
         return Trial(
-            ProblemRecord(task.key, problem.kind, str(problem), task.label),
+            ProblemRecord(task.key, problem.kind, str(problem), prepared.spaces.program),
             self._environment(task),
             ConfigurationRecord(
                 candidate.key,

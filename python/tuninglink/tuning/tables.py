@@ -52,6 +52,7 @@ class RecordedTable:
         program: the program, as MLIR text.
         default_us: the time of the compiler's own choice.
         trials: the trials, in the order in which they were made.
+        default: the compiler's own choice; None where it is not known, or no space has it.
     """
 
     target: str
@@ -61,11 +62,38 @@ class RecordedTable:
     program: str
     default_us: float
     trials: tuple[RecordedTrial, ...]
+    default: Candidate | None = None
 
     @property
     def best_us(self) -> float:
         """The best time of a trial."""
         return min(each.microseconds for each in self.trials if each.microseconds is not None)
+
+    def to_json(self) -> dict[str, Any]:
+        """Returns the table as `load_table` reads it."""
+        default = {"microseconds": self.default_us}
+        return {
+            "version": VERSION,
+            "target": self.target,
+            "device": self.device,
+            "compiler": self.compiler,
+            "date": self.date,
+            "program": self.program,
+            "default": default if self.default is None else _knobs(self.default) | default,
+            "trials": [
+                _knobs(each.candidate)
+                | (
+                    {"failure": each.failure}
+                    if each.microseconds is None
+                    else {"microseconds": each.microseconds}
+                )
+                for each in self.trials
+            ],
+        }
+
+
+def _knobs(candidate: Candidate) -> dict[str, Any]:
+    return {"pipeline": candidate.pipeline, "knobs": dict(candidate.knobs)}
 
 
 def load_table(path: Path) -> RecordedTable:
@@ -91,9 +119,10 @@ def load_table(path: Path) -> RecordedTable:
 def _table(data: Mapping[str, Any]) -> RecordedTable:
     if data["version"] != VERSION:
         raise ValueError(f"version {data['version']}")
+    default = data["default"]
     trials = tuple(
         RecordedTrial(
-            recorded_candidate(each["pipeline"], dict(each["knobs"])),
+            recorded_candidate(each["pipeline"], each["knobs"]),
             each.get("microseconds"),
             each.get("failure"),
         )
@@ -105,8 +134,9 @@ def _table(data: Mapping[str, Any]) -> RecordedTable:
         data["compiler"],
         data["date"],
         data["program"],
-        float(data["default"]["microseconds"]),
+        float(default["microseconds"]),
         trials,
+        recorded_candidate(default["pipeline"], default["knobs"]) if "knobs" in default else None,
     )
 
 
@@ -118,12 +148,17 @@ class RecordedPool:
         table: the table.
     """
 
-    default = None
     given = ()
 
     def __init__(self, problem: SearchProblem, table: RecordedTable) -> None:
         self.problem = problem
+        self.default = table.default
         self._candidates = [each.candidate for each in table.trials]
+
+    def candidate(self, pipeline: str, knobs: Mapping[str, int]) -> Candidate | None:
+        """Returns the candidate of the table with these knobs, None if there is none."""
+        wanted = recorded_candidate(pipeline, knobs)
+        return next((each for each in self._candidates if each.key == wanted.key), None)
 
     def sample(self, n: int, seed: int) -> Sequence[Candidate]:
         """Returns `n` candidates in random order, all if there are no more."""

@@ -1,4 +1,4 @@
-"""Databases as JSON: all that they hold, or the results in the form of the auto-tuning community (T4).
+"""Databases as JSON: all that they hold, recorded tables, or the results in the form of the auto-tuning community (T4).
 
 T4 is the results schema that Kernel Tuner writes (`kernel_tuner/schema/T4/1.0.0`); times are in milliseconds there.
 """
@@ -9,11 +9,18 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Final
 
 from tuninglink.tuning.failures import FailureKind
+from tuninglink.tuning.tables import RecordedTable, RecordedTrial, recorded_candidate
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
-    from tuninglink.tuning.database.records import Trial
+    from tuninglink.tuning.candidates import Candidate
+    from tuninglink.tuning.database.records import (
+        ConfigurationRecord,
+        EnvironmentRecord,
+        ProblemRecord,
+        Trial,
+    )
 
     Object = dict[str, Any]
 
@@ -67,6 +74,57 @@ def to_json(trials: Iterable[Trial]) -> Object:
 def to_t4(trials: Iterable[Trial]) -> Object:
     """Returns trials as T4 results. What T4 has no place for is a parameter of the configuration."""
     return {"schema_version": T4_VERSION, "results": [_t4(each) for each in trials]}
+
+
+def to_tables(
+    trials: Iterable[Trial],
+) -> dict[tuple[ProblemRecord, EnvironmentRecord], RecordedTable | None]:
+    """Returns what was measured first of each candidate, as a table for each problem and environment.
+
+    Races and confirmations are left out, as they measure few candidates, and with more care than the others.
+
+    Returns:
+        The tables; None where the time of the compiler's choice is not known, or that of no candidate with knobs.
+    """
+    groups: dict[tuple[ProblemRecord, EnvironmentRecord], list[Trial]] = {}
+    for each in trials:
+        groups.setdefault((each.problem, each.environment), []).append(each)
+    return {key: _table(*key, group) for key, group in groups.items()}
+
+
+def _table(
+    problem: ProblemRecord, environment: EnvironmentRecord, trials: Sequence[Trial]
+) -> RecordedTable | None:
+    screened = [each for each in trials if each.stage == "screen"]
+    defaults = [each for each in (*screened, *trials) if each.origin == "default"]
+    times = [each.median for each in defaults if each.median is not None]
+    candidates = [each for each in screened if each.origin != "default"]
+    if not times or not any(each.median and each.configuration.knobs for each in candidates):
+        return None
+    configuration = defaults[0].configuration
+    return RecordedTable(
+        environment.target,
+        environment.device,
+        environment.compiler,
+        defaults[0].time.partition("T")[0],
+        problem.program,
+        round(times[0], 3),
+        tuple(_recorded(each) for each in candidates if each.configuration.knobs),
+        _candidate(configuration) if configuration.knobs else None,
+    )
+
+
+def _recorded(trial: Trial) -> RecordedTrial:
+    median, failure = trial.median, trial.failure
+    return RecordedTrial(
+        _candidate(trial.configuration),
+        None if median is None else round(median, 3),
+        failure.kind.value if failure else None,
+    )
+
+
+def _candidate(configuration: ConfigurationRecord) -> Candidate:
+    return recorded_candidate(configuration.pipeline, configuration.knobs)
 
 
 def _t4(trial: Trial) -> Object:

@@ -28,7 +28,7 @@ class ProblemRecord:
         key: the hash of the stripped dispatch and its target.
         kind: the kind of the root op, such as `contraction`.
         description: the problem in words.
-        program: the dispatch, or the program, as MLIR text.
+        program: the function of the dispatch, or the program, as MLIR text.
     """
 
     key: str
