@@ -5,6 +5,9 @@ chooses. What counts is how many it takes until one is within 5 % of the table's
 device sees: the program, the target, the knobs and the time of the compiler's own choice.
 
     python benchmarks/search.py --table FILE...
+    python benchmarks/search.py --leave-one-out --table FILE...
+
+With `--leave-one-out`, each table is also searched with the others of its kind in a database.
 """
 
 from __future__ import annotations
@@ -14,13 +17,19 @@ import statistics
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
+from tuninglink.tuning.database import Database
+from tuninglink.tuning.database.importing import read_trials
+from tuninglink.tuning.prior_data import PriorData
 from tuninglink.tuning.recorded_problems import problem_of_table
 from tuninglink.tuning.search import search_named
 from tuninglink.tuning.tables import RecordedPool, load_table
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from tuninglink.tuning.search import Search
     from tuninglink.tuning.tables import RecordedTable
 
 SEARCHES = ("random", "neighbors", "model")
@@ -32,6 +41,32 @@ AT_ONCE = 4
 
 FIRST = 10
 """After so many measurements it is looked at how much of the best speedup is there."""
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A table that is replayed.
+
+    Attributes:
+        path: its file.
+        table: the table.
+        pool: its candidates.
+    """
+
+    path: Path
+    table: RecordedTable
+    pool: RecordedPool
+
+    @classmethod
+    def load(cls, path: Path) -> Self:
+        """Reads a table."""
+        table = load_table(path)
+        return cls(path, table, RecordedPool(problem_of_table(table), table))
+
+    def is_like(self, other: Judged) -> bool:
+        """Tells whether a search can learn from another table."""
+        kinds = self.pool.problem.kind, other.pool.problem.kind
+        return kinds[0] == kinds[1] and self.table.target == other.table.target
 
 
 @dataclass(frozen=True)
@@ -47,10 +82,49 @@ class Replay:
     first: float
 
 
-def replay(name: str, table: RecordedTable, pool: RecordedPool, seed: int) -> Replay:
-    """Replays a table until a search has arrived."""
+@dataclass(frozen=True)
+class Replays:
+    """What a search found in a table with each seed."""
+
+    found: tuple[Replay, ...]
+
+    @property
+    def median(self) -> float:
+        """The median of the measurements."""
+        return statistics.median(each.measured for each in self.found)
+
+    @property
+    def ninth(self) -> float:
+        """The 90th percentile of the measurements."""
+        taken = [each.measured for each in self.found]
+        return statistics.quantiles(taken, n=10)[-1] if len(taken) > 1 else taken[0]
+
+    @property
+    def first(self) -> float:
+        """The median part of the best speedup after the first measurements."""
+        return statistics.median(each.first for each in self.found)
+
+    def __str__(self) -> str:
+        return f"{self.median:g} ({self.ninth:.0f})"
+
+
+def replay(name: str, judged: Judged, seeds: int, prior: PriorData | None = None) -> Replays:
+    """Replays a table until a search has arrived, with each seed."""
+    known = [(each, None) for each in prior.winners(judged.pool)] if prior else []
+    measured = prior.measured() if prior else []
+    make = search_named(name)
+    table, pool = judged.table, judged.pool
+    return Replays(
+        tuple(
+            arrive(make(pool, seed, table.default_us, known, measured), table)
+            for seed in range(seeds)
+        )
+    )
+
+
+def arrive(search: Search, table: RecordedTable) -> Replay:
+    """Answers a search until it has arrived."""
     recorded = {each.candidate.key: each.microseconds for each in table.trials}
-    search = search_named(name)(pool, seed, table.default_us)
     goal = table.best_us * GOAL
     measured, first = 0, table.default_us
     while chosen := search.ask(AT_ONCE):
@@ -62,7 +136,37 @@ def replay(name: str, table: RecordedTable, pool: RecordedPool, seed: int) -> Re
             if microseconds is not None and microseconds <= goal:
                 return Replay(measured, table.best_us / first)
             search.tell(each, microseconds)
-    raise AssertionError(f"{name} ended after {measured} of {len(recorded)}")
+    raise AssertionError(f"{search.name} ended after {measured} of {len(recorded)}")
+
+
+def leave_one_out(tables: Sequence[Judged], alone: Mapping[Path, Replays], seeds: int) -> None:
+    """Prints what the model finds with the other tables in a database, as `tune --database` would."""
+    print(
+        f"\n{f'left out, after {FIRST} measurements':34} {'others':>6}  {'alone':>8} {'with':>8}"
+        f"{'alone median (p90)':>24}{'with median (p90)':>24}"
+    )
+    firsts = []
+    for each in tables:
+        others = [other for other in tables if other is not each and each.is_like(other)]
+        if not others:
+            continue
+        with Database() as database:
+            for other in others:
+                database.record_all(read_trials(other.path))
+            (own, *_) = read_trials(each.path)
+            prior = PriorData.read(database, each.pool.problem, own.problem.key, own.environment)
+        found = replay("model", each, seeds, prior)
+        firsts.append(found.first)
+        print(
+            f"{each.path.stem:34} {len(others):6}  {alone[each.path].first:8.0%} {found.first:8.0%}"
+            f"{alone[each.path]!s:>24}{found!s:>24}"
+        )
+        sys.stdout.flush()
+    if firsts:
+        share = statistics.median(firsts)
+        print(
+            f"model with a database after {FIRST} measurements: {share:.0%} of the best speedup (median)"
+        )
 
 
 def main() -> None:
@@ -71,37 +175,36 @@ def main() -> None:
     parser.add_argument("--table", type=Path, nargs="+", required=True, metavar="FILE")
     parser.add_argument("--seeds", type=int, default=100)
     parser.add_argument("--search", nargs="+", default=SEARCHES, metavar="NAME")
+    parser.add_argument("--leave-one-out", action="store_true")
     arguments = parser.parse_args()
     names = list(dict.fromkeys(["random", *arguments.search]))
-    ratios: dict[str, list[float]] = {name: [] for name in names}
-    firsts: dict[str, list[float]] = {name: [] for name in names}
+    tables = list(map(Judged.load, arguments.table))
+    found: dict[str, dict[Path, Replays]] = {name: {} for name in names}
     print(
         f"{'table':34} {'trials':>6}  " + "".join(f"{name + ' median (p90)':>24}" for name in names)
     )
-    for path in arguments.table:
-        table = load_table(path)
-        pool = RecordedPool(problem_of_table(table), table)
-        medians = {}
+    for each in tables:
         cells = []
         for name in names:
-            found = [replay(name, table, pool, seed) for seed in range(arguments.seeds)]
-            taken = [each.measured for each in found]
-            firsts[name].append(statistics.median(each.first for each in found))
-            medians[name] = statistics.median(taken)
-            ninth = statistics.quantiles(taken, n=10)[-1] if len(taken) > 1 else taken[0]
-            ratio = medians[name] / medians["random"]
-            ratios[name].append(ratio)
-            cells.append(f"{f'{medians[name]:g} ({ninth:.0f}) {ratio:.2f}':>24}")
-        print(f"{path.stem:34} {len(table.trials):6}  " + "".join(cells))
+            replays = found[name][each.path] = replay(name, each, arguments.seeds)
+            ratio = replays.median / found["random"][each.path].median
+            cells.append(f"{f'{replays} {ratio:.2f}':>24}")
+        print(f"{each.path.stem:34} {len(each.table.trials):6}  " + "".join(cells))
         sys.stdout.flush()
+    if arguments.leave_one_out:
+        leave_one_out(tables, found["model"], arguments.seeds)
+        print()
     for name in names:
-        share = 100 * statistics.median(firsts[name])
-        print(f"{name} after {FIRST} measurements: {share:.0f} % of the best speedup (median)")
-    for name in names[1:]:
-        worst = max(ratios[name])
-        print(f"{name} against random, worst table: ratio {worst:.2f}")
-    for name in names[1:]:
-        print(f"{name} against random, median: ratio {statistics.median(ratios[name]):.2f}")
+        share = statistics.median(each.first for each in found[name].values())
+        print(f"{name} after {FIRST} measurements: {share:.0%} of the best speedup (median)")
+    ratios = {
+        name: [each.median / found["random"][path].median for path, each in found[name].items()]
+        for name in names[1:]
+    }
+    for name, values in ratios.items():
+        print(f"{name} against random, worst table: ratio {max(values):.2f}")
+    for name, values in ratios.items():
+        print(f"{name} against random, median: ratio {statistics.median(values):.2f}")
 
 
 if __name__ == "__main__":

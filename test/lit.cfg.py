@@ -3,6 +3,8 @@
 Parameters (`--param name=value`):
     tuninglink_bin: the folder that holds `tuninglink-opt` and the other tools; by default the one of the
         Python that runs lit.
+    iree_bin: the folder that holds `iree-opt` and the other tools of the compiler; by default the one of the
+        bindings.
     tuninglink_obj_root: where tests write; by default `build/test`.
 """
 
@@ -15,9 +17,12 @@ import sys
 from pathlib import Path
 
 import lit.formats
+from iree.compiler.tools.binaries import find_tool
 
 source_root = Path(__file__).resolve().parent
-tools = Path(lit_config.params.get("tuninglink_bin") or Path(sys.executable).parent)
+tools = lit_config.params.get("tuninglink_bin") or str(Path(sys.executable).parent)
+# The commands that pip installs start Python before the compiler, which takes longer than most programs here.
+compiler_tools = lit_config.params.get("iree_bin") or str(Path(find_tool("iree-opt")).parent)
 
 config.name = "Tuninglink"
 config.test_format = lit.formats.ShTest(execute_external=False)
@@ -27,7 +32,7 @@ config.test_source_root = str(source_root)
 config.test_exec_root = lit_config.params.get("tuninglink_obj_root") or str(
     source_root.parent / "build" / "test"
 )
-config.environment["PATH"] = os.pathsep.join([str(tools), os.environ["PATH"]])
+config.environment["PATH"] = os.pathsep.join([compiler_tools, tools, os.environ["PATH"]])
 config.environment["NO_COLOR"] = "1"
 # check-tuninglink names the package so, a compiler's CI its bindings.
 python_path = os.environ.get("PYTHONPATH", "")

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import functools
 import subprocess
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from iree.compiler import ir as mlir
+from programs import compiler_tool
 
 from tuninglink.iree.dispatch_roots import find_root_ops
 from tuninglink.mlir import names
@@ -36,7 +36,7 @@ _kept: list[mlir.Module] = []
 @functools.cache
 def _compiled(program: str, target: str, flags: tuple[str, ...]) -> bytes:
     command = [
-        str(Path(sys.executable).with_name("iree-compile")),
+        compiler_tool("iree-compile"),
         str(PROGRAMS / f"{program}.mlir"),
         *TARGETS[target],
         *flags,

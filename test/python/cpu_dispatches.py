@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from iree.compiler import ir as mlir
-from programs import TOOLS
+from programs import compiler_tool
 
 from tuninglink.iree.dispatch_roots import find_root_ops
 from tuninglink.mlir import names
@@ -48,7 +48,7 @@ def flags_for(cpu: str) -> list[str]:
 @functools.cache
 def sources_for(program: str, cpu: str) -> str:
     """Returns a program at executable-sources."""
-    command = [str(TOOLS / "iree-compile"), "--compile-to=executable-sources", *flags_for(cpu)]
+    command = [compiler_tool("iree-compile"), "--compile-to=executable-sources", *flags_for(cpu)]
     result = subprocess.run(
         [*command, "-"], input=program, capture_output=True, text=True, check=False
     )
@@ -99,7 +99,7 @@ def compile_configured(
     dispatch = dispatch_of(sources)
     info = mlir.Attribute.parse(str(compilation_info), dispatch.root.context)
     dispatch.root.attributes[names.COMPILATION_INFO] = info
-    command = [str(TOOLS / "iree-compile"), "--compile-from=executable-sources", *flags_for(cpu)]
+    command = [compiler_tool("iree-compile"), "--compile-from=executable-sources", *flags_for(cpu)]
     try:
         result = subprocess.run(
             [*command, "-", "-o", "/dev/null"],

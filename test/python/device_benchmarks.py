@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 import tempfile
 from functools import cache
 from pathlib import Path
 from typing import Final
+
+from programs import compiler_tool
 
 from tuninglink.tuning.benchmark import Access, Benchmark, Binding, BufferLayout
 
@@ -116,7 +117,7 @@ util.func public @benchmark(%buffer: !hal.buffer, %sets: i32, %stride: i32, %bat
 @cache
 def compile_program(text: str, *flags: str) -> bytes:
     """Returns the module that `iree-compile` makes of a program."""
-    command = Path(sys.executable).with_name("iree-compile")
+    command = compiler_tool("iree-compile")
     with tempfile.TemporaryDirectory() as directory:
         path = Path(directory) / "module.vmfb"
         subprocess.run([command, *flags, "-", "-o", path], input=text, text=True, check=True)

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import functools
 import subprocess
-import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from configured_programs import TARGETS
 from iree.compiler import ir as mlir
+from programs import compiler_tool
 
 from tuninglink.iree.dispatch_roots import find_root_ops
 from tuninglink.spaces.workload import Workload, read_workload
@@ -90,7 +89,7 @@ func.func @attention(%query: {query}, %key: {key}, %value: {value}) -> {result} 
 @functools.cache
 def _compiled(source: str, target: str, flags: tuple[str, ...]) -> bytes:
     command = [
-        str(Path(sys.executable).with_name("iree-compile")),
+        compiler_tool("iree-compile"),
         "-",
         *TARGETS[target],
         *flags,

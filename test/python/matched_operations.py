@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from iree.compiler import ir as mlir
 from iree.compiler.dialects import linalg
-from programs import TOOLS
+from programs import compiler_tool
 
 from tuninglink.mlir import names
 from tuninglink.mlir.contexts import thread_context
@@ -48,7 +48,7 @@ class Seen:
 def compile_with_dumps(tool: str, *arguments: str, source: str) -> tuple[str, list[mlir.Operation]]:
     """Runs a tool on `source`; returns its output, and each module that specs were about to be applied to."""
     flags = (f"--mlir-print-ir-before={APPLYING_PASS}", "--mlir-disable-threading")
-    command = [TOOLS / tool, *arguments, *flags, "-"]
+    command = [compiler_tool(tool), *arguments, *flags, "-"]
     result = subprocess.run(command, input=source, capture_output=True, text=True, check=False)
     assert result.returncode == 0, result.stderr[-2000:]
     dumps = [each.partition("\n")[2] for each in result.stderr.split(HEADER)[1:]]

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from iree.compiler.tools.binaries import find_tool
+
 from tuninglink.mlir import names
 from tuninglink.mlir.symbols import symbol_name
 from tuninglink.mlir.walk import collect, visit
@@ -44,9 +46,15 @@ FROM_SOURCES = "--compile-from=executable-sources"
 MARK_ROOT_OPS = "--iree-codegen-add-tuner-attributes"
 
 
+def compiler_tool(name: str) -> str:
+    """Returns a tool of the compiler; the command of its name starts Python, which takes longer than most programs."""
+    path: str = find_tool(name)
+    return path
+
+
 def run(tool: str, *arguments: str, source: str) -> str:
     """Runs one of the compiler's tools on `source`, and returns what it writes."""
-    command = [TOOLS / tool, *arguments, "-"]
+    command = [compiler_tool(tool), *arguments, "-"]
     result = subprocess.run(command, input=source, capture_output=True, text=True, check=False)
     assert result.returncode == 0, result.stderr[:3000]
     return result.stdout

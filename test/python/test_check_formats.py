@@ -40,7 +40,7 @@ def _unescaped(text: str) -> str:
 
 
 def test_a_log_has_one_run_with_the_rule_and_the_places_of_each_result() -> None:
-    log = to_sarif([finding("m % n", "a spec.mlir")], "1.0.0")
+    log = to_sarif([finding("m % n", "a spec.mlir")])
     (run,) = log["runs"]
     (result,) = run["results"]
     assert log["version"] == "2.1.0"
@@ -57,7 +57,7 @@ def test_a_log_has_one_run_with_the_rule_and_the_places_of_each_result() -> None
 
 def test_what_has_no_place_has_no_location() -> None:
     nowhere = Finding(Rule.STRUCTURE, Diagnostic(Severity.WARNING, "odd"))
-    (result,) = to_sarif([nowhere], "1.0.0")["runs"][0]["results"]
+    (result,) = to_sarif([nowhere])["runs"][0]["results"]
     assert result["level"] == "warning"
     assert result["locations"] == []
     assert to_github(nowhere) == "::warning title=The structure of the spec is unsound::odd"

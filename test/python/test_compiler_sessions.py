@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import pytest
 from elementwise_specs import PROGRAM, spec
 from iree.compiler.api import Session as OtherSession
-from programs import TARGETS, TOOLS
+from programs import TARGETS, compiler_tool
 
 import tuninglink
 from tuninglink.compiler import native
@@ -38,7 +38,7 @@ def program(tmp_path: Path) -> Path:
 
 
 def iree_compile(program: Path, *flags: str) -> bytes:
-    command = [TOOLS / "iree-compile", program, *flags, "-o", "-"]
+    command = [compiler_tool("iree-compile"), program, *flags, "-o", "-"]
     return subprocess.run(command, capture_output=True, check=True).stdout
 
 

@@ -15,7 +15,7 @@ from elementwise_specs import (
     matcher_list,
     spec,
 )
-from programs import TARGETS, TOOLS
+from programs import TARGETS, compiler_tool
 
 import tuninglink
 from tuninglink.errors import CompileError, SpecError
@@ -42,7 +42,7 @@ def program(tmp_path: Path) -> Path:
 
 
 def iree_compile(program: Path, *flags: str) -> bytes:
-    command = [TOOLS / "iree-compile", program, *flags, "-o", "-"]
+    command = [compiler_tool("iree-compile"), program, *flags, "-o", "-"]
     return subprocess.run(command, capture_output=True, check=True).stdout
 
 

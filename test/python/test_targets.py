@@ -3,12 +3,12 @@
 import ctypes
 import re
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from iree.compiler import ir as mlir
 from iree.compiler.api import Session, Source, ctypes_dl
+from programs import compiler_tool
 
 from tuninglink.errors import TargetError
 from tuninglink.iree import known_targets
@@ -121,7 +121,7 @@ def test_cpu_names_are_those_that_the_compiler_lists(instruction_set: str, tmp_p
     program.write_bytes(PROGRAM)
     answer = subprocess.run(
         [
-            Path(sys.executable).with_name("iree-compile"),
+            compiler_tool("iree-compile"),
             program,
             "--compile-to=executable-sources",
             "--iree-hal-target-device=local",

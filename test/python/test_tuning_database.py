@@ -12,6 +12,7 @@ import sqlite3
 import subprocess
 import sys
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,6 +28,10 @@ from tuninglink.tuning.database.exporting import to_json, to_t4
 from tuninglink.tuning.database.importing import read_trials
 from tuninglink.tuning.database.schema import VERSION
 from tuninglink.tuning.failures import FailureKind
+from tuninglink.tuning.prior_data import PriorData
+from tuninglink.tuning.recorded_problems import problem_of_table
+from tuninglink.tuning.search_problem import SearchProblem
+from tuninglink.tuning.tables import RecordedPool, load_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -66,7 +71,8 @@ def test_another_environment_is_another_result() -> None:
     with Database() as database:
         database.record_all([trial(1), dataclasses.replace(trial(1), environment=newer)])
         assert len(database.trials(PROBLEM.key, newer)) == 1
-        (other,) = database.elsewhere(PROBLEM.key, newer)
+        facts = SearchProblem("contraction", (8, 8, 8), ("m", "n", "k"), ("f32",), {})
+        (other,) = PriorData.read(database, facts, PROBLEM.key, newer).same
         assert other.environment == HERE
 
 
@@ -314,6 +320,26 @@ def test_the_commands(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None
     assert run("database", "export", other, "-o", tmp_path / "all.json") == 0
     assert run("database", "import", one, tmp_path / "all.json") == 0
     assert "0 trials added" in capfd.readouterr().out
+
+
+def test_problems_of_the_same_kind_are_prior_data(tmp_path: Path) -> None:
+    trials = [
+        {"pipeline": "#p", "knobs": {"wg_0": number}, "microseconds": 20.0 - number}
+        for number in range(8)
+    ]
+    path = tmp_path / "table.json"
+    path.write_text(json.dumps({**TABLE, "trials": trials}))
+    table = load_table(path)
+    with Database() as database:
+        database.record_all(read_trials(path))
+        read = partial(PriorData.read, database)
+        prior = read(problem_of_table(table), "another", HERE)
+        half = read(dataclasses.replace(prior.problem, element_types=("f16",)), "another", HERE)
+    (measured,) = prior.measured()
+    assert (measured.problem.sizes, len(measured.times)) == ((8, 16, 4), 8)
+    assert not half.measured()
+    pool = RecordedPool(prior.problem, table)
+    assert [each.knobs["wg_0"] for each in prior.winners(pool)] == [7, 6, 5, 4, 3, 2, 1, 0]
 
 
 @pytest.mark.parametrize(

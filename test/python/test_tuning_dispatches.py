@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from iree.compiler import ir as mlir
-from programs import TARGETS, TOOLS
+from programs import TARGETS, compiler_tool
 from tuning_programs import REDUCTION, dispatched, matmul
 
 from tuninglink.errors import CompileError
@@ -82,7 +82,14 @@ def test_a_dumped_benchmark_is_a_program_too(tmp_path: Path) -> None:
     source = tmp_path / "matmul.mlir"
     source.write_text(matmul(4, 256, 128))
     dump = f"--iree-hal-dump-executable-benchmarks-to={tmp_path / 'benchmarks'}"
-    command = [TOOLS / "iree-compile", source, *TARGETS[CPU], dump, "-o", tmp_path / "out.vmfb"]
+    command = [
+        compiler_tool("iree-compile"),
+        source,
+        *TARGETS[CPU],
+        dump,
+        "-o",
+        tmp_path / "out.vmfb",
+    ]
     subprocess.run(command, check=True)
     (benchmark,) = (tmp_path / "benchmarks").iterdir()
     program = read_program(str(benchmark), TARGETS[CPU])

@@ -6,7 +6,7 @@ import json
 import math
 import random
 import statistics
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib.metadata import EntryPoint
 from typing import TYPE_CHECKING
 
@@ -19,6 +19,7 @@ from tuninglink.tuning.search import registry, search_named
 from tuninglink.tuning.search.cpu_shape import cpu_estimate, cpu_shape_of
 from tuninglink.tuning.search.features import features
 from tuninglink.tuning.search.gpu_shape import estimate, shape_of
+from tuninglink.tuning.search.measured_problem import MeasuredProblem
 from tuninglink.tuning.search.random_order import RandomSearch
 from tuninglink.tuning.search_problem import SearchProblem, distance
 from tuninglink.tuning.tables import RecordedPool, load_table, recorded_candidate
@@ -191,6 +192,22 @@ def test_the_model_needs_few_trials_on_a_gpu() -> None:
 @pytest.mark.parametrize("name", ["model", "neighbors"])
 def test_the_neighborhood_of_the_default_comes_first_on_a_cpu(name: str) -> None:
     assert median(name, cpu_pool) <= median("random", cpu_pool) / 4
+
+
+def test_what_is_fast_on_other_problems_is_tried_first() -> None:
+    def inverted(seed: int) -> Pool:
+        """Returns a pool about which the estimate is wrong."""
+        pool = gpu_pool(seed)
+        pool.times = {each: time and 1e4 / time for each, time in pool.times.items()}
+        return pool
+
+    other, pool = inverted(1), inverted(0)
+    times = tuple((each, time) for each, time in other.times.items() if time)
+    smaller = replace(MATMUL, sizes=(1024, 2048, 1024))
+    search = search_named("model")(pool, 0, None, (), [MeasuredProblem(smaller, times)])
+    asked = [pool.times[each] for each in search.ask(8)]
+    fast = sorted(filter(None, pool.times.values()))[: len(pool.times) // 20]
+    assert any(time in fast for time in asked)
 
 
 def test_a_failing_region_is_left() -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from cpu_dispatches import CPUS, flags_for
 from iree.compiler import ir as mlir
-from iree.compiler.tools.binaries import find_tool
+from programs import compiler_tool
 
 from tuninglink.iree.dispatch_roots import find_root_ops
 from tuninglink.mlir import names
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from tuninglink.spaces.registry import ProviderRegistry
     from tuninglink.spaces.verification import ConfigurationAnswer
 
-COMPILER: Final = find_tool("iree-compile")
+COMPILER: Final = compiler_tool("iree-compile")
 """The compiler itself: a time limit would end the script that starts it, and leave the compiler running."""
 _CONFIGURATIONS: Final = "executable-configurations"
 _SOURCES: Final = "executable-sources"

@@ -24,13 +24,11 @@ _LEVELS: Final = {
 _RULES: Final = tuple(Rule)
 
 
-def to_sarif(findings: Iterable[Finding], version: str) -> dict[str, Any]:
-    """Returns a SARIF log with one run.
+def to_sarif(findings: Iterable[Finding]) -> dict[str, Any]:
+    """Returns a SARIF log with one run, whose results are findings."""
+    from importlib import metadata  # noqa: PLC0415 - no other format needs the version
 
-    Args:
-        findings: the results of the run.
-        version: the version of Tuninglink.
-    """
+    version = metadata.version("tuninglink")
     driver = {"name": "tuninglink", "version": version, "rules": list(map(_rule, _RULES))}
     return {
         "$schema": "https://json.schemastore.org/sarif-2.1.0.json",

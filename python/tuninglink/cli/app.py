@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
-from importlib import import_module, metadata
+from importlib import import_module
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
@@ -54,6 +54,8 @@ def retune(context: typer.Context) -> None:
 
 def _print_version(wanted: bool) -> None:  # noqa: FBT001 - typer calls it so
     if wanted:
+        from importlib import metadata  # noqa: PLC0415 - takes as long to load as typer
+
         typer.echo(f"tuninglink {metadata.version('tuninglink')}")
         typer.echo(f"IREE compiler {metadata.version('iree-base-compiler')}")
         raise typer.Exit

@@ -7,7 +7,6 @@ import json
 import os
 import sys
 from enum import Enum
-from importlib import metadata
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
@@ -209,10 +208,7 @@ def _render(
         return _tables(reports, output)
     if form is Format.GITHUB:
         return "".join(f"{to_github(each)}\n" for each in findings)
-    is_json = form is Format.JSON
-    data = (
-        to_json(reports, target) if is_json else to_sarif(findings, metadata.version("tuninglink"))
-    )
+    data = to_json(reports, target) if form is Format.JSON else to_sarif(findings)
     return json.dumps(data, indent=2, ensure_ascii=False) + "\n"
 
 

@@ -11,12 +11,7 @@ from tuninglink.mlir import names
 from tuninglink.mlir.walk import body, collect
 from tuninglink.payloads import layouts
 from tuninglink.payloads.layouts import Ranks
-from tuninglink.payloads.operations import (
-    TAKING_MAPS,
-    attention,
-    generic,
-    named,
-)
+from tuninglink.payloads.operations import attention, generic
 from tuninglink.payloads.templates import Template, clone_into, new_block, open_tensor
 
 if TYPE_CHECKING:
@@ -90,6 +85,9 @@ class Candidates:
 
     def _named(self, name: str) -> Iterator[Template]:
         """Yields named operations, with the indexing maps that are demanded if they can have them."""
+        # Builds classes for the operations, which takes 90 ms.
+        from tuninglink.payloads.named_operations import TAKING_MAPS, named  # noqa: PLC0415
+
         maps = self._maps_attribute
         for template in named(name, self._types(_MANY_OPERANDS), self._ranks.common):
             if maps is not None and name in TAKING_MAPS:

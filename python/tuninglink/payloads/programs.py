@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from iree.compiler import ir as mlir
-from iree.compiler.dialects import linalg  # type: ignore[attr-defined]
+
+# `iree.compiler.dialects.linalg` hands this on, but takes 90 ms to build classes for the operations.
+from iree.compiler._mlir_libs import _mlirDialectsLinalg  # type: ignore[attr-defined]
 
 from tuninglink.matching.graphs import NAME_ONLY
 from tuninglink.mlir import names
@@ -139,8 +141,16 @@ def _start(template: Template, argument: Value, kind: mlir.Type) -> Value:
     if not _accumulates(template, argument):
         return empty
     number = float("-inf") if _is_maximum(template.root, argument) else 0.0
-    filled: Value = linalg.fill(_constant(kind.element_type, number), outs=[empty])
-    return filled
+    filled = mlir.Operation.create(
+        names.FILL,
+        results=[kind],
+        operands=[_constant(kind.element_type, number), empty],
+        attributes={"operandSegmentSizes": mlir.DenseI32ArrayAttr.get([1, 1])},
+        regions=1,
+    )
+    _mlirDialectsLinalg.fill_builtin_region(filled)
+    value: Value = filled.results[0]
+    return value
 
 
 def _is_maximum(root: mlir.Operation, argument: Value) -> bool:

@@ -12,7 +12,7 @@ acme = "acme_specs"
 from __future__ import annotations
 
 from dataclasses import dataclass
-from importlib import metadata, resources
+from importlib import resources
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Final
 
@@ -21,6 +21,7 @@ from tuninglink.mlir.diagnostics import error, note
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from importlib import metadata
     from importlib.resources.abc import Traversable
 
 LIBRARY: Final = "library:"
@@ -58,10 +59,9 @@ def library_files(name: str) -> tuple[LibraryFile, ...]:
     shipped = _specs_in(shipped_directory())
     if name in shipped:
         return (_read(name, shipped[name]),)
-    entry_points = metadata.entry_points(group=GROUP, name=library)
     found = {
         f"{library}/{stem}": files
-        for each in entry_points
+        for each in _entry_points().select(name=library)
         for stem, files in _specs_in(resources.files(each.module)).items()
         if only in ("", stem)
     }
@@ -72,13 +72,18 @@ def library_files(name: str) -> tuple[LibraryFile, ...]:
 
 def library_names() -> list[str]:
     """Returns the names of all libraries."""
-    others = {each.name for each in metadata.entry_points(group=GROUP)}
-    return sorted({*_specs_in(shipped_directory()), *others})
+    return sorted({*_specs_in(shipped_directory()), *_entry_points().names})
 
 
 def shipped_directory() -> Traversable:
     """Returns the directory of the libraries that come with the package."""
     return resources.files("tuninglink") / "shipped" / "library"
+
+
+def _entry_points() -> metadata.EntryPoints:
+    from importlib import metadata  # noqa: PLC0415 - most commands read no library of another package
+
+    return metadata.entry_points(group=GROUP)
 
 
 def _known() -> str:

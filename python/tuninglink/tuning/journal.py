@@ -13,9 +13,9 @@ from tuninglink.tuning.database import (
     ProblemRecord,
     Trial,
 )
+from tuninglink.tuning.prior_data import PriorData
 from tuninglink.tuning.race import BLOCK_ROUNDS, BLOCKS
 from tuninglink.tuning.results import TrialResult
-from tuninglink.tuning.search_problem import distance
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -33,9 +33,6 @@ SCREEN: Final = "screen"
 RACE: Final = "race"
 FINAL: Final = "final"
 """The stages of trials."""
-
-_MOST_SIMILAR: Final = 8
-"""How many winners of similar problems are tried first."""
 
 
 @dataclass(frozen=True)
@@ -95,25 +92,15 @@ class Journal:
         ]
         return _recorded(*races[-1]) if races else None
 
-    def similar(self, prepared: TunableTask) -> list[Candidate]:
-        """Returns what won for the same task elsewhere, then for similar ones, the nearest first, as far as it is valid."""
-        task, spaces = prepared.task, prepared.spaces
-        environment = self._environment(task)
-        elsewhere = self.database.elsewhere(task.key, environment)
-        ranked = sorted(
-            (each for each in elsewhere if each.median), key=lambda each: each.median or 0.0
-        )
-        winners = sorted(
-            self.database.winners(spaces.problem.kind, environment.target),
-            key=lambda each: distance(str(spaces.problem), each.trial.problem.description),
-        )
-        trials = [*ranked, *(each.trial for each in winners)]
-        found = {
-            each.key: each
-            for trial in trials
-            if (each := spaces.candidate(trial.configuration.pipeline, trial.configuration.knobs))
-        }
-        return list(found.values())[:_MOST_SIMILAR]
+    def prior(self, prepared: TunableTask) -> PriorData:
+        """Returns what is known of the same task elsewhere, and of similar ones.
+
+        Raises:
+            DatabaseError: it cannot be read.
+        """
+        task = prepared.task
+        problem, environment = prepared.spaces.problem, self._environment(task)
+        return PriorData.read(self.database, problem, task.key, environment)
 
     def record(self, prepared: TunableTask, result: TrialResult) -> None:
         """Adds what came of a candidate.

@@ -1,4 +1,4 @@
-"""Problems of recorded tables: what their programs compute."""
+"""Problems of recorded programs: what they compute."""
 
 from __future__ import annotations
 
@@ -23,16 +23,23 @@ def problem_of_table(table: RecordedTable) -> SearchProblem:
     Raises:
         TuninglinkError: the program cannot be parsed, or computes nothing.
     """
+    return problem_of_program(table.program, table.device)
+
+
+def problem_of_program(program: str, device: str) -> SearchProblem:
+    """Returns what a program computes, as MLIR text, on a device of this name.
+
+    Raises:
+        TuninglinkError: the program cannot be parsed, or computes nothing.
+    """
     try:
-        module = mlir.Module.parse(table.program, mlir.Context())
+        module = mlir.Module.parse(program, mlir.Context())
     except mlir.MLIRError as failure:
-        raise TuninglinkError(
-            error(f"the program of the table cannot be parsed: {failure}")
-        ) from None
+        raise TuninglinkError(error(f"the recorded program cannot be parsed: {failure}")) from None
     found = [
         (root, each.function) for each in find_root_ops(module.operation) for root in each.roots
     ]
     if not found:
-        raise TuninglinkError(error("the program of the table computes nothing"))
+        raise TuninglinkError(error("the recorded program computes nothing"))
     problem = read_workload(*found[0]).problem
-    return SearchProblem.of(problem, {COMPUTE_UNITS: compute_units(table.device)})
+    return SearchProblem.of(problem, {COMPUTE_UNITS: compute_units(device)})

@@ -155,6 +155,11 @@ class RecordedPool:
         self.default = table.default
         self._candidates = [each.candidate for each in table.trials]
 
+    def candidate(self, pipeline: str, knobs: Mapping[str, int]) -> Candidate | None:
+        """Returns the candidate of the table with these knobs, None if there is none."""
+        wanted = recorded_candidate(pipeline, knobs)
+        return next((each for each in self._candidates if each.key == wanted.key), None)
+
     def sample(self, n: int, seed: int) -> Sequence[Candidate]:
         """Returns `n` candidates in random order, all if there are no more."""
         chance = random.Random(seed)  # noqa: S311 - no secret

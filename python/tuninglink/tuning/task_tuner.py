@@ -107,10 +107,14 @@ class TaskTuner:
         """Tries candidates of a task in the part of the budget that is not for the race."""
         budget = budget.part(1 - _RACING)
         journal = self.journal
-        similar = journal.similar(prepared) if journal else []
-        first = [(each, None) for each in similar]
-        search_type = search_named(self.settings.search)
-        search = search_type(prepared.spaces, self.settings.seed, default_us, first)
+        prior = journal.prior(prepared) if journal else None
+        search = search_named(self.settings.search)(
+            prepared.spaces,
+            self.settings.seed,
+            default_us,
+            [(each, None) for each in prior.winners(prepared.spaces)] if prior else [],
+            prior.measured() if prior else [],
+        )
 
         def report(trial: TrialResult) -> None:
             is_new = trial.seconds > 0

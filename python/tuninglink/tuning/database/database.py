@@ -123,21 +123,16 @@ class Database:
         """
         return self._select("")
 
-    def elsewhere(self, problem_key: str, environment: EnvironmentRecord) -> list[Trial]:
-        """Returns the trials of a problem for the same target and device in other environments.
+    def ranked(self, kind: str, target: str) -> list[tuple[Trial, ...]]:
+        """Returns what was measured of each problem of a kind, in each environment with a target.
 
-        What was measured with another compiler, driver or runtime is worth measuring again, not worth believing.
+        Returns:
+            For each, the trial with the best figures of each configuration, the fastest first.
 
         Raises:
             DatabaseError: the file cannot be read.
         """
-        found = self._select(
-            "WHERE p.key = ? AND e.target = ? AND e.device = ?",
-            problem_key,
-            environment.target,
-            environment.device,
-        )
-        return [each for each in found if each.environment != environment]
+        return _ranked(self._select("WHERE p.kind = ? AND e.target = ?", kind, target))
 
     def winners(self, kind: str, target: str) -> list[Winner]:
         """Returns the fastest configuration of each problem of a kind, in each environment with a target.
@@ -145,8 +140,7 @@ class Database:
         Raises:
             DatabaseError: the file cannot be read.
         """
-        found = list(self._select("WHERE p.kind = ? AND e.target = ?", kind, target))
-        return winners_among(found)
+        return list(map(_winner, self.ranked(kind, target)))
 
     # --- Reading and writing ---------------------------------------------------------------------------------
 
@@ -211,17 +205,20 @@ class Database:
 
 def winners_among(trials: Iterable[Trial]) -> list[Winner]:
     """Returns the fastest configuration of each problem in each environment; the compiler's own choice may win."""
+    return list(map(_winner, _ranked(trials)))
+
+
+def _winner(ranked: Sequence[Trial]) -> Winner:
+    defaults = [each.median for each in ranked if each.origin == "default"]
+    return Winner(ranked[0], defaults[0] if defaults else None)
+
+
+def _ranked(trials: Iterable[Trial]) -> list[tuple[Trial, ...]]:
     groups: dict[tuple[str, EnvironmentRecord], list[Trial]] = {}
     for each in trials:
         groups.setdefault((each.problem.key, each.environment), []).append(each)
-    found = []
-    for group in groups.values():
-        latest = _latest(group)
-        defaults = [each for each in latest if each.origin == "default"]
-        if latest:
-            best = min(latest, key=lambda each: each.median or 0.0)
-            found.append(Winner(best, defaults[0].median if defaults else None))
-    return found
+    latest = filter(None, map(_latest, groups.values()))
+    return [tuple(sorted(group, key=lambda each: each.median or 0.0)) for group in latest]
 
 
 def _latest(trials: Sequence[Trial]) -> list[Trial]:

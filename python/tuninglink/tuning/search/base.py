@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from tuninglink.tuning.candidates import Candidate
+    from tuninglink.tuning.search.measured_problem import MeasuredProblem
     from tuninglink.tuning.search.pool import CandidatePool
 
 FIRST_CANDIDATES: Final = 400
@@ -30,6 +31,7 @@ class Search(ABC):
         default_microseconds: the time of the compiler's own choice, where it is known.
         known: candidates worth trying first, such as winners of similar problems, with their times on this problem
             where they were measured before.
+        measured: what was measured of other problems.
 
     Attributes:
         name: what the command line calls it.
@@ -43,9 +45,11 @@ class Search(ABC):
         seed: int,
         default_microseconds: float | None,
         known: Sequence[tuple[Candidate, float | None]] = (),
+        measured: Sequence[MeasuredProblem] = (),
     ) -> None:
         self._pool = pool
         self._seed = seed
+        self._measured = measured
         self._chance = random.Random(seed)  # noqa: S311 - no secret
         self._times: dict[str, tuple[Candidate, float]] = {}
         self._failed: dict[str, Candidate] = {}

@@ -11,6 +11,7 @@ import numpy as np
 from tuninglink.tuning.search.base import FIRST_CANDIDATES, MOST_CANDIDATES, Search
 from tuninglink.tuning.search.ensemble import Ensemble
 from tuninglink.tuning.search.features import features
+from tuninglink.tuning.search.transfer import Transfer
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,7 +19,8 @@ if TYPE_CHECKING:
     from tuninglink.tuning.candidates import Candidate
 
 _FIRST: Final = 8
-"""Trials before there is a model, half of them the best by the estimate, half spread over the space."""
+"""Trials before there is a model: half of them the best by the estimate, the others drawn from its best quarter, or
+the best by what other problems say."""
 
 _NEAR_DEFAULT: Final = 12
 """Neighbors of the compiler's choice that are tried before there is a model."""
@@ -96,16 +98,25 @@ class ModelSearch(Search):
         default = self._pool.default
         near = list(self._neighbors(default))[:_NEAR_DEFAULT] if default is not None else []
         sampled = list(self.drawn(FIRST_CANDIDATES))
-        jitter = {each.key: self._chance.gauss(0, 0.2) for each in sampled}
-        promising = sorted(sampled, key=lambda each: self._estimate(each) + jitter[each.key])
-        quarter = promising[: max(_FIRST, len(promising) // 4)]
-        chosen = [
-            *promising[: _FIRST // 2],
-            *self._chance.sample(quarter, min(len(quarter), _FIRST // 2)),
-        ]
+        promising = self._promising(sampled)
+        if self._transfer is None:
+            quarter = promising[: max(_FIRST, len(promising) // 4)]
+            others = self._chance.sample(quarter, min(len(quarter), _FIRST // 2))
+        else:
+            expected = self._estimates(sampled)
+            others = [sampled[each] for each in np.argsort(expected, kind="stable")[:_FIRST]]
+            near = []  # among the candidates of the model anyway
+        mixed = [each for pair in zip(promising, others, strict=False) for each in pair]
         spread = self._chance.sample(sampled, min(len(sampled), _FIRST))
-        unlike = {each.key: each for each in [*chosen, *spread]}
+        unlike = {each.key: each for each in [*mixed[:_FIRST], *spread]}
         return [*near, *list(unlike.values())[:_FIRST]]
+
+    def _promising(self, candidates: Sequence[Candidate]) -> list[Candidate]:
+        """Returns candidates in the order of what is estimated, roughly: another one for each seed."""
+        estimated = {
+            each.key: self._estimate(each) + self._chance.gauss(0, 0.2) for each in candidates
+        }
+        return sorted(candidates, key=lambda each: estimated[each.key])
 
     def _candidates(self) -> list[Candidate]:
         count = MOST_CANDIDATES if self._tried >= _SETTLED else FIRST_CANDIDATES
@@ -132,9 +143,9 @@ class ModelSearch(Search):
         table = self._table([*measured, *failed, *rest])
         known, unknown = table[: len(measured)], table[len(measured) + len(failed) :]
         times = np.log2([microseconds for _, microseconds in self._times.values()])
-        trust = np.array([_TRUST * self._estimate(each) for each in measured])
-        guesses = Ensemble(known, times - trust, self._seed).guesses(unknown)
-        expected = guesses.mean(axis=0) + [_TRUST * self._estimate(each) for each in rest]
+        residuals = times - _TRUST * self._estimates(measured)
+        guesses = Ensemble(known, residuals, self._seed).guesses(unknown)
+        expected = guesses.mean(axis=0) + _TRUST * self._estimates(rest)
         scores: np.ndarray = expected - _OPTIMISM * guesses.std(axis=0)
         if failed:
             scores -= np.log2(self._compiling(table, len(measured), len(failed)))
@@ -163,6 +174,24 @@ class ModelSearch(Search):
     def _estimate(self, candidate: Candidate) -> float:
         estimate = self._features(candidate).get("estimate", 0.0)
         return estimate if math.isfinite(estimate) else 0.0
+
+    def _estimates(self, candidates: Sequence[Candidate]) -> np.ndarray:
+        """Returns the logarithm of the time that is expected before anything is measured, up to a constant."""
+        new = [each for each in candidates if each.key not in self._estimated]
+        if new:
+            found = np.array(list(map(self._estimate, new)))
+            if self._transfer is not None:
+                found += self._transfer.corrections(list(map(self._features, new)))
+            self._estimated |= {each.key: value for each, value in zip(new, found, strict=True)}
+        return np.array([self._estimated[each.key] for each in candidates])
+
+    @cached_property
+    def _estimated(self) -> dict[str, float]:
+        return {}
+
+    @cached_property
+    def _transfer(self) -> Transfer | None:
+        return Transfer(self._measured, self._seed) if self._measured else None
 
     @cached_property
     def _described(self) -> dict[str, dict[str, float]]:

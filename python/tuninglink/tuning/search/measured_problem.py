@@ -1,0 +1,23 @@
+"""What was measured of problems other than the one that is tuned."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tuninglink.tuning.candidates import Candidate
+    from tuninglink.tuning.search_problem import SearchProblem
+
+
+@dataclass(frozen=True)
+class MeasuredProblem:
+    """What was measured of another problem.
+
+    Attributes:
+        problem: the problem.
+        times: its candidates with their microseconds.
+    """
+
+    problem: SearchProblem
+    times: tuple[tuple[Candidate, float], ...]
