@@ -88,6 +88,19 @@ def write_output(path: str, content: bytes) -> None:
         write_file(path, content)
 
 
+def check_output(path: str) -> None:
+    """Refuses an output that cannot be written before hours are spent on it.
+
+    Raises:
+        TuninglinkError: its directory is missing or cannot be written to.
+    """
+    directory = os.path.dirname(os.path.abspath(path))  # noqa: PTH100, PTH120 - of a name, not of a file
+    if path != STANDARD_STREAM and not os.access(directory, os.W_OK):
+        problem = "is not writable" if os.path.isdir(directory) else "does not exist"  # noqa: PTH112
+        message = f"cannot write '{path}': the directory '{directory}' {problem}"
+        raise TuninglinkError(error(message))
+
+
 def write_standard_output(content: bytes) -> None:
     """Writes `content` to standard output, past the buffer: what fails has failed when this returns.
 

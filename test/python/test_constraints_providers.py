@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from tuninglink.mlir.diagnostics import Diagnostic
     from tuninglink.spaces.configuration import Configuration
+    from tuninglink.spaces.constraint_set import ConstraintSet
     from tuninglink.spaces.workload import Workload
 
 PIPELINE = "#iree_cpu.pipeline<DoubleTilingExpert>"
@@ -162,6 +163,40 @@ def test_what_a_provider_says_is_the_verdict(wanted: int, verdict: Verdict) -> N
         assert answer.proposal is not None
         assert answer.proposal.changes == (("subgroup_size", 0, 64),)
         assert answer.proposal.is_proven
+
+
+class OtherFormSpace(Space):
+    """A space of configurations of another form, whose constraints nobody may ask for."""
+
+    @property
+    def provider(self) -> str:
+        return "the lazy one"
+
+    @property
+    def constraints(self) -> ConstraintSet:  # type: ignore[override] # as a space may have it
+        raise AssertionError("the configuration is of another form")
+
+    def assignment(self, configuration: Configuration) -> Mapping[str, int]:
+        raise MismatchError(f"it is for {configuration.pipeline}")
+
+    def compilation_info(self, assignment: Mapping[str, int]) -> mlir.Attribute:
+        raise NotImplementedError
+
+
+def test_the_constraints_on_other_forms_are_not_written_down() -> None:
+    class Lazy(CpuProvider):
+        pass
+
+    Lazy.spaces = lambda *_: [OtherFormSpace()]  # type: ignore[method-assign]
+    dispatch = cpu_dispatch()
+    configuration = read_configuration(dispatch.root, dispatch.function)
+    assert configuration is not None
+    answer = verify_configuration(dispatch, configuration, registry(EntryPoint("l", Lazy)))
+    assert answer.verdict is Verdict.NOT_DECIDED
+    expected = (
+        f"the lazy one's constraints cover configurations of another form: it is for {PIPELINE}"
+    )
+    assert answer.reason == expected
 
 
 def test_problems_are_read_from_operations() -> None:

@@ -13,7 +13,7 @@ from tuninglink.cli.interrupts import INTERRUPTED
 from tuninglink.cli.tune_progress import ProgressLines
 from tuninglink.cli.verbosity import is_quiet
 from tuninglink.errors import TuninglinkError
-from tuninglink.files import STANDARD_STREAM, make_directory
+from tuninglink.files import make_directory
 from tuninglink.mlir.diagnostics import error, note
 from tuninglink.tuning.compilation import CandidateCompiler
 from tuninglink.tuning.database import Database
@@ -114,16 +114,3 @@ def stopping(budget: Budget, program: str) -> Iterator[None]:
     finally:
         signal.signal(signal.SIGINT, before)
         signal.set_wakeup_fd(watcher, warn_on_full_buffer=False)
-
-
-def check_output(path: str) -> None:
-    """Refuses an output that cannot be written before hours are spent on it.
-
-    Raises:
-        TuninglinkError: its directory is missing or cannot be written to.
-    """
-    directory = os.path.dirname(os.path.abspath(path))  # noqa: PTH100, PTH120 - of a name, not of a file
-    if path != STANDARD_STREAM and not os.access(directory, os.W_OK):
-        problem = "is not writable" if os.path.isdir(directory) else "does not exist"  # noqa: PTH112
-        message = f"cannot write '{path}': the directory '{directory}' {problem}"
-        raise TuninglinkError(error(message))

@@ -114,4 +114,5 @@ def term_of(operand: Operand) -> Term:
 
 
 def _made(kind: Kind, *operands: Operand) -> Expression:
-    return Expression(make(kind, *map(term_of, operands)))
+    terms = [each.term if isinstance(each, Expression) else term_of(each) for each in operands]
+    return Expression(make(kind, *terms))

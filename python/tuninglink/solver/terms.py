@@ -6,17 +6,17 @@ Z3's expressions as these cost microseconds to touch, and a context each.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from enum import Enum, auto
-from functools import cached_property
+import operator
+from enum import IntEnum, auto
+from functools import lru_cache
 from math import prod
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
 
-class Kind(Enum):
+class Kind(IntEnum):
     """What a term is made with. Comparisons and the boolean kinds give 0 or 1."""
 
     CONSTANT = auto()
@@ -35,31 +35,48 @@ class Kind(Enum):
     NOT = auto()
 
 
-@dataclass(frozen=True, eq=False)
+_CONSTANT: Final = Kind.CONSTANT
+_VARIABLE: Final = Kind.VARIABLE
+_NOTHING: Final[frozenset[str]] = frozenset()
+
+
 class Term:
-    """A node: its kind, its operands, and the value of a constant or the name of a variable."""
+    """A node: its kind, its operands, and the value of a constant or the name of a variable.
 
-    kind: Kind
-    operands: tuple[Term, ...] = ()
-    value: int = 0
-    name: str = ""
+    Terms never change, and are equal only to themselves. What is known of their nodes is added up as they are made:
+    everybody asks for it.
 
-    @cached_property
-    def variables(self) -> frozenset[str]:
-        """The names of the variables in the term."""
-        if self.kind is Kind.VARIABLE:
-            return frozenset((self.name,))
-        return frozenset().union(*(each.variables for each in self.operands))
+    Attributes:
+        kind: what the term is made with.
+        operands: the terms that it is made of.
+        value: the value of a constant.
+        name: the name of a variable.
+        variables: the names of the variables in the term.
+        tree_size: how many nodes the term would have if none were shared.
+        depth: how many nodes are on the longest way to a leaf.
+    """
 
-    @cached_property
-    def tree_size(self) -> int:
-        """How many nodes the term would have if none were shared."""
-        return 1 + sum(each.tree_size for each in self.operands)
+    __slots__ = ("depth", "kind", "name", "operands", "tree_size", "value", "variables")
 
-    @cached_property
-    def depth(self) -> int:
-        """How many nodes are on the longest way to a leaf."""
-        return 1 + max((each.depth for each in self.operands), default=0)
+    def __init__(
+        self, kind: Kind, operands: tuple[Term, ...] = (), value: int = 0, name: str = ""
+    ) -> None:
+        self.kind = kind
+        self.operands = operands
+        self.value = value
+        self.name = name
+        variables = frozenset((name,)) if kind is _VARIABLE else _NOTHING
+        size, depth = 1, 0
+        for each in operands:
+            others = each.variables
+            if not others <= variables:
+                variables = others | variables if variables else others
+            size += each.tree_size
+            if each.depth > depth:  # noqa: PLR1730 - `max` takes as long as all else here
+                depth = each.depth
+        self.variables: frozenset[str] = variables
+        self.tree_size: int = size
+        self.depth: int = 1 + depth
 
     def occurrences(self, name: str) -> int:
         """Returns how often the variable `name` occurs, up to two, counting each use of a shared node."""
@@ -70,9 +87,10 @@ class Term:
         return min(2, sum(each.occurrences(name) for each in self.operands))
 
 
+@lru_cache(maxsize=1 << 12)
 def constant(value: int) -> Term:
     """Returns the term of a number; true is 1, false 0."""
-    return Term(Kind.CONSTANT, value=value)
+    return Term(_CONSTANT, value=int(value))
 
 
 def make(kind: Kind, *operands: Term) -> Term:
@@ -80,11 +98,12 @@ def make(kind: Kind, *operands: Term) -> Term:
 
     A division by zero stays a term: SMT-LIB leaves its value open.
     """
-    if kind in _DIVISIONS and _is_constant(operands[1]) and operands[1].value == 0:
+    for each in operands:
+        if each.kind is not _CONSTANT:
+            return Term(kind, operands)
+    if kind in _DIVISIONS and operands[1].value == 0:
         return Term(kind, operands)
-    if all(map(_is_constant, operands)):
-        return constant(_apply(kind, [each.value for each in operands]))
-    return Term(kind, operands)
+    return constant(_OPERATIONS[kind](*[each.value for each in operands]))
 
 
 def divide(numerator: int, divisor: int) -> int:
@@ -122,7 +141,7 @@ def evaluate(term: Term, values: Mapping[str, int]) -> int:
         return evaluate(yes if evaluate(condition, values) else no, values)
     if kind in (Kind.AND, Kind.OR):
         return int(_evaluate_lazily(term, values, decisive=kind is Kind.OR))
-    return _apply(kind, [evaluate(each, values) for each in term.operands])
+    return _OPERATIONS[kind](*[evaluate(each, values) for each in term.operands])
 
 
 def _evaluate_lazily(term: Term, values: Mapping[str, int], *, decisive: bool) -> bool:
@@ -158,25 +177,17 @@ def graph(roots: list[Term]) -> Iterator[Term]:
 _DIVISIONS = (Kind.DIV, Kind.MOD)
 
 
-def _is_constant(term: Term) -> bool:
-    return term.kind is Kind.CONSTANT
-
-
-def _apply(kind: Kind, values: list[int]) -> int:
-    return int(_OPERATIONS[kind](values))
-
-
-_OPERATIONS: dict[Kind, Callable[[list[int]], int]] = {
-    Kind.ADD: sum,
-    Kind.MUL: prod,
-    Kind.NEG: lambda values: -values[0],
-    Kind.DIV: lambda values: divide(*values),
-    Kind.MOD: lambda values: modulo(*values),
-    Kind.ITE: lambda values: values[1] if values[0] else values[2],
-    Kind.EQ: lambda values: values[0] == values[1],
-    Kind.LE: lambda values: values[0] <= values[1],
-    Kind.LT: lambda values: values[0] < values[1],
-    Kind.AND: all,
-    Kind.OR: any,
-    Kind.NOT: lambda values: not values[0],
+_OPERATIONS: Final[Mapping[Kind, Callable[..., int]]] = {
+    Kind.ADD: lambda *values: sum(values),
+    Kind.MUL: lambda *values: prod(values),
+    Kind.NEG: operator.neg,
+    Kind.DIV: divide,
+    Kind.MOD: modulo,
+    Kind.ITE: lambda condition, yes, no: yes if condition else no,
+    Kind.EQ: lambda one, other: int(one == other),
+    Kind.LE: lambda one, other: int(one <= other),
+    Kind.LT: lambda one, other: int(one < other),
+    Kind.AND: lambda *values: int(all(values)),
+    Kind.OR: lambda *values: int(any(values)),
+    Kind.NOT: lambda value: int(not value),
 }

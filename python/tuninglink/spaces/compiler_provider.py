@@ -13,7 +13,6 @@ from tuninglink.mlir.diagnostics import error, place_of
 from tuninglink.mlir.serialization import to_bytecode
 from tuninglink.mlir.walk import collect, visit
 from tuninglink.solver.answers import AssignmentError, UndecidedError
-from tuninglink.spaces.configuration import configuration_entries
 from tuninglink.spaces.isolated_passes import SHARED_PASS_MANAGER, CompilerCrashError
 from tuninglink.spaces.providers import Provider, Space
 from tuninglink.spaces.smt import PROVIDER, knob_template, read_constraints
@@ -56,7 +55,7 @@ class CompilerSpace(Space):
 
     def overlooks(self, configuration: Configuration) -> bool:
         """Tells whether a configuration has padding, which the constraints do not know but accept."""
-        return not _PADDING.isdisjoint(configuration_entries(configuration))
+        return not _PADDING.isdisjoint(configuration.entries)
 
     def compilation_info(self, assignment: Mapping[str, int]) -> mlir.Attribute:
         """Returns the configuration as the compiler makes it of the values."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 from iree.compiler import ir as mlir
@@ -44,6 +45,23 @@ class Configuration:
     def pipeline(self) -> mlir.Attribute | None:
         """The pipeline that compiles the dispatch."""
         return self.translation_info.pass_pipeline if self.translation_info else None
+
+    @cached_property
+    def entries(self) -> Mapping[str, mlir.Attribute]:
+        """All that configures a root op for a GPU, under the names that the compiler's templates use."""
+        lowering = self.lowering_config
+        entries = dict(dictionary_of(lowering) or {})
+        with lowering.context:
+            if self.decomposition_config is not None:
+                entries[names.DECOMPOSITION_CONFIG] = self.decomposition_config
+            info = self.translation_info
+            if info is not None:
+                if info.workgroup_size:
+                    sizes = [integer(each) for each in info.workgroup_size]
+                    entries[WORKGROUP_SIZE] = mlir.ArrayAttr.get(sizes)
+                entries[SUBGROUP_SIZE] = integer(info.subgroup_size)
+                entries[PIPELINE_OPTIONS] = _pipeline_options(info)
+        return entries
 
 
 def read_configuration(root: mlir.Operation, function: mlir.Operation) -> Configuration | None:
@@ -92,29 +110,14 @@ def with_defaults(configuration: Configuration) -> Configuration:
     entries = dictionary_of(lowering)
     if entries is None or not isinstance(lowering, iree_gpu.LoweringConfigAttr):
         return configuration
+    if decomposition is None and {PROMOTED_OPERANDS, PROMOTION_TYPES} <= entries.keys():
+        return configuration
     with lowering.context:
         return Configuration(
             iree_gpu.LoweringConfigAttr.get(mlir.DictAttr.get(_with_promotion(entries))),
             configuration.translation_info,
             None if decomposition is None else _with_promotions(decomposition),
         )
-
-
-def configuration_entries(configuration: Configuration) -> dict[str, mlir.Attribute]:
-    """Returns all that configures a root op for a GPU, under the names that the compiler's templates use."""
-    lowering = configuration.lowering_config
-    entries = dict(dictionary_of(lowering) or {})
-    with lowering.context:
-        if configuration.decomposition_config is not None:
-            entries[names.DECOMPOSITION_CONFIG] = configuration.decomposition_config
-        info = configuration.translation_info
-        if info is not None:
-            if info.workgroup_size:
-                sizes = [integer(each) for each in info.workgroup_size]
-                entries[WORKGROUP_SIZE] = mlir.ArrayAttr.get(sizes)
-            entries[SUBGROUP_SIZE] = integer(info.subgroup_size)
-            entries[PIPELINE_OPTIONS] = _pipeline_options(info)
-    return entries
 
 
 def promotion_types(operands: int) -> mlir.ArrayAttr:

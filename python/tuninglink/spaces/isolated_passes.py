@@ -57,11 +57,13 @@ class IsolatedPassManager:
 
 
 def _run(pipeline: str, bytecode: bytes) -> bytes:
-    """Runs in a worker."""
+    """Runs in a worker, whose runs share a context: to make one takes longer than the passes."""
     from iree.compiler import ir as mlir  # noqa: PLC0415 - who only submits it needs no compiler
     from iree.compiler.passmanager import PassManager  # noqa: PLC0415
 
-    with mlir.Context() as context:
+    from tuninglink.mlir.contexts import thread_context  # noqa: PLC0415
+
+    with thread_context() as context:
         try:
             module = mlir.Module.parse(bytecode, context)
             PassManager.parse(pipeline, context).run(module.operation)

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 class Space(ABC):
     """The configurations of a workload in a pipeline.
 
+    A verification reads a configuration in all spaces, and asks for the constraints of those that can. A space with
+    many rules may have `constraints` as a property, and write them down when it is asked for them.
+
     Attributes:
         constraints: which of them are valid.
         is_sufficient: whether the configurations that the constraints accept compile.
@@ -26,6 +29,11 @@ class Space(ABC):
 
     constraints: ConstraintSet
     is_sufficient: ClassVar[bool] = True
+
+    @property
+    def provider(self) -> str:
+        """Who says which of them are valid: the provider of the constraints."""
+        return self.constraints.provider
 
     @abstractmethod
     def assignment(self, configuration: Configuration) -> Mapping[str, int]:

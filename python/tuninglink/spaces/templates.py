@@ -19,7 +19,6 @@ from tuninglink.spaces.configuration import (
     WORKGROUP_SIZE,
     MismatchError,
     MissingEntryError,
-    configuration_entries,
     dictionary_of,
     integer,
 )
@@ -244,7 +243,7 @@ class KnobTemplate:
 
     Attributes:
         pipeline: the pipeline.
-        entries: the entries of a configuration, under the names that `configuration_entries` gives them.
+        entries: the entries of a configuration, under the names that `Configuration.entries` gives them.
     """
 
     pipeline: mlir.Attribute
@@ -257,7 +256,7 @@ class KnobTemplate:
             MismatchError: the configuration is not of the template's form.
         """
         assignment: dict[str, int] = {}
-        self.entries.read_entries("", configuration_entries(configuration), assignment)
+        self.entries.read_entries("", configuration.entries, assignment)
         return assignment
 
     def write(self, assignment: Mapping[str, int]) -> mlir.Attribute:

@@ -154,7 +154,7 @@ def verify_configuration(
         return ConfigurationAnswer(Verdict.NOT_DECIDED, pipeline, reason=failure.reason)
     configuration = with_defaults(configuration)
     findings = [
-        _Finding.of(each, configuration, limits)
+        _Finding.of(each, configuration, pipeline, limits)
         for each in spaces
         if not (isinstance(each, CompilerSpace) and each.overlooks(configuration))
     ]
@@ -184,7 +184,7 @@ def verify_like_compiler(
         spaces = provider.spaces(workload, pipeline) if known else []
     except UndecidedError as failure:
         return ConfigurationAnswer(Verdict.NOT_DECIDED, pipeline, reason=failure.reason)
-    findings = [_Finding.of(each, configuration, limits) for each in spaces]
+    findings = [_Finding.of(each, configuration, pipeline, limits) for each in spaces]
     for each in findings:
         if each.compilers or each.lacks:
             return each.refute(pipeline, limits)
@@ -219,9 +219,11 @@ class _Finding:
         return self.assignment is not None
 
     @classmethod
-    def of(cls, space: Space, configuration: Configuration, limits: Limits) -> _Finding:
-        provider = space.constraints.provider
-        origin = f"{provider}'s constraints of {space.constraints.pipeline}"
+    def of(
+        cls, space: Space, configuration: Configuration, pipeline: str, limits: Limits
+    ) -> _Finding:
+        provider = space.provider
+        origin = f"{provider}'s constraints of {pipeline}"
         try:
             assignment = space.assignment(configuration)
         except InvalidFormError as failure:

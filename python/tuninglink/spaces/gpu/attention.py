@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from tuninglink.iree.op_kinds import Role
 from tuninglink.iree.structured_op import StructuredOp
+from tuninglink.mlir.names import DECOMPOSITION_CONFIG
 from tuninglink.solver.answers import UndecidedError
 from tuninglink.solver.expressions import any_of, number, select
 from tuninglink.spaces.gpu.contractions import Operand, read_operand, static_sizes
@@ -20,7 +21,7 @@ from tuninglink.spaces.gpu.knob_table import (
     knob_name,
 )
 from tuninglink.spaces.gpu.promotion import promotion_slots, tile_bits
-from tuninglink.spaces.gpu.space import GpuSpace
+from tuninglink.spaces.gpu.space import Form, GpuSpace, Outline
 from tuninglink.spaces.gpu.thread_layouts import require_derivable
 from tuninglink.spaces.templates import OptionSlot
 
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 
     from tuninglink.spaces.gpu.device import Device, Intrinsic
     from tuninglink.spaces.gpu.gpu_rules import Number
+    from tuninglink.spaces.problem import Problem
     from tuninglink.spaces.templates import Slot
     from tuninglink.spaces.workload import Workload
 
@@ -94,6 +96,15 @@ def attention_spaces(
         UndecidedError: the target has no intrinsic for one of the matmuls.
     """
     attention = read_attention(workload)
+    query, key, value = attention.operands
+    for lhs, rhs in ((query, key), (value, value)):
+        _intrinsics(device, lhs, rhs)
+    outline = Outline(frozenset({WORKGROUP, REDUCTION, DECOMPOSITION_CONFIG}))
+    problem = workload.problem
+    return [GpuSpace(outline, lambda: _form(problem, attention, device, pipeline))]
+
+
+def _form(problem: Problem, attention: Attention, device: Device, pipeline: mlir.Attribute) -> Form:
     rules = GpuRules()
     sizes = attention.sizes
     table = KnobTable(rules, len(sizes), pipeline.context)
@@ -149,7 +160,7 @@ def attention_spaces(
     }
     slots = {**promotion_slots((0, 1, 2), context), **table.slots()}
     template = gpu_template(pipeline, slots, decomposition=parts)
-    return [GpuSpace(rules.build(workload.problem, str(pipeline)), template)]
+    return Form(rules.build(problem, str(pipeline)), template)
 
 
 @dataclass(frozen=True)

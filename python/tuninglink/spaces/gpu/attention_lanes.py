@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.iree.op_kinds import Role
+from tuninglink.mlir.names import DECOMPOSITION_CONFIG
 from tuninglink.solver.answers import UndecidedError
 from tuninglink.solver.expressions import number
 from tuninglink.spaces.gpu.contractions import static_sizes
@@ -21,14 +22,17 @@ from tuninglink.spaces.gpu.knob_table import (
     knob_name,
 )
 from tuninglink.spaces.gpu.promotion import promotion_slots
-from tuninglink.spaces.gpu.space import GpuSpace
+from tuninglink.spaces.gpu.space import Form, GpuSpace, Outline
 from tuninglink.spaces.templates import ArraySlot, IntegerSlot
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from iree.compiler import ir as mlir
 
     from tuninglink.spaces.gpu.device import Device
     from tuninglink.spaces.gpu.gpu_rules import Number
+    from tuninglink.spaces.problem import Problem
     from tuninglink.spaces.templates import Slot
     from tuninglink.spaces.workload import Workload
 
@@ -54,7 +58,12 @@ def attention_lanes_spaces(
     single = [problem.loops(role) for role in (Role.N, Role.K1, Role.K2)]
     if any(len(each) != 1 for each in single):
         raise UndecidedError(f"{problem} has other dimensions than one each of n, k1 and k2")
-    (n,), (k1,), (k2,) = single
+    outline = Outline(frozenset({WORKGROUP, PARTIAL_REDUCTION, DECOMPOSITION_CONFIG}))
+    return [GpuSpace(outline, lambda: _form(problem, sizes, device, pipeline))]
+
+
+def _form(problem: Problem, sizes: Sequence[int], device: Device, pipeline: mlir.Attribute) -> Form:
+    (n,), (k1,), (k2,) = (problem.loops(role) for role in (Role.N, Role.K1, Role.K2))
     rules = GpuRules()
     table = KnobTable(rules, len(sizes), pipeline.context)
     threads, subgroup_size, _ = rules.workgroup(device)
@@ -127,7 +136,7 @@ def attention_lanes_spaces(
         }
     slots = {**table.slots(), **promotion_slots((), pipeline.context)}
     template = gpu_template(pipeline, slots, decomposition=parts)
-    return [GpuSpace(rules.build(problem, str(pipeline)), template)]
+    return Form(rules.build(problem, str(pipeline)), template)
 
 
 def _lane(loop: int) -> str:

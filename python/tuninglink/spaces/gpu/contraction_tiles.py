@@ -48,14 +48,19 @@ class ContractionTiles:
 
     def choose_intrinsic(self, intrinsics: Sequence[Intrinsic]) -> OptionSlot:
         """Adds the knob for the intrinsic, takes its extents for shapes, and returns the slot of the knob."""
-        options = tuple(each.attribute for each in intrinsics)
-        chosen = self.rules.choice(_INTRINSIC, options)
+        slot = intrinsic_slot(intrinsics)
+        chosen = self.rules.choice(slot.name, slot.options)
         for loop in (*self.contraction.outer, *self.contraction.outer_k):
             self.shapes[loop] = number(1)
         for loop, side in zip(self.contraction.matrix_loops, "mnk", strict=True):
             extents = [getattr(each, side) for each in intrinsics]
             self.shapes[loop] = self.rules.look_up(chosen, extents)
-        return OptionSlot(_INTRINSIC, options)
+        return slot
+
+
+def intrinsic_slot(intrinsics: Sequence[Intrinsic]) -> OptionSlot:
+    """Returns the slot of the knob that chooses one of some intrinsics."""
+    return OptionSlot(_INTRINSIC, tuple(each.attribute for each in intrinsics))
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING, Final
 
@@ -27,12 +28,15 @@ from tuninglink.spaces.gpu.knob_table import (
 )
 from tuninglink.spaces.gpu.loops import read_loops
 from tuninglink.spaces.gpu.promotion import promotion_slots
-from tuninglink.spaces.gpu.space import GpuSpace
+from tuninglink.spaces.gpu.space import Form, GpuSpace, Outline
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from tuninglink.spaces.gpu.device import Device
     from tuninglink.spaces.gpu.gpu_rules import Number
     from tuninglink.spaces.gpu.loops import RootLoops
+    from tuninglink.spaces.problem import Problem
     from tuninglink.spaces.workload import Workload
 
 _FEW_ROWS: Final = 16
@@ -59,6 +63,40 @@ def lanes_spaces(workload: Workload, device: Device, pipeline: mlir.Attribute) -
     loops = read_loops(workload, device)
     if not loops.reductions:
         raise UndecidedError(f"{workload.problem} reduces nothing")
+    others = _read_others(workload)
+    names_ = {WORKGROUP, PARTIAL_REDUCTION, THREAD, SUBGROUP_BASIS, LANE_BASIS}
+    problem = workload.problem
+    return [
+        GpuSpace(
+            Outline(frozenset(names_)), lambda: _form(problem, loops, others, device, pipeline)
+        )
+    ]
+
+
+@dataclass(frozen=True)
+class _Other:
+    """The configuration of an op beside the root op.
+
+    Attributes:
+        name: the name of the op.
+        subgroups: how many subgroups it is spread over.
+        lanes: how many lanes of each.
+        step: how many elements it takes in a step.
+    """
+
+    name: str
+    subgroups: int
+    lanes: int
+    step: int
+
+
+def _form(
+    problem: Problem,
+    loops: RootLoops,
+    others: Sequence[_Other],
+    device: Device,
+    pipeline: mlir.Attribute,
+) -> Form:
     rules = GpuRules()
     table = KnobTable(rules, len(loops.sizes), pipeline.context)
     table.untiled(WORKGROUP)
@@ -108,11 +146,12 @@ def lanes_spaces(workload: Workload, device: Device, pipeline: mlir.Attribute) -
         product(subgroups.values()) * subgroup_size,
         threads,
     )
-    if workload.problem.kind is OpKind.CONTRACTION and _is_large(workload):
+    if problem.kind is OpKind.CONTRACTION and _is_large(problem):
         rules.propose_nothing("intrinsics multiply large matrices")
     rules.unrolled(product(tiles.values()) / threads, "elements", _MOST_ELEMENTS)
     results = product([number(1), *(tiles[loop] for loop in loops.parallel)])
-    _agree_with_others(workload, rules, threads, subgroup_size, results)
+    for each in others:
+        _agree_with(each, rules, threads, subgroup_size, results)
     rules.memory_bounds([], _exchanged(loops, results, subgroups), device)
     slots = {
         **table.slots(),
@@ -121,28 +160,23 @@ def lanes_spaces(workload: Workload, device: Device, pipeline: mlir.Attribute) -
         LANE_BASIS: table.basis({loop: f"lane_{loop}_cnt" for loop in tiles}),
     }
     template = gpu_template(pipeline, slots)
-    return [GpuSpace(rules.build(workload.problem, str(pipeline)), template)]
+    return Form(rules.build(problem, str(pipeline)), template)
 
 
-def _is_large(workload: Workload) -> bool:
+def _is_large(problem: Problem) -> bool:
     """Tells whether a product has many rows and many columns."""
-    problem = workload.problem
     sides = [problem.loops(role) for role in (Role.M, Role.N)]
     sizes = [[problem.dimensions[loop].size for loop in loops] for loops in sides]
     return all(None not in each and prod(filter(None, each)) > _FEW_ROWS for each in sizes)
 
 
-def _agree_with_others(
-    workload: Workload, rules: GpuRules, threads: Number, subgroup_size: Number, results: Number
-) -> None:
-    """Asks for what the ops beside the root op need, which have a configuration of their own.
-
-    They need the threads that they are spread over, or a multiple: further ones repeat them. For each of the
-    `results` of a workgroup they go through their own tiles.
+def _read_others(workload: Workload) -> list[_Other]:
+    """Returns the ops beside the root op that have a configuration of their own.
 
     Raises:
         UndecidedError: one has further loops, and nothing says how they are spread over threads.
     """
+    read = []
     kinds = StructuredOp(workload.root).iterator_types
     parallel = sum(each != REDUCTION for each in kinds)
     for each in function_ops(workload.function).computing:
@@ -154,14 +188,27 @@ def _agree_with_others(
             if StructuredOp(each).loop_count > parallel:
                 raise UndecidedError(f"{each.name} beside it has no configuration")
             continue
-        wanted, lanes = (prod(_first(entries.get(name))) for name in (SUBGROUP_BASIS, LANE_BASIS))
-        rules.sufficient(
-            threads % (wanted * subgroup_size) == 0,
-            f"a workgroup must have the {wanted} subgroups of {each.name} beside it, or a multiple",
+        subgroups, lanes = (
+            prod(_first(entries.get(name))) for name in (SUBGROUP_BASIS, LANE_BASIS)
         )
         tiles = [size for name in _STEPS for size in _integers(entries.get(name)) if size]
-        taken = results * prod(tiles) / (wanted * lanes)
-        rules.unrolled(taken, f"elements of {each.name} beside it", _MOST_ELEMENTS)
+        read.append(_Other(each.name, subgroups, lanes, prod(tiles)))
+    return read
+
+
+def _agree_with(
+    other: _Other, rules: GpuRules, threads: Number, subgroup_size: Number, results: Number
+) -> None:
+    """Asks for the threads that another op is spread over, or a multiple: further ones repeat it.
+
+    For each of the `results` of a workgroup it goes through its own tiles.
+    """
+    rules.sufficient(
+        threads % (other.subgroups * subgroup_size) == 0,
+        f"a workgroup must have the {other.subgroups} subgroups of {other.name} beside it, or a multiple",
+    )
+    taken = results * other.step / (other.subgroups * other.lanes)
+    rules.unrolled(taken, f"elements of {other.name} beside it", _MOST_ELEMENTS)
 
 
 def _first(basis: mlir.Attribute | None) -> list[int]:

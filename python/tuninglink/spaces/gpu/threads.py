@@ -18,15 +18,18 @@ from tuninglink.spaces.gpu.knob_table import (
 )
 from tuninglink.spaces.gpu.loops import ops_beside, read_loops
 from tuninglink.spaces.gpu.promotion import Promotion, promotion_slots
-from tuninglink.spaces.gpu.space import GpuSpace
+from tuninglink.spaces.gpu.space import Form, GpuSpace, Outline
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from iree.compiler import ir as mlir
 
+    from tuninglink.spaces.gpu.contractions import Contraction
     from tuninglink.spaces.gpu.device import Device
     from tuninglink.spaces.gpu.gpu_rules import Number
+    from tuninglink.spaces.gpu.loops import Beside, RootLoops
+    from tuninglink.spaces.problem import Problem
     from tuninglink.spaces.templates import Slot
     from tuninglink.spaces.workload import Workload
 
@@ -49,6 +52,25 @@ def threads_spaces(workload: Workload, device: Device, pipeline: mlir.Attribute)
     loops = read_loops(workload, device)
     if loops.accumulates and workload.problem.kind is OpKind.CONTRACTION:
         raise UndecidedError(f"{workload.problem} adds to given values, without an intrinsic")
+    beside, contraction = ops_beside(workload, loops), _read_product(workload)
+    reduction = {REDUCTION} if loops.reductions else set[str]()
+    outline, problem = Outline(frozenset({WORKGROUP, THREAD} | reduction)), workload.problem
+
+    def make() -> Form:
+        return _form(problem, loops, device, pipeline, beside=beside, contraction=contraction)
+
+    return [GpuSpace(outline, make)]
+
+
+def _form(
+    problem: Problem,
+    loops: RootLoops,
+    device: Device,
+    pipeline: mlir.Attribute,
+    *,
+    beside: Sequence[Beside],
+    contraction: Contraction | None,
+) -> Form:
     rules, sizes = GpuRules(), loops.sizes
     table = KnobTable(rules, len(sizes), pipeline.context)
     tiles: dict[int, Number] = {}
@@ -87,29 +109,38 @@ def threads_spaces(workload: Workload, device: Device, pipeline: mlir.Attribute)
     rules.threads(threads, wanted, "that its tiles ask for")
     clipped = {loop: clip(tile, sizes[loop]) for loop, tile in tiles.items()}
     results = product([number(1), *(clipped[loop] for loop in loops.parallel)])
-    exchanged = [results * (each.elements * each.bits) for each in ops_beside(workload, loops)]
-    slots, copies = _promotion(workload, rules, clipped, threads, stages)
+    exchanged = [results * (each.elements * each.bits) for each in beside]
+    slots, copies = _promotion(
+        contraction, rules, clipped, threads, stages, context=pipeline.context
+    )
     exchanged.append(select(threads == wanted, 0, results * loops.bits))
     rules.memory_bounds(copies, exchanged, device)
     template = gpu_template(pipeline, {**table.slots(), **slots}, is_flat=False)
-    return [GpuSpace(rules.build(workload.problem, str(pipeline)), template)]
+    return Form(rules.build(problem, str(pipeline)), template)
+
+
+def _read_product(workload: Workload) -> Contraction | None:
+    """Returns the contraction that a root op is, None if it is none that is known."""
+    try:
+        return read_contraction(workload)
+    except UndecidedError:
+        return None
 
 
 def _promotion(
-    workload: Workload,
+    contraction: Contraction | None,
     rules: GpuRules,
     tiles: Mapping[int, Number],
     threads: Number,
     stages: Number,
+    *,
+    context: mlir.Context,
 ) -> tuple[Mapping[str, Slot], list[Number]]:
     """Returns the entries for promotion, and the sizes of the copies: only products promote operands.
 
     The compiler crashes where it prefetches what only some of the threads copy.
     """
-    context = workload.root.context
-    try:
-        contraction = read_contraction(workload)
-    except UndecidedError:
+    if contraction is None:
         return promotion_slots((), context), []
     promotion = Promotion(rules, context)
     copies = promotion.bits(contraction, tiles)

@@ -11,7 +11,11 @@ from iree.compiler import ir as mlir
 from tuninglink.iree.op_kinds import OpKind
 from tuninglink.solver.expressions import all_of, any_of, number, select
 from tuninglink.spaces.gpu.compiler_limits import tile_and_fuse_limits
-from tuninglink.spaces.gpu.contraction_tiles import ContractionTiles, ExactIntrinsicSlot
+from tuninglink.spaces.gpu.contraction_tiles import (
+    ContractionTiles,
+    ExactIntrinsicSlot,
+    intrinsic_slot,
+)
 from tuninglink.spaces.gpu.contractions import intrinsics_for, read_contraction
 from tuninglink.spaces.gpu.convolutions import read_igemm
 from tuninglink.spaces.gpu.gpu_rules import MOST_INTRINSICS, GpuRules, clip, product, round_up
@@ -25,8 +29,8 @@ from tuninglink.spaces.gpu.knob_table import (
     gpu_template,
 )
 from tuninglink.spaces.gpu.promotion import Promotion, tile_bits
-from tuninglink.spaces.gpu.space import GpuSpace
-from tuninglink.spaces.templates import ArraySlot, ConstantSlot, IntegerSlot
+from tuninglink.spaces.gpu.space import Form, GpuSpace, Outline
+from tuninglink.spaces.templates import ArraySlot, ConstantSlot, IgnoredSlot, IntegerSlot
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,6 +38,7 @@ if TYPE_CHECKING:
     from tuninglink.spaces.gpu.contractions import Contraction
     from tuninglink.spaces.gpu.device import Device, Intrinsic
     from tuninglink.spaces.gpu.gpu_rules import Number
+    from tuninglink.spaces.problem import Problem
     from tuninglink.spaces.templates import Slot
     from tuninglink.spaces.workload import Workload
 
@@ -79,23 +84,23 @@ def tile_and_fuse_spaces(
     if contraction.accumulates and device.architecture.startswith("gfx"):
         converts.append(False)
     pads = [(False, False), (True, False)] + [(True, True)] * is_convolution
-    return [
-        _FormSpace(
-            workload, contraction, device, intrinsics, pipeline, _Form(each, *padding)
-        ).build()
-        for each, padding in combinations(converts, pads)
+    forms = (_Form(each, *padding) for each, padding in combinations(converts, pads))
+    problem = workload.problem
+    written = [
+        _FormRules(problem, contraction, device, intrinsics, pipeline, each) for each in forms
     ]
+    return [GpuSpace(each.outline(), each.build) for each in written]
 
 
 @dataclass
-class _FormSpace:
-    """Makes the space of a form.
+class _FormRules:
+    """Writes down the rules of a form.
 
     A workgroup takes a tile of each dimension of the result, each of its subgroups a number of results of the
     intrinsic; the tile of k is counted in intrinsics, too.
     """
 
-    workload: Workload
+    problem: Problem
     contraction: Contraction
     device: Device
     intrinsics: Sequence[Intrinsic]
@@ -111,14 +116,30 @@ class _FormSpace:
 
     @property
     def _is_igemm(self) -> bool:
-        return self.workload.problem.kind is OpKind.CONVOLUTION
+        return self.problem.kind is OpKind.CONVOLUTION
 
-    def build(self) -> GpuSpace:
-        """Returns the space."""
+    @property
+    def _kind(self) -> Slot:
+        slot, types = intrinsic_slot(self.intrinsics), self.contraction.element_types
+        return ExactIntrinsicSlot(slot.name, slot.options, types)
+
+    def outline(self) -> Outline:
+        """Returns what tells configurations of another form."""
+        first = {"mma_kind": self._kind}
+        with self.pipeline.context:
+            anything = IgnoredSlot(mlir.ArrayAttr.get([]))
+        if self.form.pads:
+            first[PADDING] = anything
+        if self.form.pads_convolution:
+            first[PADDING_CONV] = anything
+        conversion = set[str]() if self.contraction.accumulates else {_CONVERTS}
+        return Outline(frozenset({*first, *conversion, WORKGROUP, REDUCTION, SUBGROUP}), first)
+
+    def build(self) -> Form:
+        """Returns the form; the object is spent."""
         contraction, tiling, rules = self.contraction, self._tiling, self._rules
-        kind = tiling.choose_intrinsic(self.intrinsics)
-        types = contraction.element_types
-        slots: dict[str, Slot] = {"mma_kind": ExactIntrinsicSlot(kind.name, kind.options, types)}
+        tiling.choose_intrinsic(self.intrinsics)
+        slots: dict[str, Slot] = {"mma_kind": self._kind}
         for loop in contraction.outer:
             self._tile_outer(loop)
         for loop, side in ((contraction.m, "m"), (contraction.n, "n")):
@@ -167,7 +188,7 @@ class _FormSpace:
             ignored=frozenset() if matters else frozenset({_CONVERTS}),
             is_igemm=self._is_igemm,
         )
-        return GpuSpace(rules.build(self.workload.problem, str(self.pipeline)), template)
+        return Form(rules.build(self.problem, str(self.pipeline)), template)
 
     def _limit_memory(self, promotion: Promotion, threads: Number, wanted: Number) -> None:
         """Limits shared memory: operands are promoted before `mma_kind` pads them, but after `padding` does."""
@@ -226,7 +247,7 @@ class _FormSpace:
             )
         if self.form.pads_convolution:
             parallel = len(self.contraction.sizes) - 1
-            count = len(self.workload.problem.dimensions)
+            count = len(self.problem.dimensions)
             slots[PADDING_CONV] = ArraySlot(
                 tuple(
                     self._pad(f"pad_conv_{loop}", self._pads_of(loop, parallel, count), loop)

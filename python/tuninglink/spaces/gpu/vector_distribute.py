@@ -18,15 +18,18 @@ from tuninglink.spaces.gpu.knob_table import (
     knob_name,
 )
 from tuninglink.spaces.gpu.promotion import Promotion
-from tuninglink.spaces.gpu.space import GpuSpace
+from tuninglink.spaces.gpu.space import Form, GpuSpace, Outline
 from tuninglink.spaces.gpu.thread_layouts import require_derivable
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from iree.compiler import ir as mlir
 
     from tuninglink.spaces.gpu.contractions import Contraction
-    from tuninglink.spaces.gpu.device import Device
+    from tuninglink.spaces.gpu.device import Device, Intrinsic
     from tuninglink.spaces.gpu.gpu_rules import Number
+    from tuninglink.spaces.problem import Problem
     from tuninglink.spaces.workload import Workload
 
 _MOST_PIECES: Final = 32
@@ -45,6 +48,18 @@ def vector_distribute_spaces(
     contraction = read_contraction(workload)
     static_sizes(workload)
     intrinsics = intrinsics_for(contraction, device)
+    outline = Outline(frozenset({"mma_kind", SUBGROUP_BASIS, REDUCTION, WORKGROUP}))
+    problem = workload.problem
+    return [GpuSpace(outline, lambda: _form(problem, contraction, intrinsics, device, pipeline))]
+
+
+def _form(
+    problem: Problem,
+    contraction: Contraction,
+    intrinsics: Sequence[Intrinsic],
+    device: Device,
+    pipeline: mlir.Attribute,
+) -> Form:
     rules = GpuRules()
     table = KnobTable(rules, len(contraction.sizes), pipeline.context)
     tiling = ContractionTiles(contraction, rules, table)
@@ -90,7 +105,7 @@ def vector_distribute_spaces(
         **promotion.slots,
         **table.slots(),
     }
-    return [GpuSpace(rules.build(workload.problem, str(pipeline)), gpu_template(pipeline, slots))]
+    return Form(rules.build(problem, str(pipeline)), gpu_template(pipeline, slots))
 
 
 def _is_uneven(tiling: ContractionTiles, loop: int) -> Number:

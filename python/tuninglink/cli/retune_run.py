@@ -1,0 +1,120 @@
+"""What `tuninglink retune` does once its arguments are read."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tuninglink.cli import process
+from tuninglink.cli.measuring import Measuring, stopping
+from tuninglink.cli.progress import progress
+from tuninglink.cli.project import project_specs
+from tuninglink.cli.retune_options import RetuneFormat
+from tuninglink.cli.terminal import render_table
+from tuninglink.errors import TuninglinkError
+from tuninglink.files import STANDARD_STREAM, check_output, make_directory, write_output
+from tuninglink.mlir.diagnostics import Diagnostic, Severity, error
+from tuninglink.specs.sources import SpecFiles, read_specs
+from tuninglink.tuning.budget import Budget
+from tuninglink.tuning.devices import default_device
+from tuninglink.tuning.dispatches import read_program
+from tuninglink.tuning.retuning.results import EntryResult, EntryVerdict
+from tuninglink.tuning.retuning.retuner import Retuner, target_of
+from tuninglink.tuning.retuning.writing import COLUMNS, retuned_spec, rows, to_json
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tuninglink.cli.retune_options import RetuneOptions
+    from tuninglink.specs.model import Spec
+    from tuninglink.tuning.retuning.results import RetuningResult
+
+
+def retune(options: RetuneOptions, command: str) -> TuninglinkError | None:
+    """Retunes specs, and writes the new ones and the report.
+
+    Args:
+        options: what the arguments ask for.
+        command: what an interrupt is answered by.
+
+    Returns:
+        What ended it early.
+
+    Raises:
+        TuninglinkError: a spec cannot be read, nothing can be measured, or a result not written.
+    """
+    specs = _read(options)
+    outputs = _outputs(options.output, specs)
+    result = _retune(specs, options, command)
+    for spec, output in zip(specs, outputs, strict=True):
+        write_output(output, retuned_spec(spec, result.of(spec)).encode())
+    stream = sys.stderr if options.output == STANDARD_STREAM else sys.stdout
+    stream.write(_report(specs, result, options.report_format))
+    return result.failure
+
+
+def _read(options: RetuneOptions) -> list[Spec]:
+    sink = process.shown_diagnostics()
+    files = read_specs(options.specs or project_specs(), sink)
+    return [*SpecFiles(files, upgrade=options.upgrade, diagnostics=sink)]
+
+
+def _outputs(output: str, specs: Sequence[Spec]) -> list[str]:
+    """Returns where each new spec goes.
+
+    Raises:
+        TuninglinkError: nothing can be written there.
+    """
+    if len(specs) == 1:
+        check_output(output)
+        return [output]
+    if output == STANDARD_STREAM:
+        raise TuninglinkError(error("several specs need a directory; name it with -o"))
+    names = [f"{Path(each.source.replace(':', '-')).stem}.mlir" for each in specs]
+    if len(set(names)) < len(names):
+        raise TuninglinkError(error("several specs have the same name; retune one at a time"))
+    directory = make_directory(output)
+    return [str(directory / each) for each in names]
+
+
+def _retune(specs: Sequence[Spec], options: RetuneOptions, command: str) -> RetuningResult:
+    budget = Budget(options.settings.seconds, options.settings.trials)
+    target = target_of(options.flags)
+    uris = options.settings.devices or (default_device(target.backend),)
+    measuring = Measuring(
+        options.settings, uris, options.flags, options.database, options.failures, options.cluster
+    )
+    model = None
+    if options.model:
+        with progress(f"compiling {options.model}"):
+            model = read_program(options.model, options.flags)
+    with measuring.tasks() as tasks, stopping(budget, command):
+        return Retuner(
+            specs,
+            options.flags,
+            tasks,
+            budget,
+            target,
+            model,
+            improves=options.improves,
+            warn=process.show,
+            tell=_tell,
+        ).run()
+
+
+def _tell(result: EntryResult) -> None:
+    """Remarks on an entry that stays without being measured, or without a decision."""
+    if result.verdict in (EntryVerdict.UNTOUCHED, EntryVerdict.UNDECIDED):
+        message = f"entry '{result.entry.matcher}' stays as it is: {result.reason}"
+        process.show(Diagnostic(Severity.REMARK, message, result.entry.place))
+
+
+def _report(specs: Sequence[Spec], result: RetuningResult, form: RetuneFormat) -> str:
+    if form is RetuneFormat.JSON:
+        return json.dumps(to_json(result), indent=2, ensure_ascii=False) + "\n"
+    tables = [
+        render_table(COLUMNS, rows(result.of(each)), each.source, sys.stdout) for each in specs
+    ]
+    return "\n".join(tables)

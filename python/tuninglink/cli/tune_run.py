@@ -1,0 +1,84 @@
+"""What `tuninglink tune` does once its arguments are read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tuninglink.cli import process
+from tuninglink.cli.measuring import Measuring, stopping
+from tuninglink.cli.progress import progress
+from tuninglink.errors import TuninglinkError
+from tuninglink.mlir.contexts import thread_context
+from tuninglink.mlir.diagnostics import error
+from tuninglink.specs.library import DefaultLibrary
+from tuninglink.specs.sources import SpecFiles, read_specs
+from tuninglink.tuning.budget import Budget
+from tuninglink.tuning.devices import default_device
+from tuninglink.tuning.dispatches import read_program
+from tuninglink.tuning.report import write_report
+from tuninglink.tuning.reporting import report_of
+from tuninglink.tuning.tuner import Tuner
+
+if TYPE_CHECKING:
+    from tuninglink.cli.tune_options import TuneOptions
+    from tuninglink.specs.model import Spec
+    from tuninglink.tuning.dispatches import DispatchedProgram
+    from tuninglink.tuning.results import TuningResult
+
+
+def tune(options: TuneOptions, command: str) -> TuningResult:
+    """Tunes a program and writes the report.
+
+    Args:
+        options: what the arguments ask for.
+        command: what an interrupt is answered by.
+
+    Raises:
+        TuninglinkError: the program cannot be tuned, or the report not be written.
+    """
+    settings = options.settings
+    budget = Budget(settings.seconds, settings.trials)
+    with progress(f"compiling {options.input}"):
+        program = read_program(
+            options.input, options.flags, first=options.compile_from, sizes=options.sizes
+        )
+    uris = settings.devices or _default_devices(program)
+    measuring = Measuring(
+        settings, uris, options.flags, options.database, options.failures, options.cluster
+    )
+    with measuring.tasks() as tasks, stopping(budget, command):
+        descriptions = tasks.devices.descriptions
+        tasks.listener.found(program, descriptions)
+        specs = _specs(program, options)
+        result = Tuner(program, options.flags, tasks, budget, specs, process.show).run()
+    if options.report:
+        report = report_of(options.input, descriptions[0], result)
+        write_report(report, Path(options.report))
+    return result
+
+
+def _default_devices(program: DispatchedProgram) -> tuple[str, ...]:
+    """Returns the device that runs the first problem.
+
+    Raises:
+        TuninglinkError: there is no problem, or no known driver.
+    """
+    if not program.tasks:
+        notes = [str(each) for each in program.omissions]
+        raise TuninglinkError(error("there is no dispatch to tune: " + "; ".join(notes)))
+    return (default_device(program.tasks[0].target.backend),)
+
+
+def _specs(program: DispatchedProgram, options: TuneOptions) -> list[Spec]:
+    """Returns the specs whose configurations are candidates: those given, and the targets' default specs."""
+    upgrade, sink = options.upgrade, process.shown_diagnostics()
+    specs = [*SpecFiles(read_specs(options.specs, sink), upgrade=upgrade, diagnostics=sink)]
+    if options.default_specs:
+        library = DefaultLibrary(options.spec_directories, upgrade=upgrade)
+        targets = dict.fromkeys(each.target for each in program.tasks)
+        files = [library.find(each) for each in targets]
+        specs += [
+            each.load(thread_context(), upgrade=upgrade, diagnostics=sink) for each in files if each
+        ]
+    return specs
