@@ -1,4 +1,4 @@
-"""The hook of the build: a wheel has the bytecode of the specs beside their text."""
+"""The hook of the build: the folders of a wheel, and the bytecode of the specs."""
 
 from __future__ import annotations
 
@@ -10,15 +10,20 @@ from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
+FOLDERS = {"examples": "examples", "passes": "passes", "specs": "shipped"}
+"""What a wheel holds beside `python/tuninglink`, and the folder of the package that it is in."""
 
-class SpecAssembly(BuildHookInterface):  # type: ignore[type-arg]
-    """Assembles the specs; an editable install reads the text."""
+
+class WheelFolders(BuildHookInterface):  # type: ignore[type-arg]
+    """Adds to a wheel what an editable install finds through links, and the bytecode of the specs."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """Adds the bytecode to a wheel."""
+        """Assembles the specs, for what is no editable install."""
         if version == "editable":
             return
+        root, included = Path(self.root), build_data["force_include"]
+        included.update((str(root / each), f"tuninglink/{to}") for each, to in FOLDERS.items())
         self._out = tempfile.TemporaryDirectory()  # as long as the build takes
-        script = Path(self.root) / "tools" / "assemble_specs.py"
+        script = root / "tools" / "assemble_specs.py"
         subprocess.run([sys.executable, script, self._out.name], check=True)  # noqa: S603
-        build_data["force_include"][self._out.name] = "tuninglink/shipped"
+        included[self._out.name] = "tuninglink/shipped"

@@ -81,7 +81,7 @@ def distributions(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]
     """The source distribution, and the wheel that was built from it."""
     place = tmp_path_factory.mktemp("distributions")
     source = copy_source(place / "source")
-    succeed(sys.executable, "-m", "build", "--outdir", place, cwd=source)
+    succeed(sys.executable, "-m", "build", "--no-isolation", "--outdir", place, cwd=source)
     (archive,) = place.glob("*.tar.gz")
     (wheel,) = place.glob("*.whl")
     return archive, wheel
@@ -123,7 +123,8 @@ def test_source_distribution_builds_the_same_wheel_as_the_tree(
         names = {name.split("/", 1)[1] for name in files.getnames()}
     assert {"CMakeLists.txt", "Makefile", "LICENSE", "passes/link_specs.py"} <= names
     source = copy_source(tmp_path / "a folder elsewhere")
-    succeed(sys.executable, "-m", "build", "--wheel", "--outdir", tmp_path, cwd=source)
+    build = (sys.executable, "-m", "build", "--no-isolation")
+    succeed(*build, "--wheel", "--outdir", tmp_path, cwd=source)
     assert (tmp_path / wheel.name).read_bytes() == wheel.read_bytes()
 
 
@@ -135,6 +136,7 @@ def test_installed_wheel_works(distributions: tuple[Path, Path], tmp_path: Path)
 
 
 def test_editable_install_works_and_follows_edits(tmp_path: Path) -> None:
+    # With what the project says that a build needs, and nothing else.
     source = copy_source(tmp_path / "source")
     python = environment_with_dependencies(tmp_path / "venv")
     install(python, "--editable", source)
@@ -154,7 +156,7 @@ def test_cmake_runs_the_lit_tests_without_an_installation(tmp_path: Path) -> Non
     variables = {"PATH": os.pathsep.join([str(tools), os.environ["PATH"]])}
     choice = (
         f"-DPython_EXECUTABLE={python}",
-        "-DTUNINGLINK_LIT_ARGS=-v --filter=cli/(version|opt-help|link-errors)",
+        "-DTUNINGLINK_LIT_ARGS=-v --filter=cli/(version|opt-help|matcher-used-twice)",
     )
     succeed("cmake", "-B", "build", *choice, cwd=source, **variables)
     shown = succeed(
