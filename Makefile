@@ -31,8 +31,6 @@ is_new_enough := import sys; sys.exit(sys.version_info < (3, 11))
 PYTHON ?= $(shell for each in python3 python3.14 python3.13 python3.12 python3.11 python; do \
 	"$$each" -c '$(is_new_enough)' 2>/dev/null && echo "$$each" && break; done)
 
-# What the installed package is made from, apart from Python files: an editable install follows those.
-ingredients := pyproject.toml CMakeLists.txt specs/default specs/library examples $(wildcard specs/*/*.mlir examples/*.mlir)
 installed := $(VENV)/.installed
 installed_dev := $(VENV)/.installed-dev
 
@@ -41,12 +39,12 @@ $(BIN)/python:
 	@"$(PYTHON)" -c '$(is_new_enough)' || { echo 'error: $(PYTHON) is no Python 3.11 or newer' >&2; exit 1; }
 	"$(PYTHON)" -m venv "$(VENV)"
 
-$(installed): $(BIN)/python $(ingredients)
+$(installed): $(BIN)/python pyproject.toml
 	@echo 'installing Tuninglink and the compiler in $(VENV); what is not cached is downloaded, about 100 MB'
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[tune]'
 	@touch $@
 
-$(installed_dev): $(BIN)/python $(ingredients)
+$(installed_dev): $(BIN)/python pyproject.toml
 	@echo 'installing Tuninglink, the compiler and what the tests need in $(VENV)'
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	@touch $(installed) $@
@@ -66,7 +64,6 @@ lint: $(installed_dev)
 	$(BIN)/ruff format --check
 
 types: $(installed_dev)
-	$(BIN)/python tools/stage_package.py $(BUILD)
 	$(BIN)/python tools/generate_stubs.py $(BUILD)/typings
 	$(BIN)/mypy
 

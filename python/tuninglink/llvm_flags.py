@@ -147,6 +147,13 @@ def read_boolean(text: str) -> bool:
     raise ValueError("expected true or false")
 
 
+def read_count(text: str) -> int:
+    """Reads a positive number; a `ValueError` says what is expected."""
+    if not text.isdecimal() or int(text) == 0:
+        raise ValueError("expected a number above 0")
+    return int(text)
+
+
 def read_number(text: str) -> int:
     """Reads a natural number; a `ValueError` says what is expected."""
     if not text.isdecimal():

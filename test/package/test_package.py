@@ -46,7 +46,7 @@ def succeed(*command: str | Path, cwd: Path, **variables: str) -> str:
 
 
 def copy_source(place: Path) -> Path:
-    shutil.copytree(ROOT, place, ignore=NOT_SOURCE)
+    shutil.copytree(ROOT, place, ignore=NOT_SOURCE, symlinks=True)
     return place
 
 
@@ -64,16 +64,16 @@ def install(python: Path, *arguments: str | Path) -> None:
     succeed(*pip, "--force-reinstall", *arguments, cwd=python.parent)
 
 
-def check_installed(python: Path) -> None:
+def check_installed(python: Path) -> list[str]:
+    """Checks that an installed package works, and returns the files of the default specs."""
     cwd = python.parent  # not the source tree
     found = json.loads(succeed(python, "-c", DESCRIBE, cwd=cwd))
-    assert found["specs"] == sorted(
-        f"{name}{end}" for name in SPECS for end in (".mlir", ".mlirbc")
-    )
-    assert found["magic"] == [b"ML\xefR".hex()]
+    assert set(found["magic"]) <= {b"ML\xefR".hex()}
     assert "tuninglink-link-specs" in found["passes"]
     assert "tuninglink" in succeed(python.with_name("tuninglink"), "--version", cwd=cwd).lower()
     assert "tuninglink-link-specs" in succeed(python.with_name("tuninglink-opt"), "--help", cwd=cwd)
+    specs: list[str] = found["specs"]
+    return specs
 
 
 @pytest.fixture(scope="module")
@@ -81,7 +81,7 @@ def distributions(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]
     """The source distribution, and the wheel that was built from it."""
     place = tmp_path_factory.mktemp("distributions")
     source = copy_source(place / "source")
-    succeed(sys.executable, "-m", "build", "--outdir", place, cwd=source)
+    succeed(sys.executable, "-m", "build", "--no-isolation", "--outdir", place, cwd=source)
     (archive,) = place.glob("*.tar.gz")
     (wheel,) = place.glob("*.whl")
     return archive, wheel
@@ -123,21 +123,24 @@ def test_source_distribution_builds_the_same_wheel_as_the_tree(
         names = {name.split("/", 1)[1] for name in files.getnames()}
     assert {"CMakeLists.txt", "Makefile", "LICENSE", "passes/link_specs.py"} <= names
     source = copy_source(tmp_path / "a folder elsewhere")
-    succeed(sys.executable, "-m", "build", "--wheel", "--outdir", tmp_path, cwd=source)
+    build = (sys.executable, "-m", "build", "--no-isolation")
+    succeed(*build, "--wheel", "--outdir", tmp_path, cwd=source)
     assert (tmp_path / wheel.name).read_bytes() == wheel.read_bytes()
 
 
 def test_installed_wheel_works(distributions: tuple[Path, Path], tmp_path: Path) -> None:
     python = environment_with_dependencies(tmp_path / "venv")
     install(python, distributions[1])
-    check_installed(python)
+    both = sorted(f"{name}{end}" for name in SPECS for end in (".mlir", ".mlirbc"))
+    assert check_installed(python) == both
 
 
 def test_editable_install_works_and_follows_edits(tmp_path: Path) -> None:
+    # With what the project says that a build needs, and nothing else.
     source = copy_source(tmp_path / "source")
     python = environment_with_dependencies(tmp_path / "venv")
     install(python, "--editable", source)
-    check_installed(python)
+    assert check_installed(python) == [f"{name}.mlir" for name in SPECS]
     for added in ("python/tuninglink/iree/fresh.py", "passes/fresh.py"):
         (source / added).write_text("VALUE = 42\n")
     program = (
@@ -153,16 +156,14 @@ def test_cmake_runs_the_lit_tests_without_an_installation(tmp_path: Path) -> Non
     variables = {"PATH": os.pathsep.join([str(tools), os.environ["PATH"]])}
     choice = (
         f"-DPython_EXECUTABLE={python}",
-        "-DTUNINGLINK_LIT_ARGS=-v --filter=cli/(version|opt-help|link-errors)",
+        "-DTUNINGLINK_LIT_ARGS=-v --filter=cli/(version|opt-help|matcher-used-twice)",
     )
     succeed("cmake", "-B", "build", *choice, cwd=source, **variables)
     shown = succeed(
         "cmake", "--build", "build", "--target", "check-tuninglink", cwd=source, **variables
     )
     assert "Passed" in shown
-    assert (
-        source / "build" / "python" / "tuninglink" / "shipped" / "default" / f"{SPECS[0]}.mlirbc"
-    ).exists()
+    assert (source / "build" / "specs" / "default" / f"{SPECS[0]}.mlirbc").exists()
 
 
 @pytest.mark.parametrize(
@@ -193,6 +194,4 @@ def test_a_spec_that_does_not_verify_fails_the_build(
     done = run("cmake", "--build", "build", cwd=source, **variables)
     assert done.returncode != 0
     assert diagnostic in done.stdout + done.stderr
-    assert not (
-        source / "build" / "python" / "tuninglink" / "shipped" / "default" / "gfx0.mlirbc"
-    ).exists()
+    assert not (source / "build" / "specs" / "default" / "gfx0.mlirbc").exists()

@@ -13,7 +13,7 @@ func.func @padded_rows(%lhs: tensor<8x512xf16>, %rhs: tensor<1024x512xf16>, %emp
         pipeline = #iree_gpu.pipeline<TileAndFuse> workgroup_size = [256, 1, 1] subgroup_size = 32, {gpu_pipeline_options = #iree_gpu.pipeline_options<prefetch_num_stages = 2>}>} {
   %zero = arith.constant 0.0 : f32
   %init = linalg.fill ins(%zero : f32) outs(%empty : tensor<8x1024xf32>) -> tensor<8x1024xf32>
-  // expected-error@+2 {{the configuration is invalid in pipeline #iree_gpu.pipeline<TileAndFuse>: shared memory must suffice (66048 <= 65536 bytes) [wg_0 = 16, sg_0 = 1, wg_1 = 512, sg_1 = 4, red_2 = 2, wg_size_x = 256, sg_size = 32, promoted = 0 ([0, 1])]}}
+  // expected-error@+2 {{the configuration is invalid in pipeline #iree_gpu.pipeline<TileAndFuse>: shared memory must suffice (66048 <= 65536 bytes) [wg_0 = 16, wg_1 = 512, red_2 = 2, promoted = 0 ([0, 1])]}}
   // expected-note@+1 {{the nearest valid configuration changes promoted from 0 to 1}}
   %result = linalg.generic {indexing_maps = [#lhs, #rhs, #out], iterator_types = ["parallel", "parallel", "reduction"]}
       ins(%lhs, %rhs : tensor<8x512xf16>, tensor<1024x512xf16>) outs(%init : tensor<8x1024xf32>)

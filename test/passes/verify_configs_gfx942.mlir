@@ -198,7 +198,7 @@ func.func @negative(%lhs: !lhs, %rhs: !rhs, %init: !out) -> !out
 // A tile that is larger than anything.
 func.func @huge(%lhs: !lhs, %rhs: !rhs, %init: !out) -> !out
     attributes {hal.executable.target = #target, translation_info = #tile_and_fuse} {
-  // expected-error@+2 {{the configuration is invalid in pipeline #iree_gpu.pipeline<TileAndFuse>: shared memory must suffice (2361183241434822746112 <= 65536 bytes) [mma_idx = 0 (#iree_gpu.mma_layout<MFMA_F32_16x16x16_F16>), wg_0 = 4611686018427387904, wg_1 = 128, red_2 = 2, promoted = 0 ([0, 1])]}}
+  // expected-error@+2 {{the configuration is invalid in pipeline #iree_gpu.pipeline<TileAndFuse>: shared memory must suffice (1187840 <= 65536 bytes) [mma_idx = 0 (#iree_gpu.mma_layout<MFMA_F32_16x16x16_F16>), wg_0 = 4611686018427387904, wg_1 = 128, red_2 = 2, promoted = 0 ([0, 1])]}}
   // expected-note@+1 {{the nearest valid configuration changes wg_0 from 4611686018427387904 to 64, sg_0 from 4 to 2}}
   %result = linalg.matmul {lowering_config = #iree_gpu.lowering_config<{mma_kind = #iree_gpu.mma_layout<MFMA_F32_16x16x16_F16>, promote_operands = [0, 1], reduction = [0, 0, 2], subgroup = [4, 4, 0], workgroup = [4611686018427387904, 128, 0]}>}
       ins(%lhs, %rhs : !lhs, !rhs) outs(%init : !out) -> !out

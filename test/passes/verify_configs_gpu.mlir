@@ -126,7 +126,7 @@ func.func @three_of_four(%lhs: tensor<4x64x128xf16>, %rhs: tensor<4x128x96xf16>,
         pipeline = #iree_gpu.pipeline<TileAndFuse> workgroup_size = [256, 1, 1] subgroup_size = 64, {gpu_pipeline_options = #iree_gpu.pipeline_options<prefetch_num_stages = 2, no_reduce_shared_memory_bank_conflicts = false, use_igemm_convolution = false>}>} {
   %zero = arith.constant 0.0 : f32
   %init = linalg.fill ins(%zero : f32) outs(%empty : tensor<4x64x96xf32>) -> tensor<4x64x96xf32>
-  // expected-error@+2 {{the configuration is invalid in pipeline #iree_gpu.pipeline<TileAndFuse>: dimension 0 must be divisible by wg_0 (4 % 3 == 0) [mma_idx = 0 (#iree_gpu.mma_layout<MFMA_F32_16x16x16_F16>), wg_0 = 3, red_3 = 2]}}
+  // expected-error@+2 {{the configuration is invalid in pipeline #iree_gpu.pipeline<TileAndFuse>: dimension 0 must be divisible by wg_0, or fit into it (4 % 3 == 0) [mma_idx = 0 (#iree_gpu.mma_layout<MFMA_F32_16x16x16_F16>), wg_0 = 3, red_3 = 2]}}
   // expected-note@+1 {{the nearest valid configuration changes wg_0 from 3 to 2}}
   %result = linalg.generic {
       indexing_maps = [#lhs, #rhs, #out], iterator_types = ["parallel", "parallel", "parallel", "reduction"]

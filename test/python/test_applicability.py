@@ -17,8 +17,10 @@ from tuninglink.mlir import names
 from tuninglink.mlir.contexts import thread_context
 from tuninglink.mlir.serialization import parse_module
 from tuninglink.specs import Form, Spec, link_specs, load_spec
+from tuninglink.specs.applicability import scope_of
 from tuninglink.specs.bindings import BINDING, Binding, covers, narrow
 from tuninglink.specs.embedding import spec_attribute
+from tuninglink.specs.libraries import library_files
 
 FLAGS = (
     "--iree-hal-target-backends=vmvx",
@@ -104,6 +106,13 @@ def test_an_entry_for_another_target_covers_nothing(bound: bool) -> None:  # noq
     assert not list(find_unreachable(link_specs(specs(bound=bound)).spec))
     (vmvx, _) = specs(bound=bound)
     assert list(find_unreachable(link_specs([vmvx, vmvx]).spec))
+
+
+def test_a_binding_says_what_all_entries_are_for() -> None:
+    (file,) = library_files("models-h200")
+    spec = load_spec(file.content, name=file.name)
+    # Some have an intrinsic of one vendor, and some configurations would do for several.
+    assert len({scope_of(spec, each) for each in range(len(spec.entries))}) == 1
 
 
 def test_a_malformed_binding_is_an_error_at_its_place() -> None:

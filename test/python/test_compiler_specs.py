@@ -15,11 +15,14 @@ from elementwise_specs import (
     matcher_list,
     spec,
 )
+from iree.compiler import ir as mlir
 from programs import TARGETS, compiler_tool
 
 import tuninglink
 from tuninglink.errors import CompileError, SpecError
+from tuninglink.mlir import names
 from tuninglink.mlir.diagnostics import Diagnostic, DiagnosticSink, Place, Severity
+from tuninglink.mlir.walk import collect
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -300,11 +303,16 @@ def test_each_target_gets_its_own_default_spec(tmp_path: Path) -> None:
 
 
 def test_many_dispatches_share_one_dumped_file(tmp_path: Path) -> None:
-    functions = [PROGRAM.replace("@add", f"@add{i}").replace("16", str(i)) for i in range(1, 301)]
+    compiled = tuninglink.compile(PROGRAM.encode(), default_specs=False, flags=[*VMVX, TO_SOURCES])
+    module = mlir.Module.parse(compiled.output, mlir.Context())
+    (executable,) = collect(module.operation, names.EXECUTABLE)
+    for number in range(1, 300):
+        clone = executable.clone(mlir.InsertionPoint(module.body)).operation
+        clone.attributes[names.SYMBOL_NAME] = mlir.StringAttr.get(str(number), module.context)
     tuninglink.compile(
-        "".join(functions).encode(),
+        str(module).encode(),
         specs=[spec("vmvx", "mine").encode()],
-        flags=[*VMVX, TO_SOURCES],
+        flags=[*VMVX, FROM_SOURCES, CONFIGURED],
         dump_specs_to=tmp_path,
     )
     index = json.loads((tmp_path / "index.json").read_text())

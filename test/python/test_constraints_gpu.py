@@ -29,6 +29,7 @@ from tuninglink.spaces.configuration import (
     MismatchError,
     read_configuration,
 )
+from tuninglink.spaces.gpu.gpu_rules import MOST_INTRINSICS
 from tuninglink.spaces.gpu.provider import (
     DISTRIBUTE,
     TILE_AND_FUSE,
@@ -100,7 +101,7 @@ def test_in_tile_and_fuse_even_sizes_make_no_difference(target: str) -> None:
         read = space.assignment(as_configured(theirs, assignment))
         answer = space.constraints.check(read)
         said = {each.message.partition(" in a step")[0] for each in answer.violations}
-        assert said <= {"a thread must have at most 512 intrinsics"}
+        assert said <= {f"a thread must have at most {MOST_INTRINSICS} intrinsics"}
 
 
 # --- Against the compiler's choices and its code ----------------------------------------------------------

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from iree.compiler import ir as mlir
 from tuning_programs import CONVOLUTION, ONE_IMAGE, REDUCTION, matmul, prepared
 
 from tuninglink.solver.answers import Verdict
+from tuninglink.spaces.configuration import Configuration
+from tuninglink.spaces.verification import broken_necessary_rules
 from tuninglink.tuning.candidates import CandidateOrigin
 
 CASES = [
@@ -40,6 +43,28 @@ def test_a_sample_is_spread_over_the_spaces(source: str, target: str) -> None:
     assert len({each.space for each in found}) == min(len(spaces.filled), len(found))
     assert len(found) == 12 or target == "llvm-cpu"
     assert found == spaces.sample(12, seed=1)
+
+
+def test_what_is_proven_invalid_is_no_candidate() -> None:
+    # The compiler's own constraints accept tiles that threads cannot share evenly.
+    task = prepared(matmul(96, 160, 480, "f16"), "cuda")
+    spaces, context = task.spaces, task.dispatch.root.context
+    compilers = [each for each in spaces.spaces if not each.is_sufficient]
+    own = [each for each in spaces.spaces if each.is_sufficient]
+
+    def is_refuted(info: mlir.Attribute) -> bool:
+        configuration = Configuration(info.lowering_config, info.translation_info)
+        judges = [each for each in own if each.constraints.pipeline == str(configuration.pipeline)]
+        return bool(broken_necessary_rules(judges, configuration))
+
+    accepted = [
+        space.compilation_info(each)
+        for space in compilers
+        for each in space.constraints.sample(12, 0)
+    ]
+    assert any(map(is_refuted, accepted))
+    texts = [each.configuration for each in spaces.sample(24, 0)]
+    assert not any(is_refuted(mlir.Attribute.parse(each, context)) for each in texts)
 
 
 @pytest.mark.parametrize(("source", "target"), CASES[:1] + CASES[3:])

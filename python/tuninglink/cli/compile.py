@@ -10,6 +10,7 @@ from tuninglink.cli import process
 from tuninglink.cli.progress import progress
 from tuninglink.cli.project import HELP as PROJECT_HELP
 from tuninglink.cli.project import with_project
+from tuninglink.cli.verbosity import COMMON_HELP
 from tuninglink.compiler.applying import SpecChoice
 from tuninglink.compiler.compilation import Compiler
 from tuninglink.compiler.flags import ReportFormat, parse_arguments
@@ -54,10 +55,7 @@ iree-compile; every flag of iree-compile is known, see `iree-compile --help`.
                        page), or on standard error. See `tuninglink explain --help`.
 {PROJECT_HELP}\
   -o OUT               Where to write the result. Default: standard output.
-  -q, --quiet          Show errors and warnings only: no remarks, no progress.
-  -v, --verbose        Say on standard error what takes how long.
-  --help               Show this message and exit.
-
+{COMMON_HELP}
 These mean what they mean to iree-compile, and reach every backend:
   --iree-codegen-tuning-spec-path=SPEC
   --iree-codegen-enable-default-tuning-specs[=BOOL]

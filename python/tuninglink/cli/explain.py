@@ -12,6 +12,7 @@ from tuninglink.cli.explanations import format_for, render
 from tuninglink.cli.progress import progress
 from tuninglink.cli.project import HELP as PROJECT_HELP
 from tuninglink.cli.project import with_project
+from tuninglink.cli.verbosity import COMMON_HELP
 from tuninglink.compiler.flags import ReportFormat, parse_explain_arguments
 from tuninglink.compiler.probing import check_targets
 from tuninglink.compiler.session import set_up_command_line
@@ -48,10 +49,7 @@ you give; see `tuninglink compile --help`.
   --database FILE      Measured times from a database of `tuninglink tune`.
   --format FORMAT      table, json or html. Default: what the name of FILE says, or table.
   -o FILE              Where to write the explanation. Default: standard output.
-  -q, --quiet          Show errors and warnings only: no remarks, no progress.
-  -v, --verbose        Say on standard error what takes how long.
-  --help               Show this message and exit.
-
+{COMMON_HELP}
 Examples:
   tuninglink explain model.mlir --spec mine.mlir --iree-hal-target-device=hip --iree-rocm-target=gfx942
   tuninglink explain model.mlir --spec mine.mlir --iree-hal-target-device=hip --iree-rocm-target=gfx942 -o report.html

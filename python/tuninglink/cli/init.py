@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Final
 
 from tuninglink.cli import process
 from tuninglink.cli.progress import progress
+from tuninglink.cli.verbosity import COMMON_HELP
 from tuninglink.compiler.flags import CompileOptions, FlagReader
 from tuninglink.compiler.phases import Phase
 from tuninglink.compiler.probing import check_targets
 from tuninglink.compiler.session import set_up_command_line
 from tuninglink.errors import CompileError
 from tuninglink.files import write_output
-from tuninglink.llvm_flags import Flag, member_of
+from tuninglink.llvm_flags import Flag, member_of, read_count
 from tuninglink.mlir.diagnostics import Diagnostic, Severity, error
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 PROGRAM: Final = "tuninglink init"
 
-USAGE: Final = """\
+USAGE: Final = f"""\
 Usage: tuninglink init INPUT [--dispatch NAME | --top N] [-o SPEC.mlir] [any iree-compile flag]...
 
 Write a spec to start from, for dispatches of a program.
@@ -37,25 +38,16 @@ compute element by element or move data.
                        repeated.
   --top N              Only the N problems with the most arithmetic, over all calls.
   -o SPEC.mlir         Where to write the spec. Default: standard output.
-  -q, --quiet          Show errors and warnings only: no remarks, no progress.
-  -v, --verbose        Say on standard error what takes how long.
-  --help               Show this message and exit.
-
+{COMMON_HELP}
 Examples:
   tuninglink init model.mlir --top 5 --iree-hal-target-device=hip --iree-rocm-target=gfx942 -o start.mlir
 """
 
 
-def _positive(text: str) -> int:
-    if not text.isdecimal() or not int(text):
-        raise ValueError("expected a number from 1")
-    return int(text)
-
-
 _FLAGS: Final = {
     "o": Flag("output"),
     "dispatch": Flag("dispatches", repeats=True),
-    "top": Flag("top", _positive),
+    "top": Flag("top", read_count),
     "compile-from": Flag("compile_from", member_of(Phase)),
 }
 

@@ -27,9 +27,9 @@ from tuninglink.tuning.timing import Settings
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from tuninglink.cli.measuring_options import MeasuringOptions
     from tuninglink.tuning.budget import Budget
     from tuninglink.tuning.device_interface import DeviceSet
-    from tuninglink.tuning.settings import TuningSettings
 
 
 @dataclass(frozen=True)
@@ -37,20 +37,12 @@ class Measuring:
     """How a command measures.
 
     Attributes:
-        settings: how to tune.
+        options: what its arguments ask for.
         uris: the devices.
-        flags: flags of the compiler.
-        database: the file of the database, or nothing.
-        failures: a directory for candidates that fail to compile, or nothing.
-        cluster: the address of Dask's scheduler, whose workers do the work; empty for this machine.
     """
 
-    settings: TuningSettings
+    options: MeasuringOptions
     uris: Sequence[str]
-    flags: Sequence[str]
-    database: str = ""
-    failures: str = ""
-    cluster: str = ""
 
     @contextmanager
     def tasks(self) -> Iterator[TaskTuner]:
@@ -59,28 +51,28 @@ class Measuring:
         Raises:
             TuninglinkError: a device, the database or a directory cannot be opened.
         """
-        settings = self.settings
+        options, settings = self.options, self.options.settings
         timing = Settings(caches=settings.caches, seed=settings.seed)
         with ExitStack() as opened:
             database = (
-                opened.enter_context(Database(Path(self.database))) if self.database else None
+                opened.enter_context(Database(Path(options.database))) if options.database else None
             )
             reproducers = None
-            if self.failures:
-                reproducers = Reproducers(make_directory(self.failures), self.flags)
+            if options.failures:
+                reproducers = Reproducers(make_directory(options.failures), options.flags)
             devices, compiler = self._machines(opened, timing)
             journal = None
             if database:
-                journal = Journal(database, devices.first.description, settings, self.flags)
+                journal = Journal(database, devices.first.description, settings, options.flags)
             listener = Listener() if is_quiet() else ProgressLines()
             yield TaskTuner(settings, compiler, devices, listener, journal, reproducers)
 
     def _machines(self, opened: ExitStack, timing: Settings) -> tuple[DeviceSet, CandidateCompiler]:
         """Opens the devices and starts the compiler, here or on the workers of a cluster."""
-        uris, settings = self.uris, self.settings
-        if not self.cluster:
+        uris, flags, settings = self.uris, self.options.flags, self.options.settings
+        if not self.options.cluster:
             devices = opened.enter_context(Devices(uris, timing, settings.timeout))
-            return devices, opened.enter_context(CandidateCompiler(self.flags, settings.jobs))
+            return devices, opened.enter_context(CandidateCompiler(flags, settings.jobs))
         try:
             from tuninglink.tuning.cluster.connection import Cluster  # noqa: PLC0415 - an extra
             from tuninglink.tuning.cluster.devices import ClusterDevices  # noqa: PLC0415
@@ -88,10 +80,10 @@ class Measuring:
             remedy = note("install it with: pip install 'tuninglink[cluster]'")
             message = "--cluster needs Dask's distributed scheduler"
             raise TuninglinkError(error(message, notes=[remedy])) from None
-        cluster = opened.enter_context(Cluster(self.cluster))
+        cluster = opened.enter_context(Cluster(self.options.cluster))
         remote = opened.enter_context(ClusterDevices(cluster, uris, timing, settings.timeout))
         jobs = settings.jobs or cluster.threads
-        return remote, opened.enter_context(CandidateCompiler(self.flags, jobs, cluster.pool))
+        return remote, opened.enter_context(CandidateCompiler(flags, jobs, cluster.pool))
 
 
 @contextmanager

@@ -6,7 +6,9 @@ import sys
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.cli import process
+from tuninglink.cli.measuring_options import MEASURING_HELP
 from tuninglink.cli.retune_options import parse_retune_arguments
+from tuninglink.cli.verbosity import COMMON_HELP
 from tuninglink.compiler.probing import check_targets
 from tuninglink.compiler.session import set_up_command_line
 from tuninglink.tuning.search import check_search
@@ -16,7 +18,7 @@ if TYPE_CHECKING:
 
 PROGRAM: Final = "tuninglink retune"
 
-USAGE: Final = """\
+USAGE: Final = f"""\
 Usage: tuninglink retune SPEC... -o NEW.mlir [--model MODEL] [--device URI]... [--budget TIME] [any iree-compile flag]...
 
 Measure every entry of specs against the compiler's own choice again, and write the specs without those that are
@@ -32,23 +34,8 @@ which nothing can be told, stay as they are, with a remark. An interrupt ends wi
                        elsewhere, else to standard error.
   --no-improve         Search for no better configurations: only keep or drop.
   --no-upgrade         Refuse specs that were written for an older compiler, instead of upgrading them.
-  --device URI         The device, as in cuda://0 or local-task. May be repeated: equal devices share the work.
-                       Default: the one that runs what is compiled for.
-  --cluster ADDRESS    Compile and measure on the workers of Dask's scheduler, as in tcp://10.0.0.1:8786.
-  --budget TIME        How long to retune, as in 90s, 10m or 1.5h. Default: 10m, or no limit with --trials.
-  --trials N           Try at most N other configurations for each entry.
-  --min-gain PART      The least gain worth an entry. Default: 2%.
-  --database FILE      Keep all results in FILE; what is there already is not measured again.
-  --failures DIR       Keep candidates that fail to compile in DIR, each as a file that shows it.
-  --jobs N             How many compilations run at once. Default: one for each core.
-  --timeout TIME       When a compilation or a benchmark counts as hanging. Default: 30s.
-  --caches warm|cold   Whether a dispatch finds its data in the caches. Default: warm.
-  --search NAME        The order of candidates: model, random or neighbors. Default: model.
-  --seed N             Fixes samples, inputs and orders. Default: 0.
-  -q, --quiet          Show errors and warnings only: no remarks, no progress.
-  -v, --verbose        Say on standard error what takes how long.
-  --help               Show this message and exit.
-
+{MEASURING_HELP}\
+{COMMON_HELP}
 Examples:
   tuninglink retune tuned.mlir -o tuned.mlir --iree-hal-target-device=cuda --iree-cuda-target=sm_80 \\
       --device cuda://0 --budget 30m --database tuning.db

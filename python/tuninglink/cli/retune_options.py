@@ -4,18 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
-from tuninglink.cli.tune_options import (
-    MEASURING_FLAGS,
-    limited,
-    refuse_compile_flags,
-    split_settings,
-)
+from tuninglink.cli.measuring_options import MEASURING_FLAGS, MeasuringOptions, measuring_values
 from tuninglink.compiler.flags import COMPILE_FLAGS, FlagReader
-from tuninglink.files import STANDARD_STREAM
 from tuninglink.llvm_flags import Flag, member_of
-from tuninglink.tuning.settings import TuningSettings
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,35 +21,21 @@ class RetuneFormat(Enum):
     JSON = "json"
 
 
-@dataclass(frozen=True)
-class RetuneOptions:
-    """What the arguments ask for.
+@dataclass(frozen=True, kw_only=True)
+class RetuneOptions(MeasuringOptions):
+    """What the arguments ask for; the output is a directory for several specs.
 
     Attributes:
         specs: the specs, as they are named.
-        output: where the new spec goes: a directory for several, `-` for standard output.
         model: the path of a program on whose dispatches entries are measured as well, or nothing.
         improves: whether better configurations are searched for.
-        upgrade: whether specs that were written for an older compiler are upgraded.
         report_format: how the report is written.
-        database: the file of the database, or nothing.
-        failures: a directory for candidates that fail to compile, or nothing.
-        cluster: the address of Dask's scheduler, or nothing.
-        settings: how to tune.
-        flags: flags of the compiler.
     """
 
     specs: tuple[str, ...]
-    output: str
-    model: str
-    improves: bool
-    upgrade: bool
-    report_format: RetuneFormat
-    database: str
-    failures: str
-    cluster: str
-    settings: TuningSettings
-    flags: tuple[str, ...]
+    model: str = ""
+    improves: bool = True
+    report_format: RetuneFormat = RetuneFormat.TABLE
 
 
 _FLAGS: Final = {
@@ -75,18 +54,4 @@ def parse_retune_arguments(arguments: Sequence[str]) -> RetuneOptions:
         CompileError: a value is malformed or missing, or a flag is unknown or of no use.
     """
     reader = FlagReader(_FLAGS, arguments)
-    refuse_compile_flags(reader.flags)
-    values, settings = split_settings(reader.values)
-    defaults: dict[str, Any] = {
-        "output": STANDARD_STREAM,
-        "improves": True,
-        "upgrade": True,
-        "report_format": RetuneFormat.TABLE,
-        **dict.fromkeys(("model", "database", "failures", "cluster"), ""),
-    }
-    return RetuneOptions(
-        specs=reader.inputs,
-        settings=limited(TuningSettings(**settings)),
-        flags=reader.flags,
-        **(defaults | values),
-    )
+    return RetuneOptions(specs=reader.inputs, **measuring_values(reader))

@@ -83,14 +83,11 @@ def _retune(specs: Sequence[Spec], options: RetuneOptions, command: str) -> Retu
     budget = Budget(options.settings.seconds, options.settings.trials)
     target = target_of(options.flags)
     uris = options.settings.devices or (default_device(target.backend),)
-    measuring = Measuring(
-        options.settings, uris, options.flags, options.database, options.failures, options.cluster
-    )
     model = None
     if options.model:
         with progress(f"compiling {options.model}"):
             model = read_program(options.model, options.flags)
-    with measuring.tasks() as tasks, stopping(budget, command):
+    with Measuring(options, uris).tasks() as tasks, stopping(budget, command):
         return Retuner(
             specs,
             options.flags,

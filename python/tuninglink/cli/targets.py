@@ -15,7 +15,7 @@ from tuninglink.specs.loading import load_spec
 from tuninglink.specs.provenance import provenance_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from tuninglink.iree.targets import Target
     from tuninglink.specs.library import ShippedSpec
@@ -65,9 +65,15 @@ def _library_rows(name: str) -> Iterator[tuple[str, str, str, str]]:
         spec = load_spec(file.content, name=file.name)
         targets = binding_of(spec.module) or ("any",)
         table = spec.anatomy.table
-        sources = {provenance_of(table, each.matcher).get("source", "") for each in spec.entries}
-        listed = "; ".join(sorted(map(str, sources)))
+        sources = {_source(provenance_of(table, each.matcher)) for each in spec.entries}
+        listed = "; ".join(sorted(sources))
         yield file.name.removeprefix(LIBRARY), ", ".join(targets), f"{len(spec.entries):,}", listed
+
+
+def _source(provenance: Mapping[str, object]) -> str:
+    """Says where the configuration of an entry comes from."""
+    device = provenance.get("device")
+    return str(provenance.get("source") or (f"tuned on {device}" if device else ""))
 
 
 def _print_known_targets(specs: Sequence[ShippedSpec]) -> None:

@@ -7,9 +7,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.cli import process
+from tuninglink.cli.measuring_options import MEASURING_HELP
 from tuninglink.cli.project import HELP as PROJECT_HELP
 from tuninglink.cli.project import with_project
 from tuninglink.cli.tune_options import parse_tune_arguments
+from tuninglink.cli.verbosity import COMMON_HELP
 from tuninglink.compiler.probing import check_targets
 from tuninglink.compiler.session import set_up_command_line
 from tuninglink.files import check_output, write_output
@@ -30,36 +32,21 @@ INPUT is a program in MLIR, a model of ONNX (*.onnx), one dispatch, or a dispatc
 dumped; - is standard input. It is compiled with the flags that you give. An interrupt ends with what was won so far, written.
 
   -o SPEC              Where to write the spec. Default: standard output.
-  --device URI         The device, as in cuda://0 or local-task. May be repeated: equal devices share the work.
-                       Default: the one that runs what the program is compiled for.
   --dim [A.D=]SIZE     Tune at this size of dynamic dimensions: of all, or of dimension D of argument A. May be
                        repeated.
-  --cluster ADDRESS    Compile and measure on the workers of Dask's scheduler, as in tcp://10.0.0.1:8786.
-  --budget TIME        How long to tune, as in 90s, 10m or 1.5h. Default: 10m, or no limit with --trials.
-  --trials N           Try at most N candidates of each dispatch.
   --only PATTERN       Tune dispatches with this in their name or their function's. May be repeated; * and ?.
   --top N              Tune the N dispatches that take most of the time.
   --min-share PART     Tune dispatches that take at least this part of the time, as in 5%.
-  --min-gain PART      The least gain worth an entry. Default: 2%.
   --spec SPEC          Try the configurations of this spec, too. May be repeated.
   --spec-dir DIR       Look for default specs, which are tried as well, in this directory first. May be repeated.
   --no-default-specs   Try no default specs.
   --no-upgrade         Refuse specs that were written for an older compiler, instead of upgrading them.
 {PROJECT_HELP}\
-  --database FILE      Keep all results in FILE; what is there already is not measured again.
   --report DIR         Write a report to DIR, as JSON and as a page.
-  --failures DIR       Keep candidates that fail to compile in DIR, each as a file that shows it.
-  --jobs N             How many compilations run at once. Default: one for each core.
-  --timeout TIME       When a compilation or a benchmark counts as hanging. Default: 30s.
-  --caches warm|cold   Whether a dispatch finds its data in the caches. Default: warm.
-  --search NAME        The order of candidates: model, random or neighbors. Default: model.
-  --seed N             Fixes samples, inputs and orders. Default: 0.
   --generalize         Add entries for ranges of sizes in which winners are measured not to lose.
   --no-model           Do not run the whole program with the spec in the end.
-  -q, --quiet          Show errors and warnings only: no remarks, no progress.
-  -v, --verbose        Say on standard error what takes how long.
-  --help               Show this message and exit.
-
+{MEASURING_HELP}\
+{COMMON_HELP}
 Examples:
   tuninglink tune model.mlir -o tuned.mlir --iree-hal-target-device=local \\
       --iree-hal-local-target-device-backends=llvm-cpu --iree-llvmcpu-target-cpu=host --budget 5m

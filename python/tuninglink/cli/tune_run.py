@@ -44,10 +44,7 @@ def tune(options: TuneOptions, command: str) -> TuningResult:
             options.input, options.flags, first=options.compile_from, sizes=options.sizes
         )
     uris = settings.devices or _default_devices(program)
-    measuring = Measuring(
-        settings, uris, options.flags, options.database, options.failures, options.cluster
-    )
-    with measuring.tasks() as tasks, stopping(budget, command):
+    with Measuring(options, uris).tasks() as tasks, stopping(budget, command):
         descriptions = tasks.devices.descriptions
         tasks.listener.found(program, descriptions)
         specs = _specs(program, options)

@@ -164,6 +164,21 @@ def verify_configuration(
     return _weigh(findings, pipeline, limits)
 
 
+def broken_necessary_rules(
+    spaces: Iterable[Space], configuration: Configuration, limits: Limits = DEFAULT_LIMITS
+) -> tuple[Violation, ...]:
+    """Returns the necessary rules of a space that a configuration breaks: the first space that refutes it counts.
+
+    Args:
+        spaces: spaces of the pipeline.
+        configuration: the configuration. Entries that code generation has a default for may be missing.
+        limits: how long each question may take.
+    """
+    configuration, pipeline = with_defaults(configuration), str(configuration.pipeline)
+    found = (_Finding.of(each, configuration, pipeline, limits).necessary for each in spaces)
+    return next(filter(None, found), ())
+
+
 def verify_like_compiler(
     workload: Workload, configuration: Configuration, limits: Limits = DEFAULT_LIMITS
 ) -> ConfigurationAnswer:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from tuninglink.iree.foreign import backends_of, why_foreign
 from tuninglink.iree.known_targets import BACKENDS
+from tuninglink.iree.targets import known_target_names
 from tuninglink.mlir import names
 from tuninglink.mlir.diagnostics import Diagnostic, Severity, note, place_of
 from tuninglink.mlir.symbols import symbol_name
@@ -191,5 +192,13 @@ def scope_of(spec: Spec, position: int) -> tuple[Binding, frozenset[str]]:
     Entries of one scope apply to the same targets, but for intrinsics that only some architectures have.
     """
     entry = spec.anatomy.entry(position)
+    binding = entry_binding(entry)
     taken = map(backends_of, (settings_of(spec, entry) or {}).values())
-    return entry_binding(entry), reduce(frozenset.intersection, taken, frozenset(BACKENDS))
+    return binding, reduce(frozenset.intersection, taken, _bound_backends(binding))
+
+
+def _bound_backends(binding: Binding) -> frozenset[str]:
+    """Returns the backends of the targets of a binding; all if one of them is unknown."""
+    targets = [known_target_names().get(each) for each in binding or ()]
+    backends = frozenset(each.backend for each in targets if each is not None)
+    return backends if backends and None not in targets else frozenset(BACKENDS)

@@ -14,15 +14,15 @@ from iree.compiler.dialects import iree_codegen
 
 from tuninglink.mlir import names
 from tuninglink.solver.answers import AssignmentError, Limits, UndecidedError, Verdict
-from tuninglink.spaces.configuration import MismatchError
+from tuninglink.spaces.configuration import Configuration, MismatchError
 from tuninglink.spaces.knobs import OneOfKnob
+from tuninglink.spaces.verification import broken_necessary_rules
 from tuninglink.tuning.candidates import Candidate, CandidateOrigin
 from tuninglink.tuning.search_problem import SearchProblem
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from tuninglink.spaces.configuration import Configuration
     from tuninglink.spaces.knobs import Knob
     from tuninglink.spaces.providers import Space
     from tuninglink.spaces.registry import ProviderRegistry
@@ -192,7 +192,13 @@ class CandidateSpaces:
         return None
 
     def _maker(self, number: int) -> _Maker:
-        return _Maker(self.spaces[number], number)
+        space = self.spaces[number]
+        judges = [
+            each
+            for each in self.spaces
+            if each.is_sufficient and each.constraints.pipeline == space.constraints.pipeline
+        ]
+        return _Maker(space, number, () if space.is_sufficient else judges)
 
     def _known(self, configuration: Configuration, origin: CandidateOrigin) -> Candidate:
         """Returns a configuration as a candidate of the first space in which it is valid."""
@@ -217,11 +223,20 @@ class CandidateSpaces:
 
 
 class _Maker:
-    """Makes candidates of the assignments of one space."""
+    """Makes candidates of the assignments of one space.
 
-    def __init__(self, space: Space, number: int) -> None:
+    Args:
+        space: the space.
+        number: its number.
+        judges: spaces of the same pipeline whose necessary rules decide, too. The compiler's own constraints accept
+            what does not compile. Of 1,253 of their candidates for contractions on sm_80, 152 failed to compile: the
+            rules refute these, and none of the others.
+    """
+
+    def __init__(self, space: Space, number: int, judges: Sequence[Space]) -> None:
         self._space = space
         self._number = number
+        self._judges = judges
 
     def __call__(self, assignment: Mapping[str, int]) -> Candidate | None:
         """Returns the candidate, None where the values make no configuration or one that is hopeless."""
@@ -234,6 +249,11 @@ class _Maker:
         # Only spaces for attention write one.
         write_decomposition = getattr(self._space, "decomposition_config", None)
         decomposition = write_decomposition(assignment) if write_decomposition else None
+        assert isinstance(info, iree_codegen.CompilationInfoAttr)
+        translation: Any = info.translation_info
+        configuration = Configuration(info.lowering_config, translation, decomposition)
+        if broken_necessary_rules(self._judges, configuration, _CHECKING):
+            return None
         return Candidate(
             self._space.constraints.pipeline,
             dict(assignment),

@@ -56,14 +56,13 @@ def _vectorized(rules: CpuRules) -> list[Expression]:
     It is the size of its part, or the configured one if vectors are masked. A masked vector is not smaller than the
     part that it covers.
     """
-    # What the innermost level does to the operation is not known.
-    innermost = [
-        rules.tiles.tile(CpuLevel.VECTOR_INNER_PARALLEL, loop) == 0 for loop in rules.loops
-    ]
+    # What the innermost level does to the operation is not known, nor is a level that tiles loops it is not for.
+    others = [rules.tiles.tile(CpuLevel.VECTOR_INNER_PARALLEL, loop) == 0 for loop in rules.loops]
+    others += [rules.tiles.tile(level, loop) == 0 for level, loop in rules.tiles.misplaced()]
     if rules.cpu.masking is Masking.NEVER:
-        return [*innermost, *(each.is_known for each in rules.parts)]
+        return [*others, *(each.is_known for each in rules.parts)]
     configured = (
         any_of(part.is_known, rules.tiles.vector_tile(loop) > 0)
         for loop, part in enumerate(rules.parts)
     )
-    return [*innermost, *configured]
+    return [*others, *configured]

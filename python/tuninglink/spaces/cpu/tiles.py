@@ -98,10 +98,13 @@ class Tiles:
         extent = self._nest.loops[loop].size
         size = number(_UNKNOWN if extent is None else extent)
         bound = size
-        known = [number(extent is not None)]
+        is_known: Expression = number(extent is not None) != 0
         for level in levels:
             tile = self.tile(level, loop)
-            known.append(any_of(tile <= 0, tile >= size, size % tile == 0))
+            # A single iteration is one of whatever there is.
+            is_known = any_of(
+                tile == 1, all_of(is_known, any_of(tile <= 0, tile >= size, size % tile == 0))
+            )
             bound = select(tile > bound, tile, bound)
             size = select(all_of(tile > 0, tile < size), tile, size)
-        return TiledLoop(size, all_of(*known), bound)
+        return TiledLoop(size, is_known, bound)

@@ -9,9 +9,14 @@ from tuninglink.iree.op_kinds import Role
 from tuninglink.iree.structured_op import StructuredOp
 from tuninglink.mlir.names import DECOMPOSITION_CONFIG
 from tuninglink.solver.answers import UndecidedError
-from tuninglink.solver.expressions import any_of, number, select
-from tuninglink.spaces.gpu.contractions import Operand, read_operand, static_sizes
-from tuninglink.spaces.gpu.gpu_rules import MOST_INTRINSICS, GpuRules, product
+from tuninglink.solver.expressions import all_of, any_of, negation, number, select
+from tuninglink.spaces.gpu.contractions import (
+    FOR_FEW_ROWS,
+    Operand,
+    read_operand,
+    static_sizes,
+)
+from tuninglink.spaces.gpu.gpu_rules import MOST_INTRINSICS, GpuRules, clip, product
 from tuninglink.spaces.gpu.knob_table import (
     REDUCTION,
     SUBGROUP_BASIS,
@@ -128,22 +133,27 @@ def _form(problem: Problem, attention: Attention, device: Device, pipeline: mlir
         _Extent(_tile_name(attention, loop), tiles[loop], counts.get(loop, 1))
         for loop in (attention.m, attention.n, attention.k1, attention.k2)
     )
-    qk, in_qk, qk_order, qk_m = _fit(rules, "qk", _intrinsics(device, query, key), (m, k2, k1))
-    pv, in_pv, pv_order, pv_m = _fit(rules, "pv", _intrinsics(device, value, value), (m, n, k2))
+    qk = _fit(rules, "qk", _intrinsics(device, query, key), (m, k2, k1))
+    pv = _fit(rules, "pv", _intrinsics(device, value, value), (m, n, k2))
     rules.sufficient(
-        qk_order == pv_order, "either both intrinsics or none must have col_major results"
+        qk.order == pv.order, "either both intrinsics or none must have col_major results"
     )
-    taken = product([in_qk + in_pv, *(tiles[loop] for loop in attention.batch)])
+    taken = product([qk.taken + pv.taken, *(tiles[loop] for loop in attention.batch)])
     rules.unrolled(taken, "intrinsics", MOST_INTRINSICS)
     threads, subgroup_size, _ = rules.workgroup(device)
     rules.threads(threads, product(counts.values()) * subgroup_size, "of its subgroups")
-    copies = [tile_bits(each, tiles) for each in attention.operands]
-    exchanged = _exchanged(attention, tiles, device)
-    certain = [select(qk_m == pv_m, 0, each) for each in exchanged]
-    possible = [select(qk_m == pv_m, each, 0) for each in exchanged]
+    clipped = {loop: clip(tile, sizes[loop]) for loop, tile in tiles.items()}
+    copies = [tile_bits(each, clipped) for each in attention.operands]
+    exchanged = _exchanged(attention, clipped, device)
+    certain = [select(qk.rows == pv.rows, 0, each) for each in exchanged]
+    possible = [select(qk.rows == pv.rows, each, 0) for each in exchanged]
     rules.memory_bounds([*copies, *certain], possible, device)
     for name, operand in zip(("query", "key", "value"), attention.operands, strict=True):
-        uneven = any_of(*(sizes[loop] % tiles[loop] != 0 for loop in operand.loops))
+        # What is masked is read in other tiles.
+        uneven = any_of(
+            *(sizes[loop] % tiles[loop] != 0 for loop in operand.loops),
+            negation(all_of(qk.is_whole, pv.is_whole)),
+        )
         require_derivable(rules, operand, tiles, threads, f"the {name}", unless=uneven)
     context = pipeline.context
     parts = {
@@ -155,8 +165,8 @@ def _form(problem: Problem, attention: Attention, device: Device, pipeline: mlir
             **promotion_slots(operands, context),
         }
         for part, kind, operands, absent in (
-            ("qk", qk, (0, 1), attention.n),
-            ("pv", pv, (1,), attention.k1),
+            ("qk", qk.slot, (0, 1), attention.n),
+            ("pv", pv.slot, (1,), attention.k1),
         )
     }
     slots = {**promotion_slots((0, 1, 2), context), **table.slots()}
@@ -180,8 +190,9 @@ def _tile_name(attention: Attention, loop: int) -> str:
 
 
 def _intrinsics(device: Device, lhs: Operand, rhs: Operand) -> list[Intrinsic]:
-    """Returns the intrinsics for a matmul."""
-    found = list(device.multiplying(lhs.element_type, rhs.element_type, _ACCUMULATED))
+    """Returns the intrinsics for a matmul; those for few rows do not compile here."""
+    intrinsics = device.multiplying(lhs.element_type, rhs.element_type, _ACCUMULATED)
+    found = [each for each in intrinsics if not each.is_named(FOR_FEW_ROWS)]
     if not found:
         what = f"no intrinsic of the target multiplies {lhs.element_type}x{rhs.element_type}"
         raise UndecidedError(f"{what}, and attention without one is not known")
@@ -201,31 +212,51 @@ def _exchanged(attention: Attention, tiles: Mapping[int, Number], device: Device
     return [scores, rows * _ROW_BITS]
 
 
+@dataclass(frozen=True)
+class _Fit:
+    """How tiles fit the intrinsics of one of the matmuls.
+
+    Attributes:
+        slot: the slot of the intrinsic.
+        taken: the number of intrinsics that a subgroup takes in a step.
+        is_whole: whether the tiles are whole intrinsics.
+        order: whether the result of one is in column-major order, as a number.
+        rows: its m.
+    """
+
+    slot: Slot
+    taken: Number
+    is_whole: Number
+    order: Number
+    rows: Number
+
+
 def _fit(
     rules: GpuRules,
     part: str,
     intrinsics: Sequence[Intrinsic],
     extents: tuple[_Extent, _Extent, _Extent],
-) -> tuple[Slot, Number, Number, Number]:
-    """Asks for tiles that are whole intrinsics of one of the matmuls; the extents are its m, n and k.
-
-    Returns:
-        The slot of the intrinsic; the number of intrinsics that a subgroup takes in a step; whether the result of
-        one is in column-major order, as a number; and its m.
-    """
+) -> _Fit:
+    """Asks for tiles that are whole intrinsics of one of the matmuls; the extents are its m, n and k."""
     options = tuple(each.attribute for each in intrinsics)
     chosen = rules.choice(f"{part}_mma_idx", options)
     taken = number(1)
+    whole = []
     for side, each in zip("mnk", extents, strict=True):
         step = rules.look_up(chosen, [getattr(intrinsic, side) for intrinsic in intrinsics])
         step = step * each.count
         taken = taken * (each.tile / step)
+        whole.append(each.tile % step == 0)
         rules.compilers(
-            each.tile % step == 0,
+            whole[-1],
             f"{each.name} must be divisible by what the intrinsics of {part} take at a time ({{}} % {{}} == 0)",
             each.tile,
             step,
         )
-    order = rules.look_up(chosen, [int(each.is_transposed) for each in intrinsics])
-    rows = rules.look_up(chosen, [each.m for each in intrinsics])
-    return OptionSlot(f"{part}_mma_idx", options), taken, order, rows
+    return _Fit(
+        slot=OptionSlot(f"{part}_mma_idx", options),
+        taken=taken,
+        is_whole=all_of(*whole),
+        order=rules.look_up(chosen, [int(each.is_transposed) for each in intrinsics]),
+        rows=rules.look_up(chosen, [each.m for each in intrinsics]),
+    )

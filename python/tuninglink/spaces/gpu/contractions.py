@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from tuninglink.spaces.gpu.device import Device, Intrinsic
     from tuninglink.spaces.workload import Workload
 
+FOR_FEW_ROWS = "VDMFMA"
+"""What the names of the virtual intrinsics for few rows start with; they are for TileAndFuse."""
+
 _NARROW_FLOATS = ("f8", "f6", "f4")
 _OPERANDS = 3
 _MOST = 1 << 31

@@ -26,8 +26,8 @@ THREADS_KNOB: Final = "wg_size_x"
 SUBGROUP_SIZE_KNOB: Final = "sg_size"
 STAGES_KNOB: Final = "prefetch_num_stages"
 
-MOST_INTRINSICS: Final = 512
-"""More of these in one step of a loop take minutes to compile."""
+MOST_INTRINSICS: Final = 384
+"""More of these in one step of a loop take minutes to compile: 480 did not end in one."""
 
 _MOST_STAGES: Final = 3
 """More are not covered; one stage is as good as none."""
@@ -177,9 +177,15 @@ class GpuRules:
             used / _BITS,
         )
 
-    def build(self, problem: Problem, pipeline: str) -> ConstraintSet:
-        """Returns the set; the rules are spent."""
-        return self._builder.build(problem, pipeline, PROVIDER)
+    def build(self, problem: Problem, pipeline: str, unknown: str = "") -> ConstraintSet:
+        """Returns the set; the rules are spent.
+
+        Args:
+            problem: what the configuration is for.
+            pipeline: the pipeline that the knobs configure.
+            unknown: why no configuration is known to be valid, where the rules refute some only.
+        """
+        return self._builder.build(problem, pipeline, PROVIDER, unknown=unknown)
 
 
 def product(factors: Iterable[Number]) -> Number:

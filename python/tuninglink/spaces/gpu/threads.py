@@ -112,7 +112,13 @@ def _form(
     results = product([number(1), *(clipped[loop] for loop in loops.parallel)])
     exchanged = [results * (each.elements * each.bits) for each in beside]
     slots, copies = _promotion(
-        contraction, rules, clipped, threads, stages, context=pipeline.context
+        contraction,
+        rules,
+        clipped,
+        device=device,
+        threads=threads,
+        stages=stages,
+        context=pipeline.context,
     )
     exchanged.append(select(threads == wanted, 0, results * loops.bits))
     rules.memory_bounds(copies, exchanged, device)
@@ -132,9 +138,10 @@ def _promotion(
     contraction: Contraction | None,
     rules: GpuRules,
     tiles: Mapping[int, Number],
+    *,
+    device: Device,
     threads: Number,
     stages: Number,
-    *,
     context: mlir.Context,
 ) -> tuple[Mapping[str, Slot], list[Number]]:
     """Returns the entries for promotion, and the sizes of the copies: only products promote operands.
@@ -147,9 +154,11 @@ def _promotion(
     copies = promotion.bits(contraction, tiles)
     for operand, copy in zip((contraction.lhs, contraction.rhs), copies, strict=True):
         elements = copy / operand.bits
-        shared = any_of(elements % threads == 0, all_of(copy > 0, threads % elements == 0))
+        # On AMD's GPUs, threads that have nothing to copy are in the way of a second step that is under way.
+        is_free = any_of(stages == _LEAST_STAGES, not device.architecture.startswith("gfx"))
+        fewer = all_of(is_free, copy > 0, threads % elements == 0)
         rules.sufficient(
-            any_of(stages < _LEAST_STAGES, shared),
+            any_of(stages < _LEAST_STAGES, elements % threads == 0, fewer),
             "the {} threads must share the {} elements that are prefetched",
             threads,
             elements,

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Final
 from iree.compiler import ir as mlir
 
 from tuninglink.iree.op_kinds import OpKind
-from tuninglink.solver.expressions import all_of, any_of, number, select
+from tuninglink.solver.expressions import all_of, any_of, negation, number, select
 from tuninglink.spaces.gpu.compiler_limits import tile_and_fuse_limits
 from tuninglink.spaces.gpu.contraction_tiles import (
     ContractionTiles,
     ExactIntrinsicSlot,
     intrinsic_slot,
 )
-from tuninglink.spaces.gpu.contractions import intrinsics_for, read_contraction
+from tuninglink.spaces.gpu.contractions import FOR_FEW_ROWS, intrinsics_for, read_contraction
 from tuninglink.spaces.gpu.convolutions import read_igemm
 from tuninglink.spaces.gpu.gpu_rules import MOST_INTRINSICS, GpuRules, clip, product, round_up
 from tuninglink.spaces.gpu.knob_table import (
@@ -45,9 +45,8 @@ if TYPE_CHECKING:
 _CONVERTS: Final = "convert_acc_gemm"
 """The entry that makes a sum that starts from given values one that starts from zero, and adds them afterwards."""
 
-_VIRTUAL: Final = "VDMFMA"
 _FEW_ROWS: Final = 8
-"""The virtual intrinsics that compile here, and for how many rows; others are for attention."""
+"""How many rows `FOR_FEW_ROWS` is for."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +78,7 @@ def tile_and_fuse_spaces(
     is_convolution = workload.problem.kind is OpKind.CONVOLUTION
     contraction = read_igemm(workload) if is_convolution else read_contraction(workload)
     has_few_rows = not is_convolution and contraction.size(contraction.m) <= _FEW_ROWS
-    intrinsics = intrinsics_for(contraction, device, _VIRTUAL if has_few_rows else "")
+    intrinsics = intrinsics_for(contraction, device, FOR_FEW_ROWS if has_few_rows else "")
     converts = [contraction.accumulates]
     if contraction.accumulates and device.architecture.startswith("gfx"):
         converts.append(False)
@@ -172,6 +171,7 @@ class _FormRules:
                     tile,
                 )
         self._limit_memory(promotion, threads, wanted)
+        self._limit_masks(promotion)
         if contraction.is_plain and not self.form.pads:
             tile_and_fuse_limits(tiling, stages, promotion)
         if self.form.pads and self._is_even():
@@ -193,37 +193,72 @@ class _FormRules:
     def _limit_memory(self, promotion: Promotion, threads: Number, wanted: Number) -> None:
         """Limits shared memory: operands are promoted before `mma_kind` pads them, but after `padding` does."""
         contraction, tiles = self.contraction, self._tiling.tiles
-        promoted = tiles
-        if not self.form.pads:
-            sizes = contraction.sizes
-            promoted = {loop: clip(tile, sizes[loop]) for loop, tile in tiles.items()}
-        exchanged = select(
-            self._is_exchanged(threads, wanted), tile_bits(contraction.result, tiles), 0
+        clipped = {loop: clip(tile, contraction.sizes[loop]) for loop, tile in tiles.items()}
+        least = promotion.bits(contraction, clipped)
+        most = promotion.bits(contraction, tiles) if self.form.pads else least
+        certain, possible = self._exchanges(promotion, threads != wanted)
+        result = tile_bits(contraction.result, self._results())
+        self._rules.memory_bounds(
+            [*least, select(certain, result, 0)],
+            [
+                *(large - small for large, small in zip(most, least, strict=True)),
+                select(all_of(possible, negation(certain)), result, 0),
+            ],
+            self.device,
         )
-        copies = promotion.bits(contraction, promoted)
+
+    def _results(self) -> dict[int, Number]:
+        """Returns the tiles of the result; without `padding`, a dimension has no more than whole intrinsics."""
+        tiles, shapes = self._tiling.tiles, self._tiling.shapes
         if self.form.pads:
-            both = all_of(promotion.of(0), promotion.of(1))
-            result = tile_bits(contraction.result, tiles)
-            self._rules.memory_bounds(copies, [select(both, exchanged, result)], self.device)
-        else:
-            self._rules.memory([*copies, exchanged], self.device)
+            return tiles
+        sizes = {loop: self.contraction.sizes[loop] for loop in tiles}
+        return {
+            loop: tile
+            if (size := sizes[loop]) is None
+            else clip(tile, round_up(size, shapes[loop]))
+            for loop, tile in tiles.items()
+        }
 
-    def _is_exchanged(self, threads: Number, wanted: Number) -> Number:
-        """Returns the condition that the tile of the result is in shared memory.
+    def _limit_masks(self, promotion: Promotion) -> None:
+        """Limits the copies that are padded after they were made: each thread reads them by rows, under masks."""
+        contraction, tiles = self.contraction, self._tiling.tiles
+        operands = (contraction.lhs, contraction.rhs)
+        for index, operand in enumerate(() if self.form.pads else operands):
+            sizes = [contraction.sizes[loop] for loop in operand.loops]
+            sides = [tiles[loop] for loop in operand.loops]
+            pairs = list(zip(sizes, sides, strict=True))
+            is_padded = any_of(*(size % tile != 0 for size, tile in pairs if size is not None))
+            masked = product([sides[-1], *(clip(tile, size) for size, tile in pairs[:-1])])
+            self._rules.unrolled(
+                select(all_of(promotion.of(index), is_padded), masked, 0),
+                f"masked elements of operand {index}",
+                _MOST_MASKED,
+            )
 
-        Threads that do not fit their tiles exchange what they add up; so do all threads between the steps of the
-        reduction if the result is padded without `padding`, and where they start from given values.
+    def _exchanges(self, promotion: Promotion, is_odd: Number) -> tuple[Number, Number]:
+        """Returns the conditions that the tile of the result certainly is, and that it may be, in shared memory.
+
+        All threads exchange the result between the steps of the reduction if it is padded without `padding`, and
+        where they start from given values; threads that do not fit their tiles (`is_odd`) may do so, and those that
+        go through a reduction that its steps do not divide.
         """
         contraction, tiles = self.contraction, self._tiling.tiles
         if contraction.accumulates:
-            return True
+            return (False, True) if self.form.pads else (True, True)
         sides, k = (contraction.m, contraction.n), contraction.k
         if self.form.pads:
             # The result is padded before the reduction, and stays with the threads if they take it as a whole.
             shapes = self._tiling.shapes
-            return any_of(threads != wanted, *(tiles[loop] % shapes[loop] != 0 for loop in sides))
-        is_padded = any_of(*(tiles[loop] > contraction.size(loop) for loop in sides))
-        return any_of(threads != wanted, all_of(is_padded, tiles[k] < contraction.size(k)))
+            uneven = [tiles[loop] % shapes[loop] != 0 for loop in sides]
+            both = all_of(promotion.of(0), promotion.of(1))
+            return False, any_of(negation(both), is_odd, *uneven)
+        has_steps = tiles[k] < contraction.size(k)
+        certain = all_of(
+            any_of(*(tiles[loop] > contraction.size(loop) for loop in sides)), has_steps
+        )
+        is_uneven = all_of(contraction.size(k) % tiles[k] != 0, has_steps)
+        return certain, any_of(is_odd, is_uneven, certain)
 
     def _is_even(self) -> bool:
         """Tells whether an intrinsic divides the dimensions that it runs over."""
@@ -284,12 +319,18 @@ class _FormRules:
                 tile == 1, f"wg_{loop} must be 1, as dimension {loop} is dynamic, not {{}}", tile
             )
         # Zero is as good as all of the tile.
-        tiling.counts[loop] = select(piece == 0, 1, tile / piece)
+        tiling.counts[loop] = select(all_of(piece > 0, piece < tile), tile / piece, 1)
         rules.necessary(
-            any_of(piece == 0, tile % piece == 0),
+            any_of(piece == 0, piece >= clip(tile, size), tile % piece == 0),
             f"wg_{loop} must be divisible by sg_{loop} ({{}} % {{}} == 0)",
             tile,
             piece,
+        )
+        rules.compilers(
+            piece <= tile,
+            f"sg_{loop} must not be more than wg_{loop} ({{}} <= {{}})",
+            piece,
+            tile,
         )
 
     def _divide(self, is_one_step: Number) -> None:
@@ -299,12 +340,13 @@ class _FormRules:
             tile, size = self._tiling.tiles[loop], self.contraction.sizes[loop]
             if size is None:
                 continue
-            # A tile of rows or columns that sticks out is padded if it is the only one.
-            is_even = any_of(size % tile == 0, *([tile >= size] if loop in sides else []))
-            or_fit = ", or fit into it" if loop in sides else ""
-            text = f"dimension {loop} must be divisible by wg_{loop}{or_fit} ({size} % {{}} == 0)"
-            self._rules.necessary(any_of(is_even, is_one_step), text, tile)
-            self._rules.sufficient(is_even, text, tile)
+            # A tile that sticks out is as good as the dimension if it is the only one; one of rows or columns is padded.
+            is_even, is_only = size % tile == 0, tile >= size
+            text = f"dimension {loop} must be divisible by wg_{loop}, or fit into it ({size} % {{}} == 0)"
+            self._rules.necessary(any_of(is_even, is_only, is_one_step), text, tile)
+            self._rules.sufficient(
+                any_of(is_even, is_only) if loop in sides else is_even, text, tile
+            )
 
     def _tile_side(self, loop: int, side: str) -> None:
         rules, tiling, size = self._rules, self._tiling, self.contraction.size(loop)
@@ -321,14 +363,14 @@ class _FormRules:
             tile,
             shape,
         )
+        # A tile that sticks out takes what there is; what `padding` makes of the dimension is not known.
+        there = (clip(tile, size) + shape - 1) / shape
         whole = (tile + shape - 1) / shape
         tiling.counts[loop] = select(piece < whole, whole / piece, 1)
-        rules.necessary(
-            any_of(whole % piece == 0, piece >= whole),
-            f"the {{}} intrinsics that wg_{loop} takes must be divisible by sg_{loop} ({{}})",
-            whole,
-            piece,
-        )
+        text = f"the {{}} intrinsics that wg_{loop} takes must be divisible by sg_{loop} ({{}})"
+        if not self.form.pads:
+            rules.necessary(any_of(there % piece == 0, piece >= there), text, there, piece)
+        rules.sufficient(any_of(whole % piece == 0, piece >= whole), text, whole, piece)
         rules.compilers(
             piece <= whole,
             f"sg_{loop} must not be more than the intrinsics that wg_{loop} takes ({{}} <= {{}})",
@@ -366,6 +408,9 @@ class _FormRules:
             padded,
         )
 
+
+_MOST_MASKED: Final = 1 << 12
+"""Twice as many took a quarter of a minute to compile, and four times as many over a minute."""
 
 _MOST_DYNAMIC: Final = 1024
 _MOST_PADDED: Final = 512
