@@ -2,8 +2,8 @@
 
     python benchmarks/cluster.py --workers 1 2
 
-Each number of workers, of one thread each, compiles the same candidates of a matmul, after some that pay for the start of
-processes. It takes as many free cores as workers. The last line is the ratio of the last number to the first.
+Each number of workers, of one thread each, compiles the same candidates of a matmul: neighbors of the compiler's choice,
+which take about as long as that, after some that pay for the start of processes. It takes as many free cores as workers. The last line is the ratio of the last number to the first.
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ _SECONDS = 60.0
 def rate(workers: int, candidates: int) -> float:
     """Returns how many candidates are compiled in a second."""
     task = prepared(matmul(256, 512, 512), "llvm-cpu")
-    pool = task.spaces.sample(candidates + workers, 0)
+    default = task.spaces.default
+    neighbors = task.spaces.neighbors(default)[:candidates]
     with tempfile.TemporaryDirectory() as directory, DaskProcesses(Path(directory)) as processes:
         for _ in range(workers):
             processes.worker()
@@ -39,7 +40,7 @@ def rate(workers: int, candidates: int) -> float:
             CandidateCompiler(TARGETS["llvm-cpu"], workers, cluster.pool) as compiler,
         ):
             seconds = 0.0
-            for part in (pool[:workers], pool[workers:]):
+            for part in ([default] * workers, neighbors):
                 began = time.perf_counter()
                 jobs = [compiler.submit(task.template, each, _SECONDS) for each in part]
                 results = [job.result() for job in jobs]

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 import pytest
 from cpu_dispatches import DOUBLE_TILING
 from gpu_programs import attention, matmul
+from mlir_function import Function
+from model_programs import rms_norm
 from verdict_trials import TARGETS, Trials
 
 from tuninglink.solver.answers import Verdict
@@ -15,6 +17,8 @@ from tuninglink.spaces.gpu.provider import TILE_AND_FUSE, VECTOR_DISTRIBUTE, Gpu
 from tuninglink.spaces.registry import ProviderRegistry
 
 CONVOLUTION_EXPERT = "#iree_cpu.pipeline<ConvTileAndDecomposeExpert>"
+_FUNCTION = Function("normalized")
+NORMALIZED = _FUNCTION.text(rms_norm(_FUNCTION, 64, 4096, "f16"))
 INTRINSIC, THREADS = 0, -1
 """Which of the spaces of TileAndFuse."""
 
@@ -104,6 +108,15 @@ CASES = {
         Verdict.NOT_DECIDED,
         compiles=True,
     ),
+    "what another op wants of a single step": Case(
+        NORMALIZED,
+        "gfx942",
+        VECTOR_DISTRIBUTE,
+        {"wg_0": 16, "sg_0_cnt": 4, "lane_0_cnt": 1, "thread_0": 1, "wg_size_x": 512}
+        | {"red_1": 4096, "sg_1_cnt": 2, "lane_1_cnt": 64, "thread_1": 8},
+        Verdict.NOT_DECIDED,
+        compiles=False,
+    ),
     "a single iteration of an unknown number": Case(
         matmul(128, 128, 320, "bf16", batch=3),
         "aarch64",
@@ -142,6 +155,13 @@ def test_the_verdict_agrees_with_the_compiler(name: str) -> None:
     answer = trials.judge(registry())
     assert answer is not None
     assert (answer.verdict, trials.compile().compiles) == (case.verdict, case.compiles), answer
+
+
+def test_the_compilers_choice_for_many_columns_is_valid() -> None:
+    trials = Trials.of(matmul(1, 256, 4096, transposed=True), TARGETS["gfx942"])
+    answer = trials.judge(registry())
+    assert answer is not None
+    assert answer.verdict is Verdict.PROVEN
 
 
 def test_copies_under_masks_are_limited() -> None:

@@ -195,16 +195,19 @@ def test_the_neighborhood_of_the_default_comes_first_on_a_cpu(name: str) -> None
 
 
 def test_what_is_fast_on_other_problems_is_tried_first() -> None:
-    def inverted(seed: int) -> Pool:
+    def inverted(seed: int, count: int) -> Pool:
         """Returns a pool about which the estimate is wrong."""
-        pool = gpu_pool(seed)
+        pool = gpu_pool(seed, count)
         pool.times = {each: time and 1e4 / time for each, time in pool.times.items()}
         return pool
 
-    other, pool = inverted(1), inverted(0)
-    times = tuple((each, time) for each, time in other.times.items() if time)
     smaller = replace(MATMUL, sizes=(1024, 2048, 1024))
-    search = search_named("model")(pool, 0, None, (), [MeasuredProblem(smaller, times)])
+    measured = [
+        MeasuredProblem(smaller, tuple((each, time) for each, time in other.times.items() if time))
+        for other in (inverted(seed, 40) for seed in range(1, 17))
+    ]
+    pool = inverted(0, 200)
+    search = search_named("model")(pool, 0, None, (), measured)
     asked = [pool.times[each] for each in search.ask(8)]
     fast = sorted(filter(None, pool.times.values()))[: len(pool.times) // 20]
     assert any(time in fast for time in asked)

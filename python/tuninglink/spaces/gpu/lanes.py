@@ -13,7 +13,7 @@ from tuninglink.iree.root_ops import function_ops
 from tuninglink.iree.structured_op import REDUCTION, StructuredOp
 from tuninglink.mlir import names
 from tuninglink.solver.answers import UndecidedError
-from tuninglink.solver.expressions import number
+from tuninglink.solver.expressions import all_of, number, select
 from tuninglink.spaces.configuration import dictionary_of
 from tuninglink.spaces.gpu.gpu_rules import GpuRules, product
 from tuninglink.spaces.gpu.knob_table import (
@@ -31,7 +31,7 @@ from tuninglink.spaces.gpu.promotion import promotion_slots
 from tuninglink.spaces.gpu.space import Form, GpuSpace, Outline
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from tuninglink.spaces.gpu.device import Device
     from tuninglink.spaces.gpu.gpu_rules import Number
@@ -47,8 +47,9 @@ _MOST_WIDTH: Final = 16
 _STEPS: Final = (PARTIAL_REDUCTION, "serial")
 """The entries with the tiles of an op beside the root op."""
 
-_MOST_ELEMENTS: Final = 256
-"""More elements of an operand for one thread are not covered."""
+_MOST_ELEMENTS: Final = 512
+_MOST_BESIDE: Final = 256
+"""More elements of an operand for one thread are not covered: alone, and with other ops beside the root op."""
 
 
 def lanes_spaces(workload: Workload, device: Device, pipeline: mlir.Attribute) -> list[GpuSpace]:
@@ -97,6 +98,7 @@ def _form(
     device: Device,
     pipeline: mlir.Attribute,
 ) -> Form:
+    """Writes down the rules of the form, and its template."""
     rules = GpuRules()
     table = KnobTable(rules, len(loops.sizes), pipeline.context)
     table.untiled(WORKGROUP)
@@ -148,11 +150,15 @@ def _form(
     )
     if problem.kind is OpKind.CONTRACTION and _is_large(problem):
         rules.propose_nothing("intrinsics multiply large matrices")
-    rules.unrolled(product(tiles.values()) / threads, "elements", _MOST_ELEMENTS)
+    most_elements = _MOST_BESIDE if others else _MOST_ELEMENTS
+    rules.unrolled(product(tiles.values()) / threads, "elements", most_elements)
     results = product([number(1), *(tiles[loop] for loop in loops.parallel)])
     for each in others:
         _agree_with(each, rules, threads, subgroup_size, results)
-    rules.memory_bounds([], _exchanged(loops, results, subgroups), device)
+    exchanged = [_sums(loops, results, subgroups)]
+    if others:
+        exchanged.append(_reread(loops, results, tiles))
+    rules.memory_bounds([], exchanged, device)
     slots = {
         **table.slots(),
         **promotion_slots((), pipeline.context),
@@ -208,7 +214,7 @@ def _agree_with(
         f"a workgroup must have the {other.subgroups} subgroups of {other.name} beside it, or a multiple",
     )
     taken = results * other.step / (other.subgroups * other.lanes)
-    rules.unrolled(taken, f"elements of {other.name} beside it", _MOST_ELEMENTS)
+    rules.unrolled(taken, f"elements of {other.name} beside it", _MOST_BESIDE)
 
 
 def _first(basis: mlir.Attribute | None) -> list[int]:
@@ -220,7 +226,19 @@ def _integers(array: mlir.Attribute | None) -> list[int]:
     return [each.value for each in elements if isinstance(each, mlir.IntegerAttr)]
 
 
-def _exchanged(loops: RootLoops, results: Number, subgroups: dict[int, Number]) -> list[Number]:
+def _sums(loops: RootLoops, results: Number, subgroups: Mapping[int, Number]) -> Number:
     """Returns the size of what subgroups exchange that share a reduction, in bits."""
     shared = product([1, *(subgroups[loop] for loop in loops.reductions)])
-    return [results * shared * max(loops.bits, 32)]
+    return results * shared * max(loops.bits, 32)
+
+
+def _reread(loops: RootLoops, results: Number, tiles: Mapping[int, Number]) -> Number:
+    """Returns the size of what ops beside the root op may get of what it has read, in bits.
+
+    Where the reduction takes one step, nobody reads anew, and threads exchange what each op wants of them.
+    """
+    sizes = [(loops.sizes[loop], tiles[loop]) for loop in loops.reductions]
+    if any(size is None for size, _ in sizes):
+        return number(0)
+    is_one_step = all_of(*(tile >= size for size, tile in sizes))
+    return select(is_one_step, results * product(tile for _, tile in sizes) * loops.bits, 0)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tuninglink.tuning.search.measured_problem import MeasuredProblem
+
+_DOUBT: Final = 4
+"""With so many other problems, half of what they say is believed: they may be unlike this one."""
 
 
 class Transfer:
@@ -38,12 +41,13 @@ class Transfer:
             residuals.append(found - found[np.argmin(times)])
         everything = [row for rows in described for row in rows]
         self._columns = sorted({name for row in everything for name in row})
+        self._weight = len(measured) / (len(measured) + _DOUBT)
         self._ensemble = Ensemble(self._table(everything), np.concatenate(residuals), seed)
 
     def corrections(self, described: Sequence[Mapping[str, float]]) -> NDArray[np.float64]:
         """Returns what to add to the estimate of each candidate, of which the features are given."""
         found: NDArray[np.float64] = self._ensemble.guesses(self._table(described)).mean(axis=0)
-        return found
+        return self._weight * found
 
     def _table(self, described: Sequence[Mapping[str, float]]) -> NDArray[np.float32]:
         return np.array(
