@@ -2,6 +2,7 @@
 #
 #   PYTHON   the Python (3.11 or newer) that .venv is made with; by default the first one found
 #   VENV     where the environment is; by default .venv
+#   JOBS     how many tests run at once; by default one more than there are cores
 
 VENV ?= .venv
 BUILD := build
@@ -67,12 +68,14 @@ types: $(installed_dev)
 	$(BIN)/python tools/generate_stubs.py $(BUILD)/typings
 	$(BIN)/mypy
 
+# One job more than there are cores: a test waits now and then, for the disk, for a process or on purpose.
+JOBS ?= $(shell expr `nproc` + 1)
 LIT_ARGS ?= -s -v
 lit: $(installed_dev)
-	$(BIN)/lit $(LIT_ARGS) test
+	$(BIN)/lit --workers=$(JOBS) $(LIT_ARGS) test
 
 pytest: $(installed_dev)
-	$(BIN)/pytest $(PYTEST_ARGS)
+	$(BIN)/pytest --numprocesses=$(JOBS) $(PYTEST_ARGS)
 
 # --- The rest ------------------------------------------------------------------------------------------
 

@@ -94,5 +94,26 @@ def spec(backend: str, name: str, operation: str = "linalg.generic") -> str:
     return matcher_list(name, {entry: matcher(entry, backend, operation)})
 
 
+def marking(name: str, operation: str = "linalg.generic") -> bytes:
+    """Returns a spec that marks all operations of a name with its own."""
+    return f"""
+module @{name} attributes {{transform.with_named_sequence}} {{
+  transform.named_sequence @match(%op: !transform.any_op {{transform.readonly}}) -> !transform.any_op {{
+    transform.match.operation_name %op ["{operation}"] : !transform.any_op
+    transform.yield %op : !transform.any_op
+  }}
+  transform.named_sequence @mark(%op: !transform.any_op {{transform.readonly}}) {{
+    transform.annotate %op "{name}" : !transform.any_op
+    transform.yield
+  }}
+  transform.named_sequence @main(%all: !transform.any_op {{transform.consumed}}) -> !transform.any_op
+      attributes {{iree_codegen.tuning_spec_entrypoint}} {{
+    %done = transform.foreach_match in %all @match -> @mark : (!transform.any_op) -> !transform.any_op
+    transform.yield %done : !transform.any_op
+  }}
+}}
+""".encode()
+
+
 if __name__ == "__main__":
     sys.stdout.write(spec(*sys.argv[1:]))

@@ -12,8 +12,6 @@ from interpreter import apply_spec
 from iree.compiler import ir as mlir
 from linked_specs import random_program, random_specs
 from sequential import apply_one_by_one, attributes_of
-from tuninglink.passes.dedupe_sequences import deduplicate_sequences
-from tuninglink.passes.drop_shadowed import drop_shadowed
 
 from tuninglink.errors import TuninglinkError
 from tuninglink.matching.dispatch_signature import SignatureReader
@@ -21,8 +19,10 @@ from tuninglink.matching.index import index_matchers
 from tuninglink.matching.pruning import PruningLinker
 from tuninglink.mlir.contexts import thread_context
 from tuninglink.mlir.diagnostics import DiagnosticSink
+from tuninglink.passes.dedupe_sequences import deduplicate_sequences
+from tuninglink.passes.drop_shadowed import drop_shadowed
 from tuninglink.specs import Spec, link_specs, load_spec
-from tuninglink.specs.linking import Form, link_nested_specs
+from tuninglink.specs.linking import LinkForm, link_nested_specs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -148,7 +148,7 @@ def compare(specs: Sequence[GeneratedSpec], program: str, outcome: Outcome) -> N
 
 
 def _kind(what: str) -> str:
-    for form in Form:
+    for form in LinkForm:
         if what.startswith(form.value):
             return form.value
     return "pruned, nested, or linked again"

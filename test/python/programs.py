@@ -53,11 +53,18 @@ def compiler_tool(name: str) -> str:
 
 
 def run(tool: str, *arguments: str, source: str) -> str:
-    """Runs one of the compiler's tools on `source`, and returns what it writes."""
-    command = [compiler_tool(tool), *arguments, "-"]
+    """Runs one of the compiler's tools or of ours on `source`, and returns what it writes."""
+    path = TOOLS / tool if tool.startswith("tuninglink") else compiler_tool(tool)
+    command = [path, *arguments, "-"]
     result = subprocess.run(command, input=source, capture_output=True, text=True, check=False)
     assert result.returncode == 0, result.stderr[:3000]
     return result.stdout
+
+
+def iree_compile(program: Path, *flags: str) -> bytes:
+    """Returns what the compiler makes of a program."""
+    command = [compiler_tool("iree-compile"), program, *flags, "-o", "-"]
+    return subprocess.run(command, capture_output=True, check=True).stdout
 
 
 def configure(source: str, *flags: str) -> str:

@@ -58,7 +58,7 @@ class RecordedDevices:
     program_us: Callable[[CompiledProgram], float] = lambda _: 0.0
     measurements: float = float("inf")
     description: DeviceDescription = DESCRIPTION
-    devices: int = 1
+    at_once: int = 1
     _defaults: set[bytes] = field(default_factory=set)
 
     @property

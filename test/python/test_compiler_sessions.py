@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import pytest
 from elementwise_specs import PROGRAM, spec
 from iree.compiler.api import Session as OtherSession
-from programs import TARGETS, compiler_tool
+from programs import TARGETS, iree_compile
 
 import tuninglink
 from tuninglink.compiler import native
@@ -35,11 +35,6 @@ def program(tmp_path: Path) -> Path:
     path = tmp_path / "program.mlir"
     path.write_text(PROGRAM)
     return path
-
-
-def iree_compile(program: Path, *flags: str) -> bytes:
-    command = [compiler_tool("iree-compile"), program, *flags, "-o", "-"]
-    return subprocess.run(command, capture_output=True, check=True).stdout
 
 
 @pytest.mark.parametrize("target", TARGETS)

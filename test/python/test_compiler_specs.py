@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from typing import TYPE_CHECKING
 
 import pytest
@@ -16,7 +15,7 @@ from elementwise_specs import (
     spec,
 )
 from iree.compiler import ir as mlir
-from programs import TARGETS, compiler_tool
+from programs import TARGETS, iree_compile
 
 import tuninglink
 from tuninglink.errors import CompileError, SpecError
@@ -42,11 +41,6 @@ def program(tmp_path: Path) -> Path:
     path = tmp_path / "program.mlir"
     path.write_text(PROGRAM)
     return path
-
-
-def iree_compile(program: Path, *flags: str) -> bytes:
-    command = [compiler_tool("iree-compile"), program, *flags, "-o", "-"]
-    return subprocess.run(command, capture_output=True, check=True).stdout
 
 
 def who(compiled: Compilation) -> list[tuple[str, str | None, bool | None]]:

@@ -29,7 +29,7 @@ from tuninglink.spaces.configuration import (
 )
 from tuninglink.spaces.isolated_passes import SHARED_PASS_MANAGER, IsolatedPassManager
 from tuninglink.spaces.problem import Problem
-from tuninglink.spaces.smt import read_constraints
+from tuninglink.spaces.smt import knob_template, read_constraints
 from tuninglink.workers import Pool
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ def sets(program: str, target: str) -> Iterator[tuple[mlir.Operation, Constraint
     operations = constraints_ops(module)
     assert operations
     for operation in operations:
-        yield operation, read_constraints(operation, PROBLEM)
+        yield operation, read_constraints(operation, knob_template(operation), PROBLEM)
 
 
 def assignments(

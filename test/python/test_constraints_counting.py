@@ -28,7 +28,7 @@ from tuninglink.solver.answers import (
 from tuninglink.solver.domains import divisors
 from tuninglink.spaces.builder import ConstraintSetBuilder
 from tuninglink.spaces.knobs import IntegerKnob
-from tuninglink.spaces.smt import read_constraints
+from tuninglink.spaces.smt import knob_template, read_constraints
 
 if TYPE_CHECKING:
     from tuninglink.spaces.constraint_set import ConstraintSet
@@ -134,7 +134,9 @@ def test_a_batched_problem_of_ten_million() -> None:
 )
 def test_the_spaces_of_a_convolution(target: str, expected: list[int]) -> None:
     module = configured("large_convolution", target, EMIT_CONSTRAINTS)
-    sets = [read_constraints(each, PROBLEM) for each in constraints_ops(module)]
+    sets = [
+        read_constraints(each, knob_template(each), PROBLEM) for each in constraints_ops(module)
+    ]
     answers = [each.count() for each in sets]
     assert sorted(each.count for each in answers) == expected
     assert {each.verdict for each in answers} == {Verdict.PROVEN}

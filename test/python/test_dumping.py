@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+from elementwise_specs import marking
 from iree.compiler import ir as mlir
 
 from tuninglink.errors import SpecError, TuninglinkError
@@ -18,26 +19,6 @@ from tuninglink.specs.loading import load_spec
 
 CPU = '<"llvm-cpu", "embedded-elf-x86_64", {cpu = "znver4", target_triple = "x86_64-linux-gnu"}>'
 CUDA = '<"cuda", "cuda-nvptx-fb">'
-
-
-def spec(name: str) -> bytes:
-    return f"""
-module @{name} attributes {{transform.with_named_sequence}} {{
-  transform.named_sequence @match(%op: !transform.any_op {{transform.readonly}}) -> !transform.any_op {{
-    transform.match.operation_name %op ["linalg.generic"] : !transform.any_op
-    transform.yield %op : !transform.any_op
-  }}
-  transform.named_sequence @mark(%op: !transform.any_op {{transform.readonly}}) {{
-    transform.annotate %op "{name}" : !transform.any_op
-    transform.yield
-  }}
-  transform.named_sequence @main(%all: !transform.any_op {{transform.consumed}}) -> !transform.any_op
-      attributes {{iree_codegen.tuning_spec_entrypoint}} {{
-    %done = transform.foreach_match in %all @match -> @mark : (!transform.any_op) -> !transform.any_op
-    transform.yield %done : !transform.any_op
-  }}
-}}
-""".encode()
 
 
 def program(*contents: bytes | None, target: str = CPU) -> mlir.Operation:
@@ -55,7 +36,7 @@ def program(*contents: bytes | None, target: str = CPU) -> mlir.Operation:
 
 
 def bytecode(name: str) -> bytes:
-    return load_spec(spec(name)).bytecode()
+    return load_spec(marking(name)).bytecode()
 
 
 def test_shared_content_is_one_file(tmp_path: Path) -> None:
@@ -104,7 +85,7 @@ def test_the_index_says_which_dispatch_uses_which(tmp_path: Path) -> None:
 
 
 def test_bytecodes_that_differ_in_locations_only_are_one_text() -> None:
-    other_lines = load_spec(b"\n\n" + spec("a")).bytecode()
+    other_lines = load_spec(b"\n\n" + marking("a")).bytecode()
     root = program(bytecode("a"), other_lines)
     assert other_lines != bytecode("a")
     assert len(collect_specs(root, "mlir").specs) == 1

@@ -6,6 +6,7 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+from elementwise_specs import marking
 from iree.compiler import ir as mlir
 from iree.compiler.passmanager import PassManager
 
@@ -58,31 +59,12 @@ hal.executable private @{name} {{
 """
 
 
+def marked(name: str, operation: str = "linalg.generic") -> Spec:
+    return load_spec(marking(name, operation))
+
+
 def program(*executables: str) -> mlir.Operation:
     return mlir.Module.parse("\n".join(executables), mlir.Context()).operation
-
-
-def marking(name: str, operation: str = "linalg.generic") -> Spec:
-    """Returns a spec that marks all operations of a name with its own."""
-    return load_spec(
-        f"""
-module @{name} attributes {{transform.with_named_sequence}} {{
-  transform.named_sequence @match(%op: !transform.any_op {{transform.readonly}}) -> !transform.any_op {{
-    transform.match.operation_name %op ["{operation}"] : !transform.any_op
-    transform.yield %op : !transform.any_op
-  }}
-  transform.named_sequence @mark(%op: !transform.any_op {{transform.readonly}}) {{
-    transform.annotate %op "{name}" : !transform.any_op
-    transform.yield
-  }}
-  transform.named_sequence @main(%all: !transform.any_op {{transform.consumed}}) -> !transform.any_op
-      attributes {{iree_codegen.tuning_spec_entrypoint}} {{
-    %done = transform.foreach_match in %all @match -> @mark : (!transform.any_op) -> !transform.any_op
-    transform.yield %done : !transform.any_op
-  }}
-}}
-""".encode()
-    )
 
 
 def materialize(
@@ -137,7 +119,7 @@ def test_the_default_spec_goes_to_the_targets_that_have_one() -> None:
 
 def test_the_users_specs_come_first_and_decide() -> None:
     root = program(executable("a", CPU))
-    (outcome,) = materialize(root, marking("user"), marking("other"))
+    (outcome,) = materialize(root, marked("user"), marked("other"))
     assert outcome.linked
     assert [part.spec.name for part in outcome.linked.parts] == ["user", "other"]
     assert marks(root) == [{"user"}]
@@ -145,17 +127,17 @@ def test_the_users_specs_come_first_and_decide() -> None:
 
 def test_specs_of_another_context_are_taken() -> None:
     root = program(executable("a", CPU))
-    spec = marking("user")
+    spec = marked("user")
     assert spec.module.context != root.context
     materialize(root, spec)
     assert marks(root) == [{"user"}]
 
 
 def test_targets_get_the_default_of_their_own(tmp_path: Path) -> None:
-    (tmp_path / "znver4.mlir").write_text(marking("default").text())
+    (tmp_path / "znver4.mlir").write_text(marked("default").text())
     library = DefaultLibrary((tmp_path,))
     root = program(executable("a", CPU), executable("b", MI300X))
-    materialize(root, marking("user", "linalg.fill"), library=library)
+    materialize(root, marked("user", "linalg.fill"), library=library)
     first, second = carried(root)
     assert first
     assert second
@@ -191,7 +173,7 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> Iterator[Counter[str]]:
 def test_what_is_the_same_for_many_dispatches_is_linked_once(counted: Counter[str]) -> None:
     targets = [MI300X, MI308X, GFX942, CPU]
     root = program(*(executable(f"e{i}", targets[i % 4]) for i in range(40)))
-    materialize(root, marking("user"), library=DefaultLibrary())
+    materialize(root, marked("user"), library=DefaultLibrary())
     assert counted == {"link_shares": 4, "spec_attribute": 4}
     attributes = {m.attributes.get(names.EMBEDDED_SPEC) for m in collect(root, names.MODULE)}
     assert len(attributes - {None}) == 2
@@ -199,23 +181,23 @@ def test_what_is_the_same_for_many_dispatches_is_linked_once(counted: Counter[st
 
 def test_a_carried_spec_is_read_once(counted: Counter[str]) -> None:
     root = program(*(executable(f"e{i}", CPU) for i in range(10)))
-    materialize(root, marking("user", "linalg.fill"))
+    materialize(root, marked("user", "linalg.fill"))
     counted.clear()
-    materialize(root, marking("other"))
+    materialize(root, marked("other"))
     assert counted == {"link_shares": 1, "spec_attribute": 1, "load_embedded_spec": 1}
 
 
 def test_a_carried_spec_stays_behind_the_given_ones_and_replaces_the_default() -> None:
     root = program(executable("a", MI300X))
-    materialize(root, marking("default"))
-    (outcome,) = materialize(root, marking("user", "linalg.fill"), library=DefaultLibrary())
+    materialize(root, marked("default"))
+    (outcome,) = materialize(root, marked("user", "linalg.fill"), library=DefaultLibrary())
     assert outcome.linked
     assert [part.spec.name for part in outcome.linked.parts] == ["user", "iree_linked_tuning_spec"]
     assert marks(root) == [{"default"}]
 
     root = program(executable("a", MI300X))
-    materialize(root, marking("default"))
-    materialize(root, marking("user"), library=DefaultLibrary())
+    materialize(root, marked("default"))
+    materialize(root, marked("user"), library=DefaultLibrary())
     assert marks(root) == [{"user"}]
 
 
@@ -230,18 +212,18 @@ def test_materializing_twice_is_materializing_once() -> None:
 
 def test_a_spec_that_is_carried_further_out_counts() -> None:
     root = program(executable("a", CPU))
-    outer = spec_attribute(marking("default").bytecode(), root.context)
+    outer = spec_attribute(marked("default").bytecode(), root.context)
     root.attributes[names.EMBEDDED_SPEC] = outer
     (module,) = (m for m in collect(root, names.MODULE) if m != root)
     assert carried_spec(module) == outer
-    materialize(root, marking("user", "linalg.fill"))
+    materialize(root, marked("user", "linalg.fill"))
     assert carried_spec(module) != outer
     assert marks(root) == [{"default"}]
 
 
 def test_a_module_without_variants_is_one_dispatch() -> None:
     root = program(BODY)
-    (outcome,) = materialize(root, marking("user"), library=DefaultLibrary())
+    (outcome,) = materialize(root, marked("user"), library=DefaultLibrary())
     assert (outcome.dispatch.name, outcome.dispatch.target) == ("the module", None)
     assert marks(root) == [{"user"}]
 
@@ -272,14 +254,14 @@ module @opaque attributes {transform.with_named_sequence} {
     emitted: list[Diagnostic] = []
     root = program(executable("a", CPU))
     link_dispatches(
-        root, [marking("user"), opaque], library=None, diagnostics=DiagnosticSink(emitted.append)
+        root, [marked("user"), opaque], library=None, diagnostics=DiagnosticSink(emitted.append)
     )
     (warning,) = emitted
     assert "opaque spec 'opaque' may override what 'user' configured" in warning.message
 
 
 def test_a_spec_is_no_program() -> None:
-    spec = marking("user")
+    spec = marked("user")
     with pytest.raises(SpecError, match="expected a program, found a tuning spec"):
         materialize(spec.module, spec)
 
@@ -288,17 +270,17 @@ def test_a_function_cannot_carry_a_spec() -> None:
     root = program(executable("a", CPU))
     (function,) = collect(root, "func.func")
     with pytest.raises(SpecError, match="cannot embed a tuning spec in 'func"):
-        materialize(function, marking("user"))
+        materialize(function, marked("user"))
 
 
 @pytest.mark.parametrize("length", [1, 5, 100, 400])
 def test_a_damaged_spec_is_told_with_its_dispatch_and_nothing_changes(length: int) -> None:
     root = program(executable("good", MI300X), executable("bad", CPU))
-    damaged = spec_attribute(marking("user").bytecode()[:length], root.context)
+    damaged = spec_attribute(marked("user").bytecode()[:length], root.context)
     collect(root, names.MODULE)[2].attributes[names.EMBEDDED_SPEC] = damaged
     before = str(root)
     with pytest.raises(SpecError) as caught:
-        materialize(root, marking("user"), library=DefaultLibrary())
+        materialize(root, marked("user"), library=DefaultLibrary())
     message = "the tuning spec that is embedded in @bad::@variant cannot be read: "
     (diagnostic,) = caught.value.diagnostics
     assert diagnostic.message.startswith(message)
@@ -317,7 +299,7 @@ def test_garbage_is_refused(garbage: bytes) -> None:
 def test_every_truncation_is_refused() -> None:
     """Also where the compiler's message quotes bytes that are no text."""
     root = program(executable("a", CPU))
-    whole = marking("user").bytecode()
+    whole = marked("user").bytecode()
     for length in range(1, len(whole)):
         attribute = spec_attribute(whole[:length], root.context)
         with pytest.raises(SpecError, match="embedded in here cannot be read"):
@@ -326,15 +308,13 @@ def test_every_truncation_is_refused() -> None:
 
 def test_names_that_are_no_text_are_refused() -> None:
     root = program(executable("a", CPU))
-    attribute = spec_attribute(
-        marking("user").bytecode().replace(b"mark", b"m\xffrk"), root.context
-    )
+    attribute = spec_attribute(marked("user").bytecode().replace(b"mark", b"m\xffrk"), root.context)
     with pytest.raises(SpecError, match="embedded in here cannot be read: the bytecode is damaged"):
         load_embedded_spec(attribute, "here", root)
 
 
 def test_file_names_that_are_no_text_are_read_as_well_as_can_be() -> None:
-    damaged = marking("user").bytecode().replace(b"<memory>", b"<mem\xffry>")
+    damaged = marked("user").bytecode().replace(b"<memory>", b"<mem\xffry>")
     (entry,) = load_spec(damaged).entries
     assert entry.place
     assert entry.place.file == "<mem\N{REPLACEMENT CHARACTER}ry>"
@@ -357,7 +337,7 @@ def test_an_embedded_program_is_no_spec() -> None:
 def test_a_target_of_another_kind() -> None:
     root = program('func.func private @f() attributes {hal.executable.target = "gfx942"}')
     with pytest.raises(TargetError) as caught:
-        materialize(root, marking("user"))
+        materialize(root, marked("user"))
     assert caught.value.diagnostics[0].place
 
 

@@ -20,7 +20,7 @@ from tuninglink.matching.index import LONGEST_LIST, Indexing, index_matchers
 from tuninglink.matching.index_plan import IndexEntry, IndexGroup, Structure, plan_index
 from tuninglink.mlir.diagnostics import Diagnostic, DiagnosticSink, Severity
 from tuninglink.specs import Spec, link_specs, load_spec
-from tuninglink.specs.linking import Form
+from tuninglink.specs.linking import LinkForm
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -83,7 +83,7 @@ def test_indexed_specs_are_linked_like_others() -> None:
     }"""
     specs = [load_spec(each.encode()) for each in (lists[0], opaque, lists[1])]
     linked = link_specs(specs)
-    assert linked.form is Form.CHAINED
+    assert linked.form is LinkForm.CHAINED
     remarks: list[Diagnostic] = []
     modules = [each.module.clone() for each in specs]
     sink = DiagnosticSink(remarks.append)

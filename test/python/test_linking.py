@@ -14,7 +14,7 @@ from iree.compiler.passmanager import PassManager
 from tuninglink.errors import SpecError
 from tuninglink.mlir import names
 from tuninglink.mlir.diagnostics import Diagnostic, DiagnosticSink
-from tuninglink.specs import Form, Spec, SpecKind, link_specs, load_spec
+from tuninglink.specs import LinkForm, Spec, SpecKind, link_specs, load_spec
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -63,14 +63,14 @@ def test_same_ir_as_iree_where_that_is_right(specs: list[GeneratedSpec]) -> None
 def test_one_input_in_default_entry_point_form_is_untouched() -> None:
     (spec,) = load(generated("a", Shape.DEFAULT, 1))
     linked = link_specs([spec])
-    assert linked.form is Form.UNTOUCHED
+    assert linked.form is LinkForm.UNTOUCHED
     assert linked.spec is spec
 
 
 @pytest.mark.parametrize("shape", [Shape.UNMARKED_LIST, Shape.LEGACY])
 def test_one_other_matcher_list_gets_the_default_entry_point(shape: Shape) -> None:
     linked = link_specs(load(generated(None, shape, 1, 2)))
-    assert linked.form is Form.FLAT
+    assert linked.form is LinkForm.FLAT
     assert linked.spec.anatomy.has_default_entry_point
     assert [entry.matcher for entry in linked.spec.entries] == ["m0", "m1"]
 
@@ -150,7 +150,7 @@ def test_a_private_entry_point_is_chained() -> None:
         .replace("sequence @main", "sequence private @main")
     )
     linked = link_specs([load_spec(text.encode())])
-    assert linked.form is Form.CHAINED
+    assert linked.form is LinkForm.CHAINED
     assert linked.spec.module.verify()
 
 

@@ -32,7 +32,7 @@ from tuninglink.matching.pruning import PruningLinker, may_restructure
 from tuninglink.matching.pruning_keys import LoopSizes, PruningKey
 from tuninglink.mlir import names
 from tuninglink.specs import Spec, load_spec
-from tuninglink.specs.linking import Form
+from tuninglink.specs.linking import LinkForm
 from tuninglink.specs.subsets import Subsets
 
 if TYPE_CHECKING:
@@ -193,7 +193,7 @@ def test_later_specs_stay_guarded_where_the_first_is_left_out() -> None:
     )
     linked = PruningLinker([matmuls(16), matmuls(48), opaque, matmuls(48)]).link(signature(48))
     assert linked
-    assert linked.form is Form.CHAINED
+    assert linked.form is LinkForm.CHAINED
     assert linked.parts[0].module is None
     assert linked.spec.text().count("@is_decided ->") == 2
 

@@ -27,6 +27,7 @@ from tuninglink.tuning.benchmark import Benchmark
 from tuninglink.tuning.device import DeviceError, available_devices
 from tuninglink.tuning.device_process import DeviceProcess
 from tuninglink.tuning.failures import Failure, FailureKind
+from tuninglink.tuning.loading_ahead import AheadLoader
 from tuninglink.tuning.timing import Caches, CompiledProgram, Rounds, Settings, Timing
 
 if TYPE_CHECKING:
@@ -173,3 +174,12 @@ def test_a_device_that_is_missing_is_one_diagnostic(uri: str, message: str) -> N
         DeviceProcess(uri)
     assert len(raised.value.diagnostics) == 1
     assert raised.value.diagnostics[0].notes
+
+
+def test_loading_ahead_answers_for_nothing() -> None:
+    loader = AheadLoader("local-sync", 1, timeout=10)
+    try:
+        for each in (benchmark(DOUBLE), Benchmark(b"no module", "main", LAYOUT)):
+            loader.load(each)
+    finally:
+        loader.close()

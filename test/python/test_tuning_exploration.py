@@ -34,7 +34,7 @@ class Machine:
     """A compiler and a device whose jobs end when they are looked at, and a log of both."""
 
     log: list[str] = field(default_factory=list)
-    devices: int = 1
+    at_once: int = 1
 
     def submit(self, *arguments: object) -> Future:
         if len(arguments) == 3:

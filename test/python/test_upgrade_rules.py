@@ -15,7 +15,7 @@ from tuninglink.upgrading.attributes import AttributeRewriter
 from tuninglink.upgrading.edits import Edits
 from tuninglink.upgrading.generalization import Generalization
 from tuninglink.upgrading.iteration_space import IterationSpaces
-from tuninglink.upgrading.outline import Outline
+from tuninglink.upgrading.outline import SpecOutline
 from tuninglink.upgrading.reference import table
 from tuninglink.upgrading.rewrites import Rewrites
 from tuninglink.upgrading.rule import REGISTRY, AttributeRule, OperationRule, OperationSite
@@ -31,14 +31,14 @@ DOCUMENTATION = Path(__file__).resolve().parents[2] / "docs" / "upgrade.md"
 def apply(rule: UpgradeRule, example: str) -> str:
     """Applies one rule to an example and returns what becomes of it."""
     if isinstance(rule, AttributeRule):
-        outline = Outline(Source(f"#example = {example}\n"))
+        outline = SpecOutline(Source(f"#example = {example}\n"))
         rewrites = Rewrites(outline)
         spaces = IterationSpaces(outline, Generalization(outline, Edits()))
         AttributeRewriter(outline, [rule], spaces).rewrite(rewrites)
         text = rewrites.edits.apply(outline.source.text).text
         return text.removeprefix("#example = ").rstrip("\n")
     assert isinstance(rule, OperationRule)
-    outline, edits = Outline(Source(example)), Edits()
+    outline, edits = SpecOutline(Source(example)), Edits()
     for mark in outline.source.marks:
         if mark.text in rule.targets:
             rule.rewrite(OperationSite(mark, outline, edits, Generalization(outline, Edits())))

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tuninglink.errors import SpecError
 from tuninglink.upgrading import upgrade, upgrade_bytes
-from tuninglink.upgrading.outline import Outline
+from tuninglink.upgrading.outline import SpecOutline
 from tuninglink.upgrading.source import MAX_DEPTH, Source
 from tuninglink.upgrading.trees import parse
 
@@ -128,7 +128,7 @@ def test_arrows_strings_and_comments_hold_no_brackets() -> None:
 def test_the_work_grows_as_the_text_does_even_on_one_line(piece: str) -> None:
     def steps(size: int) -> int:
         text = "module {" + piece * (size // len(piece)) + "}"
-        return _lines_executed(lambda: (Outline(Source(text)).sequences, upgrade(text)))
+        return _lines_executed(lambda: (SpecOutline(Source(text)).sequences, upgrade(text)))
 
     steps(1_000)  # what is computed once and kept is not of the text
     assert steps(40_000) < 4.4 * steps(10_000) + 1_000
@@ -157,7 +157,7 @@ def _lines_executed(action: Callable[[], object]) -> int:
 def test_a_sequence_in_a_sequence_is_part_of_it() -> None:
     inner = "transform.named_sequence @inner(%a: !t) { transform.iree.gone }"
     text = f"module {{ transform.named_sequence @outer(%a: !t) {{ {inner} transform.iree.gone }} }}"
-    assert [each.name for each in Outline(Source(text)).sequences] == ["outer"]
+    assert [each.name for each in SpecOutline(Source(text)).sequences] == ["outer"]
     assert [each.what for each in upgrade(text).kept_out] == ["@outer"]
 
 

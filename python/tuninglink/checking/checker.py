@@ -20,8 +20,7 @@ from tuninglink.mlir.diagnostics import DiagnosticSink
 from tuninglink.payloads import Payload, PayloadError, payload_for, spec_of
 from tuninglink.solver.answers import DEFAULT_LIMITS, Verdict
 from tuninglink.spaces.registry import ProviderRegistry
-from tuninglink.specs.applicability import scope_of
-from tuninglink.specs.bindings import covers
+from tuninglink.specs.bindings import covers, entry_binding
 from tuninglink.specs.loading import load_spec
 from tuninglink.specs.verification import check_configurations, verify_spec
 
@@ -113,7 +112,7 @@ class Checker:
         asked: list[Payload | PayloadError | None] = []
         for position, entry in enumerate(spec.entries):
             payload = self._payload(entry)
-            asked.append(payload if self._is_for_target(spec, position) else None)
+            asked.append(payload if self._is_for_target(entry) else None)
             self.progress.add(_unfinished(position, entry, payload, judge(asked[-1])))
         compiled = self._compile(asked)
         reachability = Reachability(spec)
@@ -130,8 +129,8 @@ class Checker:
             for position, known in enumerate(self.progress.entries)
         ]
 
-    def _is_for_target(self, spec: Spec, position: int) -> bool:
-        return self._target is None or covers(scope_of(spec, position)[0], self._target)
+    def _is_for_target(self, entry: Entry) -> bool:
+        return self._target is None or covers(entry_binding(entry), self._target)
 
     def _payload(self, entry: Entry) -> Payload | PayloadError:
         try:

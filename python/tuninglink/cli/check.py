@@ -139,17 +139,18 @@ def check(
         tuninglink check mine.mlir --target gfx942 --compile
         tuninglink check specs/*.mlir --target gfx942 --format sarif -o tuninglink.sarif
     """
-    from tuninglink.checking.checker import Checker  # noqa: PLC0415 - loads the solver
-
     if compile_programs and target is None:
         message = "--compile needs to know what to compile for; name it with --target"
         raise TuninglinkError(error(message))
     flags = [each for each in specs or () if each.startswith("-") and each != STANDARD_STREAM]
     sources = [each for each in specs or () if each not in flags] or project_specs()
     checked_target = Target.parse(target) if target else None
+    checked_model = _model(model, flags, checked_target)
+    from tuninglink.checking.checker import Checker  # noqa: PLC0415 - mistakes are told before
+
     checker = Checker(
         target=checked_target,
-        model=_model(model, flags, checked_target),
+        model=checked_model,
         compile_limits=CompileLimits(timeout, jobs) if compile_programs else None,
         limits=Limits(limit),
         upgrade=not no_upgrade,

@@ -18,7 +18,7 @@ from tuninglink.matching.index import index_matchers
 from tuninglink.mlir.diagnostics import Diagnostic, Severity, error
 from tuninglink.specs.bindings import binding_of
 from tuninglink.specs.library import default_spec
-from tuninglink.specs.linking import LINKED_SPEC_NAME, Form, choose_form, link_specs
+from tuninglink.specs.linking import LINKED_SPEC_NAME, LinkForm, choose_form, link_specs
 from tuninglink.specs.loading import load_spec
 from tuninglink.specs.model import Spec
 from tuninglink.specs.sources import SpecFiles, read_specs
@@ -110,7 +110,7 @@ def link(
         form = choose_form(inputs, diagnostics=diagnostics)
         # An index applies as a whole, so that each needs a binding of its own.
         bindings = {binding_of(each.module) for each in inputs}
-        is_one = form is not Form.CHAINED and len(bindings) == 1
+        is_one = form is not LinkForm.CHAINED and len(bindings) == 1
         if index and not is_one:
             inputs = [_indexed(each) for each in inputs]
         linked = link_specs(inputs, name=name).spec

@@ -23,7 +23,7 @@ from tuninglink.specs.builders import (
     yield_,
 )
 from tuninglink.specs.decided import is_bookkeeping
-from tuninglink.specs.linking import Form
+from tuninglink.specs.linking import LinkForm
 from tuninglink.specs.sequences import argument_attributes, signature
 from tuninglink.specs.settings import CONFIGURATIONS
 from tuninglink.specs.structure import Anatomy
@@ -187,7 +187,7 @@ class _Scope:
 
 
 def _scopes(linked: LinkedSpec, module: mlir.Operation) -> Iterator[_Scope]:
-    if linked.form is not Form.CHAINED:
+    if linked.form is not LinkForm.CHAINED:
         yield _Scope(module, list(enumerate(linked.parts)))
         return
     nested = symbols(module)

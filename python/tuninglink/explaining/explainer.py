@@ -122,7 +122,7 @@ class Explainer:
 
 
 @dataclass(frozen=True)
-class _Found:
+class _DispatchOp:
     """An operation of a dispatch, with what became of it.
 
     Attributes:
@@ -201,21 +201,25 @@ class _Part:
             operations=tuple(operations),
         )
 
-    def _find(self, dispatch: Dispatch) -> list[_Found]:
+    def _find(self, dispatch: Dispatch) -> list[_DispatchOp]:
         """Returns the operations that specs configured, or those that the compiler did."""
         prepared = self._prepared.module(dispatch.name, dispatch.module)
         applied = self._applied.get(dispatch.name)
         if applied:
-            return [_Found(op, _same(op, dispatch.module, prepared), each) for op, each in applied]
+            return [
+                _DispatchOp(op, _same(op, dispatch.module, prepared), each) for op, each in applied
+            ]
         roots = [op for each in find_root_ops(dispatch.module) for op in each.roots]
         if prepared is None or prepared == dispatch.module:
-            return [_Found(op, None if prepared is None else op, None) for op in roots]
+            return [_DispatchOp(op, None if prepared is None else op, None) for op in roots]
         seen = [op for each in find_root_ops(prepared) for op in each.roots]
         if len(seen) != len(roots):
-            return [_Found(op, None, None) for op in roots]
-        return [_Found(op, one, None) for op, one in zip(roots, seen, strict=True)]
+            return [_DispatchOp(op, None, None) for op in roots]
+        return [_DispatchOp(op, one, None) for op, one in zip(roots, seen, strict=True)]
 
-    def _operation(self, found: _Found, catalog: TargetCatalog, status: Status) -> OperationReport:
+    def _operation(
+        self, found: _DispatchOp, catalog: TargetCatalog, status: Status
+    ) -> OperationReport:
         op = OpInfo(found.seen or found.operation)
         configuration = configuration_of(found.operation)
         report = OperationReport(

@@ -67,14 +67,14 @@ class NearestEntries:
     """
 
     def __init__(self, matchers: Sequence[Matcher]) -> None:
-        self._families: dict[Hashable, _Family] = {}
+        self._families: dict[Hashable, _FormEntries] = {}
         for position, matcher in enumerate(matchers):
             form = form_of(matcher.predicates)
             if all(isinstance(each, HasValue | IsUnconfigured) for each in form.predicates):
                 continue
             key = form.predicates, tuple(form.sizes)
             if key not in self._families:
-                self._families[key] = _Family(form)
+                self._families[key] = _FormEntries(form)
             self._families[key].add(position, form)
         self._found: dict[Hashable, list[NearEntry]] = {}
 
@@ -102,7 +102,7 @@ class NearestEntries:
         return sorted(found, key=lambda each: (each.rank, each.position))
 
 
-class _Family:
+class _FormEntries:
     """Entries of one form."""
 
     def __init__(self, form: MatcherForm) -> None:

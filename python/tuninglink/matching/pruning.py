@@ -21,7 +21,7 @@ from tuninglink.mlir.walk import visit
 from tuninglink.specs.chains import chained_modules
 from tuninglink.specs.linking import (
     LINKED_SPEC_NAME,
-    Form,
+    LinkForm,
     Share,
     choose_form,
     link_nothing,
@@ -156,7 +156,7 @@ class PruningLinker:
             name = specs[0].name
             is_for_others = selection is not None and selection.of(specs[0]).is_bound_elsewhere
             specs = [] if is_for_others else [Spec(module, specs[0].source) for module in modules]
-            form = Form.CHAINED
+            form = LinkForm.CHAINED
         self._name = name
         self._form = form
         self._selection = selection

@@ -11,7 +11,7 @@ from iree.compiler.passmanager import PassManager
 from tuninglink.mlir import names
 from tuninglink.mlir.contexts import collected_diagnostics
 from tuninglink.mlir.serialization import to_bytecode
-from tuninglink.mlir.symbols import FreshNames, references_in, split_path, symbols
+from tuninglink.mlir.symbols import FreshNames, split_path, symbols
 from tuninglink.mlir.walk import collect
 from tuninglink.payloads.payload import root_of
 from tuninglink.specs.builders import add_kernel_config, annotate, named_sequence, yield_
@@ -154,7 +154,7 @@ class _Interpreted:
             if name in reached or defined is None:
                 continue
             reached[name] = defined
-            waiting.extend(path[0] for path in references_in(defined))
+            waiting.extend(self._anatomy.table.referenced(name))
         return reached.values()
 
     def tagging_action(self, entry: Entry, number: int) -> str:

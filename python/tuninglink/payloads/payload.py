@@ -98,7 +98,8 @@ class Payload:
         module = mlir.Module.parse(self.body, context or thread_context()).operation
         (function,) = collect(module, names.FUNCTION)
         if target is not None:
-            target = mlir.Attribute.parse(str(target), module.context)
+            if target.context != module.context:
+                target = mlir.Attribute.parse(str(target), module.context)
             function.attributes[names.EXECUTABLE_TARGET] = target
         return read_workload(root_of(function), function, module)
 

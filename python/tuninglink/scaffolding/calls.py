@@ -70,7 +70,9 @@ def init_spec(
     compiler = Compiler(options, SpecChoice(), asked.options.flags, report)
     sources = compile_with(compiler, source, name).output
     program = name if isinstance(source, bytes) else os.fspath(source)
-    return _Writer(sources, Backend(asked.options.flags), report).write(program, dispatches, top)
+    return _SpecWriter(sources, Backend(asked.options.flags), report).write(
+        program, dispatches, top
+    )
 
 
 def init_spec_for_file(
@@ -93,7 +95,7 @@ def init_spec_for_file(
     assert options.input is not None
     compiler = Compiler(_until_sources(options), SpecChoice(), report=report)
     sources = compiler.compile_file(options.input).output
-    return _Writer(sources, Backend(), report).write(options.input, dispatches, top)
+    return _SpecWriter(sources, Backend(), report).write(options.input, dispatches, top)
 
 
 def _until_sources(options: CompileOptions) -> CompileOptions:
@@ -103,7 +105,7 @@ def _until_sources(options: CompileOptions) -> CompileOptions:
     return replace(options, compile_to=Phase.EXECUTABLE_SOURCES, emit_bytecode=True)
 
 
-class _Writer:
+class _SpecWriter:
     """Writes specs to start from for one program."""
 
     def __init__(

@@ -82,14 +82,14 @@ class Bounds:
 
     def of(self, term: Term) -> Interval:
         """Returns the values that `term` can have."""
-        if term.kind is Kind.CONSTANT:
+        kind = term.kind
+        if kind is Kind.CONSTANT:
             return Interval(term.value, term.value)
-        if term.kind is Kind.VARIABLE:
+        if kind is Kind.VARIABLE:
             return self._bounds[term.name]
-        if term.kind is Kind.ITE:
+        if kind is Kind.ITE:
             return self._choice(term)
-        parts = [self.of(each) for each in term.operands]
-        return RESULTS[term.kind](parts)
+        return RESULTS[kind]([self.of(each) for each in term.operands])
 
     def _choice(self, term: Term) -> Interval:
         condition, yes, no = term.operands

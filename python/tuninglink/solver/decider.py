@@ -155,9 +155,10 @@ class Decider:
         if self.terms is None:
             return [], list(range(len(self._assertions)))
         violated, is_open = [], []
+        known: dict[Term, int] = {}
         for index, term in enumerate(self.terms):
             try:
-                if not evaluate(term, assignment):
+                if not evaluate(term, assignment, known):
                     violated.append(index)
             except (KeyError, ZeroDivisionError):
                 is_open.append(index)

@@ -5,9 +5,8 @@ Everything here over-approximates: a value outside of an interval is impossible,
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import inf
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from tuninglink.solver.terms import Kind, divide
 
@@ -15,8 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
 
-@dataclass(frozen=True)
-class Interval:
+class Interval(NamedTuple):
     """The integers from `low` to `high`, either of which may be infinite; empty if `low` is greater."""
 
     low: float = -inf
@@ -40,7 +38,8 @@ class Interval:
             return other if self.is_empty else self
         return Interval(min(self.low, other.low), max(self.high, other.high))
 
-    def __contains__(self, value: float) -> bool:
+    def __contains__(self, value: object) -> bool:
+        assert isinstance(value, int | float)
         return self.low <= value <= self.high
 
 
@@ -58,6 +57,9 @@ def product(factors: Iterable[Interval]) -> Interval:
     low: float = 1
     high: float = 1
     for each in factors:
+        if low > 0 and 0 < each.low <= each.high:  # as tiles and counts are
+            low, high = low * each.low, high * each.high
+            continue
         ends = [_times(a, b) for a in (low, high) for b in (each.low, each.high)]
         low, high = min(ends), max(ends)
     return Interval(low, high)

@@ -37,6 +37,9 @@ class Kind(IntEnum):
 
 _CONSTANT: Final = Kind.CONSTANT
 _VARIABLE: Final = Kind.VARIABLE
+_ITE: Final = Kind.ITE
+_AND: Final = Kind.AND
+_OR: Final = Kind.OR
 _NOTHING: Final[frozenset[str]] = frozenset()
 
 
@@ -124,32 +127,49 @@ def modulo(numerator: int, divisor: int) -> int:
     return numerator % abs(divisor)
 
 
-def evaluate(term: Term, values: Mapping[str, int]) -> int:
+def evaluate(term: Term, values: Mapping[str, int], known: dict[Term, int] | None = None) -> int:
     """Returns the value of `term`; only the chosen branch of a choice is computed.
+
+    Args:
+        term: the term.
+        values: the values of variables.
+        known: what is known of terms for these values; what is computed is added.
 
     Raises:
         ZeroDivisionError: the value depends on a division by zero.
         KeyError: a variable that is needed has no value.
     """
+    return _evaluate(term, values, {} if known is None else known)
+
+
+def _evaluate(term: Term, values: Mapping[str, int], known: dict[Term, int]) -> int:
     kind = term.kind
-    if kind is Kind.CONSTANT:
+    if kind is _CONSTANT:
         return term.value
-    if kind is Kind.VARIABLE:
+    if kind is _VARIABLE:
         return values[term.name]
-    if kind is Kind.ITE:
+    if term in known:
+        return known[term]
+    if kind is _ITE:
         condition, yes, no = term.operands
-        return evaluate(yes if evaluate(condition, values) else no, values)
-    if kind in (Kind.AND, Kind.OR):
-        return int(_evaluate_lazily(term, values, decisive=kind is Kind.OR))
-    return _OPERATIONS[kind](*[evaluate(each, values) for each in term.operands])
+        found = _evaluate(yes if _evaluate(condition, values, known) else no, values, known)
+    elif kind is _AND or kind is _OR:
+        found = int(_evaluate_lazily(term, values, known, decisive=kind is _OR))
+    else:
+        operands = [_evaluate(each, values, known) for each in term.operands]
+        found = _OPERATIONS[kind](*operands)
+    known[term] = found
+    return found
 
 
-def _evaluate_lazily(term: Term, values: Mapping[str, int], *, decisive: bool) -> bool:
+def _evaluate_lazily(
+    term: Term, values: Mapping[str, int], known: dict[Term, int], *, decisive: bool
+) -> bool:
     """Finds an operand that is `decisive`, whatever operands that are open would be."""
     is_open: ZeroDivisionError | None = None
     for each in term.operands:
         try:
-            if bool(evaluate(each, values)) is decisive:
+            if bool(_evaluate(each, values, known)) is decisive:
                 return decisive
         except ZeroDivisionError as failure:
             is_open = failure

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeAlias, TypeVar
 
 import z3
 
@@ -155,6 +155,9 @@ class ConstraintSetBuilder(_Builder[z3.ArithRef]):
         return expression, tuple(numbers)
 
 
+_WRITTEN: Final = (Expression, int)
+
+
 class TermSetBuilder(_Builder[Expression]):
     """Collects knobs and assertions, which are terms; a context of Z3 is made for hard questions only."""
 
@@ -164,8 +167,9 @@ class TermSetBuilder(_Builder[Expression]):
     def _read(
         self, expression: Any, message: str, values: tuple[Any, ...]
     ) -> tuple[Condition, tuple[Value, ...]]:
-        if not all(isinstance(each, Expression | int) for each in (expression, *values)):
-            raise TypeError(f"'{message}' does not assert a truth about integers")
+        for each in (expression, *values):
+            if not isinstance(each, _WRITTEN):
+                raise TypeError(f"'{message}' does not assert a truth about integers")
         return term_of(expression), tuple(map(term_of, values))
 
 

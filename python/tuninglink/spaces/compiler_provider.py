@@ -11,7 +11,7 @@ from tuninglink.iree.op_kinds import OpKind, Role
 from tuninglink.mlir import names
 from tuninglink.mlir.diagnostics import error, place_of
 from tuninglink.mlir.serialization import to_bytecode
-from tuninglink.mlir.walk import collect, visit
+from tuninglink.mlir.walk import visit
 from tuninglink.solver.answers import AssignmentError, UndecidedError
 from tuninglink.spaces.isolated_passes import SHARED_PASS_MANAGER, CompilerCrashError
 from tuninglink.spaces.providers import Provider, Space
@@ -47,7 +47,7 @@ class CompilerSpace(Space):
         self.operation = operation
         self._module = module
         self._template = knob_template(operation)
-        self.constraints: ConstraintSet = read_constraints(operation, problem)
+        self.constraints: ConstraintSet = read_constraints(operation, self._template, problem)
 
     def assignment(self, configuration: Configuration) -> Mapping[str, int]:
         """Matches a configuration with the one of the constraints op, in which knobs stand for values."""
@@ -85,7 +85,7 @@ class CompilerProvider(Provider):
         module = self._with_constraints(workload)
         return [
             CompilerSpace(each, module, workload.problem)
-            for each in collect(module.operation, names.CONSTRAINTS)
+            for each in _constraints_in(module)
             if str(each.attributes["pipeline"]) == pipeline
         ]
 
@@ -114,6 +114,20 @@ def _batched(problem: Problem) -> str | None:
     """Returns what to call a contraction with batch dimensions, None for any other problem."""
     is_batched = any(each.role is Role.BATCH for each in problem.dimensions)
     return "batched contraction" if is_batched and problem.kind is OpKind.CONTRACTION else None
+
+
+def _constraints_in(module: mlir.Module) -> list[mlir.Operation]:
+    """Returns the constraints ops, without a look at what is inside of them: they hold most of the ops."""
+    found: list[mlir.Operation] = []
+
+    def visitor(operation: mlir.Operation) -> mlir.WalkResult | None:
+        if operation.name != names.CONSTRAINTS:
+            return None
+        found.append(operation)
+        return mlir.WalkResult.SKIP
+
+    visit(module.operation, visitor)
+    return found
 
 
 def _isolated(workload: Workload) -> mlir.Module:

@@ -35,7 +35,9 @@ PROVIDER = "the compiler"
 """Who provides the sets that are read here."""
 
 
-def read_constraints(operation: mlir.Operation, problem: Problem) -> ConstraintSet:
+def read_constraints(
+    operation: mlir.Operation, template: KnobTemplate, problem: Problem
+) -> ConstraintSet:
     """Returns the constraint set that a constraints op stands for.
 
     Every assertion of the compiler is one of the set, with its message. Placeholders are filled when a
@@ -43,13 +45,14 @@ def read_constraints(operation: mlir.Operation, problem: Problem) -> ConstraintS
 
     Args:
         operation: an `iree_codegen.smt.constraints`.
+        template: its template.
         problem: what the configuration is for.
 
     Raises:
         UndecidedError: the op holds something that is not understood here.
     """
     pipeline = str(operation.attributes["pipeline"])
-    return _Reader(operation, pipeline).read().build(problem, pipeline, PROVIDER)
+    return _Reader(operation, template, pipeline).read().build(problem, pipeline, PROVIDER)
 
 
 def knob_template(operation: mlir.Operation) -> KnobTemplate:
@@ -60,8 +63,9 @@ def knob_template(operation: mlir.Operation) -> KnobTemplate:
 
 
 class _Reader:
-    def __init__(self, operation: mlir.Operation, pipeline: str) -> None:
+    def __init__(self, operation: mlir.Operation, template: KnobTemplate, pipeline: str) -> None:
         self._operation = operation
+        self._template = template
         self._pipeline = pipeline
         self._builder = TermSetBuilder()
         self._values: dict[Value, Expression] = {}
@@ -71,22 +75,22 @@ class _Reader:
         """Reads the body."""
         options = {
             each.name: tuple(map(str, each.options))
-            for each in option_slots(knob_template(self._operation).entries)
+            for each in option_slots(self._template.entries)
         }
         self._read_dimensions()
         for operation in body(self._operation):
-            attributes = operation.attributes
-            if operation.name == names.CONSTRAINT_KNOB:
-                name = _string(attributes["name"])
+            kind = operation.name
+            if kind == names.CONSTRAINT_ASSERT:
+                self._assert(operation)
+            elif kind == names.CONSTRAINT_KNOB:
+                name = _string(operation.attributes["name"])
                 self._set(operation, self._knob(name, options.get(name)))
-            elif operation.name == "smt.declare_fun":
-                prefix = attributes.get("namePrefix")
+            elif kind == "smt.declare_fun":
+                prefix = operation.attributes.get("namePrefix")
                 name = _string(prefix) if prefix is not None else "unknown"
                 self._set(operation, self._builder.auxiliary(f"{name}'"))
-            elif operation.name == names.CONSTRAINT_ASSERT:
-                self._assert(operation)
             else:
-                self._compute(operation)
+                self._compute(operation, kind)
         return self._builder
 
     def _read_dimensions(self) -> None:
@@ -106,23 +110,20 @@ class _Reader:
         return self._knobs[name]
 
     def _assert(self, operation: mlir.Operation) -> None:
-        condition, *values = map(self._get, operation.operands)
+        condition, *values = [self._values[each] for each in operation.operands]
         message = _string(operation.attributes["msg"])
         origin = f"{PROVIDER}'s constraints of {self._pipeline}"
         self._builder.require(condition, message, *values, provenance=origin, grade=Grade.COMPILER)
 
-    def _compute(self, operation: mlir.Operation) -> None:
-        compute = _COMPUTATIONS.get(operation.name)
+    def _compute(self, operation: mlir.Operation, kind: str) -> None:
+        compute = _COMPUTATIONS.get(kind)
         if compute is None:
-            raise UndecidedError(f"the compiler's constraints use '{operation.name}'")
-        operands = [self._get(each) for each in operation.operands]
+            raise UndecidedError(f"the compiler's constraints use '{kind}'")
+        operands = [self._values[each] for each in operation.operands]
         self._set(operation, compute(self, operation, operands))
 
     def _set(self, operation: Any, value: Expression) -> None:
-        self._values[operation.results[0]] = value
-
-    def _get(self, value: Value) -> Any:
-        return self._values[value]
+        self._values[operation.result] = value
 
     # --- One method for each operation that needs more than its operands -----------------------------------
 

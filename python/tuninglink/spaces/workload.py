@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from iree.compiler.dialects import iree_gpu
 
@@ -13,6 +13,8 @@ from tuninglink.mlir import names
 from tuninglink.spaces.problem import Dimension, Problem
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from iree.compiler import ir as mlir
 
 
@@ -64,10 +66,21 @@ def target_around(function: mlir.Operation) -> mlir.Attribute | None:
     return None
 
 
-def _limits(target: mlir.Attribute | None) -> dict[str, int]:
+def _limits(target: mlir.Attribute | None) -> Mapping[str, int]:
     """Returns the limits of a GPU, under the names that the compiler uses; none for other targets."""
     if target is None:
         return {}
+    text = str(target)
+    if text not in _known_limits:
+        _known_limits[text] = _read_limits(target)
+    return _known_limits[text]
+
+
+_known_limits: Final[dict[str, Mapping[str, int]]] = {}
+"""The limits of targets by their text: there are few targets, and many root ops."""
+
+
+def _read_limits(target: mlir.Attribute) -> Mapping[str, int]:
     executable = read_executable_target(target)
     # The bindings end the process on targets that describe no GPU.
     if executable is None or not executable.gpu:

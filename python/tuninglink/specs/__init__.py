@@ -3,7 +3,7 @@
 from tuninglink.iree.targets import Target, known_target_names
 from tuninglink.specs.dumping import collect_specs
 from tuninglink.specs.library import DefaultLibrary, default_spec, shipped
-from tuninglink.specs.linking import Form, LinkedSpec, Part, link_nested_specs, link_specs
+from tuninglink.specs.linking import LinkedSpec, LinkForm, Part, link_nested_specs, link_specs
 from tuninglink.specs.loading import in_context, load_spec
 from tuninglink.specs.model import Spec
 from tuninglink.specs.precedence import link
@@ -14,7 +14,7 @@ __all__ = [
     "DefaultLibrary",
     "Entry",
     "EntryPoint",
-    "Form",
+    "LinkForm",
     "LinkedSpec",
     "Part",
     "Spec",

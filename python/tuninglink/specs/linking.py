@@ -35,7 +35,7 @@ LINKED_SPEC_NAME = "iree_linked_tuning_spec"
 """The name of a linked spec; the one that the compiler gives."""
 
 
-class Form(Enum):
+class LinkForm(Enum):
     """What a linked spec looks like.
 
     Attributes:
@@ -85,7 +85,7 @@ class LinkedSpec:
     """
 
     spec: Spec
-    form: Form
+    form: LinkForm
     parts: tuple[Part, ...]
 
 
@@ -106,12 +106,12 @@ def link_specs(
         SpecError: there is no spec, or one cannot be linked.
     """
     form = choose_form(specs, diagnostics=diagnostics)
-    if form is Form.UNTOUCHED:
+    if form is LinkForm.UNTOUCHED:
         return LinkedSpec(specs[0], form, (Part(specs[0], None, 0),))
     return _link([Share(each, each) for each in specs], form, name)
 
 
-def choose_form(specs: Sequence[Spec], *, diagnostics: DiagnosticSink | None = None) -> Form:
+def choose_form(specs: Sequence[Spec], *, diagnostics: DiagnosticSink | None = None) -> LinkForm:
     """Tells what linking these specs gives, without linking them.
 
     Args:
@@ -125,7 +125,7 @@ def choose_form(specs: Sequence[Spec], *, diagnostics: DiagnosticSink | None = N
         raise SpecError(error("nothing to link: no spec was given"))
     members = [each.anatomy for each in specs]
     if len(specs) == 1 and members[0].has_default_entry_point:
-        return Form.UNTOUCHED
+        return LinkForm.UNTOUCHED
     return _form_of(members, [each.name for each in specs], diagnostics)
 
 
@@ -145,7 +145,7 @@ class Share:
 
 
 def link_shares(
-    shares: Sequence[Share], form: Form, *, name: str = LINKED_SPEC_NAME
+    shares: Sequence[Share], form: LinkForm, *, name: str = LINKED_SPEC_NAME
 ) -> LinkedSpec | None:
     """Links some entries of specs as all of them would be linked.
 
@@ -159,7 +159,7 @@ def link_shares(
     """
     if all(each.copy is None for each in shares):
         return None
-    if form is Form.UNTOUCHED:
+    if form is LinkForm.UNTOUCHED:
         (share,) = shares
         assert share.copy is not None
         return LinkedSpec(share.copy, form, (Part(share.spec, None, 0, share.kept),))
@@ -175,7 +175,7 @@ def link_nothing(specs: Sequence[Spec], *, name: str = LINKED_SPEC_NAME) -> Link
         with mlir.InsertionPoint(block):
             yield_(list(block.arguments))
     parts = tuple(Part(each, None, 0, ()) for each in specs)
-    return LinkedSpec(Spec(container, name), Form.FLAT, parts)
+    return LinkedSpec(Spec(container, name), LinkForm.FLAT, parts)
 
 
 def _container(name: str) -> mlir.Operation:
@@ -185,7 +185,7 @@ def _container(name: str) -> mlir.Operation:
     return container
 
 
-def _link(shares: Sequence[Share], form: Form, name: str) -> LinkedSpec:
+def _link(shares: Sequence[Share], form: LinkForm, name: str) -> LinkedSpec:
     copies = [each.copy for each in shares if each.copy is not None]
     context = copies[0].module.context
     modules = [in_context(each, context).module for each in copies]
@@ -195,7 +195,7 @@ def _link(shares: Sequence[Share], form: Form, name: str) -> LinkedSpec:
             members = [Anatomy(each.clone()) for each in modules]
     for member in members:
         bind_entries(member)
-    if form is Form.FLAT:
+    if form is LinkForm.FLAT:
         flatten(container, members)
     else:
         chain(container, members)
@@ -230,7 +230,7 @@ def link_nested_specs(
     form = _form_of(members, labels, diagnostics)
     for member in members:
         bind_entries(member)
-    if form is Form.FLAT and not own:
+    if form is LinkForm.FLAT and not own:
         flatten(module, members)
     else:
         chain(module, members)
@@ -260,15 +260,15 @@ def _check_not_run(
 
 def _form_of(
     members: Sequence[Anatomy], labels: Sequence[str], diagnostics: DiagnosticSink | None
-) -> Form:
+) -> LinkForm:
     for member in members:
         for entry_point in member.entry_points:
             check_can_modernize(entry_point, member.table)
     if _can_be_flat(members):
-        return Form.FLAT
+        return LinkForm.FLAT
     if diagnostics:
         _warn_about_opaque_specs(members, labels, diagnostics)
-    return Form.CHAINED
+    return LinkForm.CHAINED
 
 
 def _can_be_flat(members: Sequence[Anatomy]) -> bool:
@@ -305,9 +305,9 @@ def _comes_first(member: Anatomy, label: str) -> Diagnostic:
     return note(f"'{label}' comes first", member.module)
 
 
-def _parts(shares: Sequence[Share], container: mlir.Operation, form: Form) -> Iterator[Part]:
+def _parts(shares: Sequence[Share], container: mlir.Operation, form: LinkForm) -> Iterator[Part]:
     modules: Iterator[str | None] = iter(())
-    if form is Form.CHAINED:
+    if form is LinkForm.CHAINED:
         modules = (symbol_name(op) for op in body(container) if op.name == names.MODULE)
     first_entry = 0
     for share in shares:

@@ -30,6 +30,16 @@ def pair_attributes(pairs: Iterable[Pair]) -> dict[str, mlir.Attribute]:
     }
 
 
+def named_pair_attributes(
+    paths: Iterable[tuple[list[str], list[str]]],
+) -> dict[str, mlir.Attribute]:
+    """Returns pairs as the attributes of a `foreach_match`, from the paths of their symbols."""
+    reference_to = mlir.SymbolRefAttr.get
+    return pair_attributes(
+        (reference_to(matcher), reference_to(action)) for matcher, action in paths
+    )
+
+
 def set_pairs(foreach_match: mlir.Operation, pairs: Iterable[Pair]) -> None:
     """Gives a `foreach_match` other pairs."""
     with foreach_match.context:

@@ -10,7 +10,7 @@ from iree.compiler import ir as mlir
 
 from tuninglink.mlir import names
 from tuninglink.mlir.attributes import entries_of
-from tuninglink.mlir.symbols import join_path, split_path, symbols
+from tuninglink.mlir.symbols import join_path, references_in, split_path, symbols
 from tuninglink.mlir.walk import body, collect, postorder
 from tuninglink.specs.pairs import pairs_of
 
@@ -136,6 +136,7 @@ class SequenceTable:
     def __init__(self, module: mlir.Operation) -> None:
         self.module = module
         self._nested: dict[str, SequenceTable] = {}
+        self._referenced: dict[str, tuple[str, ...]] = {}
         self._annotations: dict[mlir.Operation, tuple[Annotation, ...] | None] = {}
         self._yielded: dict[mlir.Operation, tuple[_Source, ...]] = {}
 
@@ -146,6 +147,13 @@ class SequenceTable:
     def symbol(self, name: str) -> mlir.Operation | None:
         """Returns what defines a symbol directly in the module, a sequence or not; None if nothing does."""
         return self._symbols.get(name)
+
+    def referenced(self, name: str) -> tuple[str, ...]:
+        """Returns the symbols of the module that the definition of a symbol refers to, as often as it does."""
+        if name not in self._referenced:
+            found = references_in(self._symbols[name])
+            self._referenced[name] = tuple(path[0] for path in found)
+        return self._referenced[name]
 
     def resolve(self, path: str) -> _Resolved | None:
         """Returns the sequence at `path` with the table of the module it stands in, or None."""

@@ -48,8 +48,8 @@ class DeviceSet(Protocol):
         """What the devices are."""
 
     @property
-    def devices(self) -> int:
-        """How many devices there are."""
+    def at_once(self) -> int:
+        """How many benchmarks it takes at once: one for each device, and those that are loaded ahead."""
 
     def measure_default(self, benchmark: Benchmark, seconds: float = 0.1) -> float | Failure:
         """Measures the default of a task on each device; returns the microseconds of an iteration on the first."""

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Final, Self
 
 from tuninglink.errors import TuninglinkError
 from tuninglink.mlir.diagnostics import error
-from tuninglink.tuning.device import THREADED_DRIVER, physical_cores
+from tuninglink.tuning.device import THREADED_DRIVER, driver_of, physical_cores
 from tuninglink.tuning.device_process import DeviceProcess
 from tuninglink.tuning.failures import Failure
+from tuninglink.tuning.loading_ahead import COMPILING_DRIVERS, AheadLoader
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
     from tuninglink.tuning.benchmark import Benchmark
     from tuninglink.tuning.device import DeviceDescription
     from tuninglink.tuning.timing import Settings, Timing
+
+_AHEAD: Final = 3
+"""Modules that are loaded ahead of those that are measured, where the driver compiles what it loads."""
 
 _DEVICE_OF_BACKEND: Final = {
     "llvm-cpu": "local-task",
@@ -101,9 +105,15 @@ class Devices:
 
     def __init__(self, uris: Sequence[str], settings: Settings, timeout: float) -> None:
         self._processes: list[DeviceProcess] = []
+        self._count = len(uris)
         self._free: SimpleQueue[DeviceProcess] = SimpleQueue()
         self._defaults: dict[DeviceProcess, float] = {}
-        self._threads = ThreadPoolExecutor(len(uris))
+        self._ahead = [
+            AheadLoader(uri, _AHEAD, timeout)
+            for uri in uris[:1]
+            if driver_of(uri) in COMPILING_DRIVERS
+        ]
+        self._threads = ThreadPoolExecutor(self.at_once)
         try:
             for uri, cores in zip(uris, _shared_cores(uris), strict=True):
                 self._processes.append(DeviceProcess(uri, cores, settings, timeout))
@@ -132,8 +142,10 @@ class Devices:
 
     def close(self) -> None:
         """Ends the processes."""
-        for each in self._processes:
-            each.close()
+        for process in self._processes:
+            process.close()
+        for loader in self._ahead:
+            loader.close()
         self._threads.shutdown(wait=False)
 
     @property
@@ -147,9 +159,9 @@ class Devices:
         return [each.description for each in self._processes]
 
     @property
-    def devices(self) -> int:
-        """How many devices there are."""
-        return len(self._processes)
+    def at_once(self) -> int:
+        """See `DeviceSet`."""
+        return self._count + _AHEAD * len(self._ahead)
 
     def measure_default(self, benchmark: Benchmark, seconds: float = 0.1) -> float | Failure:
         """See `DeviceSet`."""
@@ -167,6 +179,8 @@ class Devices:
         return self._threads.submit(self._measure, benchmark, limit_microseconds)
 
     def _measure(self, benchmark: Benchmark, limit: float) -> Measurement | Failure:
+        for each in self._ahead:
+            each.load(benchmark)
         device = self._free.get()
         try:
             scale = self._defaults[self.first] / self._defaults[device]

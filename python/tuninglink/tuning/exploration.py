@@ -27,8 +27,8 @@ if TYPE_CHECKING:
         """Measures benchmarks, as many at once as there are devices."""
 
         @property
-        def devices(self) -> int:
-            """How many."""
+        def at_once(self) -> int:
+            """See `DeviceSet`."""
 
         def submit(
             self, benchmark: Benchmark, limit_microseconds: float
@@ -168,7 +168,7 @@ class Exploration:
     def _start_measuring(self) -> None:
         while (
             self._ready
-            and len(self._measuring) < self.measure.devices
+            and len(self._measuring) < self.measure.at_once
             and self.schedule.may_measure(len(self._compiling))
         ):
             candidate, benchmark = self._ready.popleft()

@@ -11,24 +11,10 @@ from tuninglink.tuning.failures import Failure
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from typing import Protocol
 
     from tuninglink.tuning.benchmark import Benchmark
+    from tuninglink.tuning.device_interface import MeasuringDevice
     from tuninglink.tuning.timing import Rounds, Timing
-
-    class Device(Protocol):
-        """What a race needs of a device process."""
-
-        def rounds(
-            self, benchmarks: Sequence[Benchmark], count: int, seed: int
-        ) -> Rounds | Failure:
-            """Measures benchmarks against each other."""
-
-        def compare(
-            self, benchmark: Benchmark, reference: Benchmark, reduction: int = 1
-        ) -> Failure | None:
-            """Compares outputs."""
-
 
 HEATS: Final = ((8, 4), (16, 2))
 """The heats of a race: how many rounds each has, and how many finalists may stay after it."""
@@ -64,7 +50,7 @@ class RaceResult:
 
 @dataclass
 class _Race:
-    device: Device
+    device: MeasuringDevice
     default: Benchmark
     finalists: Sequence[Benchmark]
     min_gain: float
@@ -137,7 +123,7 @@ class _Race:
 
 
 def race(
-    device: Device,
+    device: MeasuringDevice,
     default: Benchmark,
     finalists: Sequence[Benchmark],
     *,
@@ -183,7 +169,7 @@ def race(
 
 
 def duel(
-    device: Device,
+    device: MeasuringDevice,
     default: Benchmark,
     candidate: Benchmark,
     *,

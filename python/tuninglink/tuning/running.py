@@ -47,12 +47,17 @@ _MOST_LOADED: Final = 24
 
 
 class Loader:
-    """Loads modules onto a device; those that were asked for last stay loaded."""
+    """Loads modules onto a device; those that were asked for last stay loaded.
 
-    def __init__(self, device: rt.HalDevice) -> None:
+    Args:
+        device: the device.
+        kept: how many stay loaded.
+    """
+
+    def __init__(self, device: rt.HalDevice, kept: int = _MOST_LOADED) -> None:
         self._instance = rt.VmInstance()
         self._hal = rt.create_hal_module(self._instance, device)
-        self.load = lru_cache(_MOST_LOADED)(self._load)
+        self.load = lru_cache(kept)(self._load)
 
     def _load(self, image: bytes, function: str) -> Callable[[Sequence[Any]], float]:
         """Returns a function of a module: it takes arguments, runs and returns the seconds that it took.

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from tuninglink.upgrading.iteration_space import IterationSpaces
-    from tuninglink.upgrading.outline import Outline
+    from tuninglink.upgrading.outline import SpecOutline
     from tuninglink.upgrading.rewrites import Rewrites
     from tuninglink.upgrading.rule import AttributeRule
     from tuninglink.upgrading.source import Mark
@@ -40,7 +40,7 @@ _ELIDED: Final = {
 class AttributeRewriter:
     """Applies rules, in their order, to all attributes of a spec."""
 
-    outline: Outline
+    outline: SpecOutline
     rules: Sequence[AttributeRule]
     spaces: IterationSpaces
     _definitions: Definitions = field(default_factory=Definitions)

@@ -10,7 +10,7 @@ from tuninglink.upgrading.edits import Edit, Edited, Edits
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from tuninglink.upgrading.outline import Alias, ForeachMatch, NamedSequence, Outline, Pair
+    from tuninglink.upgrading.outline import Alias, ForeachMatch, NamedSequence, Pair, SpecOutline
     from tuninglink.upgrading.source import Token
 
 
@@ -30,8 +30,8 @@ class Exclusion:
 
 
 def exclude(
-    outline: Outline,
-    original: Outline,
+    outline: SpecOutline,
+    original: SpecOutline,
     refused: Mapping[int, tuple[str, int]],
     aliases: Mapping[str, str],
 ) -> Exclusion:
@@ -61,7 +61,7 @@ def exclude(
     return Exclusion(edits.apply(outline.source.text), excluded, dict(aliases))
 
 
-def _with_dependents(outline: Outline, refused: Mapping[int, str]) -> dict[int, str]:
+def _with_dependents(outline: SpecOutline, refused: Mapping[int, str]) -> dict[int, str]:
     """Adds the sequences that refer to a refused one in any other way than as an entry's."""
     excluded = dict(refused)
     users: dict[tuple[int, str], list[int]] = {}
@@ -85,7 +85,7 @@ def _with_dependents(outline: Outline, refused: Mapping[int, str]) -> dict[int, 
     return dict(sorted(excluded.items()))
 
 
-def _comment(outline: Outline, part: NamedSequence | Alias, written: str, reason: str) -> Edit:
+def _comment(outline: SpecOutline, part: NamedSequence | Alias, written: str, reason: str) -> Edit:
     """Replaces a part of the text by a comment that says why, and holds what was written there."""
     text = outline.source.text
     before = text[outline.source.line_start(part.start) : part.start]
@@ -100,7 +100,7 @@ def _comment(outline: Outline, part: NamedSequence | Alias, written: str, reason
 
 
 def _leave_out_pairs(
-    outline: Outline,
+    outline: SpecOutline,
     sequence: NamedSequence,
     foreach_match: ForeachMatch,
     names: set[tuple[int, str]],
@@ -123,11 +123,11 @@ def _leave_out_pairs(
         _comment_pair(outline, pair, comma, edits)
 
 
-def _comma(outline: Outline, start: int, end: int) -> Token | None:
+def _comma(outline: SpecOutline, start: int, end: int) -> Token | None:
     return next((each for each in outline.source.tokens(start, end) if each.text == ","), None)
 
 
-def _comment_pair(outline: Outline, pair: Pair, comma: Token | None, edits: Edits) -> None:
+def _comment_pair(outline: SpecOutline, pair: Pair, comma: Token | None, edits: Edits) -> None:
     text = outline.source.text
     line_end = outline.source.line_end(pair.end)
     rest = text[pair.end : line_end]

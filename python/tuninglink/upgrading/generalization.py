@@ -20,7 +20,7 @@ from tuninglink.upgrading.edits import Edit, Edits
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from tuninglink.upgrading.outline import Dag, NamedSequence, Outline
+    from tuninglink.upgrading.outline import Dag, NamedSequence, SpecOutline
     from tuninglink.upgrading.source import Token
 
 _PIPELINE: Final = "builtin.module(func.func(linalg-generalize-named-ops))"
@@ -79,7 +79,7 @@ class Generalization:
     All changes that name operations as today's compiler does must be among the edits before the first question.
     """
 
-    def __init__(self, outline: Outline, edits: Edits) -> None:
+    def __init__(self, outline: SpecOutline, edits: Edits) -> None:
         self._outline = outline
         self._edits = edits
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tuninglink.upgrading.generalization import Generalization
-    from tuninglink.upgrading.outline import Dag, NamedSequence, Outline
+    from tuninglink.upgrading.outline import Dag, NamedSequence, SpecOutline
     from tuninglink.upgrading.source import Mark
     from tuninglink.upgrading.trees import Value
 
@@ -106,7 +106,7 @@ class IterationSpace:
 class IterationSpaces:
     """The iteration spaces of the operations that the sequences of a spec are for."""
 
-    outline: Outline
+    outline: SpecOutline
     generalization: Generalization
 
     def __post_init__(self) -> None:

@@ -119,7 +119,7 @@ def plain(symbol: str) -> str:
     return symbol[1:].strip('"')
 
 
-class Outline:
+class SpecOutline:
     """What stands where in a spec."""
 
     def __init__(self, source: Source) -> None:

@@ -11,7 +11,7 @@ from tuninglink.upgrading.report import RuleChange
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from tuninglink.upgrading.outline import Outline
+    from tuninglink.upgrading.outline import SpecOutline
 
 
 @dataclass
@@ -27,7 +27,7 @@ class Rewrites:
         is_old: whether anything was changed or refused.
     """
 
-    outline: Outline
+    outline: SpecOutline
     edits: Edits = field(default_factory=Edits)
     changes: list[RuleChange] = field(default_factory=list)
     refused: dict[int, tuple[str, int]] = field(default_factory=dict)

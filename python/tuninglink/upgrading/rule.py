@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tuninglink.upgrading.edits import Edits
     from tuninglink.upgrading.generalization import Generalization
     from tuninglink.upgrading.iteration_space import IterationSpace
-    from tuninglink.upgrading.outline import NamedSequence, Outline
+    from tuninglink.upgrading.outline import NamedSequence, SpecOutline
     from tuninglink.upgrading.source import Mark, Source, Token
     from tuninglink.upgrading.trees import Node
 
@@ -171,7 +171,7 @@ class OperationSite(Site):
     """
 
     mark: Mark
-    outline: Outline
+    outline: SpecOutline
     edits: Edits
     generalization: Generalization
 

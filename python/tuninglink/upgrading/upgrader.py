@@ -15,7 +15,7 @@ from tuninglink.upgrading.edits import Edited, Edits
 from tuninglink.upgrading.exclusion import Exclusion, exclude
 from tuninglink.upgrading.generalization import Generalization
 from tuninglink.upgrading.iteration_space import IterationSpaces
-from tuninglink.upgrading.outline import Outline
+from tuninglink.upgrading.outline import SpecOutline
 from tuninglink.upgrading.report import KeptOut, Upgraded, UpgradedEntry
 from tuninglink.upgrading.rewrites import Rewrites
 from tuninglink.upgrading.rule import AttributeRule, OperationRule, OperationSite, Refusal
@@ -56,7 +56,7 @@ def upgrade(
     Raises:
         SpecError: the text is no spec at all, or nothing of it can be upgraded.
     """
-    rewrites = rewrite(Outline(Source(text, name)), written_for or (0, 0))
+    rewrites = rewrite(SpecOutline(Source(text, name)), written_for or (0, 0))
     upgraded = _verified(rewrites, context or thread_context())
     kept_out = {each.what for each in upgraded.kept_out}
     return replace(upgraded, hints=tuple(_hints(rewrites, kept_out)))
@@ -77,7 +77,7 @@ def upgrade_bytes(
     return upgrade(decode(data, name), name, written_for=written_for, context=context)
 
 
-def rewrite(outline: Outline, written_for: tuple[int, int]) -> Rewrites:
+def rewrite(outline: SpecOutline, written_for: tuple[int, int]) -> Rewrites:
     """Applies the rules for changes after a version; those that are not decisive only to an old spec."""
     rules = [rule for rule in RULES.values() if rule.since > written_for]
     operation_rules = [rule for rule in rules if isinstance(rule, OperationRule)]
@@ -141,13 +141,13 @@ def _verified(rewrites: Rewrites, context: mlir.Context) -> Upgraded:
     original, refused = rewrites.outline, rewrites.refused
     name = original.source.name
     edited = rewrites.edits.apply(original.source.text)
-    outline = Outline(Source(edited.text, name)) if refused else None
+    outline = SpecOutline(Source(edited.text, name)) if refused else None
     exclusion = Exclusion(Edits().apply(edited.text), {}, {})
     if outline is not None:
         exclusion = exclude(outline, original, refused, {})
     failure = parse_failure(exclusion.edited.text, name, context)
     while failure is not None:
-        outline = outline or Outline(Source(edited.text, name))
+        outline = outline or SpecOutline(Source(edited.text, name))
         sequences, aliases = find_rejected(exclusion, outline, context)
         if not sequences and not aliases:
             break
@@ -194,7 +194,7 @@ def _result(rewrites: Rewrites, edited: Edited, exclusion: Exclusion) -> Upgrade
 
 
 def _entries(
-    outline: Outline, changes: Iterable[RuleChange], out: dict[str, KeptOut]
+    outline: SpecOutline, changes: Iterable[RuleChange], out: dict[str, KeptOut]
 ) -> Iterator[UpgradedEntry]:
     by_sequence: dict[str | None, list[RuleChange]] = {}
     for change in changes:

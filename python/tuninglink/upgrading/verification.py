@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from tuninglink.mlir.diagnostics import Place
     from tuninglink.upgrading.exclusion import Exclusion
-    from tuninglink.upgrading.outline import NamedSequence, Outline
+    from tuninglink.upgrading.outline import NamedSequence, SpecOutline
     from tuninglink.upgrading.source import Source
 
 _TYPE: Final = re.compile(r"![A-Za-z_$][\w$.\-]*")
@@ -34,7 +34,7 @@ def parse_failure(text: str, name: str, context: mlir.Context) -> tuple[str, int
 
 
 def find_rejected(
-    exclusion: Exclusion, outline: Outline, context: mlir.Context
+    exclusion: Exclusion, outline: SpecOutline, context: mlir.Context
 ) -> tuple[dict[int, tuple[str, int]], dict[str, str]]:
     """Finds the parts of a spec that the compiler rejects, apart from those that are left out already.
 
@@ -62,7 +62,7 @@ def find_rejected(
 
 
 def _check_sequence(
-    outline: Outline, sequence: NamedSequence, types: dict[str, str], context: mlir.Context
+    outline: SpecOutline, sequence: NamedSequence, types: dict[str, str], context: mlir.Context
 ) -> tuple[str, int] | None:
     """Parses one sequence, with declarations of those that it refers to and the aliases that it uses."""
     text = outline.source.text
@@ -109,7 +109,7 @@ def _types_of(text: str, types: dict[str, str]) -> str:
     return "".join(f"{each}\n" for name, each in types.items() if name in needed)
 
 
-def _aliases_of(outline: Outline, start: int, end: int) -> str:
+def _aliases_of(outline: SpecOutline, start: int, end: int) -> str:
     """Returns the definitions of the aliases that a part of the text uses, those first that others need."""
     needed = set()
     pending = [(start, end)]
@@ -124,7 +124,7 @@ def _aliases_of(outline: Outline, start: int, end: int) -> str:
     return "".join(f"{each.name} = {text[each.value : each.end]}\n" for each in ordered)
 
 
-def _declaration(outline: Outline, sequence: NamedSequence) -> str:
+def _declaration(outline: SpecOutline, sequence: NamedSequence) -> str:
     text = outline.source.text
     if outline.is_function(sequence):
         kind = text[sequence.start : text.index(".func", sequence.start)] + ".func"

@@ -110,6 +110,7 @@ def attention_spaces(
 
 
 def _form(problem: Problem, attention: Attention, device: Device, pipeline: mlir.Attribute) -> Form:
+    """Writes down the rules of the form, and its template."""
     rules = GpuRules()
     sizes = attention.sizes
     table = KnobTable(rules, len(sizes), pipeline.context)

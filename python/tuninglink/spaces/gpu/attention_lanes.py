@@ -63,6 +63,7 @@ def attention_lanes_spaces(
 
 
 def _form(problem: Problem, sizes: Sequence[int], device: Device, pipeline: mlir.Attribute) -> Form:
+    """Writes down the rules of the form, and its template."""
     (n,), (k1,), (k2,) = (problem.loops(role) for role in (Role.N, Role.K1, Role.K2))
     rules = GpuRules()
     table = KnobTable(rules, len(sizes), pipeline.context)

@@ -177,9 +177,15 @@ class GpuRules:
             used / _BITS,
         )
 
-    def build(self, problem: Problem, pipeline: str) -> ConstraintSet:
-        """Returns the set; the rules are spent."""
-        return self._builder.build(problem, pipeline, PROVIDER)
+    def build(self, problem: Problem, pipeline: str, unknown: str = "") -> ConstraintSet:
+        """Returns the set; the rules are spent.
+
+        Args:
+            problem: what the configuration is for.
+            pipeline: the pipeline that the knobs configure.
+            unknown: why no configuration is known to be valid, where the rules refute some only.
+        """
+        return self._builder.build(problem, pipeline, PROVIDER, unknown=unknown)
 
 
 def product(factors: Iterable[Number]) -> Number:

@@ -98,6 +98,7 @@ def _form(
     device: Device,
     pipeline: mlir.Attribute,
 ) -> Form:
+    """Writes down the rules of the form, and its template."""
     rules = GpuRules()
     table = KnobTable(rules, len(loops.sizes), pipeline.context)
     table.untiled(WORKGROUP)

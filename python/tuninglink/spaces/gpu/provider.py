@@ -12,6 +12,7 @@ from tuninglink.solver.answers import UndecidedError
 from tuninglink.spaces.gpu.attention import attention_spaces
 from tuninglink.spaces.gpu.attention_lanes import attention_lanes_spaces
 from tuninglink.spaces.gpu.device import read_device
+from tuninglink.spaces.gpu.direct_convolutions import direct_convolution_spaces
 from tuninglink.spaces.gpu.distribute import distribute_spaces
 from tuninglink.spaces.gpu.gpu_rules import PROVIDER
 from tuninglink.spaces.gpu.lanes import lanes_spaces
@@ -90,6 +91,7 @@ _FORMS: Final[Mapping[str, Mapping[OpKind, Sequence[_Form]]]] = {
     },
     VECTOR_DISTRIBUTE: {
         OpKind.CONTRACTION: (vector_distribute_spaces, lanes_spaces),
+        OpKind.CONVOLUTION: (direct_convolution_spaces,),
         OpKind.REDUCTION: (lanes_spaces,),
         OpKind.ATTENTION: (attention_spaces, attention_lanes_spaces),
     },

@@ -71,6 +71,7 @@ def _form(
     beside: Sequence[Beside],
     contraction: Contraction | None,
 ) -> Form:
+    """Writes down the rules of the form, and its template."""
     rules, sizes = GpuRules(), loops.sizes
     table = KnobTable(rules, len(sizes), pipeline.context)
     tiles: dict[int, Number] = {}

@@ -60,6 +60,7 @@ def _form(
     device: Device,
     pipeline: mlir.Attribute,
 ) -> Form:
+    """Writes down the rules of the form, and its template."""
     rules = GpuRules()
     table = KnobTable(rules, len(contraction.sizes), pipeline.context)
     tiling = ContractionTiles(contraction, rules, table)

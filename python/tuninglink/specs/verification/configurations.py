@@ -97,7 +97,7 @@ def _check_annotations(spec: Spec, diagnostics: DiagnosticSink) -> None:
 
 
 @dataclass(frozen=True)
-class _Finding:
+class _Fault:
     message: str
     remedy: str = ""
     is_error: bool = False
@@ -105,12 +105,12 @@ class _Finding:
 
 def _findings(
     spec: Spec, entry: Entry, value: mlir.Attribute, target: Target | None
-) -> Iterator[_Finding]:
+) -> Iterator[_Fault]:
     if target is not None and covers(entry_binding(entry), target):
         reason = why_foreign(value, target)
         if reason:
             remedy = f"bind the entry to what it is for, 'tuninglink.targets' on the matcher, if that is not {target}"
-            yield _Finding(reason, remedy, is_error=True)
+            yield _Fault(reason, remedy, is_error=True)
     lowering = value
     if isinstance(value, iree_codegen.CompilationInfoAttr):
         lowering = value.lowering_config
@@ -134,10 +134,10 @@ def _is_igemm(value: mlir.Attribute) -> bool:
     return isinstance(options, iree_gpu.PipelineOptionsAttr) and bool(options.use_igemm_convolution)
 
 
-def _unread(knobs: Iterable[str]) -> Iterator[_Finding]:
+def _unread(knobs: Iterable[str]) -> Iterator[_Fault]:
     for name in knobs:
         if meant := _misspelt(name, KNOBS):
-            yield _Finding(f"code generation reads no '{name}'; did you mean '{meant}'?")
+            yield _Fault(f"code generation reads no '{name}'; did you mean '{meant}'?")
 
 
 def _misspelt(name: str, known: Sequence[str]) -> str:
@@ -173,11 +173,11 @@ def _matched(spec: Spec, entry: Entry) -> _Matched | None:
     return None
 
 
-def _ranks(knobs: dict[str, mlir.Attribute], matched: _Matched) -> Iterator[_Finding]:
+def _ranks(knobs: dict[str, mlir.Attribute], matched: _Matched) -> Iterator[_Fault]:
     for name in _PER_LOOP:
         sizes = knobs.get(name)
         if isinstance(sizes, mlir.ArrayAttr) and len(sizes) != matched.loops:
-            yield _Finding(
+            yield _Fault(
                 f"'{name}' has {_count(len(sizes), 'size')} for the {_count(matched.loops, 'loop')} that the "
                 "matcher asks for",
                 "there is one size for each loop, 0 for one that is not tiled",
@@ -188,14 +188,14 @@ def _count(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
-def _types(lowering: iree_gpu.LoweringConfigAttr, matched: _Matched) -> Iterator[_Finding]:
+def _types(lowering: iree_gpu.LoweringConfigAttr, matched: _Matched) -> Iterator[_Fault]:
     kind = lowering.mma_kind
     name = intrinsic_name(kind) if kind is not None else None
     if kind is None or name is None or not all(matched.types):
         return
     types = element_types(kind)[:2]
     if sorted(types) != sorted(matched.types):
-        yield _Finding(
+        yield _Fault(
             f"'{name}' multiplies {'·'.join(types)}, the matcher asks for {'·'.join(matched.types)}",
             "choose an intrinsic for the types that are matched",
             is_error=True,

@@ -169,7 +169,7 @@ class ClusterDevices:
         return [each.description for each in self._known]
 
     @property
-    def devices(self) -> int:
+    def at_once(self) -> int:
         """How many devices there are now; those that have come meanwhile are admitted."""
         if time.monotonic() > self._looked + _PATIENCE:
             self._admit_new()

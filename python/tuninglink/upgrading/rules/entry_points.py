@@ -9,7 +9,7 @@ from tuninglink.upgrading.source import VALUE
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tuninglink.upgrading.outline import NamedSequence, Outline
+    from tuninglink.upgrading.outline import NamedSequence, SpecOutline
 
 _ANY_OP: Final = "!transform.any_op"
 
@@ -62,7 +62,7 @@ def entry_points(site: OperationSite) -> None:
         site.edits.insert(end, addition)
 
 
-def unmarked(outline: Outline) -> Iterator[NamedSequence]:
+def unmarked(outline: SpecOutline) -> Iterator[NamedSequence]:
     """Yields entry points that today's compiler only knows by their name."""
     for sequence in outline.sequences:
         is_entry_point = sequence.name == names.KERNEL_CONFIG and sequence.body is not None
@@ -70,7 +70,7 @@ def unmarked(outline: Outline) -> Iterator[NamedSequence]:
             yield sequence
 
 
-def _is_marked(outline: Outline, sequence: NamedSequence) -> bool:
+def _is_marked(outline: SpecOutline, sequence: NamedSequence) -> bool:
     marker = sequence.attributes
     return (
         marker is not None and names.ENTRY_POINT in outline.source.text[marker.start : marker.end]
