@@ -18,7 +18,14 @@ from tuninglink.spaces.gpu.contraction_tiles import (
 )
 from tuninglink.spaces.gpu.contractions import FOR_FEW_ROWS, intrinsics_for, read_contraction
 from tuninglink.spaces.gpu.convolutions import read_igemm
-from tuninglink.spaces.gpu.gpu_rules import MOST_INTRINSICS, GpuRules, clip, product, round_up
+from tuninglink.spaces.gpu.gpu_rules import (
+    MOST_INTRINSICS,
+    MOST_STAGES,
+    GpuRules,
+    clip,
+    product,
+    round_up,
+)
 from tuninglink.spaces.gpu.knob_table import (
     PADDING,
     PADDING_CONV,
@@ -172,6 +179,7 @@ class _FormRules:
                 )
         self._limit_memory(promotion, threads, wanted)
         self._limit_masks(promotion)
+        self._limit_stages(promotion, threads, stages)
         if contraction.is_plain and not self.form.pads:
             tile_and_fuse_limits(tiling, stages, promotion)
         if self.form.pads and self._is_even():
@@ -233,7 +241,22 @@ class _FormRules:
             self._rules.unrolled(
                 select(all_of(promotion.of(index), is_padded), masked, 0),
                 f"masked elements of operand {index}",
-                _MOST_MASKED,
+                _MOST_MASKED if operand.bits > _BYTE else _MOST_MASKED_BYTES,
+            )
+
+    def _limit_stages(self, promotion: Promotion, threads: Number, stages: Number) -> None:
+        """Asks for copies that all threads share, where two steps are under way: the compiler crashes on some others."""
+        if not self.device.architecture.startswith("gfx"):
+            return
+        contraction = self.contraction
+        copies = promotion.bits(contraction, self._tiling.tiles)
+        for operand, copy in zip((contraction.lhs, contraction.rhs), copies, strict=True):
+            elements = copy / operand.bits
+            self._rules.sufficient(
+                any_of(stages < MOST_STAGES, elements % threads == 0),
+                "the {} threads must share the {} elements that are prefetched",
+                threads,
+                elements,
             )
 
     def _exchanges(self, promotion: Promotion, is_odd: Number) -> tuple[Number, Number]:
@@ -254,9 +277,9 @@ class _FormRules:
             both = all_of(promotion.of(0), promotion.of(1))
             return False, any_of(negation(both), is_odd, *uneven)
         has_steps = tiles[k] < contraction.size(k)
-        certain = all_of(
-            any_of(*(tiles[loop] > contraction.size(loop) for loop in sides)), has_steps
-        )
+        results = self._results()
+        is_padded = any_of(*(results[loop] > contraction.size(loop) for loop in sides))
+        certain = all_of(is_padded, has_steps)
         is_uneven = all_of(contraction.size(k) % tiles[k] != 0, has_steps)
         return certain, any_of(is_odd, is_uneven, certain)
 
@@ -409,8 +432,10 @@ class _FormRules:
         )
 
 
+_BYTE: Final = 8
 _MOST_MASKED: Final = 1 << 12
-"""Twice as many took a quarter of a minute to compile, and four times as many over a minute."""
+_MOST_MASKED_BYTES: Final = 1 << 9
+"""Elements, and those of 8 bits: four times as many, and twice as many, took over a minute to compile."""
 
 _MOST_DYNAMIC: Final = 1024
 _MOST_PADDED: Final = 512

@@ -95,21 +95,30 @@ class ModelSearch(Search):
     @cached_property
     def _first_candidates(self) -> list[Candidate]:
         """The candidates that are tried before there is a model."""
-        default = self._pool.default
-        near = list(self._neighbors(default))[:_NEAR_DEFAULT] if default is not None else []
         sampled = list(self.drawn(FIRST_CANDIDATES))
-        promising = self._promising(sampled)
-        if self._transfer is None:
-            quarter = promising[: max(_FIRST, len(promising) // 4)]
-            others = self._chance.sample(quarter, min(len(quarter), _FIRST // 2))
-        else:
-            expected = self._estimates(sampled)
-            others = [sampled[each] for each in np.argsort(expected, kind="stable")[:_FIRST]]
-            near = []  # among the candidates of the model anyway
-        mixed = [each for pair in zip(promising, others, strict=False) for each in pair]
         spread = self._chance.sample(sampled, min(len(sampled), _FIRST))
-        unlike = {each.key: each for each in [*mixed[:_FIRST], *spread]}
+        default = self._pool.default
+        near: list[Candidate] = []
+        if self._transfer is None:
+            chosen = self._estimated_fast(sampled)
+            near = list(self._neighbors(default))[:_NEAR_DEFAULT] if default is not None else []
+        else:
+            chosen = self._expected_fast(sampled)
+        unlike = {each.key: each for each in [*chosen, *spread]}
         return [*near, *list(unlike.values())[:_FIRST]]
+
+    def _estimated_fast(self, candidates: Sequence[Candidate]) -> list[Candidate]:
+        """Returns the best by the estimate, and some of its best quarter."""
+        promising = self._promising(candidates)
+        quarter = promising[: max(_FIRST, len(promising) // 4)]
+        others = self._chance.sample(quarter, min(len(quarter), _FIRST // 2))
+        return [*promising[: _FIRST // 2], *others]
+
+    def _expected_fast(self, candidates: Sequence[Candidate]) -> list[Candidate]:
+        """Returns the best by what other problems say and the best by the estimate, in turn."""
+        order = np.argsort(self._estimates(candidates), kind="stable")
+        pairs = zip((candidates[each] for each in order), self._promising(candidates), strict=True)
+        return [each for pair in pairs for each in pair]
 
     def _promising(self, candidates: Sequence[Candidate]) -> list[Candidate]:
         """Returns candidates in the order of what is estimated, roughly: another one for each seed."""
