@@ -16,7 +16,7 @@ from tuninglink.matching.reachability import find_unreachable
 from tuninglink.mlir import names
 from tuninglink.mlir.contexts import thread_context
 from tuninglink.mlir.serialization import parse_module
-from tuninglink.specs import Form, Spec, link_specs, load_spec
+from tuninglink.specs import LinkForm, Spec, link_specs, load_spec
 from tuninglink.specs.applicability import scope_of
 from tuninglink.specs.bindings import BINDING, Binding, covers, narrow
 from tuninglink.specs.embedding import spec_attribute
@@ -76,7 +76,7 @@ def test_each_spec_reaches_its_target(bound: bool, opaque: bool, prune: bool) ->
 @pytest.mark.parametrize("opaque", [True, False])
 def test_so_it_does_once_it_is_linked(bound: bool, opaque: bool) -> None:  # noqa: FBT001
     linked = link_specs(specs(bound=bound, opaque=opaque))
-    assert linked.form is (Form.CHAINED if opaque else Form.FLAT)
+    assert linked.form is (LinkForm.CHAINED if opaque else LinkForm.FLAT)
     assert applied([linked.spec]) == set(BACKENDS)
     other = load_spec(spec("llvm-cpu", "other", "linalg.pack").encode(), name="other")
     assert applied([linked.spec, other]) == set(BACKENDS)

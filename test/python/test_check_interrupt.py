@@ -39,7 +39,7 @@ def test_an_interrupt_shows_the_entries_that_were_checked(tmp_path: Path) -> Non
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:
-        eventually(lambda: processor_seconds(process.pid) > 8)
+        eventually(lambda: processor_seconds(process.pid) > 5)
         process.send_signal(signal.SIGINT)
         output, said = process.communicate()
     assert process.returncode == 130

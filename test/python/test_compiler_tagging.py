@@ -12,7 +12,7 @@ from interpreter import apply_spec, numbered_attributes
 
 from tuninglink.compiler.tagging import TAG, TaggedSpec
 from tuninglink.mlir import names
-from tuninglink.specs import Form, link_specs, load_spec
+from tuninglink.specs import LinkForm, link_specs, load_spec
 from tuninglink.specs.settings import settings_of
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def test_tags_tell_who_configured_what(
             if known is not None:
                 assert str(known[names.LOWERING_CONFIG]) == value
         else:
-            assert linked.form is not Form.FLAT or not exact
+            assert linked.form is not LinkForm.FLAT or not exact
 
 
 def _configuration(value: int | None) -> str:

@@ -19,7 +19,7 @@ from tuninglink.spaces.registry import ProviderRegistry
 CONVOLUTION_EXPERT = "#iree_cpu.pipeline<ConvTileAndDecomposeExpert>"
 _FUNCTION = Function("normalized")
 NORMALIZED = _FUNCTION.text(rms_norm(_FUNCTION, 64, 4096, "f16"))
-INTRINSIC, THREADS = 0, -1
+INTRINSIC, PADDED, THREADS = 0, 1, -1
 """Which of the spaces of TileAndFuse."""
 
 
@@ -98,6 +98,28 @@ CASES = {
         compiles=False,
         space=THREADS,
     ),
+    "two steps ahead of threads that copy unequal parts": Case(
+        matmul(320, 197, 512, transposed=True),
+        "gfx1100",
+        TILE_AND_FUSE,
+        of_dimensions("wg", 288, 416)
+        | of_dimensions("pad", 288, 416, 16)
+        | {"sg_0": 9, "sg_1": 2, "red_2": 1, "mma_idx": 0, "promoted": 0}
+        | {"wg_size_x": 832, "prefetch_num_stages": 3},
+        Verdict.NOT_DECIDED,
+        compiles=False,
+        space=PADDED,
+    ),
+    "a tile beyond a dimension that intrinsics divide": Case(
+        matmul(96, 128, 192, batch=3),
+        "gfx942",
+        TILE_AND_FUSE,
+        of_dimensions("wg", 3, 96, 129)
+        | of_dimensions("sg", 0, 6, 1)
+        | {"red_3": 3, "mma_idx": 0, "promoted": 3, "wg_size_x": 512},
+        Verdict.NOT_DECIDED,
+        compiles=True,
+    ),
     "a tile of keys that is rounded up": Case(
         attention(2, 1024, 128, 128, 320),
         "gfx1100",
@@ -174,6 +196,16 @@ def test_copies_under_masks_are_limited() -> None:
         answer = space.constraints.check({**assignment, "promoted": promoted, "red_2": steps})
         found = [str(each) for each in answer.violations if "masked elements" in str(each)]
         assert bool(found) is is_limited
+
+
+def test_copies_of_bytes_under_masks_are_limited_further() -> None:
+    source = matmul(2048, 192, 40, "i8", result="i32", transposed=True)
+    trials = Trials.of(source, TARGETS["gfx942"])
+    space = registry().spaces(trials.workload, TILE_AND_FUSE)[INTRINSIC]
+    tiles = of_dimensions("wg", 32, 64) | of_dimensions("sg", 1, 2) | {"red_2": 1, "mma_idx": 1}
+    assignment = {**tiles, "promoted": 2, "wg_size_x": 64, "sg_size": 64, "prefetch_num_stages": 2}
+    answer = space.constraints.check(assignment)
+    assert any("at most 512 masked elements" in str(each) for each in answer.violations)
 
 
 def test_intrinsics_for_few_rows_are_not_for_attention() -> None:

@@ -142,7 +142,8 @@ def run(arguments: Sequence[str]) -> int:
         TuninglinkError: the arguments are wrong, or the command failed.
     """
     first = arguments[:1]
-    app = _application(first if first and first[0] in _COMMANDS else _COMMANDS)
+    is_one = first == ["--version"] or (first and first[0] in _COMMANDS)
+    app = _application([each for each in first if each in _COMMANDS] if is_one else _COMMANDS)
     try:
         return app(arguments, prog_name="tuninglink", standalone_mode=False) or process.SUCCESS
     except typer.TyperException as failure:

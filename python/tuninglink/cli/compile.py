@@ -11,8 +11,6 @@ from tuninglink.cli.progress import progress
 from tuninglink.cli.project import HELP as PROJECT_HELP
 from tuninglink.cli.project import with_project
 from tuninglink.cli.verbosity import COMMON_HELP
-from tuninglink.compiler.applying import SpecChoice
-from tuninglink.compiler.compilation import Compiler
 from tuninglink.compiler.flags import ReportFormat, parse_arguments
 from tuninglink.compiler.probing import check_targets, iree_compile
 from tuninglink.compiler.session import set_up_command_line
@@ -25,6 +23,7 @@ from tuninglink.specs.sources import SpecFiles, read_specs
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from tuninglink.compiler.applying import SpecChoice
     from tuninglink.compiler.flags import CompileOptions
 
 PROGRAM: Final = "tuninglink compile"
@@ -102,6 +101,8 @@ def compile_command(arguments: Sequence[str]) -> int:
         raise CompileError(error("no input; name a program, or - for standard input"))
     check_targets(options.flags)
     set_up_command_line(PROGRAM, options.flags)
+    from tuninglink.compiler.compilation import Compiler  # noqa: PLC0415 - mistakes are told before
+
     if options.explanation is not None:
         return _compile_and_explain(options, options.input, project_specs)
     with progress(f"compiling {options.input}") as step:
@@ -144,6 +145,8 @@ def specs_of(options: CompileOptions, project_specs: Sequence[str]) -> SpecChoic
         SpecError: a spec cannot be read.
         TargetError: a spec is bound to what is no target.
     """
+    from tuninglink.compiler.applying import SpecChoice  # noqa: PLC0415 - loads linker and matchers
+
     upgrade = options.upgrade
     library = None
     if options.default_specs:

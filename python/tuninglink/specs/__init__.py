@@ -1,13 +1,18 @@
 """The model of a spec: load, save, link, embed, dump, verify; the default library."""
 
-from tuninglink.iree.targets import Target, known_target_names
-from tuninglink.specs.dumping import collect_specs
-from tuninglink.specs.library import DefaultLibrary, default_spec, shipped
-from tuninglink.specs.linking import LinkedSpec, LinkForm, Part, link_nested_specs, link_specs
-from tuninglink.specs.loading import in_context, load_spec
-from tuninglink.specs.model import Spec
-from tuninglink.specs.precedence import link
-from tuninglink.specs.structure import Anatomy, Entry, EntryPoint, SpecKind, has_entry_point
+from typing import TYPE_CHECKING
+
+from tuninglink.lazy import lazy_face
+
+if TYPE_CHECKING:
+    from tuninglink.iree.targets import Target, known_target_names
+    from tuninglink.specs.dumping import collect_specs
+    from tuninglink.specs.library import DefaultLibrary, default_spec, shipped
+    from tuninglink.specs.linking import LinkedSpec, LinkForm, Part, link_nested_specs, link_specs
+    from tuninglink.specs.loading import in_context, load_spec
+    from tuninglink.specs.model import Spec
+    from tuninglink.specs.precedence import link
+    from tuninglink.specs.structure import Anatomy, Entry, EntryPoint, SpecKind, has_entry_point
 
 __all__ = [
     "Anatomy",
@@ -31,3 +36,20 @@ __all__ = [
     "load_spec",
     "shipped",
 ]
+
+_HOMES = {
+    **dict.fromkeys(("Target", "known_target_names"), "iree.targets"),
+    "collect_specs": "specs.dumping",
+    **dict.fromkeys(("DefaultLibrary", "default_spec", "shipped"), "specs.library"),
+    **dict.fromkeys(
+        ("LinkedSpec", "LinkForm", "Part", "link_nested_specs", "link_specs"), "specs.linking"
+    ),
+    **dict.fromkeys(("in_context", "load_spec"), "specs.loading"),
+    "Spec": "specs.model",
+    "link": "specs.precedence",
+    **dict.fromkeys(
+        ("Anatomy", "Entry", "EntryPoint", "SpecKind", "has_entry_point"), "specs.structure"
+    ),
+}
+
+__getattr__ = lazy_face(__name__, _HOMES)  # loading a spec needs no linker

@@ -62,12 +62,6 @@ def driver_of(uri: str) -> str:
     return uri.partition("://")[0]
 
 
-def available_devices() -> list[DeviceDescription]:
-    """Returns the devices of all drivers that can be loaded, the CPU's first."""
-    names = sorted(rt.query_available_drivers(), key=lambda name: (name not in LOCAL_DRIVERS, name))
-    return [each for name in names for each in _devices_of(name)]
-
-
 def describe(uri: str, cores: Sequence[int] = ()) -> DeviceDescription:
     """Returns what a device is, without opening it.
 
@@ -82,7 +76,7 @@ def describe(uri: str, cores: Sequence[int] = ()) -> DeviceDescription:
     if driver in LOCAL_DRIVERS:
         _driver(driver)
         return _local_device(uri, driver, cores)
-    found = _devices_of(driver, is_required=True)
+    found = _devices_of(driver)
     path = uri.partition("://")[2]
     for index, each in enumerate(found):
         if path in {"", str(index), each.uri.partition("://")[2]}:
@@ -139,20 +133,13 @@ def _driver(name: str) -> rt.HalDriver:
         raise DeviceError(error(message, notes=[_remedy()])) from None
 
 
-def _devices_of(driver: str, *, is_required: bool = False) -> list[DeviceDescription]:
-    if driver in LOCAL_DRIVERS:
-        return [_local_device(driver, driver, ())]
+def _devices_of(driver: str) -> list[DeviceDescription]:
+    loaded = _driver(driver)
     try:
-        found = _driver(driver).query_available_devices()
-    except DeviceError:
-        if is_required:
-            raise
-        return []
+        found = loaded.query_available_devices()
     except Exception as failure:  # noqa: BLE001 - a status of the runtime becomes one of several types
-        if is_required:
-            message = f"driver '{driver}' lists no devices: {_reason(failure)}"
-            raise DeviceError(error(message, notes=[_remedy()])) from None
-        return []
+        message = f"driver '{driver}' lists no devices: {_reason(failure)}"
+        raise DeviceError(error(message, notes=[_remedy()])) from None
     version = _driver_version(driver)
     runtime = metadata.version("iree-base-runtime")
     return [

@@ -29,8 +29,8 @@ STAGES_KNOB: Final = "prefetch_num_stages"
 MOST_INTRINSICS: Final = 384
 """More of these in one step of a loop take minutes to compile: 480 did not end in one."""
 
-_MOST_STAGES: Final = 3
-"""More are not covered; one stage is as good as none."""
+MOST_STAGES: Final = 3
+"""More are not covered, and with as many two steps are under way; one stage is as good as none."""
 
 _MOST_UNROLLED: Final = 1 << 9
 _BITS: Final = 8
@@ -129,7 +129,7 @@ class GpuRules:
         """
         threads = self.knob(THREADS_KNOB, 1, device.threads)
         subgroup_size = self.knob(SUBGROUP_SIZE_KNOB, 1, max(device.subgroup_sizes))
-        stages = self.knob(STAGES_KNOB, 0, _MOST_STAGES)
+        stages = self.knob(STAGES_KNOB, 0, MOST_STAGES)
         self.compilers(
             subgroup_size == device.subgroup_size,
             f"a subgroup must have {device.subgroup_size} threads, not {{}}",
@@ -201,6 +201,6 @@ def round_up(number: Number, step: Number) -> Number:
     return (number + step - 1) / step * step
 
 
-def clip(tile: Number, size: int | None) -> Number:
+def clip(tile: Number, size: Number | None) -> Number:
     """Returns a tile without what sticks out of a loop; a dynamic loop has no known size."""
     return tile if size is None else select(tile < size, tile, size)
