@@ -201,6 +201,6 @@ def round_up(number: Number, step: Number) -> Number:
     return (number + step - 1) / step * step
 
 
-def clip(tile: Number, size: int | None) -> Number:
+def clip(tile: Number, size: Number | None) -> Number:
     """Returns a tile without what sticks out of a loop; a dynamic loop has no known size."""
     return tile if size is None else select(tile < size, tile, size)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from iree.compiler import ir as mlir
 
 from tuninglink.iree.op_kinds import OpKind
-from tuninglink.solver.expressions import all_of, any_of, negation, number, select
+from tuninglink.solver.expressions import all_of, any_of, number, select
 from tuninglink.spaces.gpu.compiler_limits import tile_and_fuse_limits
 from tuninglink.spaces.gpu.contraction_tiles import (
     ContractionTiles,
@@ -18,14 +18,8 @@ from tuninglink.spaces.gpu.contraction_tiles import (
 )
 from tuninglink.spaces.gpu.contractions import FOR_FEW_ROWS, intrinsics_for, read_contraction
 from tuninglink.spaces.gpu.convolutions import read_igemm
-from tuninglink.spaces.gpu.gpu_rules import (
-    MOST_INTRINSICS,
-    MOST_STAGES,
-    GpuRules,
-    clip,
-    product,
-    round_up,
-)
+from tuninglink.spaces.gpu.copies import Copies
+from tuninglink.spaces.gpu.gpu_rules import MOST_INTRINSICS, GpuRules, clip, product, round_up
 from tuninglink.spaces.gpu.knob_table import (
     PADDING,
     PADDING_CONV,
@@ -35,7 +29,7 @@ from tuninglink.spaces.gpu.knob_table import (
     KnobTable,
     gpu_template,
 )
-from tuninglink.spaces.gpu.promotion import Promotion, tile_bits
+from tuninglink.spaces.gpu.promotion import Promotion
 from tuninglink.spaces.gpu.space import Form, GpuSpace, Outline
 from tuninglink.spaces.templates import ArraySlot, ConstantSlot, IgnoredSlot, IntegerSlot
 
@@ -177,9 +171,10 @@ class _FormRules:
                     f"dimension {loop} must be divisible ({size} % {{}} == 0)",
                     tile,
                 )
-        self._limit_memory(promotion, threads, wanted)
-        self._limit_masks(promotion)
-        self._limit_stages(promotion, threads, stages)
+        copies = Copies(tiling, promotion, self.device, pads=self.form.pads)
+        copies.limit_memory(is_odd=threads != wanted)
+        copies.limit_masks()
+        copies.limit_stages(threads, stages)
         if contraction.is_plain and not self.form.pads:
             tile_and_fuse_limits(tiling, stages, promotion)
         if self.form.pads and self._is_even():
@@ -197,91 +192,6 @@ class _FormRules:
             is_igemm=self._is_igemm,
         )
         return Form(rules.build(self.problem, str(self.pipeline)), template)
-
-    def _limit_memory(self, promotion: Promotion, threads: Number, wanted: Number) -> None:
-        """Limits shared memory: operands are promoted before `mma_kind` pads them, but after `padding` does."""
-        contraction, tiles = self.contraction, self._tiling.tiles
-        clipped = {loop: clip(tile, contraction.sizes[loop]) for loop, tile in tiles.items()}
-        least = promotion.bits(contraction, clipped)
-        most = promotion.bits(contraction, tiles) if self.form.pads else least
-        certain, possible = self._exchanges(promotion, threads != wanted)
-        result = tile_bits(contraction.result, self._results())
-        self._rules.memory_bounds(
-            [*least, select(certain, result, 0)],
-            [
-                *(large - small for large, small in zip(most, least, strict=True)),
-                select(all_of(possible, negation(certain)), result, 0),
-            ],
-            self.device,
-        )
-
-    def _results(self) -> dict[int, Number]:
-        """Returns the tiles of the result; without `padding`, a dimension has no more than whole intrinsics."""
-        tiles, shapes = self._tiling.tiles, self._tiling.shapes
-        if self.form.pads:
-            return tiles
-        sizes = {loop: self.contraction.sizes[loop] for loop in tiles}
-        return {
-            loop: tile
-            if (size := sizes[loop]) is None
-            else clip(tile, round_up(size, shapes[loop]))
-            for loop, tile in tiles.items()
-        }
-
-    def _limit_masks(self, promotion: Promotion) -> None:
-        """Limits the copies that are padded after they were made: each thread reads them by rows, under masks."""
-        contraction, tiles = self.contraction, self._tiling.tiles
-        operands = (contraction.lhs, contraction.rhs)
-        for index, operand in enumerate(() if self.form.pads else operands):
-            sizes = [contraction.sizes[loop] for loop in operand.loops]
-            sides = [tiles[loop] for loop in operand.loops]
-            pairs = list(zip(sizes, sides, strict=True))
-            is_padded = any_of(*(size % tile != 0 for size, tile in pairs if size is not None))
-            masked = product([sides[-1], *(clip(tile, size) for size, tile in pairs[:-1])])
-            self._rules.unrolled(
-                select(all_of(promotion.of(index), is_padded), masked, 0),
-                f"masked elements of operand {index}",
-                _MOST_MASKED if operand.bits > _BYTE else _MOST_MASKED_BYTES,
-            )
-
-    def _limit_stages(self, promotion: Promotion, threads: Number, stages: Number) -> None:
-        """Asks for copies that all threads share, where two steps are under way: the compiler crashes on some others."""
-        if not self.device.architecture.startswith("gfx"):
-            return
-        contraction = self.contraction
-        copies = promotion.bits(contraction, self._tiling.tiles)
-        for operand, copy in zip((contraction.lhs, contraction.rhs), copies, strict=True):
-            elements = copy / operand.bits
-            self._rules.sufficient(
-                any_of(stages < MOST_STAGES, elements % threads == 0),
-                "the {} threads must share the {} elements that are prefetched",
-                threads,
-                elements,
-            )
-
-    def _exchanges(self, promotion: Promotion, is_odd: Number) -> tuple[Number, Number]:
-        """Returns the conditions that the tile of the result certainly is, and that it may be, in shared memory.
-
-        All threads exchange the result between the steps of the reduction if it is padded without `padding`, and
-        where they start from given values; threads that do not fit their tiles (`is_odd`) may do so, and those that
-        go through a reduction that its steps do not divide.
-        """
-        contraction, tiles = self.contraction, self._tiling.tiles
-        if contraction.accumulates:
-            return (False, True) if self.form.pads else (True, True)
-        sides, k = (contraction.m, contraction.n), contraction.k
-        if self.form.pads:
-            # The result is padded before the reduction, and stays with the threads if they take it as a whole.
-            shapes = self._tiling.shapes
-            uneven = [tiles[loop] % shapes[loop] != 0 for loop in sides]
-            both = all_of(promotion.of(0), promotion.of(1))
-            return False, any_of(negation(both), is_odd, *uneven)
-        has_steps = tiles[k] < contraction.size(k)
-        results = self._results()
-        is_padded = any_of(*(results[loop] > contraction.size(loop) for loop in sides))
-        certain = all_of(is_padded, has_steps)
-        is_uneven = all_of(contraction.size(k) % tiles[k] != 0, has_steps)
-        return certain, any_of(is_odd, is_uneven, certain)
 
     def _is_even(self) -> bool:
         """Tells whether an intrinsic divides the dimensions that it runs over."""
@@ -431,11 +341,6 @@ class _FormRules:
             padded,
         )
 
-
-_BYTE: Final = 8
-_MOST_MASKED: Final = 1 << 12
-_MOST_MASKED_BYTES: Final = 1 << 9
-"""Elements, and those of 8 bits: four times as many, and twice as many, took over a minute to compile."""
 
 _MOST_DYNAMIC: Final = 1024
 _MOST_PADDED: Final = 512
