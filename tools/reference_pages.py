@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 from knob_reference import knobs
 from mkdocs.structure.files import File
-from tuninglink.passes import PASSES
 
 import tuninglink
 from tuninglink.cli import reference
 from tuninglink.cli.app import command_names
+from tuninglink.passes import PASSES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -20,7 +20,6 @@ from generated_programs import random_program
 from interpreter import apply_spec
 from matched_operations import matchable, matchers_for, seen, spec_of
 from programs import TARGETS, run
-from tuninglink.passes.dedupe_sequences import deduplicate_sequences
 
 import tuninglink
 from tuninglink.matching.dispatch_signature import ANYTHING, SignatureReader
@@ -28,6 +27,7 @@ from tuninglink.matching.entry_index import EntryIndex
 from tuninglink.matching.index import index_matchers
 from tuninglink.matching.pruning_keys import pruning_key
 from tuninglink.matching.reader import MatcherReader
+from tuninglink.passes.dedupe_sequences import deduplicate_sequences
 from tuninglink.payloads import PayloadError
 from tuninglink.specs import Spec, link_specs, load_spec
 

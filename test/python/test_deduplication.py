@@ -6,12 +6,12 @@ from generated_specs import GeneratedSpec, payloads, spec_lists
 from hypothesis import given, settings
 from interpreter import apply_spec, numbered_attributes
 from iree.compiler import ir as mlir
-from tuninglink.passes.dedupe_sequences import deduplicate_sequences
 
 from tuninglink.mlir import names
 from tuninglink.mlir.contexts import thread_context
 from tuninglink.mlir.symbols import symbols
 from tuninglink.mlir.walk import collect
+from tuninglink.passes.dedupe_sequences import deduplicate_sequences
 from tuninglink.specs import Spec, link_specs, load_spec
 
 

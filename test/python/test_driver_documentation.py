@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 from iree.compiler import ir
-from tuninglink.passes import PASSES
 
 from tuninglink.cli.reference import reference
 from tuninglink.mlir.diagnostics import Diagnostic, DiagnosticSink
@@ -17,6 +16,7 @@ from tuninglink.opt.documentation import sections, summary
 from tuninglink.opt.execution import run_pass
 from tuninglink.opt.options import make_pass, options_of
 from tuninglink.opt.registry import check_pass
+from tuninglink.passes import PASSES
 
 if TYPE_CHECKING:
     from tuninglink.mlir.passes import Pass

@@ -7,12 +7,12 @@ from importlib.metadata import EntryPoint
 from typing import Any, ClassVar
 
 import pytest
-from tuninglink.passes import PASSES
 
 from tuninglink.mlir.diagnostics import Diagnostic, Severity
 from tuninglink.mlir.passes import Pass, option
 from tuninglink.opt.options import options_of
 from tuninglink.opt.registry import GROUP, PassRegistry, check_pass
+from tuninglink.passes import PASSES
 
 
 @dataclass(frozen=True)

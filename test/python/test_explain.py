@@ -12,7 +12,6 @@ from iree.compiler import ir as mlir
 from matched_operations import compile_with_dumps
 from programs import EXAMPLES, PROGRAMS, TARGETS, run
 from tuning_programs import matmul
-from tuninglink.passes.strip_configs import strip_configurations
 
 import tuninglink
 from tuninglink.compiler.compilation import Compiler
@@ -27,6 +26,7 @@ from tuninglink.mlir.contexts import thread_context
 from tuninglink.mlir.diagnostics import DiagnosticSink, error
 from tuninglink.mlir.symbols import symbol_name
 from tuninglink.mlir.walk import collect, visit
+from tuninglink.passes.strip_configs import strip_configurations
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -7,9 +7,9 @@ from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
-import tuninglink.passes
 
 import tuninglink
+import tuninglink.passes
 
 ROOTS = {
     "tuninglink": Path(tuninglink.__file__).parent,

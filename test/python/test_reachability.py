@@ -18,10 +18,10 @@ from random_matchers import (
     random_payloads,
     spec_text,
 )
-from tuninglink.passes.drop_shadowed import drop_shadowed
 
 from tuninglink.matching.reachability import find_overlaps, find_reachability, find_unreachable
 from tuninglink.mlir import names
+from tuninglink.passes.drop_shadowed import drop_shadowed
 from tuninglink.solver.answers import Verdict
 from tuninglink.specs import Spec, link_specs, load_spec
 

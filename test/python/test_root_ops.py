@@ -10,8 +10,6 @@ from iree.compiler import ir as mlir
 from iree.compiler.dialects import _linalg_ops_gen, _tensor_ops_gen, iree_codegen
 from iree.compiler.dialects.transform import interpreter
 from programs import MARK_ROOT_OPS, TARGETS, all_programs, configure, numbered_marks, run
-from tuninglink.passes.annotate_root_ops import AnnotateRootOps
-from tuninglink.passes.strip_configs import strip_configurations
 
 from tuninglink.errors import SpecError
 from tuninglink.iree.dispatch_roots import find_root_ops
@@ -20,6 +18,8 @@ from tuninglink.mlir import names
 from tuninglink.mlir.diagnostics import DiagnosticSink
 from tuninglink.mlir.symbols import symbol_name
 from tuninglink.mlir.walk import collect, visit
+from tuninglink.passes.annotate_root_ops import AnnotateRootOps
+from tuninglink.passes.strip_configs import strip_configurations
 
 
 @pytest.fixture

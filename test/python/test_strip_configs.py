@@ -18,13 +18,13 @@ from programs import (
     run,
     separate,
 )
-from tuninglink.passes.materialize_specs import MaterializeSpecs
-from tuninglink.passes.strip_configs import ConfigurationKind, StripConfigs, strip_configurations
 
 from tuninglink.errors import PipelineError
 from tuninglink.mlir import names
 from tuninglink.mlir.diagnostics import DiagnosticSink
 from tuninglink.mlir.walk import collect, visit
+from tuninglink.passes.materialize_specs import MaterializeSpecs
+from tuninglink.passes.strip_configs import ConfigurationKind, StripConfigs, strip_configurations
 
 EXAMPLE = EXAMPLES / "mmt_2048x1280x5120.mlir"
 USER_SPEC = "--iree-codegen-tuning-spec-path={}"

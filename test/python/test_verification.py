@@ -12,11 +12,11 @@ from generated_specs import GeneratedEntry, GeneratedSpec, Shape, payloads, spec
 from hypothesis import given, settings
 from interpreter import apply_spec, numbered_attributes
 from iree.compiler import ir as mlir
-from tuninglink.passes.verify_specs import VerifySpecs, report_unreachable
 
 from tuninglink.mlir import names
 from tuninglink.mlir.contexts import collected_diagnostics
 from tuninglink.mlir.diagnostics import Diagnostic, DiagnosticSink, Severity
+from tuninglink.passes.verify_specs import VerifySpecs, report_unreachable
 from tuninglink.specs import Spec, link_specs, load_spec
 from tuninglink.specs.verification import verify_spec
 
