@@ -1,4 +1,4 @@
-// SDXL for gfx942: matmuls and convolutions of the UNet, in int8 and f16.
+// SDXL for gfx942: attentions, matmuls and convolutions of the UNet, in int8, f16 and f8.
 //
 // Source: iree-org/iree, the external tests of the SDXL UNet (August 2026, IREE 3.12), and nod-ai/sdxl-scripts, the
 // int8 and f16 models (2024, IREE 3.0).
@@ -23,6 +23,12 @@
 #map14 = affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d0, d1 + d4, d2 + d5, d6)>
 #map15 = affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d4, d5, d6, d3)>
 #map16 = affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d0, d1, d2, d3)>
+#map17 = affine_map<(d0, d1, d2, d3, d4, d5) -> (d0, d1, d2, d4)>
+#map18 = affine_map<(d0, d1, d2, d3, d4, d5) -> (d0, d1, d5, d4)>
+#map19 = affine_map<(d0, d1, d2, d3, d4, d5) -> (d0, d1, d3, d5)>
+#map20 = affine_map<(d0, d1, d2, d3, d4, d5) -> ()>
+#map21 = affine_map<(d0, d1, d2, d3, d4, d5) -> (d0, d1, d2, d3)>
+#map22 = affine_map<(d0, d1, d2, d3, d4, d5) -> (d0, d1, d2)>
 #punet = {source = "iree, tests of the SDXL UNet, August 2026", measured = "by others, for IREE 3.12"}
 #sdxl_f16 = {source = "sdxl-scripts, f16 SDXL, 2024", measured = "by others, for IREE 3.0"}
 #sdxl = {source = "sdxl-scripts, int8 SDXL for MLPerf, 2024", measured = "by others, for IREE 3.0"}
@@ -39,6 +45,59 @@ transform.named_sequence @configure(
   transform.annotate %op "compilation_info" = %configuration
     : !transform.any_op, !transform.any_param
   transform.yield
+}
+
+transform.named_sequence @configure_attention(
+    %op: !transform.any_op {transform.readonly},
+    %configuration: !transform.any_param {transform.readonly},
+    %decomposition: !transform.any_param {transform.readonly}) {
+  transform.annotate %op "compilation_info" = %configuration : !transform.any_op, !transform.any_param
+  transform.annotate %op "decomposition_config" = %decomposition : !transform.any_op, !transform.any_param
+  transform.yield
+}
+
+transform.named_sequence @match_attention_BxBxMx64x64xK_f16(%op: !transform.any_op {transform.readonly})
+    -> (!transform.any_op, !transform.any_param, !transform.any_param)
+    attributes {tuninglink.provenance = #punet} {
+  transform.iree.match.has_no_lowering_config %op : !transform.any_op
+  %batch, %m, %n, %k1, %k2 = transform.iree.match.online_attention %op,
+    query_type = f16, key_type = f16, value_type = f16, scale_type = f16, output_type = f32, max_type = f32, sum_type = f32,
+    indexing_maps = [#map17, #map18, #map19, #map20, #map21, #map22, #map22] : !transform.any_op -> !transform.param<i64>
+  transform.iree.match.dims_equal %n, [64] : !transform.param<i64>
+  transform.iree.match.dims_equal %k1, [64] : !transform.param<i64>
+  %query = transform.get_operand %op[0] : (!transform.any_op) -> !transform.any_value
+  transform.iree.match.dim_is_multiple_of %query[2], 128 : !transform.any_value
+  %key = transform.get_operand %op[1] : (!transform.any_op) -> !transform.any_value
+  transform.iree.match.dim_is_multiple_of %key[2], 64 : !transform.any_value
+  %configuration = transform.param.constant #iree_codegen.compilation_info<
+    lowering_config = #iree_gpu.lowering_config<{promote_operands = [1, 2], reduction = [0, 0, 0, 0, 0, 64], workgroup = [1, 1, 128, 0, 0, 0]}>,
+    translation_info = #iree_codegen.translation_info<pipeline = #iree_gpu.pipeline<VectorDistribute> workgroup_size = [256, 1, 1] subgroup_size = 64, {llvm_func_attrs = {"amdgpu-waves-per-eu" = "2", "denormal-fp-math-f32" = "preserve-sign"}}>> -> !transform.any_param
+  %decomposition = transform.param.constant {
+    pv_attrs = {lowering_config = #iree_gpu.lowering_config<{mma_kind = #iree_gpu.mma_layout<MFMA_F32_32x32x8_F16, col_major = true>, promote_operands = [1], subgroup_basis = [[1, 1, 4, 1, 1, 1], [0, 1, 2, 3, 5]]}>},
+    qk_attrs = {lowering_config = #iree_gpu.lowering_config<{mma_kind = #iree_gpu.virtual_mma_layout<VMFMA_F32_32x32x16_F16, col_major = true>, promote_operands = [1], subgroup_basis = [[1, 1, 4, 1, 1, 1], [0, 1, 2, 4, 5]]}>}} -> !transform.any_param
+  transform.yield %op, %configuration, %decomposition : !transform.any_op, !transform.any_param, !transform.any_param
+}
+
+transform.named_sequence @match_attention_BxBxMx64x64xK_f8E4M3FNUZ(%op: !transform.any_op {transform.readonly})
+    -> (!transform.any_op, !transform.any_param, !transform.any_param)
+    attributes {tuninglink.provenance = #punet} {
+  transform.iree.match.has_no_lowering_config %op : !transform.any_op
+  %batch, %m, %n, %k1, %k2 = transform.iree.match.online_attention %op,
+    query_type = f8E4M3FNUZ, key_type = f8E4M3FNUZ, value_type = f8E4M3FNUZ, scale_type = f32, output_type = f32, max_type = f32, sum_type = f32,
+    indexing_maps = [#map17, #map18, #map19, #map20, #map21, #map22, #map22] : !transform.any_op -> !transform.param<i64>
+  transform.iree.match.dims_equal %n, [64] : !transform.param<i64>
+  transform.iree.match.dims_equal %k1, [64] : !transform.param<i64>
+  %query = transform.get_operand %op[0] : (!transform.any_op) -> !transform.any_value
+  transform.iree.match.dim_is_multiple_of %query[2], 64 : !transform.any_value
+  %key = transform.get_operand %op[1] : (!transform.any_op) -> !transform.any_value
+  transform.iree.match.dim_is_multiple_of %key[2], 64 : !transform.any_value
+  %configuration = transform.param.constant #iree_codegen.compilation_info<
+    lowering_config = #iree_gpu.lowering_config<{promote_operands = [1, 2], reduction = [0, 0, 0, 0, 0, 64], workgroup = [1, 1, 64, 0, 0, 0]}>,
+    translation_info = #iree_codegen.translation_info<pipeline = #iree_gpu.pipeline<VectorDistribute> workgroup_size = [256, 1, 1] subgroup_size = 64, {llvm_func_attrs = {"amdgpu-waves-per-eu" = "2", "denormal-fp-math-f32" = "preserve-sign"}}>> -> !transform.any_param
+  %decomposition = transform.param.constant {
+    pv_attrs = {lowering_config = #iree_gpu.lowering_config<{mma_kind = #iree_gpu.virtual_mma_layout<VMFMA_F32_16x16x32_F8E4M3FNUZ, col_major = true>, promote_operands = [1], subgroup_basis = [[1, 1, 4, 1, 1, 1], [0, 1, 2, 3, 5]]}>},
+    qk_attrs = {lowering_config = #iree_gpu.lowering_config<{mma_kind = #iree_gpu.mma_layout<MFMA_F32_16x16x32_F8E4M3FNUZ, col_major = true>, promote_operands = [1], subgroup_basis = [[1, 1, 4, 1, 1, 1], [0, 1, 2, 4, 5]]}>}} -> !transform.any_param
+  transform.yield %op, %configuration, %decomposition : !transform.any_op, !transform.any_param, !transform.any_param
 }
 
 transform.named_sequence @match_contraction_m2048_n10240_k1280_i8(%op: !transform.any_op {transform.readonly})
@@ -749,6 +808,8 @@ transform.named_sequence @match_conv_o128x128_f320_k3x3_c960_i8(%op: !transform.
 transform.named_sequence @__kernel_config(%root: !transform.any_op {transform.consumed})
     -> !transform.any_op attributes {iree_codegen.tuning_spec_entrypoint} {
   %updated = transform.foreach_match in %root
+    @match_attention_BxBxMx64x64xK_f16 -> @configure_attention,
+    @match_attention_BxBxMx64x64xK_f8E4M3FNUZ -> @configure_attention,
     @match_contraction_m2048_n10240_k1280_i8 -> @configure,
     @match_contraction_m2048_n1280_k5120_i8 -> @configure,
     @match_contraction_m2048_n1280_k1280_i8 -> @configure,
