@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -25,7 +26,14 @@ _COMPILE_SECONDS: Final = 1800.0
 """How long a whole program may compile."""
 
 _ROUNDS: Final = 25
-"""Rounds of a comparison."""
+"""Rounds that are run at a time."""
+
+_MOST_ROUNDS: Final = 1000
+_MOST_SECONDS: Final = 20.0
+"""When a comparison ends whose interval is still wide."""
+
+_NARROW: Final = 0.02
+"""The width of an interval that more rounds need not make narrower."""
 
 
 class ModelRunError(Exception):
@@ -50,7 +58,7 @@ class ModelRuns:
     _default: CompiledProgram | None = None
 
     def compare(self, spec: str) -> ModelComparison:
-        """Returns how fast the program is without a spec and with it, interleaved.
+        """Returns how fast the program is without a spec and with it, interleaved, as exactly as a few seconds tell.
 
         Raises:
             ModelRunError: it cannot be compiled or run.
@@ -58,10 +66,17 @@ class ModelRuns:
         if self._default is None:
             self._default = self._compiled("")
         pair = [self._default, self._compiled(spec)]
-        rounds = self.device.program_rounds(pair, _ROUNDS, self.seed)
-        if isinstance(rounds, Failure):
-            raise ModelRunError(rounds.message)
-        decision = decide([[(each[0], each[1]) for each in rounds.samples]], 0.0, self.seed)
+        samples: list[tuple[float, float]] = []
+        end = time.monotonic() + _MOST_SECONDS
+        while True:
+            rounds = self.device.program_rounds(pair, _ROUNDS, self.seed + len(samples))
+            if isinstance(rounds, Failure):
+                raise ModelRunError(rounds.message)
+            samples += [(each[0], each[1]) for each in rounds.samples]
+            decision = decide([samples], 0.0, self.seed)
+            is_narrow = decision.speedup.high - decision.speedup.low <= _NARROW
+            if is_narrow or len(samples) >= _MOST_ROUNDS or time.monotonic() > end:
+                break
         return ModelComparison(
             decision.default_us / 1000, decision.tuned_us / 1000, decision.speedup
         )
