@@ -1,7 +1,7 @@
 // Llama 3 8B, SDXL, Flux, BERT and Whisper for an NVIDIA H200 that runs code for sm_80: products, convolutions and
 // attentions.
 //
-// Made by `tuninglink tune` with 100 candidates for each problem, of the programs that benchmarks/gpu_models.py writes,
+// Made by `tuninglink tune` with up to 100 candidates for each problem, of the programs that benchmarks/gpu_models.py writes,
 // in November 2026 with IREE 3.13. Each entry says how fast the compiler's choice and its own were, and the interval of
 // their ratio.
 
