@@ -97,6 +97,7 @@ class Devices:
 
     Attributes:
         first: the device that races are run on.
+        at_once: how many benchmarks may be given to them at once; see `DeviceSet`.
 
     Raises:
         DeviceError: a device is missing or cannot be opened.
@@ -105,14 +106,11 @@ class Devices:
 
     def __init__(self, uris: Sequence[str], settings: Settings, timeout: float) -> None:
         self._processes: list[DeviceProcess] = []
-        self._count = len(uris)
         self._free: SimpleQueue[DeviceProcess] = SimpleQueue()
         self._defaults: dict[DeviceProcess, float] = {}
-        self._ahead = [
-            AheadLoader(uri, _AHEAD, timeout)
-            for uri in uris[:1]
-            if driver_of(uri) in COMPILING_DRIVERS
-        ]
+        compiles = driver_of(uris[0]) in COMPILING_DRIVERS
+        self._ahead = AheadLoader(uris[0], _AHEAD, timeout) if compiles else None
+        self.at_once = len(uris) + (_AHEAD if compiles else 0)
         self._threads = ThreadPoolExecutor(self.at_once)
         try:
             for uri, cores in zip(uris, _shared_cores(uris), strict=True):
@@ -142,10 +140,10 @@ class Devices:
 
     def close(self) -> None:
         """Ends the processes."""
-        for process in self._processes:
-            process.close()
-        for loader in self._ahead:
-            loader.close()
+        for each in self._processes:
+            each.close()
+        if self._ahead is not None:
+            self._ahead.close()
         self._threads.shutdown(wait=False)
 
     @property
@@ -157,11 +155,6 @@ class Devices:
     def descriptions(self) -> list[DeviceDescription]:
         """What the devices are."""
         return [each.description for each in self._processes]
-
-    @property
-    def at_once(self) -> int:
-        """See `DeviceSet`."""
-        return self._count + _AHEAD * len(self._ahead)
 
     def measure_default(self, benchmark: Benchmark, seconds: float = 0.1) -> float | Failure:
         """See `DeviceSet`."""
@@ -179,8 +172,8 @@ class Devices:
         return self._threads.submit(self._measure, benchmark, limit_microseconds)
 
     def _measure(self, benchmark: Benchmark, limit: float) -> Measurement | Failure:
-        for each in self._ahead:
-            each.load(benchmark)
+        if self._ahead is not None:
+            self._ahead.load(benchmark)
         device = self._free.get()
         try:
             scale = self._defaults[self.first] / self._defaults[device]
