@@ -79,7 +79,7 @@ pytest: $(installed_dev)
 
 # --- The rest ------------------------------------------------------------------------------------------
 
-benchmarks := $(filter-out %/candidate_compilation.py %/cluster.py %/cpu_models.py %/generate.py %/gpu_models.py %/measure.py %/plot.py %/search.py %/tuning.py,$(wildcard benchmarks/*.py))
+benchmarks := $(filter-out %/candidate_compilation.py %/cluster.py %/cpu_models.py %/generate.py %/gpu_models.py %/measure.py %/plot.py %/problems.py %/search.py %/tuning.py,$(wildcard benchmarks/*.py))
 
 bench: $(installed_dev)
 	@set -e; for each in $(benchmarks); do echo "$$each"; $(BIN)/python "$$each"; done

@@ -17,111 +17,13 @@ import math
 import subprocess
 import sys
 import tempfile
-from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from problems import Convolution, Matmul
 
-@dataclass(frozen=True)
-class Matmul:
-    """A matmul with transposed right-hand side that accumulates in f32.
-
-    Attributes:
-        m, n, k: the sizes.
-        element: the element type of the operands.
-    """
-
-    m: int
-    n: int
-    k: int
-    element: str
-
-    @property
-    def name(self) -> str:
-        """The name in the table."""
-        return f"matmul {self.m}x{self.n}x{self.k} {self.element}"
-
-    @property
-    def program(self) -> str:
-        """The program, a function that is one dispatch."""
-        lhs, rhs = (
-            f"tensor<{self.m}x{self.k}x{self.element}>",
-            f"tensor<{self.n}x{self.k}x{self.element}>",
-        )
-        result = f"tensor<{self.m}x{self.n}xf32>"
-        factors = ("%x", "%y")
-        extensions = ""
-        if self.element != "f32":
-            factors = ("%xe", "%ye")
-            extensions = (
-                f"    %xe = arith.extf %x : {self.element} to f32\n"
-                f"    %ye = arith.extf %y : {self.element} to f32\n"
-            )
-        return f"""\
-func.func @f(%a: {lhs}, %b: {rhs}) -> {result} {{
-  %zero = arith.constant 0.0 : f32
-  %empty = tensor.empty() : {result}
-  %fill = linalg.fill ins(%zero : f32) outs(%empty : {result}) -> {result}
-  %r = linalg.generic {{
-    indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (n, k)>,
-                     affine_map<(m, n, k) -> (m, n)>],
-    iterator_types = ["parallel", "parallel", "reduction"]
-  }} ins(%a, %b : {lhs}, {rhs}) outs(%fill : {result}) {{
-  ^bb0(%x: {self.element}, %y: {self.element}, %sum: f32):
-{extensions}    %product = arith.mulf {factors[0]}, {factors[1]} : f32
-    %next = arith.addf %product, %sum : f32
-    linalg.yield %next : f32
-  }} -> {result}
-  return %r : {result}
-}}
-"""
-
-
-@dataclass(frozen=True)
-class Convolution:
-    """A convolution, nhwc with a filter in hwcf, stride 1.
-
-    Attributes:
-        batch, height, width, channels: the image, padding included.
-        filters: the output channels.
-        window: height and width of the filter.
-        element: the element type of the operands; the result is f32.
-    """
-
-    batch: int
-    height: int
-    width: int
-    channels: int
-    filters: int
-    window: int
-    element: str
-
-    @property
-    def name(self) -> str:
-        """The name in the table."""
-        return (
-            f"conv {self.batch}x{self.height}x{self.width}x{self.channels} "
-            f"{self.window}x{self.window} to {self.filters} {self.element}"
-        )
-
-    @property
-    def program(self) -> str:
-        """The program, a function that is one dispatch."""
-        image = f"tensor<{self.batch}x{self.height}x{self.width}x{self.channels}x{self.element}>"
-        kernel = (
-            f"tensor<{self.window}x{self.window}x{self.channels}x{self.filters}x{self.element}>"
-        )
-        height, width = self.height - self.window + 1, self.width - self.window + 1
-        result = f"tensor<{self.batch}x{height}x{width}x{self.filters}xf32>"
-        return f"""\
-func.func @f(%a: {image}, %b: {kernel}) -> {result} {{
-  %zero = arith.constant 0.0 : f32
-  %empty = tensor.empty() : {result}
-  %fill = linalg.fill ins(%zero : f32) outs(%empty : {result}) -> {result}
-  %r = linalg.conv_2d_nhwc_hwcf {{dilations = dense<1> : vector<2xi64>, strides = dense<1> : vector<2xi64>}}
-    ins(%a, %b : {image}, {kernel}) outs(%fill : {result}) -> {result}
-  return %r : {result}
-}}
-"""
+if TYPE_CHECKING:
+    from problems import Problem
 
 
 SUITES = {
@@ -132,7 +34,7 @@ SUITES = {
         Matmul(512, 14336, 4096, "f16"),
         Matmul(1024, 4096, 4096, "f16"),
         Matmul(8192, 5120, 640, "f16"),
-        Convolution(2, 34, 34, 1280, 1280, 3, "f16"),
+        Convolution(2, 32, 1280, 1280),
     ),
     "cpu": (
         Matmul(1, 4096, 4096, "f32"),  # Llama 3 8B, attention projections, decode
@@ -143,16 +45,16 @@ SUITES = {
         Matmul(8, 768, 3072, "f32"),
         Matmul(512, 512, 512, "f32"),
         Matmul(128, 3072, 768, "f32"),  # BERT, feed-forward
-        Convolution(2, 16, 16, 256, 256, 3, "f32"),
+        Convolution(2, 14, 256, 256, "f32"),
     ),
 }
 
 
 def tune(
-    problem: Matmul | Convolution, directory: Path, options: list[str], flags: list[str]
+    problem: Problem, directory: Path, options: list[str], flags: list[str]
 ) -> dict[str, object]:
     """Tunes one problem and returns the report on its dispatch."""
-    name = problem.name.replace(" ", "_")
+    name = problem.name
     program = directory / f"{name}.mlir"
     program.write_text(problem.program)
     report = directory / name
