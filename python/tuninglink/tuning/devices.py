@@ -13,12 +13,14 @@ from tuninglink.tuning.device import THREADED_DRIVER, driver_of, physical_cores
 from tuninglink.tuning.device_process import DeviceProcess
 from tuninglink.tuning.failures import Failure
 from tuninglink.tuning.loading_ahead import COMPILING_DRIVERS, AheadLoader
+from tuninglink.tuning.timeline import mean_use
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tuninglink.tuning.benchmark import Benchmark
     from tuninglink.tuning.device import DeviceDescription
+    from tuninglink.tuning.timeline import DeviceUse
     from tuninglink.tuning.timing import Settings, Timing
 
 _AHEAD: Final = 3
@@ -155,6 +157,11 @@ class Devices:
     def descriptions(self) -> list[DeviceDescription]:
         """What the devices are."""
         return [each.description for each in self._processes]
+
+    @property
+    def use(self) -> DeviceUse:
+        """See `DeviceSet`."""
+        return mean_use([each.use for each in self._processes])
 
     def measure_default(self, benchmark: Benchmark, seconds: float = 0.1) -> float | Failure:
         """See `DeviceSet`."""

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tuninglink.tuning.failures import Failure
 from tuninglink.tuning.results import TrialResult
+from tuninglink.tuning.timeline import Stage, Timeline
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -109,6 +110,7 @@ class Exploration:
         default_us: the time of the compiler's choice.
         known: what earlier runs have found out, by the keys of candidates.
         report: is told about each candidate that was tried.
+        timeline: counts what the stages take.
     """
 
     template: BenchmarkTemplate
@@ -121,6 +123,7 @@ class Exploration:
     default_us: float
     known: Mapping[str, TrialResult]
     report: Callable[[TrialResult], None]
+    timeline: Timeline = field(default_factory=Timeline)
     _compiling: dict[Future[Outcome], Candidate] = field(default_factory=dict)
     _ready: deque[tuple[Candidate, Benchmark]] = field(default_factory=deque)
     _measuring: dict[Future[Measurement | Failure], tuple[Candidate, Benchmark]] = field(
@@ -139,7 +142,8 @@ class Exploration:
             if not waiting and self._is_done():
                 break
             patience = min(_PATIENCE, self.budget.remaining)
-            done, _ = wait(waiting, timeout=patience, return_when=FIRST_COMPLETED)
+            with self.timeline.stage(Stage.MEASUREMENT if self._measuring else Stage.COMPILATION):
+                done, _ = wait(waiting, timeout=patience, return_when=FIRST_COMPLETED)
             for compiled in [each for each in self._compiling if each in done]:
                 self._take_compiled(compiled)
             for measured in [each for each in self._measuring if each in done]:
@@ -153,7 +157,8 @@ class Exploration:
             room = min(room, self.budget.trials - self._asked)
         if room <= 0 or self._is_exhausted:
             return
-        candidates = self.search.ask(room)
+        with self.timeline.stage(Stage.SEARCH):
+            candidates = self.search.ask(room)
         # What waits in the pipeline may be all that the search wanted to know before it goes on.
         self._is_exhausted = not candidates and not self._compiling and not self._measuring
         self._asked += len(candidates)

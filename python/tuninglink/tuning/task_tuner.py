@@ -15,6 +15,7 @@ from tuninglink.tuning.listener import Listener
 from tuninglink.tuning.race import duel, race
 from tuninglink.tuning.results import TaskOutcome, TaskResult, TrialResult
 from tuninglink.tuning.search import search_named
+from tuninglink.tuning.timeline import Stage, Timeline
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -62,6 +63,7 @@ class TaskTuner:
         listener: is told how it goes on.
         journal: keeps what is found out; None for nobody.
         reproducers: keeps candidates that fail to compile; None for nobody.
+        timeline: counts what the stages take.
     """
 
     settings: TuningSettings
@@ -70,6 +72,7 @@ class TaskTuner:
     listener: Listener = field(default_factory=Listener)
     journal: Journal | None = None
     reproducers: Reproducers | None = None
+    timeline: Timeline = field(default_factory=Timeline)
 
     def tune(self, prepared: TunableTask, measured: MeasuredTask, budget: Budget) -> TaskResult:
         """Tunes a task.
@@ -78,7 +81,8 @@ class TaskTuner:
             DeviceError: the device is gone.
             DatabaseError: a result cannot be kept.
         """
-        default_us = self.devices.measure_default(measured.benchmark)
+        with self.timeline.stage(Stage.DEFAULTS):
+            default_us = self.devices.measure_default(measured.benchmark)
         if isinstance(default_us, Failure):
             default_us = measured.default_us
         if self.journal:
@@ -137,6 +141,7 @@ class TaskTuner:
             default_us,
             journal.known(prepared) if journal else {},
             report,
+            self.timeline,
         )
         return exploration.run()
 
@@ -157,6 +162,7 @@ class TaskTuner:
             min_gain=self.settings.min_gain,
             seed=self.settings.seed,
             deadline=budget.deadline,
+            timeline=self.timeline,
         )
         return self._raced(result, finalists, found)
 
@@ -269,8 +275,9 @@ class TaskTuner:
             return replace(result, winner=None, verdict=TaskOutcome.UNDECIDED)
         winner, measured = compiled_winner.candidate, compiled_winner.benchmark
         spec = result.prepared.spec(winner, self.provenance(result))
-        job = self.compiler.submit_program(result.task.source, spec, self.settings.timeout)
-        compiled = job.result()
+        with self.timeline.stage(Stage.VERIFICATION):
+            job = self.compiler.submit_program(result.task.source, spec, self.settings.timeout)
+            compiled = job.result()
         if isinstance(compiled, Failure):
             why = compiled.message
         elif measured is not None and compiled.image == measured.image:

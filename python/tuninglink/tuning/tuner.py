@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
@@ -18,6 +17,7 @@ from tuninglink.tuning.generalization import Generalizer
 from tuninglink.tuning.model_run import ModelRuns, ModelVerdict, judge_entries
 from tuninglink.tuning.preparation import NotTunableError, PreparedTask, prepare
 from tuninglink.tuning.results import TaskOutcome, TaskResult, TuningResult
+from tuninglink.tuning.timeline import Stage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -61,33 +61,39 @@ class Tuner:
         Raises:
             TuninglinkError: nothing of the program can be tuned on the devices.
         """
-        began = time.monotonic()
+        timeline = self.tasks.timeline
         for each in self.program.omissions:
             self._omit(each)
         seconds = self.tasks.settings.timeout
         meant = self._meant(self.program.tasks)
-        found = measure_defaults(meant, self.tasks.compiler, self.tasks.devices, seconds)
+        with timeline.stage(Stage.DEFAULTS):
+            found = measure_defaults(meant, self.tasks.compiler, self.tasks.devices, seconds)
         for each in found.omissions:
             self._omit(each)
         results: list[TaskResult] = []
-        failure = self._tune_all(self._prepared(found.measured), results)
+        with timeline.stage(Stage.SPACES):
+            prepared = self._prepared(found.measured)
+        failure = self._tune_all(prepared, results)
         if self.tasks.settings.generalizes and failure is None:
             self._generalize(results)
-        model = self._run_model(results, failure)
+        with timeline.stage(Stage.MODEL):
+            model = self._run_model(results, failure)
         results = [
             replace(each, verdict=TaskOutcome.LEFT_OUT)
             if each.verdict is TaskOutcome.WON and each not in model.kept
             else each
             for each in results
         ]
+        spec = self.spec(results)
+        self.tasks.listener.finished(timeline)
         return TuningResult(
-            self.spec(results),
+            spec,
             results,
             self._omissions,
             model.comparison,
             model.reason,
-            began,
-            time.monotonic() - began,
+            timeline.began,
+            timeline.times,
             failure,
         )
 
