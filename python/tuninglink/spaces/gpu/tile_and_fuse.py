@@ -17,7 +17,7 @@ from tuninglink.spaces.gpu.contraction_tiles import (
     intrinsic_slot,
 )
 from tuninglink.spaces.gpu.contractions import FOR_FEW_ROWS, intrinsics_for, read_contraction
-from tuninglink.spaces.gpu.convolutions import read_igemm
+from tuninglink.spaces.gpu.convolutions import has_innermost_channels, read_igemm
 from tuninglink.spaces.gpu.copies import Copies
 from tuninglink.spaces.gpu.gpu_rules import MOST_INTRINSICS, GpuRules, clip, product, round_up
 from tuninglink.spaces.gpu.knob_table import (
@@ -83,7 +83,9 @@ def tile_and_fuse_spaces(
     converts = [contraction.accumulates]
     if contraction.accumulates and device.architecture.startswith("gfx"):
         converts.append(False)
-    pads = [(False, False), (True, False)] + [(True, True)] * is_convolution
+    pads = [(False, False), (True, False)]
+    if is_convolution and has_innermost_channels(workload):
+        pads.append((True, True))
     forms = (_Form(each, *padding) for each, padding in combinations(converts, pads))
     problem = workload.problem
     written = [
@@ -113,10 +115,6 @@ class _FormRules:
         self._rules = GpuRules()
         self._table = KnobTable(self._rules, len(self.contraction.sizes), self.pipeline.context)
         self._tiling = ContractionTiles(self.contraction, self._rules, self._table)
-
-    @property
-    def _is_igemm(self) -> bool:
-        return self.problem.kind is OpKind.CONVOLUTION
 
     @property
     def _kind(self) -> Slot:
@@ -149,9 +147,12 @@ class _FormRules:
         self._tile_reduction(contraction.k)
         reductions = (*contraction.outer_k, contraction.k)
         if not self.form.pads:
-            self._divide(
-                all_of(*(tiling.tiles[loop] >= contraction.size(loop) for loop in reductions))
+            # A loop that is not tiled takes one step, too.
+            whole = (
+                any_of(tiling.tiles[loop] >= contraction.size(loop), tiling.tiles[loop] == 0)
+                for loop in reductions
             )
+            self._divide(all_of(*whole))
         steps = product(tiling.tiles[loop] for loop in reductions) / tiling.shapes[contraction.k]
         # A subgroup that takes nothing in particular of an outer dimension takes all of the tile.
         taken = (
@@ -162,8 +163,8 @@ class _FormRules:
         wanted = product(tiling.counts.values()) * subgroup_size
         rules.threads(threads, wanted, "that its tiles ask for")
         promotion = Promotion(rules, self.pipeline.context)
-        if self._is_igemm:
-            rules.sufficient(promotion.of(0), "the image must be promoted")
+        if contraction.image is not None:
+            rules.sufficient(promotion.of(contraction.image), "the image must be promoted")
             for loop in () if self.form.pads else contraction.matrix_loops:
                 tile, size = tiling.tiles[loop], contraction.size(loop)
                 rules.sufficient(
@@ -189,7 +190,7 @@ class _FormRules:
             self.pipeline,
             slots,
             ignored=frozenset() if matters else frozenset({_CONVERTS}),
-            is_igemm=self._is_igemm,
+            is_igemm=contraction.image is not None,
         )
         return Form(rules.build(self.problem, str(self.pipeline)), template)
 
@@ -253,7 +254,9 @@ class _FormRules:
             )
         # Zero is as good as all of the tile.
         tiling.counts[loop] = select(all_of(piece > 0, piece < tile), tile / piece, 1)
-        rules.necessary(
+        # What `padding` makes of the dimension is not known.
+        require = rules.sufficient if self.form.pads else rules.necessary
+        require(
             any_of(piece == 0, piece >= clip(tile, size), tile % piece == 0),
             f"wg_{loop} must be divisible by sg_{loop} ({{}} % {{}} == 0)",
             tile,
