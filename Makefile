@@ -40,14 +40,21 @@ $(BIN)/python:
 	@"$(PYTHON)" -c '$(is_new_enough)' || { echo 'error: $(PYTHON) is no Python 3.11 or newer' >&2; exit 1; }
 	"$(PYTHON)" -m venv "$(VENV)"
 
+# Isolated, pip would install the compiler a second time, for a build that does not use it: only wheels hold the
+# bytecode of specs. Python compiles a module when it is imported, which most of what is installed never is.
+PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
+BUILD_BACKEND := hatchling editables
+
 $(installed): $(BIN)/python pyproject.toml
 	@echo 'installing Tuninglink and the compiler in $(VENV); what is not cached is downloaded, about 100 MB'
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[tune]'
+	$(PIP_INSTALL) $(BUILD_BACKEND)
+	$(PIP_INSTALL) --no-build-isolation --editable '.[tune]'
 	@touch $@
 
 $(installed_dev): $(BIN)/python pyproject.toml
 	@echo 'installing Tuninglink, the compiler and what the tests need in $(VENV)'
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	$(PIP_INSTALL) $(BUILD_BACKEND)
+	$(PIP_INSTALL) --no-build-isolation --editable '.[dev]'
 	@touch $(installed) $@
 
 # --- The two commands ----------------------------------------------------------------------------------
@@ -85,7 +92,7 @@ bench: $(installed_dev)
 	@set -e; for each in $(benchmarks); do echo "$$each"; $(BIN)/python "$$each"; done
 
 docs: $(installed)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
+	$(PIP_INSTALL) --no-build-isolation --editable '.[docs]'
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
 
 package: $(installed_dev)

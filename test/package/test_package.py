@@ -9,11 +9,18 @@ import subprocess
 import sys
 import sysconfig
 import tarfile
+import tomllib
 import venv
 import zipfile
+from importlib import metadata
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
+from packaging.requirements import Requirement
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 ROOT = Path(__file__).resolve().parents[2]
 SPECS = sorted(path.stem for path in (ROOT / "specs" / "default").glob("*.mlir"))
@@ -50,13 +57,35 @@ def copy_source(place: Path) -> Path:
     return place
 
 
-def environment_with_dependencies(place: Path) -> Path:
-    """Makes a virtual environment that sees what is installed here, except Tuninglink; returns its Python."""
+def make_environment(place: Path) -> tuple[Path, Path]:
+    """Makes an empty virtual environment; returns its Python and its folder of packages."""
     venv.create(place, with_pip=False, symlinks=True)
     variables = {"base": str(place), "platbase": str(place)}
-    packages = Path(sysconfig.get_path("purelib", vars=variables))
+    return place / "bin" / "python", Path(sysconfig.get_path("purelib", vars=variables))
+
+
+def see_dependencies(packages: Path) -> None:
+    """Makes a folder of packages offer what is installed here, except Tuninglink."""
     (packages / "dependencies.pth").write_text(sysconfig.get_path("purelib") + "\n")
-    return place / "bin" / "python"
+
+
+def environment_with_dependencies(place: Path) -> Path:
+    python, packages = make_environment(place)
+    see_dependencies(packages)
+    return python
+
+
+def link_requirements(requirements: Iterable[str], packages: Path) -> None:
+    """Links the installed distributions that requirements name, and what these require, into a folder of packages."""
+    for each in map(Requirement, requirements):
+        if each.marker and not each.marker.evaluate({"extra": ""}):
+            continue
+        found = metadata.distribution(each.name)
+        assert found.version in each.specifier
+        for top in {file.parts[0] for file in found.files or ()} - {"..", "__pycache__"}:
+            if not (packages / top).exists():
+                (packages / top).symlink_to(str(found.locate_file(top)))
+        link_requirements(found.requires or (), packages)
 
 
 def install(python: Path, *arguments: str | Path) -> None:
@@ -136,10 +165,13 @@ def test_installed_wheel_works(distributions: tuple[Path, Path], tmp_path: Path)
 
 
 def test_editable_install_works_and_follows_edits(tmp_path: Path) -> None:
-    # With what the project says that a build needs, and nothing else.
+    # With what the project and its backend say that a build needs, and nothing else.
     source = copy_source(tmp_path / "source")
-    python = environment_with_dependencies(tmp_path / "venv")
-    install(python, "--editable", source)
+    python, packages = make_environment(tmp_path / "venv")
+    project = tomllib.loads((source / "pyproject.toml").read_text())
+    link_requirements([*project["build-system"]["requires"], "editables"], packages)
+    install(python, "--no-build-isolation", "--editable", source)
+    see_dependencies(packages)
     assert check_installed(python) == [f"{name}.mlir" for name in SPECS]
     for added in ("python/tuninglink/iree/fresh.py", "passes/fresh.py"):
         (source / added).write_text("VALUE = 42\n")

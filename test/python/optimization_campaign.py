@@ -89,13 +89,18 @@ def check_matchers(dispatches: Sequence[Seen], outcome: Outcome) -> None:
                     )
 
 
-def near_misses(matcher: str) -> list[str]:
-    """Returns the matcher with one of its sizes, or of its types, changed."""
+MOST_MISSES = 2
+"""How many near misses of a matcher stand in a spec."""
+
+
+def near_misses(matcher: str, choice: random.Random) -> list[str]:
+    """Returns the matcher with one of its sizes, or of its types, changed, in a few ways."""
     numbers = list(re.finditer(r"(?<=\[)\d+(?=[\],])|(?<=[<x])\d+(?=x)", matcher))[:6]
     kinds = list(re.finditer(r"(?<=_type = )(f16|f32|i8|i32)\b", matcher))[:3]
     changes = [(each.span(), str(int(each[0]) + 8)) for each in numbers]
     changes += [(each.span(), "bf16" if each[0][0] == "f" else "i16") for each in kinds]
-    return [matcher[:start] + other + matcher[end:] for (start, end), other in changes]
+    chosen = choice.sample(changes, min(MOST_MISSES, len(changes)))
+    return [matcher[:start] + other + matcher[end:] for (start, end), other in chosen]
 
 
 OPAQUE_MATCHER = (
@@ -105,7 +110,7 @@ OPAQUE_MATCHER = (
 
 def specs_for(matchers: Sequence[str], choice: random.Random) -> list[str]:
     """Returns one to three specs with these matchers, near misses and others, in random order."""
-    every = [*matchers, *(miss for matcher in matchers for miss in near_misses(matcher))]
+    every = [*matchers, *(miss for matcher in matchers for miss in near_misses(matcher, choice))]
     if choice.random() < 0.3:
         every.append(OPAQUE_MATCHER)
     choice.shuffle(every)

@@ -19,7 +19,10 @@ def finding(message: str, file: str) -> Finding:
     return Finding(Rule.INVALID, Diagnostic(Severity.ERROR, message, place, notes))
 
 
-@given(st.text(), st.text(min_size=1))
+TEXTS = st.text("%\r\n:,;=0DA a\u2028é")
+
+
+@given(TEXTS, TEXTS.filter(bool))
 def test_a_workflow_command_is_one_line_and_gives_back_its_text(message: str, file: str) -> None:
     line = to_github(finding(message, file))
     assert "\n" not in line

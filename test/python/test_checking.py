@@ -69,7 +69,7 @@ def test_an_entry_that_configures_nothing_is_not_decided(job: Job) -> None:
     assert "does not match" in reason
 
 
-@pytest.mark.parametrize("end", [signal.SIGTERM, signal.SIGKILL, signal.SIGINT, signal.SIGHUP])
+@pytest.mark.parametrize("end", [signal.SIGKILL, signal.SIGINT])
 def test_a_command_that_is_killed_while_it_compiles_leaves_no_process(
     end: signal.Signals, tmp_path: Path
 ) -> None:

@@ -394,8 +394,9 @@ def test_the_compiler_is_not_asked_again_about_what_it_crashes_on() -> None:
     dispatch = configured_source(BATCHED, "gfx942")
     with Pool(1) as pool:
         provider = CompilerProvider(IsolatedPassManager(pool))
-        with pytest.raises(UndecidedError, match="when asked for the constraints on 'linalg"):
+        with pytest.raises(UndecidedError) as first:
             provider.spaces(dispatch, TILE_AND_FUSE)
     # The pool is closed, so that asking would fail.
-    with pytest.raises(UndecidedError, match="on another batched contraction"):
+    with pytest.raises(UndecidedError, match="on a batched contraction") as second:
         provider.spaces(dispatch, TILE_AND_FUSE)
+    assert second.value.reason == first.value.reason

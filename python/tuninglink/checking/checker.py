@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from tuninglink.checking.answers import Answer
 from tuninglink.checking.compiling import Job, compile_all
-from tuninglink.checking.configurations import ConfigurationChecks
+from tuninglink.checking.configurations import ConfigurationChecks, Proposals
+from tuninglink.checking.judging import NO_PROGRAM, Judge, Question
 from tuninglink.checking.models import matches_in
+from tuninglink.checking.parallel import Asked, ParallelJudge
 from tuninglink.checking.progress import Progress
 from tuninglink.checking.reachability import Reachability
 from tuninglink.checking.report import EntryReport, SpecReport
@@ -17,7 +20,7 @@ from tuninglink.errors import CompileError, SpecError
 from tuninglink.iree.compile_flags import compile_flags
 from tuninglink.iree.targets import Target
 from tuninglink.mlir.diagnostics import DiagnosticSink
-from tuninglink.payloads import Payload, PayloadError, payload_for, spec_of
+from tuninglink.payloads import spec_of
 from tuninglink.solver.answers import DEFAULT_LIMITS, Verdict
 from tuninglink.spaces.registry import ProviderRegistry
 from tuninglink.specs.bindings import covers, entry_binding
@@ -29,6 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from tuninglink.checking.compiling import CompileLimits, Model
+    from tuninglink.checking.judging import Judgement
     from tuninglink.checking.models import ModelMatch
     from tuninglink.mlir.diagnostics import Diagnostic
     from tuninglink.solver.answers import Limits
@@ -45,6 +49,7 @@ class Checker:
         limits: how long a question to the solver may take.
         upgrade: whether specs for older compilers are upgraded first; else they are refused.
         model: a model on whose ops configurations are checked as well.
+        processes: how many processes may check the entries of a large spec at once.
 
     Attributes:
         progress: what is known of the spec that is being checked.
@@ -58,6 +63,7 @@ class Checker:
         limits: Limits = DEFAULT_LIMITS,
         upgrade: bool = True,
         model: Model | None = None,
+        processes: int = 1,
     ) -> None:
         assert target is not None or compile_limits is None
         self._target = target
@@ -65,6 +71,7 @@ class Checker:
         self._limits = limits
         self._upgrade = upgrade
         self._model = model
+        self._processes = processes
         self.progress = Progress()
 
     def check(
@@ -108,13 +115,8 @@ class Checker:
     def _entries(self, spec: Spec, diagnostics: DiagnosticSink) -> list[EntryReport]:
         in_model = self._check_model(spec, diagnostics)
         self.progress.begin(spec.source, spec.kind.value, len(spec.entries))
-        judge = self._judge(spec, diagnostics)
-        asked: list[Payload | PayloadError | None] = []
-        for position, entry in enumerate(spec.entries):
-            payload = self._payload(entry)
-            asked.append(payload if self._is_for_target(entry) else None)
-            self.progress.add(_unfinished(position, entry, payload, judge(asked[-1])))
-        compiled = self._compile(asked)
+        programs = self._judge(spec, _once(diagnostics.emit))
+        compiled = self._compile(spec.entries, programs)
         reachability = Reachability(spec)
         return [
             replace(
@@ -129,28 +131,35 @@ class Checker:
             for position, known in enumerate(self.progress.entries)
         ]
 
-    def _is_for_target(self, entry: Entry) -> bool:
-        return self._target is None or covers(entry_binding(entry), self._target)
+    def _judge(self, spec: Spec, warn: Callable[[Diagnostic], None]) -> list[str | None]:
+        """Notes what is found about each entry; returns their programs, None for one that is not for the target."""
+        question = self._question(spec)
+        judge, proposals = Judge(question, warn), Proposals()
+        asked = [
+            Asked(*each, is_asked=self._is_for_target(each[1])) for each in enumerate(spec.entries)
+        ]
+        judgements = ParallelJudge(judge, question, self._processes, warn, self._note)
+        programs: list[str | None] = []
+        for each, found in zip(asked, judgements.judge(asked), strict=True):
+            if found.judged is not None:
+                answer = proposals.answer(found.judged, partial(judge.details, each.entry))
+                self.progress.add(_unfinished(each, found, answer))
+            programs.append(found.program if each.is_asked else None)
+        return programs
 
-    def _payload(self, entry: Entry) -> Payload | PayloadError:
-        try:
-            return payload_for(entry, self._target)
-        except PayloadError as failure:
-            return failure
-
-    def _judge(
-        self, spec: Spec, diagnostics: DiagnosticSink
-    ) -> Callable[[Payload | PayloadError | None], Answer | None]:
-        """Returns what tells whether the configuration of an entry is valid, for its payload."""
+    def _question(self, spec: Spec) -> Question:
         if self._target is None:
-            return lambda _: None
+            return Question(None, "", self._limits)
         target = executable_target(compile_flags(self._target), spec.module.context)
-        checks = ConfigurationChecks(ProviderRegistry(diagnostics.emit), self._limits)
-        return lambda payload: (
-            checks.check(payload, target)
-            if isinstance(payload, Payload)
-            else _without_payload(payload)
-        )
+        return Question(self._target, str(target), self._limits)
+
+    def _is_for_target(self, entry: Entry) -> bool:
+        return self._target is not None and covers(entry_binding(entry), self._target)
+
+    def _note(self, asked: Asked, found: Judgement) -> None:
+        """Notes what is found about an entry, without the nearest valid configuration."""
+        answer = None if found.judged is None else found.judged.answer
+        self.progress.add(_unfinished(asked, found, answer))
 
     def _check_model(
         self, spec: Spec, diagnostics: DiagnosticSink
@@ -167,45 +176,45 @@ class Checker:
             return None
 
     def _compile(
-        self, payloads: Sequence[Payload | PayloadError | None]
+        self, entries: Sequence[Entry], programs: Sequence[str | None]
     ) -> Sequence[Answer | None]:
         if self._compile_limits is None or self._target is None:
-            return [None] * len(payloads)
+            return [None] * len(entries)
         flags = tuple(compile_flags(self._target))
-        made = [each for each in payloads if isinstance(each, Payload)]
-        jobs = [Job(each.text, spec_of(each.entry), flags) for each in made]
+        jobs = [
+            Job(program, spec_of(each), flags)
+            for each, program in zip(entries, programs, strict=True)
+            if program
+        ]
         answers = iter(compile_all(jobs, self._compile_limits))
+        nothing = Answer(Verdict.NOT_DECIDED, NO_PROGRAM)
         return [
-            next(answers) if isinstance(each, Payload) else _without_payload(each)
-            for each in payloads
+            next(answers) if program else None if program is None else nothing
+            for program in programs
         ]
 
 
-def _unfinished(
-    position: int, entry: Entry, payload: Payload | PayloadError, valid: Answer | None
-) -> EntryReport:
+def _once(emit: Callable[[Diagnostic], None]) -> Callable[[Diagnostic], None]:
+    """Returns what emits each diagnostic once: every process warns about the same plug-ins."""
+    emitted: set[Diagnostic] = set()
+
+    def emit_once(diagnostic: Diagnostic) -> None:
+        if diagnostic not in emitted:
+            emitted.add(diagnostic)
+            emit(diagnostic)
+
+    return emit_once
+
+
+def _unfinished(asked: Asked, found: Judgement, valid: Answer | None) -> EntryReport:
     """Returns what is known of an entry before the spec is looked at as a whole."""
     return EntryReport(
-        position=position,
-        entry=entry,
-        payload=payload.shapes if isinstance(payload, Payload) else "",
-        matches=_matches(payload),
+        position=asked.position,
+        entry=asked.entry,
+        payload=found.payload,
+        matches=found.matches,
         is_valid=valid,
         compiles=None,
         is_reachable=Answer(Verdict.NOT_DECIDED, "the check was interrupted before"),
         overlap=None,
     )
-
-
-def _matches(payload: Payload | PayloadError) -> Answer:
-    """Tells whether an entry matches its payload: the interpreter has matched it when it was made."""
-    if isinstance(payload, Payload):
-        return Answer(Verdict.PROVEN)
-    return Answer(payload.verdict, payload.reason)
-
-
-def _without_payload(payload: PayloadError | None) -> Answer | None:
-    """Returns the answer for an entry without a program; none for one that is bound to other targets."""
-    if payload is None:
-        return None
-    return Answer(Verdict.NOT_DECIDED, "no program could be made for it")

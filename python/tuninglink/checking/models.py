@@ -115,7 +115,7 @@ class _Judging:
             )
             answer = Answer(Verdict.NOT_DECIDED, reason)
         else:
-            answer = self._checks.judge(workload)
+            answer = self._checks.check(workload)
         return ModelMatch(applied.dispatch, str(workload.problem), applied.place, answer)
 
 

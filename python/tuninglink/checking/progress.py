@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from tuninglink.checking.report import SpecReport
@@ -13,18 +14,18 @@ if TYPE_CHECKING:
 
 
 class Progress:
-    """The entries of a spec that were checked by themselves so far; any thread may ask."""
+    """The entries of a spec that were checked by themselves so far; any thread may ask, and add."""
 
     def __init__(self) -> None:
         self._source = ""
         self._kind = ""
         self._count = 0
-        self._entries: list[EntryReport] = []
+        self._entries: dict[int, EntryReport] = {}
 
     @property
     def entries(self) -> Sequence[EntryReport]:
-        """What is known of each entry; what depends on other entries is not decided yet."""
-        return self._entries
+        """What is known of entries, in order; what depends on other entries is not decided yet."""
+        return sorted(self._entries.values(), key=attrgetter("position"))
 
     def begin(self, source: str, kind: str, count: int) -> None:
         """Begins with a spec.
@@ -34,11 +35,11 @@ class Progress:
             kind: which kind of spec it is, in words.
             count: the number of its entries.
         """
-        self._source, self._kind, self._count, self._entries = source, kind, count, []
+        self._source, self._kind, self._count, self._entries = source, kind, count, {}
 
     def add(self, report: EntryReport) -> None:
-        """Notes what is known of the next entry."""
-        self._entries.append(report)
+        """Notes what is known of an entry, instead of what was known before."""
+        self._entries[report.position] = report
 
     def end(self) -> None:
         """Ends with the spec: its report is complete."""
@@ -48,7 +49,7 @@ class Progress:
         """Returns a report of the spec as far as it is checked, None between specs."""
         if not self._kind:
             return None
-        return SpecReport(self._source, self._kind, entries=tuple(self._entries))
+        return SpecReport(self._source, self._kind, entries=tuple(self.entries))
 
     def __str__(self) -> str:
         if not self._kind:

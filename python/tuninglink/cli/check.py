@@ -107,7 +107,7 @@ def check(
         str, typer.Option("--output", "-o", metavar="OUT", help="Where the report goes.")
     ] = STANDARD_STREAM,
     jobs: Annotated[
-        int, typer.Option("--jobs", "-j", min=1, help="How many programs compile at once.")
+        int, typer.Option("--jobs", "-j", min=1, help="How many processes work at once.")
     ] = os.cpu_count() or 1,
     timeout: Annotated[
         float, typer.Option(min=0.1, metavar="SECONDS", help="How long a program may compile.")
@@ -154,6 +154,7 @@ def check(
         compile_limits=CompileLimits(timeout, jobs) if compile_programs else None,
         limits=Limits(limit),
         upgrade=not no_upgrade,
+        processes=jobs,
     )
     reports: list[SpecReport] = []
 

@@ -45,7 +45,7 @@ def _verdict(
         payload = payload_for(entry, target)
     except PayloadError as failure:
         return f"not decided: no program can be made that it matches: {failure.reason}"
-    answer = checks.check(payload, attribute)
+    answer = checks.check_payload(payload, attribute)
     warning = answer.warning and f"the compiler's own constraints reject it: {answer.warning}"
     said = "; ".join(filter(None, (answer.reason, warning, *answer.details)))
     return f"{_WORDS[answer.verdict]}: {said}" if said else _WORDS[answer.verdict]

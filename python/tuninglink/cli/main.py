@@ -8,11 +8,13 @@ from typing import NoReturn
 
 from tuninglink.cli.interrupts import exit_on_interrupt
 from tuninglink.cli.verbosity import take_verbosity
+from tuninglink.lazy import load_on_use
 
 
 def main() -> NoReturn:
     """Runs the command line of this process and ends it with the command's exit code."""
     exit_on_interrupt("tuninglink")
+    load_on_use("numpy")  # the bindings import it, and take half of their time for it
     # Loading the compiler takes most of the time; an interrupt meanwhile is to end well, too.
     from tuninglink.cli import process  # noqa: PLC0415
 

@@ -22,6 +22,7 @@ from tuninglink.tuning.journal import Journal
 from tuninglink.tuning.listener import Listener
 from tuninglink.tuning.reproducers import Reproducers
 from tuninglink.tuning.task_tuner import TaskTuner
+from tuninglink.tuning.timeline import Stage
 from tuninglink.tuning.timing import Settings
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from tuninglink.cli.measuring_options import MeasuringOptions
     from tuninglink.tuning.budget import Budget
     from tuninglink.tuning.device_interface import DeviceSet
+    from tuninglink.tuning.timeline import Timeline
 
 
 @dataclass(frozen=True)
@@ -45,8 +47,11 @@ class Measuring:
     uris: Sequence[str]
 
     @contextmanager
-    def tasks(self) -> Iterator[TaskTuner]:
+    def tasks(self, timeline: Timeline) -> Iterator[TaskTuner]:
         """Opens all that it takes to tune tasks, for as long as the block runs.
+
+        Args:
+            timeline: counts what the stages take.
 
         Raises:
             TuninglinkError: a device, the database or a directory cannot be opened.
@@ -60,12 +65,14 @@ class Measuring:
             reproducers = None
             if options.failures:
                 reproducers = Reproducers(make_directory(options.failures), options.flags)
-            devices, compiler = self._machines(opened, timing)
+            with timeline.stage(Stage.DEVICES):
+                devices, compiler = self._machines(opened, timing)
+            timeline.watch(devices)
             journal = None
             if database:
                 journal = Journal(database, devices.first.description, settings, options.flags)
             listener = Listener() if is_quiet() else ProgressLines()
-            yield TaskTuner(settings, compiler, devices, listener, journal, reproducers)
+            yield TaskTuner(settings, compiler, devices, listener, journal, reproducers, timeline)
 
     def _machines(self, opened: ExitStack, timing: Settings) -> tuple[DeviceSet, CandidateCompiler]:
         """Opens the devices and starts the compiler, here or on the workers of a cluster."""

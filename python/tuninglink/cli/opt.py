@@ -6,6 +6,7 @@ import os
 import sys
 
 from tuninglink.cli.interrupts import exit_on_interrupt
+from tuninglink.lazy import load_on_use
 
 
 def main() -> None:
@@ -16,6 +17,7 @@ def main() -> None:
     """
     _occupy_standard_streams()
     exit_on_interrupt("tuninglink-opt")
+    load_on_use("numpy")  # the bindings import it, and take half of their time for it
     # Loading the compiler takes most of the time; an interrupt meanwhile is to end well, too.
     from tuninglink.opt.command import run  # noqa: PLC0415
 

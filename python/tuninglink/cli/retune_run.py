@@ -23,6 +23,7 @@ from tuninglink.tuning.dispatches import read_program
 from tuninglink.tuning.retuning.results import EntryResult, EntryVerdict
 from tuninglink.tuning.retuning.retuner import Retuner, target_of
 from tuninglink.tuning.retuning.writing import COLUMNS, retuned_spec, rows, to_json
+from tuninglink.tuning.timeline import Timeline
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -87,7 +88,7 @@ def _retune(specs: Sequence[Spec], options: RetuneOptions, command: str) -> Retu
     if options.model:
         with progress(f"compiling {options.model}"):
             model = read_program(options.model, options.flags)
-    with Measuring(options, uris).tasks() as tasks, stopping(budget, command):
+    with Measuring(options, uris).tasks(Timeline()) as tasks, stopping(budget, command):
         return Retuner(
             specs,
             options.flags,

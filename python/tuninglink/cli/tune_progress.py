@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from tuninglink.tuning.dispatches import DispatchedProgram, Omission
     from tuninglink.tuning.model_run import ModelVerdict
     from tuninglink.tuning.results import TaskResult, TrialResult
+    from tuninglink.tuning.timeline import Timeline
     from tuninglink.tuning.tunable import TunableTask
 
 
@@ -86,6 +87,14 @@ class ProgressLines(Listener):
             return
         times = f"{comparison.default_ms:.4g} ms, with the spec {comparison.tuned_ms:.4g} ms"
         self._say(f"  {times}: {comparison.speedup}")
+
+    def finished(self, timeline: Timeline) -> None:
+        """Says where the time went."""
+        total = timeline.total
+        stages = sorted(timeline.times.items(), key=lambda each: -each[1].seconds)
+        parts = ", ".join(f"{name.value} {each.seconds:.1f} s" for name, each in stages)
+        busy = total.use.busy_seconds / total.seconds
+        self._say(f"{total.seconds:.1f} s, the device busy for {busy:.0%} of it: {parts}")
 
     def _say(self, text: str, *, is_fleeting: bool = False) -> None:
         erase = "\r\033[K" if self._is_watched else ""

@@ -18,6 +18,7 @@ from tuninglink.tuning.devices import default_device
 from tuninglink.tuning.dispatches import read_program
 from tuninglink.tuning.report import write_report
 from tuninglink.tuning.reporting import report_of
+from tuninglink.tuning.timeline import Stage, Timeline
 from tuninglink.tuning.tuner import Tuner
 
 if TYPE_CHECKING:
@@ -39,12 +40,13 @@ def tune(options: TuneOptions, command: str) -> TuningResult:
     """
     settings = options.settings
     budget = Budget(settings.seconds, settings.trials)
-    with progress(f"compiling {options.input}"):
+    timeline = Timeline()
+    with progress(f"compiling {options.input}"), timeline.stage(Stage.PROGRAM):
         program = read_program(
             options.input, options.flags, first=options.compile_from, sizes=options.sizes
         )
     uris = settings.devices or _default_devices(program)
-    with Measuring(options, uris).tasks() as tasks, stopping(budget, command):
+    with Measuring(options, uris).tasks(timeline) as tasks, stopping(budget, command):
         descriptions = tasks.devices.descriptions
         tasks.listener.found(program, descriptions)
         specs = _specs(program, options)

@@ -82,14 +82,14 @@ def configured(entry: Entry, payload: Payload, target: mlir.Attribute | None = N
     return replace(dispatch, root=root_of(dispatch.function))
 
 
-def spec_of(entry: Entry) -> bytes:
-    """Returns a spec with nothing but an entry and what it uses, as bytecode."""
-    return _alone(entry).bytecode()
+def spec_of(*entries: Entry) -> bytes:
+    """Returns a spec with nothing but some entries of a spec and what they use, as bytecode."""
+    return _alone(*entries).bytecode()
 
 
-def _alone(entry: Entry) -> _Interpreted:
-    spec = _Interpreted(entry.anatomy, [entry])
-    spec.add_entry_point([entry.action])
+def _alone(*entries: Entry) -> _Interpreted:
+    spec = _Interpreted(entries[0].anatomy, entries)
+    spec.add_entry_point([each.action for each in entries])
     return spec
 
 

@@ -93,20 +93,23 @@ class CompilerProvider(Provider):
         known_crashes = self._passes.known_crashes
         # A crash costs the start of a process. It is known to happen on all contractions with batch dimensions.
         batched = _batched(workload.problem)
-        if batched in known_crashes:
-            known = known_crashes[batched]
-            raise UndecidedError(f"{known} when asked for the constraints on another {batched}")
         try:
+            if batched in known_crashes:
+                raise CompilerCrashError(known_crashes[batched])
             answer = self._passes.run(
                 _INSERT_CONSTRAINTS, to_bytecode(_isolated(workload).operation)
             )
         except UndecidedError as failure:
-            if batched is not None and isinstance(failure, CompilerCrashError):
-                known_crashes[batched] = failure.reason
+            asked = f"'{workload.root.name}'"
             place = place_of(workload.root.location)
-            where = f" at {place}" if place else ""
-            question = f"asked for the constraints on '{workload.root.name}'{where}"
-            raise UndecidedError(f"{failure.reason} when {question}") from None
+            if batched is not None and isinstance(failure, CompilerCrashError):
+                # In the same words whoever asked first.
+                known_crashes[batched] = failure.reason
+                asked = f"a {batched}"
+            elif place:
+                asked += f" at {place}"
+            reason = f"{failure.reason} when asked for the constraints on {asked}"
+            raise UndecidedError(reason) from None
         return mlir.Module.parse(answer, workload.root.context)
 
 

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from tuninglink.tuning.device import DeviceDescription
     from tuninglink.tuning.devices import Measurement
     from tuninglink.tuning.failures import Failure
+    from tuninglink.tuning.timeline import DeviceUse
     from tuninglink.tuning.timing import CompiledProgram, Rounds
 
 
@@ -46,6 +47,10 @@ class DeviceSet(Protocol):
     @property
     def descriptions(self) -> Sequence[DeviceDescription]:
         """What the devices are."""
+
+    @property
+    def use(self) -> DeviceUse:
+        """How long they were in use so far, each on average."""
 
     @property
     def at_once(self) -> int:

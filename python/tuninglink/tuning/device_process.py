@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, Self, TypeVar
+from threading import Lock
+from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 
 from tuninglink.mlir.diagnostics import error
 from tuninglink.tuning.device import DeviceDescription, DeviceError, describe
@@ -10,6 +11,7 @@ from tuninglink.tuning.failures import Failure, FailureKind
 from tuninglink.tuning.measurement import Measurer
 from tuninglink.tuning.numerics import compare
 from tuninglink.tuning.running import MeasurementError
+from tuninglink.tuning.timeline import UseMeter
 from tuninglink.workers import JobTimeoutError, Pool, WorkerCrashedError
 
 if TYPE_CHECKING:
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
 
     from tuninglink.mlir.diagnostics import Diagnostic
     from tuninglink.tuning.benchmark import Benchmark
+    from tuninglink.tuning.timeline import DeviceUse
     from tuninglink.tuning.timing import CompiledProgram, Rounds, Settings, Timing
 
 Result = TypeVar("Result")
@@ -58,6 +61,8 @@ class DeviceProcess:
     ) -> None:
         self._arguments = (uri, tuple(cores), settings)
         self._timeout = timeout
+        self._meter = UseMeter()
+        self._turn = Lock()
         self._pool = self._start()
         try:
             self.description = self._open()
@@ -75,6 +80,11 @@ class DeviceProcess:
         """Ends the process."""
         self._pool.close()
 
+    @property
+    def use(self) -> DeviceUse:
+        """How long it was in use so far."""
+        return self._meter.use
+
     def measure(
         self,
         benchmark: Benchmark,
@@ -86,7 +96,7 @@ class DeviceProcess:
         Raises:
             DeviceError: the device is gone.
         """
-        return self._ask(_measure, benchmark, seconds, limit_microseconds)
+        return self._ask(Measurer.measure, benchmark, seconds, limit_microseconds)
 
     def rounds(self, benchmarks: Sequence[Benchmark], count: int, seed: int) -> Rounds | Failure:
         """Measures benchmarks against each other; see `Measurer.rounds`.
@@ -94,7 +104,7 @@ class DeviceProcess:
         Raises:
             DeviceError: the device is gone.
         """
-        return self._ask(_rounds, tuple(benchmarks), count, seed)
+        return self._ask(Measurer.rounds, tuple(benchmarks), count, seed)
 
     def program_rounds(
         self, programs: Sequence[CompiledProgram], count: int, seed: int
@@ -104,7 +114,7 @@ class DeviceProcess:
         Raises:
             DeviceError: the device is gone.
         """
-        return self._ask(_program_rounds, tuple(programs), count, seed)
+        return self._ask(Measurer.program_rounds, tuple(programs), count, seed)
 
     def compare(
         self, benchmark: Benchmark, reference: Benchmark, reduction: int = 1
@@ -127,15 +137,19 @@ class DeviceProcess:
     def _ask(
         self, question: Callable[..., Result | Failure], *arguments: object
     ) -> Result | Failure:
-        try:
-            answer = self._pool.submit(question, *arguments, seconds=self._timeout).result()
-        except JobTimeoutError:
-            message = (
-                f"no answer within {self._timeout:g} s; the process of the device was replaced"
-            )
-            answer = Failure(FailureKind.TIMEOUT, message)
-        except WorkerCrashedError as failure:
-            answer = Failure(FailureKind.CRASH, str(failure))
+        answer: Result | Failure
+        with self._turn, self._meter.question():
+            try:
+                job = self._pool.submit(_answer, question, arguments, seconds=self._timeout)
+                answer, loading_seconds = job.result()
+                self._meter.loaded(loading_seconds)
+            except JobTimeoutError:
+                message = (
+                    f"no answer within {self._timeout:g} s; the process of the device was replaced"
+                )
+                answer = Failure(FailureKind.TIMEOUT, message)
+            except WorkerCrashedError as failure:
+                answer = Failure(FailureKind.CRASH, str(failure))
         if isinstance(answer, Failure) and answer.kind in _BROKEN:
             self._replace()
         return answer
@@ -183,37 +197,26 @@ def _opened() -> Measurer:
     return _measurer
 
 
+def _answer(question: Callable[..., Any], arguments: tuple[object, ...]) -> tuple[Any, float]:
+    """Returns the answer to a question, and the seconds in which modules were loaded for it."""
+    try:
+        measurer = _opened()
+        before = measurer.loading_seconds
+        answer = question(measurer, *arguments)
+    except MeasurementError as failure:
+        return failure.failure, 0.0
+    return answer, measurer.loading_seconds - before
+
+
 def _describe() -> DeviceDescription | tuple[Diagnostic, ...]:
     return _measurer.diagnostics if isinstance(_measurer, DeviceError) else _description
 
 
-def _measure(benchmark: Benchmark, seconds: float, limit: float | None) -> Timing | Failure:
-    try:
-        return _opened().measure(benchmark, seconds, limit)
-    except MeasurementError as failure:
-        return failure.failure
-
-
-def _rounds(benchmarks: Sequence[Benchmark], count: int, seed: int) -> Rounds | Failure:
-    try:
-        return _opened().rounds(benchmarks, count, seed)
-    except MeasurementError as failure:
-        return failure.failure
-
-
-def _program_rounds(programs: Sequence[CompiledProgram], count: int, seed: int) -> Rounds | Failure:
-    try:
-        return _opened().program_rounds(programs, count, seed)
-    except MeasurementError as failure:
-        return failure.failure
-
-
-def _compare(benchmark: Benchmark, reference: Benchmark, reduction: int) -> Failure | None:
-    try:
-        expected = _opened().expected(reference)
-        actual = _opened().outputs(benchmark)
-    except MeasurementError as failure:
-        return failure.failure
+def _compare(
+    measurer: Measurer, benchmark: Benchmark, reference: Benchmark, reduction: int
+) -> Failure | None:
+    expected = measurer.expected(reference)
+    actual = measurer.outputs(benchmark)
     if actual.violation is not None:
         return Failure(FailureKind.OUT_OF_BOUNDS, actual.violation)
     for index, found in actual.bindings.items():

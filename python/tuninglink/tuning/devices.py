@@ -13,15 +13,17 @@ from tuninglink.tuning.device import THREADED_DRIVER, driver_of, physical_cores
 from tuninglink.tuning.device_process import DeviceProcess
 from tuninglink.tuning.failures import Failure
 from tuninglink.tuning.loading_ahead import COMPILING_DRIVERS, AheadLoader
+from tuninglink.tuning.timeline import mean_use
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tuninglink.tuning.benchmark import Benchmark
     from tuninglink.tuning.device import DeviceDescription
+    from tuninglink.tuning.timeline import DeviceUse
     from tuninglink.tuning.timing import Settings, Timing
 
-_AHEAD: Final = 3
+_AHEAD: Final = 6
 """Modules that are loaded ahead of those that are measured, where the driver compiles what it loads."""
 
 _DEVICE_OF_BACKEND: Final = {
@@ -156,8 +158,15 @@ class Devices:
         """What the devices are."""
         return [each.description for each in self._processes]
 
+    @property
+    def use(self) -> DeviceUse:
+        """See `DeviceSet`."""
+        return mean_use([each.use for each in self._processes])
+
     def measure_default(self, benchmark: Benchmark, seconds: float = 0.1) -> float | Failure:
         """See `DeviceSet`."""
+        if self._ahead is not None:
+            self._ahead.load_default(benchmark)
         for each in self._processes:
             timing = each.measure(benchmark, seconds)
             if isinstance(timing, Failure):
@@ -173,7 +182,9 @@ class Devices:
 
     def _measure(self, benchmark: Benchmark, limit: float) -> Measurement | Failure:
         if self._ahead is not None:
-            self._ahead.load(benchmark)
+            failure = self._ahead.load(benchmark)
+            if failure is not None:
+                return failure
         device = self._free.get()
         try:
             scale = self._defaults[self.first] / self._defaults[device]

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tuninglink.tuning.failures import Failure
 from tuninglink.tuning.results import TrialResult
+from tuninglink.tuning.timeline import Stage, Timeline
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
     from typing import Protocol
 
     from tuninglink.tuning.benchmark import Benchmark
@@ -109,6 +110,9 @@ class Exploration:
         default_us: the time of the compiler's choice.
         known: what earlier runs have found out, by the keys of candidates.
         report: is told about each candidate that was tried.
+        timeline: counts what the stages take.
+        meanwhile: does one thing that is of use while the last candidates compile, given what came of the others;
+            tells whether there was one.
     """
 
     template: BenchmarkTemplate
@@ -121,6 +125,8 @@ class Exploration:
     default_us: float
     known: Mapping[str, TrialResult]
     report: Callable[[TrialResult], None]
+    timeline: Timeline = field(default_factory=Timeline)
+    meanwhile: Callable[[Sequence[TrialResult]], bool] = lambda _: False
     _compiling: dict[Future[Outcome], Candidate] = field(default_factory=dict)
     _ready: deque[tuple[Candidate, Benchmark]] = field(default_factory=deque)
     _measuring: dict[Future[Measurement | Failure], tuple[Candidate, Benchmark]] = field(
@@ -139,7 +145,10 @@ class Exploration:
             if not waiting and self._is_done():
                 break
             patience = min(_PATIENCE, self.budget.remaining)
-            done, _ = wait(waiting, timeout=patience, return_when=FIRST_COMPLETED)
+            if self._awaits_the_last() and self.meanwhile(self._results):
+                patience = 0.0
+            with self.timeline.stage(Stage.MEASUREMENT if self._measuring else Stage.COMPILATION):
+                done, _ = wait(waiting, timeout=patience, return_when=FIRST_COMPLETED)
             for compiled in [each for each in self._compiling if each in done]:
                 self._take_compiled(compiled)
             for measured in [each for each in self._measuring if each in done]:
@@ -153,7 +162,8 @@ class Exploration:
             room = min(room, self.budget.trials - self._asked)
         if room <= 0 or self._is_exhausted:
             return
-        candidates = self.search.ask(room)
+        with self.timeline.stage(Stage.SEARCH):
+            candidates = self.search.ask(room)
         # What waits in the pipeline may be all that the search wanted to know before it goes on.
         self._is_exhausted = not candidates and not self._compiling and not self._measuring
         self._asked += len(candidates)
@@ -207,6 +217,11 @@ class Exploration:
         """Tells whether there is nothing more to ask for."""
         trials = self.budget.trials
         return self._is_exhausted or (trials is not None and self._asked >= trials)
+
+    def _awaits_the_last(self) -> bool:
+        """Tells whether all that is left was given to the devices, which may be compiling it further."""
+        left = len(self._compiling) + len(self._measuring)
+        return self._is_done() and not self._ready and 0 < left <= self.measure.at_once
 
     def _finish(self) -> None:
         """Lets go of what compiles, and takes what is being measured."""

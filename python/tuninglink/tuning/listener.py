@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from tuninglink.tuning.dispatches import DispatchedProgram, Omission
     from tuninglink.tuning.model_run import ModelVerdict
     from tuninglink.tuning.results import TaskResult, TrialResult
+    from tuninglink.tuning.timeline import Timeline
     from tuninglink.tuning.tunable import TunableTask
 
 
@@ -41,3 +42,6 @@ class Listener:
 
     def compared(self, verdict: ModelVerdict) -> None:
         """The whole program was run, or could not be."""
+
+    def finished(self, timeline: Timeline) -> None:
+        """Tuning is over."""

@@ -85,6 +85,11 @@ class Measurer:
         self._inputs = lru_cache(1)(partial(make_inputs, seed=self._settings.seed))
         self._expected: dict[Benchmark, Outputs] = {}
 
+    @property
+    def loading_seconds(self) -> float:
+        """How long loading modules took so far."""
+        return self._loader.seconds
+
     def measure(
         self, benchmark: Benchmark, seconds: float, limit_microseconds: float | None = None
     ) -> Timing:

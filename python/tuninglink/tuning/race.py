@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Final
 
 from tuninglink.tuning.decision import Decision, Outcome, decide, survivors
 from tuninglink.tuning.failures import Failure
+from tuninglink.tuning.timeline import Stage, Timeline
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from tuninglink.tuning.benchmark import Benchmark
     from tuninglink.tuning.device_interface import MeasuringDevice
@@ -132,6 +133,8 @@ def race(
     seed: int = 0,
     gap_seconds: float = 2.0,
     deadline: float | None = None,
+    timeline: Timeline | None = None,
+    confirming: Callable[[int], None] = lambda _: None,
 ) -> RaceResult:
     """Finds the fastest finalist that computes what the default does, and decides whether it is faster.
 
@@ -147,21 +150,27 @@ def race(
         seed: fixes orders and resamples.
         gap_seconds: the pause between blocks of rounds of the confirmation.
         deadline: when to stop extending a confirmation that is undecided, in `time.monotonic()`'s seconds.
+        timeline: counts what the stages take.
+        confirming: is told the position of a finalist that is about to be measured again.
 
     Raises:
         DeviceError: the device is gone.
     """
+    timeline = timeline or Timeline()
     held = _Race(device, default, finalists, min_gain, seed, gap_seconds, deadline)
-    running = held.check(reduction)
-    for rounds, keep in HEATS:
-        if len(running) > 1 or held.default_timing is None:
-            running = held.heat(running, rounds, keep) if running else []
+    with timeline.stage(Stage.RACE):
+        running = held.check(reduction)
+        for rounds, keep in HEATS:
+            if len(running) > 1 or held.default_timing is None:
+                running = held.heat(running, rounds, keep) if running else []
     decision: Decision | None = None
     confirmation: tuple[Rounds, ...] = ()
     winner = None
     while running and decision is None:
         winner = running.pop(0)
-        decision, confirmation = held.confirm(winner)
+        confirming(winner)
+        with timeline.stage(Stage.CONFIRMATION):
+            decision, confirmation = held.confirm(winner)
     winner = winner if decision is not None else None
     return RaceResult(
         winner, decision, held.failures, held.timings, held.default_timing, confirmation

@@ -11,6 +11,7 @@ from tuninglink.tuning.report import (
     OmittedDispatch,
     ProblemReport,
     Speedup,
+    StageReport,
     TrialPoint,
     TuningReport,
 )
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from tuninglink.tuning.decision import ConfidenceInterval
     from tuninglink.tuning.device import DeviceDescription
     from tuninglink.tuning.results import ModelComparison, TaskResult, TrialResult, TuningResult
+    from tuninglink.tuning.timeline import StageTime
 
 
 def report_of(program: str, device: DeviceDescription, result: TuningResult) -> TuningReport:
@@ -41,6 +43,7 @@ def report_of(program: str, device: DeviceDescription, result: TuningResult) -> 
         compiler=metadata.version("iree-base-compiler"),
         date=datetime.now(UTC).isoformat(timespec="seconds"),
         seconds=result.seconds,
+        stages={each.value: _stage(spent) for each, spent in result.stages.items()},
         dispatches=tuple(_dispatch(each, result.began) for each in result.tasks),
         omissions=tuple(
             OmittedDispatch(name, each.reason)
@@ -51,6 +54,11 @@ def report_of(program: str, device: DeviceDescription, result: TuningResult) -> 
         notes=tuple(notes),
         spec=result.spec,
     )
+
+
+def _stage(spent: StageTime) -> StageReport:
+    use = spent.use
+    return StageReport(spent.seconds, use.busy_seconds, use.loading_seconds)
 
 
 def _dispatch(result: TaskResult, began: float) -> ProblemReport:

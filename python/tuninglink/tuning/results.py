@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from tuninglink.tuning.failures import FailureKind
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from tuninglink.errors import TuninglinkError
     from tuninglink.tuning.benchmark import Benchmark
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from tuninglink.tuning.decision import ConfidenceInterval, Decision
     from tuninglink.tuning.dispatches import Omission, TuningTask
     from tuninglink.tuning.failures import Failure
+    from tuninglink.tuning.timeline import Stage, StageTime
     from tuninglink.tuning.timing import Timing
     from tuninglink.tuning.tunable import TunableTask
 
@@ -126,7 +127,7 @@ class TuningResult:
         model: how the whole program fares; None if it was not run.
         model_note: why not.
         began: when tuning began, in `time.monotonic()`'s seconds.
-        seconds: how long it took.
+        stages: what its stages took.
         failure: what ended it early, such as a device that is gone; None if nothing did.
     """
 
@@ -136,8 +137,13 @@ class TuningResult:
     model: ModelComparison | None
     model_note: str
     began: float
-    seconds: float
+    stages: Mapping[Stage, StageTime]
     failure: TuninglinkError | None = None
+
+    @property
+    def seconds(self) -> float:
+        """How long it took."""
+        return sum(each.seconds for each in self.stages.values())
 
     @property
     def won(self) -> list[TaskResult]:

@@ -52,9 +52,13 @@ class Loader:
     Args:
         device: the device.
         kept: how many stay loaded.
+
+    Attributes:
+        seconds: how long loading took so far.
     """
 
     def __init__(self, device: rt.HalDevice, kept: int = _MOST_LOADED) -> None:
+        self.seconds = 0.0
         self._instance = rt.VmInstance()
         self._hal = rt.create_hal_module(self._instance, device)
         self.load = lru_cache(kept)(self._load)
@@ -65,12 +69,15 @@ class Loader:
         Raises:
             MeasurementError: the device does not take the module, or there is no such function.
         """
+        began = time.perf_counter()
         try:
             module = rt.VmModule.copy_buffer(self._instance, image)
             context = rt.VmContext(self._instance, modules=[self._hal, module])
             found = module.lookup_function(function)
         except Exception as failure:  # noqa: BLE001 - a status of the runtime becomes one of several types
             raise MeasurementError(Failure(FailureKind.LOAD, str(failure))) from None
+        finally:
+            self.seconds += time.perf_counter() - began
         if found is None:
             message = f"the module has no function '{function}'"
             raise MeasurementError(Failure(FailureKind.LOAD, message))

@@ -15,6 +15,7 @@ from tuninglink.tuning.cluster.on_worker import DeviceKey, ask_device
 from tuninglink.tuning.device import DeviceError
 from tuninglink.tuning.devices import Measurement
 from tuninglink.tuning.failures import Failure
+from tuninglink.tuning.timeline import UseMeter, mean_use
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from tuninglink.tuning.benchmark import Benchmark
     from tuninglink.tuning.cluster.connection import Cluster
     from tuninglink.tuning.device import DeviceDescription
+    from tuninglink.tuning.timeline import DeviceUse
     from tuninglink.tuning.timing import CompiledProgram, Rounds, Settings, Timing
 
 Answer = TypeVar("Answer")
@@ -56,12 +58,18 @@ class RemoteDevice:
         self._cluster = cluster
         self._worker = worker
         self._key = key
+        self._meter = UseMeter()
         self.description: DeviceDescription = self._ask("description")
 
     @property
     def place(self) -> tuple[str, str]:
         """The worker and the device."""
         return self._worker, self._key.uri
+
+    @property
+    def use(self) -> DeviceUse:
+        """How long it was in use so far; what loading took stays on the worker."""
+        return self._meter.use
 
     def measure(
         self, benchmark: Benchmark, seconds: float = 0.02, limit: float | None = None
@@ -99,16 +107,17 @@ class RemoteDevice:
             resources={self._key.uri: 1},
             pure=False,
         )
-        while True:
-            try:
-                return future.result(timeout=_PATIENCE)
-            except TimeoutError:
-                # Dask would wait for a worker of this address to come back.
-                if self._worker not in self._cluster.workers():
-                    future.cancel()
+        with self._meter.question():
+            while True:
+                try:
+                    return future.result(timeout=_PATIENCE)
+                except TimeoutError:
+                    # Dask would wait for a worker of this address to come back.
+                    if self._worker not in self._cluster.workers():
+                        future.cancel()
+                        raise self._lost() from None
+                except KilledWorker:
                     raise self._lost() from None
-            except KilledWorker:
-                raise self._lost() from None
 
     def _lost(self) -> DeviceLostError:
         return DeviceLostError(error(f"worker '{self._worker}' with '{self._key.uri}' is gone"))
@@ -167,6 +176,11 @@ class ClusterDevices:
     def descriptions(self) -> list[DeviceDescription]:
         """What the devices are."""
         return [each.description for each in self._known]
+
+    @property
+    def use(self) -> DeviceUse:
+        """See `DeviceSet`."""
+        return mean_use([each.use for each in self._known])
 
     @property
     def at_once(self) -> int:

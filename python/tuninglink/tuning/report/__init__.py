@@ -5,6 +5,7 @@ from tuninglink.tuning.report.model import (
     OmittedDispatch,
     ProblemReport,
     Speedup,
+    StageReport,
     TrialPoint,
     TuningReport,
 )
@@ -15,6 +16,7 @@ __all__ = [
     "OmittedDispatch",
     "ProblemReport",
     "Speedup",
+    "StageReport",
     "TrialPoint",
     "TuningReport",
     "write_report",

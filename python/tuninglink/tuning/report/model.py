@@ -111,6 +111,21 @@ class OmittedDispatch:
 
 
 @dataclass(frozen=True)
+class StageReport:
+    """What a stage of tuning took.
+
+    Attributes:
+        seconds: how long it lasted.
+        device_seconds: how long a device was in use meanwhile, the mean of several.
+        loading_seconds: the part of that in which modules were loaded.
+    """
+
+    seconds: float
+    device_seconds: float
+    loading_seconds: float
+
+
+@dataclass(frozen=True)
 class TuningReport:
     """What came of tuning a program.
 
@@ -121,6 +136,7 @@ class TuningReport:
         compiler: the version of the compiler.
         date: when tuning ended, in ISO 8601.
         seconds: how long it took.
+        stages: what its stages took, by name.
         dispatches: what came of each problem.
         omissions: what was not tuned.
         model: the whole program, None if it was not run.
@@ -134,6 +150,7 @@ class TuningReport:
     compiler: str
     date: str
     seconds: float
+    stages: Mapping[str, StageReport]
     dispatches: tuple[ProblemReport, ...]
     omissions: tuple[OmittedDispatch, ...]
     model: ModelReport | None

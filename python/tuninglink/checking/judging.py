@@ -1,0 +1,97 @@
+"""Judging entries one by one: a program for each, and whether its configuration is valid for it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Final
+
+from iree.compiler import ir as mlir
+
+from tuninglink.checking.answers import Answer
+from tuninglink.checking.configurations import ConfigurationChecks, Judged
+from tuninglink.mlir.contexts import thread_context
+from tuninglink.payloads import PayloadError, configured, payload_for
+from tuninglink.solver.answers import Verdict
+from tuninglink.spaces.registry import ProviderRegistry
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tuninglink.iree.targets import Target
+    from tuninglink.mlir.diagnostics import Diagnostic
+    from tuninglink.solver.answers import Limits
+    from tuninglink.specs.structure import Entry
+
+NO_PROGRAM: Final = "no program could be made for it"
+
+
+@dataclass(frozen=True)
+class Question:
+    """What entries are judged for.
+
+    Attributes:
+        target: what programs are made for, None for nothing in particular.
+        attribute: the target as a `#hal.executable.target`, in MLIR; empty without one.
+        limits: how long each question to the solver may take.
+    """
+
+    target: Target | None
+    attribute: str
+    limits: Limits
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """What is found about an entry by itself; it may be handed to another process.
+
+    Attributes:
+        matches: whether it matches the program that is made for it.
+        payload: the operand types of the op of that program, in words; empty if none could be made.
+        program: the program, for `iree-compile`; empty if none could be made.
+        judged: what is found about its configuration; None if that was not asked.
+    """
+
+    matches: Answer
+    payload: str = ""
+    program: str = ""
+    judged: Judged | None = None
+
+
+class Judge:
+    """Judges entries.
+
+    Args:
+        question: what for.
+        warn: is told about plug-ins that cannot be used.
+    """
+
+    def __init__(self, question: Question, warn: Callable[[Diagnostic], None]) -> None:
+        self._made_for = question.target
+        self._checks = ConfigurationChecks(ProviderRegistry(warn), question.limits)
+        self._attribute = question.attribute
+
+    @cached_property
+    def _target(self) -> mlir.Attribute:
+        return mlir.Attribute.parse(self._attribute, thread_context())
+
+    def judge(self, entry: Entry, *, is_asked: bool) -> Judgement:
+        """Judges an entry.
+
+        Args:
+            entry: the entry.
+            is_asked: whether its configuration is to be judged, too.
+        """
+        try:
+            payload = payload_for(entry, self._made_for)
+        except PayloadError as failure:
+            nothing = Judged(Answer(Verdict.NOT_DECIDED, NO_PROGRAM)) if is_asked else None
+            return Judgement(Answer(failure.verdict, failure.reason), judged=nothing)
+        judged = self._checks.judge_payload(payload, self._target) if is_asked else None
+        # The interpreter has matched it when it was made.
+        return Judgement(Answer(Verdict.PROVEN), payload.shapes, payload.text, judged)
+
+    def details(self, entry: Entry) -> tuple[str, ...]:
+        """Returns all details about the configuration of an entry, the nearest valid one among them."""
+        payload = payload_for(entry, self._made_for)
+        return self._checks.details(configured(entry, payload, self._target))

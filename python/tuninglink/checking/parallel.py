@@ -1,0 +1,177 @@
+"""Judging the entries of a spec in several processes."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from importlib import import_module
+from typing import TYPE_CHECKING, Final
+
+from tuninglink.checking.judging import Judge
+from tuninglink.mlir.contexts import thread_context
+from tuninglink.mlir.serialization import parse_module
+from tuninglink.payloads import spec_of
+from tuninglink.specs.structure import Anatomy, Entry
+from tuninglink.workers import Pool
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from concurrent.futures import Future
+
+    from tuninglink.checking.judging import Judgement, Question
+    from tuninglink.mlir.diagnostics import Diagnostic
+
+_FEW: Final = 100
+"""About as many entries as are judged in the time that a process takes to start."""
+
+_SLICE: Final = 20
+"""How many entries are handed to a process at once."""
+
+_AHEAD: Final = 2
+"""How many slices a process has been handed, so that it need not wait for the next one."""
+
+_SECONDS: Final = 3600.0
+"""The time limit of a slice; the questions in it have limits of their own."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """An entry to judge.
+
+    Attributes:
+        position: its position in the spec.
+        entry: the entry.
+        is_asked: whether its configuration is to be judged, too.
+    """
+
+    position: int
+    entry: Entry
+    is_asked: bool
+
+
+class ParallelJudge:
+    """Judges entries in this process and, if they are many, in others beside it.
+
+    This process starts with the first entries and the others with the last, until they meet. The judgements are those
+    of a single process, but for the order in which they are made.
+
+    Args:
+        judge: judges in this process.
+        question: what `judge` judges for.
+        processes: how many processes may be busy, this one included.
+        warn: is told about plug-ins that cannot be used.
+        finished: is told what is found about an entry, in any order and from any thread.
+    """
+
+    def __init__(
+        self,
+        judge: Judge,
+        question: Question,
+        processes: int,
+        warn: Callable[[Diagnostic], None],
+        finished: Callable[[Asked, Judgement], None],
+    ) -> None:
+        self._judge = judge
+        self._question = question
+        self._others = processes - 1
+        self._warn = warn
+        self._finished = finished
+
+    def judge(self, entries: Sequence[Asked]) -> Iterator[Judgement]:
+        """Yields what is found about each entry, in order."""
+        if len(entries) <= _FEW or not self._others:
+            yield from self._here(entries)
+            return
+        slices = [entries[start : start + _SLICE] for start in range(0, len(entries), _SLICE)]
+        with Pool(self._others, import_module, (__name__,)) as pool:
+            yield from self._together(slices, pool)
+
+    def _together(self, slices: Sequence[Sequence[Asked]], pool: Pool) -> Iterator[Judgement]:
+        futures: deque[Future[_Outcome]] = deque()
+        running: list[Future[_Outcome]] = []
+        position, end = 0, len(slices)
+        while position < end:
+            running = [each for each in running if not each.done()]
+            while position + 1 < end and len(running) < self._others * _AHEAD:
+                end -= 1
+                futures.appendleft(self._submit(slices[end], pool))
+                running.append(futures[0])
+            yield from self._here(slices[position])
+            position += 1
+        for each, future in zip(slices[end:], futures, strict=True):
+            yield from self._there(each, future)
+
+    def _submit(self, entries: Sequence[Asked], pool: Pool) -> Future[_Outcome]:
+        future = pool.submit(_judge, _Slice.of(entries), self._question, seconds=_SECONDS)
+        future.add_done_callback(partial(self._note, entries))
+        return future
+
+    def _note(self, entries: Sequence[Asked], future: Future[_Outcome]) -> None:
+        if not future.cancelled() and future.exception() is None:
+            for each, found in zip(entries, future.result().judgements, strict=True):
+                self._finished(each, found)
+
+    def _here(self, entries: Sequence[Asked]) -> Iterator[Judgement]:
+        for each in entries:
+            found = self._judge.judge(each.entry, is_asked=each.is_asked)
+            self._finished(each, found)
+            yield found
+
+    def _there(self, entries: Sequence[Asked], future: Future[_Outcome]) -> Iterator[Judgement]:
+        """Yields what another process found; a slice that it has not begun, or failed on, is judged here."""
+        if future.cancel() or future.exception() is not None:
+            yield from self._here(entries)
+            return
+        for each in future.result().warnings:
+            self._warn(each)
+        yield from future.result().judgements
+
+
+@dataclass(frozen=True)
+class _Slice:
+    """Some entries of a spec, for another process.
+
+    Attributes:
+        spec: a spec with what they use, as bytecode.
+        entries: for each its matcher, its action, and whether its configuration is to be judged.
+    """
+
+    spec: bytes
+    entries: tuple[tuple[str, str, bool], ...]
+
+    @classmethod
+    def of(cls, entries: Sequence[Asked]) -> _Slice:
+        asked = ((each.entry.matcher, each.entry.action, each.is_asked) for each in entries)
+        return cls(spec_of(*(each.entry for each in entries)), tuple(asked))
+
+
+@dataclass(frozen=True)
+class _Outcome:
+    """What another process found about a slice, and what it warned about."""
+
+    judgements: tuple[Judgement, ...]
+    warnings: tuple[Diagnostic, ...]
+
+
+def _judge(part: _Slice, question: Question) -> _Outcome:
+    """Judges a slice in another process."""
+    anatomy = Anatomy(parse_module(part.spec, "<slice>", thread_context()))
+    judge = _judge_for(question)
+    judgements = tuple(
+        judge.judge(Entry(matcher, action, None, anatomy), is_asked=is_asked)
+        for matcher, action, is_asked in part.entries
+    )
+    said = tuple(_said)
+    _said.clear()
+    return _Outcome(judgements, said)
+
+
+@lru_cache(maxsize=1)
+def _judge_for(question: Question) -> Judge:
+    """Returns the judge of another process, which remembers what it has judged."""
+    return Judge(question, _said.append)
+
+
+_said: Final[list[Diagnostic]] = []
+"""What was warned about since the last slice."""

@@ -1,0 +1,162 @@
+"""The tiles of a contraction in the pipeline TileAndFuse."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from tuninglink.solver.expressions import all_of, any_of, select
+from tuninglink.spaces.gpu.contraction_tiles import ContractionTiles
+from tuninglink.spaces.gpu.gpu_rules import clip, round_up
+from tuninglink.spaces.gpu.knob_table import REDUCTION, SUBGROUP, WORKGROUP
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tuninglink.spaces.gpu.device import Intrinsic
+
+_MOST_DYNAMIC: Final = 1024
+_MOST_PADDED: Final = 512
+"""The greatest tiles of dynamic and of padded dimensions."""
+
+
+@dataclass
+class TileAndFuseTiles(ContractionTiles):
+    """The tiles of a contraction, and the rules that they must fulfil whatever is copied and promoted.
+
+    A workgroup takes a tile of each dimension of the result, each of its subgroups a number of results of the
+    intrinsic; the tile of k is counted in intrinsics, too.
+
+    Attributes:
+        intrinsics: those to choose from.
+        pads: whether what sticks out of the tiles is padded, so that sizes do not matter.
+    """
+
+    intrinsics: Sequence[Intrinsic] = field(kw_only=True)
+    pads: bool = field(kw_only=True)
+
+    @property
+    def reductions(self) -> tuple[int, ...]:
+        """The loops of reductions, the one of the intrinsic last."""
+        return (*self.contraction.outer_k, self.contraction.k)
+
+    def tile_loops(self) -> None:
+        """Adds the knobs and the rules of every loop."""
+        contraction = self.contraction
+        self.choose_intrinsic(self.intrinsics)
+        for loop in contraction.outer:
+            self._tile_outer(loop)
+        for loop, side in ((contraction.m, "m"), (contraction.n, "n")):
+            self._tile_side(loop, side)
+        for loop in contraction.outer_k:
+            self._tile_outer_reduction(loop)
+        self._tile_reduction(contraction.k)
+        if not self.pads:
+            self._divide()
+
+    def _tile_outer(self, loop: int) -> None:
+        rules, size = self.rules, self.contraction.sizes[loop]
+        tile = self.tiles[loop] = self.table.tile(WORKGROUP, loop, size or _MOST_DYNAMIC, zero=size)
+        piece = self.pieces[loop] = self.table.tile(SUBGROUP, loop, size or _MOST_DYNAMIC, low=0)
+        if size is None:
+            rules.sufficient(
+                tile == 1, f"wg_{loop} must be 1, as dimension {loop} is dynamic, not {{}}", tile
+            )
+        # Zero is as good as all of the tile.
+        self.counts[loop] = select(all_of(piece > 0, piece < tile), tile / piece, 1)
+        # What `padding` makes of the dimension is not known.
+        require = rules.sufficient if self.pads else rules.necessary
+        require(
+            any_of(piece == 0, piece >= clip(tile, size), tile % piece == 0),
+            f"wg_{loop} must be divisible by sg_{loop} ({{}} % {{}} == 0)",
+            tile,
+            piece,
+        )
+        rules.compilers(
+            piece <= tile,
+            f"sg_{loop} must not be more than wg_{loop} ({{}} <= {{}})",
+            piece,
+            tile,
+        )
+
+    def _tile_side(self, loop: int, side: str) -> None:
+        rules, size = self.rules, self.contraction.size(loop)
+        shape = self.shapes[loop]
+        extents = [getattr(each, side) for each in self.intrinsics]
+        most = max(-(-size // each) * each for each in extents)
+        if self.pads:
+            most = max(most, _MOST_PADDED)
+        tile = self.tiles[loop] = self.table.tile(WORKGROUP, loop, most, zero=size)
+        piece = self.pieces[loop] = self.table.tile(SUBGROUP, loop, -(-most // min(extents)))
+        rules.compilers(
+            tile % shape == 0,
+            f"wg_{loop} must be a multiple of the intrinsic's {side} ({{}} % {{}} == 0)",
+            tile,
+            shape,
+        )
+        # A tile that sticks out takes what there is; what `padding` makes of the dimension is not known.
+        there = (clip(tile, size) + shape - 1) / shape
+        whole = (tile + shape - 1) / shape
+        self.counts[loop] = select(piece < whole, whole / piece, 1)
+        text = f"the {{}} intrinsics that wg_{loop} takes must be divisible by sg_{loop} ({{}})"
+        if not self.pads:
+            rules.necessary(any_of(there % piece == 0, piece >= there), text, there, piece)
+        rules.sufficient(any_of(whole % piece == 0, piece >= whole), text, whole, piece)
+        rules.compilers(
+            piece <= whole,
+            f"sg_{loop} must not be more than the intrinsics that wg_{loop} takes ({{}} <= {{}})",
+            piece,
+            whole,
+        )
+
+    def _tile_outer_reduction(self, loop: int) -> None:
+        size = self.contraction.size(loop)
+        tile = self.tiles[loop] = self.table.tile(REDUCTION, loop, size, zero=size)
+        self.rules.sufficient(
+            size % tile == 0,
+            f"dimension {loop} must be divisible by red_{loop} ({size} % {{}} == 0)",
+            tile,
+        )
+
+    def _tile_reduction(self, loop: int) -> None:
+        rules, size = self.rules, self.contraction.size(loop)
+        shape = self.shapes[loop]
+        most = max(-(-size // each.k) for each in self.intrinsics)
+        tile = self.tiles[loop] = self.table.tile(REDUCTION, loop, most) * shape
+        padded = round_up(size, shape)
+        if not self.pads:
+            rules.necessary(
+                any_of(padded % tile == 0, tile >= padded),
+                f"dimension {loop}, in whole intrinsics, must be divisible by red_{loop} intrinsics "
+                "({} % {} == 0)",
+                padded,
+                tile,
+            )
+        rules.compilers(
+            tile <= padded,
+            f"red_{loop} intrinsics must not be more than dimension {loop} has ({{}} <= {{}})",
+            tile,
+            padded,
+        )
+
+    def _divide(self) -> None:
+        """Asks for tiles that divide the result, which is necessary where the reduction takes several steps."""
+        # A loop that is not tiled takes one step, too.
+        is_one_step = all_of(
+            *(
+                any_of(self.tiles[loop] >= self.contraction.size(loop), self.tiles[loop] == 0)
+                for loop in self.reductions
+            )
+        )
+        sides = (self.contraction.m, self.contraction.n)
+        for loop in (*self.contraction.outer, *sides):
+            tile, size = self.tiles[loop], self.contraction.sizes[loop]
+            if size is None:
+                continue
+            # A tile that sticks out is as good as the dimension if it is the only one; one of rows or columns is padded.
+            is_even, is_only = size % tile == 0, tile >= size
+            text = f"dimension {loop} must be divisible by wg_{loop}, or fit into it ({size} % {{}} == 0)"
+            self.rules.necessary(any_of(is_even, is_only, is_one_step), text, tile)
+            self.rules.sufficient(
+                any_of(is_even, is_only) if loop in sides else is_even, text, tile
+            )

@@ -1,0 +1,29 @@
+"""Several processes find what one finds."""
+
+from __future__ import annotations
+
+from long_specs import long_spec
+
+from tuninglink.checking.checker import Checker
+from tuninglink.checking.report import to_json
+from tuninglink.iree.targets import Target
+from tuninglink.solver.answers import Verdict
+
+VALID = [256 * (1 + number % 3) for number in range(60)]
+REJECTED = [256 * (1 + number % 22) + 128 for number in range(60)]
+"""More problems than there are proposals, at the end of the spec, where another process begins."""
+
+
+def test_several_processes_report_what_one_reports() -> None:
+    spec = long_spec([*VALID, *REJECTED], tile=256).encode()
+    one, several = (
+        Checker(target=Target.parse("gfx942"), processes=processes).check(spec, "spec.mlir")
+        for processes in (1, 3)
+    )
+    assert to_json([several], "gfx942") == to_json([one], "gfx942")
+    verdicts = [each.is_valid.verdict for each in several.entries if each.is_valid]
+    assert verdicts[: len(VALID)] == [Verdict.PROVEN] * len(VALID)
+    found = [each.is_valid for each in several.entries[len(VALID) :] if each.is_valid]
+    assert len(found) == len(REJECTED)
+    nearest = ["the nearest valid configuration" in " ".join(each.details) for each in found]
+    assert nearest == [number % 22 < 20 for number in range(60)]
