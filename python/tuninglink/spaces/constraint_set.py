@@ -94,17 +94,23 @@ class ConstraintSet:
 
     # --- Questions ---------------------------------------------------------------------------------------
 
-    def check(self, assignment: Mapping[str, int], limits: Limits = DEFAULT_LIMITS) -> CheckAnswer:
+    def check(
+        self,
+        assignment: Mapping[str, int],
+        limits: Limits = DEFAULT_LIMITS,
+        auxiliary: Mapping[str, int] | None = None,
+    ) -> CheckAnswer:
         """Tells whether an assignment is valid, and if not, which assertions it violates.
 
         Args:
             assignment: a value for every knob.
             limits: how long it may take.
+            auxiliary: the values of auxiliary unknowns that are known.
 
         Raises:
             AssignmentError: a knob is missing, unknown, or has a value that is no integer.
         """
-        assignment = self._integers(assignment, is_partial=False)
+        assignment = {**self._integers(assignment, is_partial=False), **(auxiliary or {})}
         deadline = limits.start()
         violated, is_open = self._decider.judge(assignment)
         try:
