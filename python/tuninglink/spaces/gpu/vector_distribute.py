@@ -34,6 +34,9 @@ if TYPE_CHECKING:
 
 _MOST_PIECES: Final = 32
 
+WITH_INTRINSIC: Final = Outline(frozenset({"mma_kind", SUBGROUP_BASIS, REDUCTION, WORKGROUP}))
+"""The outline of configurations in which an intrinsic multiplies, of contractions and of convolutions."""
+
 
 def vector_distribute_spaces(
     workload: Workload, device: Device, pipeline: mlir.Attribute
@@ -48,9 +51,12 @@ def vector_distribute_spaces(
     contraction = read_contraction(workload)
     static_sizes(workload)
     intrinsics = intrinsics_for(contraction, device)
-    outline = Outline(frozenset({"mma_kind", SUBGROUP_BASIS, REDUCTION, WORKGROUP}))
     problem = workload.problem
-    return [GpuSpace(outline, lambda: _form(problem, contraction, intrinsics, device, pipeline))]
+
+    def make() -> Form:
+        return _form(problem, contraction, intrinsics, device, pipeline)
+
+    return [GpuSpace(WITH_INTRINSIC, make)]
 
 
 def _form(
