@@ -16,7 +16,7 @@ from tuninglink.spaces.gpu.contractions import (
     read_operand,
     static_sizes,
 )
-from tuninglink.spaces.gpu.convolutions import read_igemm
+from tuninglink.spaces.gpu.convolutions import has_innermost_channels, read_igemm
 from tuninglink.spaces.gpu.gpu_rules import GpuRules
 from tuninglink.spaces.gpu.knob_table import (
     REDUCTION,
@@ -59,6 +59,8 @@ def direct_convolution_spaces(
     """
     intrinsics = intrinsics_for(read_igemm(workload), device)
     op, problem = StructuredOp(workload.root), workload.problem
+    if not has_innermost_channels(workload):
+        raise UndecidedError(f"the channels of {problem} are not innermost")
     if set(op.strides) != {1}:
         raise UndecidedError(f"{problem} has strides")
     *rows, channel = (
