@@ -94,6 +94,21 @@ class Matmul(Linear):
 
 
 @dataclass(frozen=True)
+class PlainMatmul(Matmul):
+    """A matmul whose right-hand side has k rows, as weights in JAX, in ONNX and in GPT-2 have them."""
+
+    @property
+    def name(self) -> str:
+        """The name of its function."""
+        return f"matmul_kn_{self.m}x{self.n}x{self.k}_{self.element}"
+
+    def add(self, function: Function) -> Tensor:
+        """Adds it to a function."""
+        sizes: dict[str, int | None] = {"m": self.m, "n": self.n, "k": self.k}
+        return product(function, "mk,kn->mn", sizes, self.element)
+
+
+@dataclass(frozen=True)
 class Batched(Problem):
     """A product of two batched matrices, the second one transposed or not."""
 

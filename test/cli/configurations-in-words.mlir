@@ -21,7 +21,6 @@
 
 // A misspelt knob.
 // RUN: tuninglink compile %s --spec %t/knob.mlir --no-default-specs --iree-hal-target-device=hip --iree-rocm-target=gfx942 --compile-to=executable-configurations -o %t/out 2>&1 | filecheck %s --check-prefix=KNOB
-// RUN: tuninglink explain %s --spec %t/knob.mlir --no-default-specs --iree-hal-target-device=hip --iree-rocm-target=gfx942 -o %t/out 2>&1 | filecheck %s --check-prefix=KNOB
 // KNOB: knob.mlir:{{[0-9]+}}:{{[0-9]+}}: warning: entry 'match_matmul': code generation reads no 'promot_operands'; did you mean 'promote_operands'?
 
 // An annotation that the compiler does not read: the entry matches, and configures nothing.
@@ -42,7 +41,6 @@
 
 // An lhs of another type than the model has: the entry matches nothing, and what is wrong with it is said all the same.
 // RUN: tuninglink compile %s --spec %t/lhs.mlir --no-default-specs --iree-hal-target-device=hip --iree-rocm-target=gfx942 --compile-to=executable-configurations -o %t/out 2>&1 | filecheck %s --check-prefix=LHS
-// RUN: tuninglink explain %s --spec %t/lhs.mlir --no-default-specs --iree-hal-target-device=hip --iree-rocm-target=gfx942 2>&1 | filecheck %s --check-prefix=LHS
 // LHS: {{error|warning}}: entry 'match_matmul': 'MFMA_F32_16x16x16_F16' multiplies f16·f16, the matcher asks for bf16·f16
 // LHS: note: choose an intrinsic for the types that are matched
 

@@ -16,11 +16,14 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Final
+from unittest.mock import patch
 
 from programs import TARGETS
 
 from tuninglink.mlir.diagnostics import error
+from tuninglink.tuning import race
 from tuninglink.tuning.budget import Budget
 from tuninglink.tuning.compilation import CandidateCompiler
 from tuninglink.tuning.database import Database
@@ -36,6 +39,7 @@ from tuninglink.tuning.tuner import Tuner
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from contextlib import AbstractContextManager
 
     from tuninglink.tuning.benchmark import Benchmark
     from tuninglink.tuning.preparation import PreparedTask
@@ -95,6 +99,12 @@ class RecordedDevices:
         return Rounds((tuple(map(self.program_us, programs)),) * count, 1)
 
 
+def without_pauses() -> AbstractContextManager[object]:
+    """Leaves out the pauses of races: recorded times do not change while nobody measures."""
+    clock = SimpleNamespace(monotonic=time.monotonic, sleep=lambda _: None)
+    return patch.object(race, "time", clock)
+
+
 def tune(
     program: Path,
     database: Database | None,
@@ -108,7 +118,8 @@ def tune(
     journal = Journal(database, DESCRIPTION, settings, FLAGS) if database else None
     tasks = TaskTuner(settings, compiler, devices, listener or Listener(), journal)
     budget = Budget(trials=settings.trials)
-    return Tuner(read_program(str(program), FLAGS), FLAGS, tasks, budget).run()
+    with without_pauses():
+        return Tuner(read_program(str(program), FLAGS), FLAGS, tasks, budget).run()
 
 
 class _Keys(Listener):

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import re
-import time
 from dataclasses import dataclass, field
-from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import pytest
 from programs import TARGETS
-from recorded_tuning import DESCRIPTION, RecordedDevices
+from recorded_tuning import DESCRIPTION, RecordedDevices, without_pauses
 from tuning_programs import dispatched, matmul, prepared
 
 import tuninglink
@@ -18,7 +16,6 @@ from tuninglink.emission.spec_writer import SpecEntry, write_spec
 from tuninglink.specs.provenance import provenance_of
 from tuninglink.specs.revision import Revision, alone
 from tuninglink.specs.settings import settings_of
-from tuninglink.tuning import race
 from tuninglink.tuning.budget import Budget
 from tuninglink.tuning.compilation import CandidateCompiler
 from tuninglink.tuning.database import Database
@@ -113,11 +110,9 @@ def compiler() -> Iterator[CandidateCompiler]:
 
 
 @pytest.fixture(autouse=True)
-def _no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Recorded times do not change while nobody measures."""
-    monkeypatch.setattr(
-        race, "time", SimpleNamespace(monotonic=time.monotonic, sleep=lambda _: None)
-    )
+def _no_pauses() -> Iterator[None]:
+    with without_pauses():
+        yield
 
 
 def retune(

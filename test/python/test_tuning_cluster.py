@@ -123,8 +123,3 @@ def test_devices_come_and_the_last_one_ends_the_work(processes: DaskProcesses) -
         second.kill()
         with pytest.raises(DeviceError, match="is gone"):
             devices.submit(benchmark(DOUBLE), 1e9).result()
-
-
-def test_nobody_answers() -> None:
-    with pytest.raises(TuninglinkError, match=r"no scheduler answers at 'tcp://127\.0\.0\.1:1'"):
-        Cluster("tcp://127.0.0.1:1")

@@ -179,6 +179,6 @@ def test_loading_ahead_answers_for_nothing() -> None:
     loader = AheadLoader("local-sync", 1, timeout=10)
     try:
         for each in (benchmark(DOUBLE), Benchmark(b"no module", "main", LAYOUT)):
-            loader.load(each)
+            assert loader.load(each) is None
     finally:
         loader.close()

@@ -39,6 +39,12 @@ def contraction(
         f"tensor<{'x'.join(str(extent[loop]) for loop in access)}x{element}>"
         for access, element in zip(accesses, elements, strict=True)
     ]
+    return _sum_of_products(loops, accesses, shapes, types)
+
+
+def _sum_of_products(
+    loops: str, accesses: Sequence[Sequence[str]], shapes: Sequence[str], types: tuple[str, str]
+) -> str:
     listed = ", ".join(loops)
     maps = ", ".join(f"affine_map<({listed}) -> ({', '.join(access)})>" for access in accesses)
     kinds = ", ".join('"parallel"' if loop in accesses[2] else '"reduction"' for loop in loops)
@@ -141,6 +147,48 @@ def _convolved(choice: random.Random) -> str:
     )
 
 
+def _channels_first(choice: random.Random) -> str:
+    """A convolution whose channels come before rows and columns, or whose filters are in another order."""
+    operand, result = choice.choice((("f16", "f32"), ("f32", "f32"), ("f16", "f32"), ("i8", "i32")))
+    batch, rows, columns = (
+        choice.choice((1, 2)),
+        choice.choice((4, 8, 15)),
+        choice.choice((8, 64, 75)),
+    )
+    inputs, outputs = (choice.choice((16, 32, 64, 96, 320)) for _ in range(2))
+    kernel, stride = choice.choice((1, 3, 3)), choice.choice((1, 1, 2))
+    accesses, order = choice.choice(
+        (
+            (("bihw", "oipq", "bohw"), "bohwipq"),
+            (("bihw", "oipq", "bohw"), "bohwipq"),
+            (("bihw", "oipq", "bohw"), "bohwipq"),
+            (("iw", "oiq", "ow"), "owiq"),
+            (("biw", "oiq", "bow"), "bowiq"),
+            (("bhwi", "opqi", "bhwo"), "bhwopqi"),
+            (("bihw", "pqio", "bohw"), "bohwpqi"),
+            (("bihw", "opqi", "bhwo"), "bhwopqi"),
+        )
+    )
+    extent = dict(
+        zip("biohwpq", (batch, inputs, outputs, rows, columns, kernel, kernel), strict=True)
+    )
+    window = {"h": "p", "w": "q"}
+
+    def shape(access: str, element: str, *, is_image: bool = False) -> str:
+        sizes = [
+            (extent[each] - 1) * stride + kernel if is_image and each in window else extent[each]
+            for each in access
+        ]
+        return f"tensor<{'x'.join(map(str, sizes))}x{element}>"
+
+    image, filters, out = accesses
+    shapes = [shape(image, operand, is_image=True), shape(filters, operand), shape(out, result)]
+    convolved = [
+        f"{each} * {stride} + {window[each]}" if each in window else each for each in image
+    ]
+    return _sum_of_products(order, (convolved, filters, out), shapes, (operand, result))
+
+
 def _depthwise(choice: random.Random) -> str:
     batch, height = choice.choice((1, 2, 4)), choice.choice((7, 8, 14, 16, 28, 32, 56))
     channels = choice.choice((16, 32, 64, 96, 128, 144, 192, 320))
@@ -197,6 +245,7 @@ FORMS: Final[dict[str, Callable[[random.Random], str]]] = {
     "multi-m": _several,
     "decode": _decode,
     "convolution": _convolved,
+    "channels-first": _channels_first,
     "depthwise": _depthwise,
     "attention": _attention,
     "normalization": _normalized,

@@ -11,7 +11,7 @@ from iree.compiler.dialects import iree_codegen, iree_gpu
 from tuninglink.iree.op_kinds import OpKind, Role
 from tuninglink.iree.structured_op import REDUCTION
 from tuninglink.mlir import names
-from tuninglink.mlir.attributes import entries_of, named_parameters
+from tuninglink.mlir.attributes import entries_of, integers_of, named_parameters
 from tuninglink.mlir.walk import collect
 
 if TYPE_CHECKING:
@@ -113,11 +113,10 @@ def _rows(attribute: mlir.Attribute) -> Iterator[list[int]]:
     """Yields the lists of sizes in an attribute."""
     if not isinstance(attribute, mlir.ArrayAttr):
         return
-    elements = list(attribute)
-    numbers = [each.value for each in elements if isinstance(each, mlir.IntegerAttr)]
-    if numbers and len(numbers) == len(elements):
+    numbers = integers_of(attribute)
+    if numbers and len(numbers) == len(attribute):
         yield numbers
-    for each in elements:
+    for each in attribute:
         yield from _rows(each)
 
 

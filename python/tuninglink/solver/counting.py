@@ -48,6 +48,11 @@ class Counted:
         """Whether a solution can be looked up by its number: all are counted, and all counts are known."""
         return self.answer.verdict is Verdict.PROVEN and all(each.is_known for each in self._parts)
 
+    @property
+    def size(self) -> int:
+        """How many counts of parts are known."""
+        return sum(each.size for each in self._parts)
+
     def solution(self, number: int) -> dict[str, int]:
         """Returns one of the solutions; neighbors have numbers that are near to each other.
 
@@ -227,6 +232,11 @@ class _Count:
         self._known: dict[Hashable, int] = {}
         self.found = 0
         self.is_known = True
+
+    @property
+    def size(self) -> int:
+        """How many counts are known."""
+        return len(self._known)
 
     def run(self, plan: _Plan, deadline: Deadline) -> None:
         """Counts them.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from tuninglink.solver.answers import CountAnswer, UndecidedError, Verdict
 from tuninglink.solver.counting import Counted, count_solutions
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from tuninglink.solver.answers import Deadline
     from tuninglink.solver.assertions import Assertion
     from tuninglink.solver.z3_solver import Solver
+
+_MOST_KEPT: Final = 1 << 17
+"""Counts of more parts than this are made anew: a part takes some 300 bytes."""
 
 
 class Decider:
@@ -45,6 +48,7 @@ class Decider:
         self._solver = solver
         self._reader = TermReader()
         self._search: list[SearchPlan | None] = []
+        self._counted: Counted | None = None
 
     @cached_property
     def terms(self) -> list[Term] | None:
@@ -103,11 +107,13 @@ class Decider:
         return self._plan(asked, choices, self._names, deadline)
 
     def count(self, deadline: Deadline) -> Counted | None:
-        """Counts the solutions, or returns None if that takes listing them.
+        """Counts the solutions, once, or returns None if that takes listing them.
 
         Raises:
             UndecidedError: there is not even time to plan it.
         """
+        if self._counted is not None:
+            return self._counted
         search = self.search(deadline)
         if search is None or self.terms is None:
             return None
@@ -115,9 +121,12 @@ class Decider:
             return Counted(CountAnswer(Verdict.PROVEN, 0), ())
         open_terms = [each for each in self.terms if each.kind is not Kind.CONSTANT]
         try:
-            return count_solutions(open_terms, search.domains, self._hidden, deadline)
+            counted = count_solutions(open_terms, search.domains, self._hidden, deadline)
         except ZeroDivisionError:
             return None
+        if counted.is_indexed and counted.size <= _MOST_KEPT:
+            self._counted = counted
+        return counted
 
     def _plan(
         self,

@@ -15,6 +15,7 @@ from iree.compiler import ir as mlir
 from iree.compiler.passmanager import PassManager
 
 from tuninglink.mlir import names
+from tuninglink.mlir.attributes import integer_value
 from tuninglink.mlir.serialization import to_bytecode
 from tuninglink.mlir.walk import visit
 from tuninglink.spaces.isolated_passes import passed
@@ -104,9 +105,7 @@ def constant_size(value: mlir.Value[mlir.Type]) -> int | None:
     owner = value.owner
     if isinstance(owner, mlir.Block) or owner.operation.name != "arith.constant":
         return None
-    number = owner.operation.attributes["value"]
-    assert isinstance(number, mlir.IntegerAttr)
-    return int(number.value)
+    return integer_value(owner.operation.attributes["value"])
 
 
 def _take_sizes(operation: mlir.Operation) -> tuple[FixedSize | None, ...]:
@@ -134,11 +133,10 @@ def _asserted(
     if [each.name for each in operations] != kinds:
         return ""
     constant, equal, assertion = operations
-    value, message = constant.attributes["value"], assertion.attributes["msg"]
-    assert isinstance(value, mlir.IntegerAttr)
+    message = assertion.attributes["msg"]
     assert isinstance(message, mlir.StringAttr)
     is_size = (
-        int(value.value) == size
+        integer_value(constant.attributes["value"]) == size
         and list(equal.operands) == [argument, constant.result]
         and list(assertion.operands) == [equal.result, argument]
         and _uses(constant) == _uses(equal) == 1

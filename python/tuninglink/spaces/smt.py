@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from iree.compiler import ir as mlir
 
 from tuninglink.mlir import names
+from tuninglink.mlir.attributes import integer_value
 from tuninglink.mlir.walk import body
 from tuninglink.solver.answers import UndecidedError
 from tuninglink.solver.assertions import Grade
@@ -15,12 +16,8 @@ from tuninglink.solver.expressions import all_of, any_of, negation, number, sele
 from tuninglink.spaces.builder import TermSetBuilder
 from tuninglink.spaces.compiler_constraints import FixedSize, constant_size
 from tuninglink.spaces.knobs import IntegerKnob, OneOfKnob
-from tuninglink.spaces.templates import (
-    DictionarySlot,
-    KnobTemplate,
-    option_slots,
-    template_slot,
-)
+from tuninglink.spaces.slots import DictionarySlot, option_slots
+from tuninglink.spaces.templates import KnobTemplate, template_slot
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -153,7 +150,7 @@ class _Reader:
     # --- One method for each operation that needs more than its operands -----------------------------------
 
     def _integer(self, operation: mlir.Operation, _: Sequence[Any]) -> Expression:
-        return number(_integer(operation.attributes["value"]))
+        return number(integer_value(operation.attributes["value"]))
 
     def _boolean(self, operation: mlir.Operation, _: Sequence[Any]) -> Expression:
         value = operation.attributes["value"]
@@ -161,7 +158,7 @@ class _Reader:
         return number(value.value)
 
     def _compare(self, operation: mlir.Operation, operands: Sequence[Any]) -> Expression:
-        return _COMPARISONS[_integer(operation.attributes["pred"])](*operands)
+        return _COMPARISONS[integer_value(operation.attributes["pred"])](*operands)
 
     def _look_up(self, operation: mlir.Operation, operands: Sequence[Any]) -> Expression:
         keys, values = (_integers(operation.attributes[name]) for name in ("keys", "values"))
@@ -175,12 +172,6 @@ class _Reader:
 def _string(attribute: mlir.Attribute) -> str:
     assert isinstance(attribute, mlir.StringAttr)
     return attribute.value
-
-
-def _integer(attribute: mlir.Attribute) -> int:
-    """Returns the value of an integer of any width."""
-    assert isinstance(attribute, mlir.IntegerAttr)
-    return int(attribute.value)
 
 
 def _integers(attribute: mlir.Attribute) -> list[int]:

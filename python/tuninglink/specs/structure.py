@@ -117,19 +117,20 @@ class Anatomy:
             return note(
                 "its entry point is more than one plain 'foreach_match' and a yield", sequence
             )
-        if self.entry_points[0].name in self.table.included:
+        if self.entry_points[0].name in self.table.survey.included:
             return note("its entry point is used by another sequence", sequence)
         return next(self._opaque_pairs(), None)
 
     def _opaque_pairs(self) -> Iterator[Diagnostic]:
-        untyped: dict[mlir.Attribute, bool] = {}  # Sequences have few signatures.
-        defined: dict[str, bool] = {}
+        # Sequences have few signatures, and entries share few actions.
+        untyped: dict[mlir.Attribute, bool] = {}
+        actions = {action for _, action in self.pairs}
+        defined = {action for action in actions if self.table.lookup(action) is not None}
+        annotating = {action for action in actions if self.table.annotations(action) is not None}
         including = self.table.survey.including
         for matcher, action in dict.fromkeys(self.pairs):
             sequence = self.table.lookup(matcher)
-            if action not in defined:
-                defined[action] = self.table.lookup(action) is not None
-            if sequence is None or not defined[action]:
+            if sequence is None or action not in defined:
                 yield note(f"its entry '{matcher} -> {action}' is dangling", self.foreach_match)
                 continue
             kind = sequence.attributes["function_type"]
@@ -139,7 +140,7 @@ class Anatomy:
                 yield note(f"its matcher '{matcher}' takes a typed operation", sequence)
             elif including and sequence in including and self._side_effects.may_change(matcher):
                 yield note(f"its matcher '{matcher}' may change the program", sequence)
-            elif self.table.annotations(action) is None:
+            elif action not in annotating:
                 yield note(
                     f"its action '{action}' does more than annotate, so it can fail",
                     self.table.lookup(action),
@@ -162,10 +163,14 @@ class Anatomy:
     @cached_property
     def reaches_other_ops(self) -> bool:
         """Whether an entry of this matcher list configures another operation than its matcher was given."""
+        operands = {
+            action: {annotation.operand for annotation in self.annotations(action)}
+            for action in {action for _, action in self.pairs}
+        }
         return any(
-            self.table.yielded(matcher, annotation.operand) != 0
+            self.table.yielded(matcher, operand) != 0
             for matcher, action in dict.fromkeys(self.pairs)
-            for annotation in self.annotations(action)
+            for operand in operands[action]
         )
 
     def annotations(self, action: str) -> tuple[Annotation, ...]:

@@ -19,7 +19,7 @@ from tuninglink.tuning.benchmark import Benchmark
 from tuninglink.tuning.failures import Failure, FailureKind
 from tuninglink.tuning.invocations import compiler_run
 from tuninglink.tuning.templates import apply_candidate
-from tuninglink.workers import JobTimeoutError, Pool, WorkerCrashedError
+from tuninglink.workers import JobTimeoutError, Pool, WorkerCrashedError, do_nothing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -67,6 +67,8 @@ class CandidateCompiler:
     ) -> None:
         self.jobs = jobs or os.cpu_count() or 1
         self._pool = start(self.jobs, prepare_worker, (tuple(flags),))
+        for _ in range(self.jobs):
+            self._pool.submit(do_nothing)  # all processes start now, at once
 
     def __enter__(self) -> Self:
         return self

@@ -13,9 +13,10 @@ from tuninglink.tuning.failures import Failure, FailureKind
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from concurrent.futures import Future
 
     from tuninglink.mlir.diagnostics import Diagnostic
-    from tuninglink.tuning.compilation import CandidateCompiler, Compiled
+    from tuninglink.tuning.compilation import Compiled
     from tuninglink.tuning.device_interface import DeviceSet
     from tuninglink.tuning.dispatches import TuningTask
 
@@ -53,20 +54,18 @@ class Defaults:
 
 
 def measure_defaults(
-    tasks: Sequence[TuningTask], compiler: CandidateCompiler, devices: DeviceSet, seconds: float
+    tasks: Sequence[TuningTask], jobs: Sequence[Future[Compiled | Failure]], devices: DeviceSet
 ) -> Defaults:
-    """Compiles and measures what the compiler chooses.
+    """Measures what the compiler chooses.
 
     Args:
         tasks: the tasks.
-        compiler: compiles them.
-        devices: measure them.
-        seconds: how long each may compile.
+        jobs: the compilations of their benchmarks, without a spec.
+        devices: measure them, once all are compiled.
 
     Raises:
         TuninglinkError: none of them runs on the devices.
     """
-    jobs = [compiler.submit_program(each.source, "", seconds) for each in tasks]
     compiled = [job.result() for job in jobs]
     measured: list[MeasuredTask] = []
     failures: list[Failure] = []

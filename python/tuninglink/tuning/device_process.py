@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from threading import Lock
 from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 
 from tuninglink.mlir.diagnostics import error
@@ -61,6 +62,7 @@ class DeviceProcess:
         self._arguments = (uri, tuple(cores), settings)
         self._timeout = timeout
         self._meter = UseMeter()
+        self._turn = Lock()
         self._pool = self._start()
         try:
             self.description = self._open()
@@ -136,7 +138,7 @@ class DeviceProcess:
         self, question: Callable[..., Result | Failure], *arguments: object
     ) -> Result | Failure:
         answer: Result | Failure
-        with self._meter.question():
+        with self._turn, self._meter.question():
             try:
                 job = self._pool.submit(_answer, question, arguments, seconds=self._timeout)
                 answer, loading_seconds = job.result()

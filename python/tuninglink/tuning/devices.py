@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from tuninglink.tuning.timeline import DeviceUse
     from tuninglink.tuning.timing import Settings, Timing
 
-_AHEAD: Final = 3
+_AHEAD: Final = 6
 """Modules that are loaded ahead of those that are measured, where the driver compiles what it loads."""
 
 _DEVICE_OF_BACKEND: Final = {
@@ -165,6 +165,8 @@ class Devices:
 
     def measure_default(self, benchmark: Benchmark, seconds: float = 0.1) -> float | Failure:
         """See `DeviceSet`."""
+        if self._ahead is not None:
+            self._ahead.load_default(benchmark)
         for each in self._processes:
             timing = each.measure(benchmark, seconds)
             if isinstance(timing, Failure):
@@ -180,7 +182,9 @@ class Devices:
 
     def _measure(self, benchmark: Benchmark, limit: float) -> Measurement | Failure:
         if self._ahead is not None:
-            self._ahead.load(benchmark)
+            failure = self._ahead.load(benchmark)
+            if failure is not None:
+                return failure
         device = self._free.get()
         try:
             scale = self._defaults[self.first] / self._defaults[device]

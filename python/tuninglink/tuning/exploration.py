@@ -14,7 +14,7 @@ from tuninglink.tuning.results import TrialResult
 from tuninglink.tuning.timeline import Stage, Timeline
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
     from typing import Protocol
 
     from tuninglink.tuning.benchmark import Benchmark
@@ -111,6 +111,8 @@ class Exploration:
         known: what earlier runs have found out, by the keys of candidates.
         report: is told about each candidate that was tried.
         timeline: counts what the stages take.
+        meanwhile: does one thing that is of use while the last candidates compile, given what came of the others;
+            tells whether there was one.
     """
 
     template: BenchmarkTemplate
@@ -124,6 +126,7 @@ class Exploration:
     known: Mapping[str, TrialResult]
     report: Callable[[TrialResult], None]
     timeline: Timeline = field(default_factory=Timeline)
+    meanwhile: Callable[[Sequence[TrialResult]], bool] = lambda _: False
     _compiling: dict[Future[Outcome], Candidate] = field(default_factory=dict)
     _ready: deque[tuple[Candidate, Benchmark]] = field(default_factory=deque)
     _measuring: dict[Future[Measurement | Failure], tuple[Candidate, Benchmark]] = field(
@@ -142,6 +145,8 @@ class Exploration:
             if not waiting and self._is_done():
                 break
             patience = min(_PATIENCE, self.budget.remaining)
+            if self._awaits_the_last() and self.meanwhile(self._results):
+                patience = 0.0
             with self.timeline.stage(Stage.MEASUREMENT if self._measuring else Stage.COMPILATION):
                 done, _ = wait(waiting, timeout=patience, return_when=FIRST_COMPLETED)
             for compiled in [each for each in self._compiling if each in done]:
@@ -212,6 +217,11 @@ class Exploration:
         """Tells whether there is nothing more to ask for."""
         trials = self.budget.trials
         return self._is_exhausted or (trials is not None and self._asked >= trials)
+
+    def _awaits_the_last(self) -> bool:
+        """Tells whether all that is left was given to the devices, which may be compiling it further."""
+        left = len(self._compiling) + len(self._measuring)
+        return self._is_done() and not self._ready and 0 < left <= self.measure.at_once
 
     def _finish(self) -> None:
         """Lets go of what compiles, and takes what is being measured."""

@@ -11,7 +11,7 @@ from tuninglink.tuning.failures import Failure
 from tuninglink.tuning.timeline import Stage, Timeline
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from tuninglink.tuning.benchmark import Benchmark
     from tuninglink.tuning.device_interface import MeasuringDevice
@@ -134,6 +134,7 @@ def race(
     gap_seconds: float = 2.0,
     deadline: float | None = None,
     timeline: Timeline | None = None,
+    confirming: Callable[[int], None] = lambda _: None,
 ) -> RaceResult:
     """Finds the fastest finalist that computes what the default does, and decides whether it is faster.
 
@@ -150,6 +151,7 @@ def race(
         gap_seconds: the pause between blocks of rounds of the confirmation.
         deadline: when to stop extending a confirmation that is undecided, in `time.monotonic()`'s seconds.
         timeline: counts what the stages take.
+        confirming: is told the position of a finalist that is about to be measured again.
 
     Raises:
         DeviceError: the device is gone.
@@ -166,6 +168,7 @@ def race(
     winner = None
     while running and decision is None:
         winner = running.pop(0)
+        confirming(winner)
         with timeline.stage(Stage.CONFIRMATION):
             decision, confirmation = held.confirm(winner)
     winner = winner if decision is not None else None

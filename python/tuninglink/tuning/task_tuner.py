@@ -6,8 +6,7 @@ from dataclasses import dataclass, field, replace
 from importlib import metadata
 from typing import TYPE_CHECKING, Final
 
-from tuninglink.errors import TuninglinkError
-from tuninglink.mlir.diagnostics import error, note
+from tuninglink.tuning.checking_ahead import CheckingDevice
 from tuninglink.tuning.decision import Decision, Outcome, decide
 from tuninglink.tuning.exploration import Alternating, Exploration, Overlapping, Schedule
 from tuninglink.tuning.failures import Failure
@@ -16,6 +15,7 @@ from tuninglink.tuning.race import duel, race
 from tuninglink.tuning.results import TaskOutcome, TaskResult, TrialResult
 from tuninglink.tuning.search import search_named
 from tuninglink.tuning.timeline import Stage, Timeline
+from tuninglink.tuning.winner_verification import WinnerVerification
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -88,7 +88,9 @@ class TaskTuner:
         if self.journal:
             self.journal.record_default(prepared, default_us)
         self.listener.begun(prepared, measured.share, default_us)
-        trials = self.explore(prepared, measured, default_us, budget)
+        reduction = prepared.spaces.problem.reduction
+        device = CheckingDevice(self.devices.first, measured.benchmark, reduction)
+        trials = self.explore(prepared, measured, default_us, budget, device)
         result = TaskResult(
             prepared, measured.share, default_us, tuple(trials), TaskOutcome.DEFAULT
         )
@@ -103,10 +105,15 @@ class TaskTuner:
             return result
         if budget.is_over:
             return replace(result, verdict=TaskOutcome.UNDECIDED)
-        return self._verified(self.race(result, measured.benchmark, finalists, budget))
+        return self.race(result, device, finalists, budget)
 
     def explore(
-        self, prepared: TunableTask, measured: MeasuredTask, default_us: float, budget: Budget
+        self,
+        prepared: TunableTask,
+        measured: MeasuredTask,
+        default_us: float,
+        budget: Budget,
+        device: CheckingDevice,
     ) -> list[TrialResult]:
         """Tries candidates of a task in the part of the budget that is not for the race."""
         budget = budget.part(1 - _RACING)
@@ -129,6 +136,10 @@ class TaskTuner:
                 candidate, failure = trial.candidate, trial.failure
                 self.reproducers.keep(prepared.task.label, prepared.template, candidate, failure)
 
+        def check_one(trials: Sequence[TrialResult]) -> bool:
+            with self.timeline.stage(Stage.RACE):
+                return device.check_one(each.benchmark for each in _best(trials, default_us))
+
         seconds = max(_LEAST_COMPILE_SECONDS, _COMPILE_FACTOR * measured.compile_seconds)
         exploration = Exploration(
             prepared.template,
@@ -142,29 +153,42 @@ class TaskTuner:
             journal.known(prepared) if journal else {},
             report,
             self.timeline,
+            (lambda _: False) if self._is_local else check_one,
         )
         return exploration.run()
 
     def race(
         self,
         result: TaskResult,
-        default: Benchmark,
+        device: CheckingDevice,
         finalists: Sequence[TrialResult],
         budget: Budget,
     ) -> TaskResult:
-        """Lets finalists race with the default; the winner of the result is the one that was confirmed, if any."""
+        """Lets finalists race with the default; the winner of the result is the one that was confirmed, if any.
+
+        Raises:
+            DeviceError: the device is gone.
+            DatabaseError: a result cannot be kept.
+        """
         self.listener.racing(result.prepared, len(finalists))
+        verification = self._verification(result.prepared)
+
+        def verify(position: int) -> None:
+            if not self._is_local:  # whose processors measure
+                verification.begin(finalists[position].candidate)
+
         found = race(
-            self.devices.first,
-            default,
+            device,
+            device.reference,
             [each.benchmark for each in finalists if each.benchmark is not None],
-            reduction=result.prepared.spaces.problem.reduction,
+            reduction=device.reduction,
             min_gain=self.settings.min_gain,
             seed=self.settings.seed,
             deadline=budget.deadline,
             timeline=self.timeline,
+            confirming=verify,
         )
-        return self._raced(result, finalists, found)
+        return self._verified(self._raced(result, finalists, found), verification)
 
     def compare(
         self, result: TaskResult, default: Benchmark, trial: TrialResult, budget: Budget
@@ -211,8 +235,13 @@ class TaskTuner:
 
     # --- Steps -------------------------------------------------------------------------------------------
 
+    @property
+    def _is_local(self) -> bool:
+        """Whether the processors that compile also measure."""
+        return self.devices.first.description.is_local
+
     def _schedule(self) -> Schedule:
-        if self.devices.first.description.is_local:
+        if self._is_local:
             return Alternating(max(_LEAST_BATCH, self.compiler.jobs))
         return Overlapping(2 * self.compiler.jobs)
 
@@ -220,13 +249,7 @@ class TaskTuner:
         self, prepared: TunableTask, trials: Sequence[TrialResult], default_us: float
     ) -> list[TrialResult]:
         """Returns the best candidates, compiled."""
-        near = [
-            (each.microseconds, position, each)
-            for position, each in enumerate(trials)
-            if each.microseconds is not None and each.microseconds < default_us * _NEAR
-        ]
-        best = [each for *_, each in sorted(near)[:_FINALISTS]]
-        compiled = [self._compiled(prepared, each) for each in best]
+        compiled = [self._compiled(prepared, each) for each in _best(trials, default_us)]
         return [each for each in compiled if each is not None]
 
     def _compiled(self, prepared: TunableTask, trial: TrialResult) -> TrialResult | None:
@@ -262,27 +285,37 @@ class TaskTuner:
         winner = best if verdict is TaskOutcome.WON else None
         return replace(result, decision=decision, verdict=verdict, winner=winner)
 
-    def _verified(self, result: TaskResult) -> TaskResult:
-        """Returns a result whose winner, if there is one, has the binary that the written spec gives.
+    def _verified(
+        self, result: TaskResult, verification: WinnerVerification | None = None
+    ) -> TaskResult:
+        """Returns a result whose winner, if there is one, has the binary that a spec gives.
+
+        Args:
+            result: the result.
+            verification: one that may have begun before.
 
         Raises:
             TuninglinkError: the binaries differ, which is a mistake of the tuner.
         """
         if result.winner is None:
             return result
-        compiled_winner = self._compiled(result.prepared, result.winner)
-        if compiled_winner is None:  # it did in an earlier run
+        winner = self._compiled(result.prepared, result.winner)
+        if winner is None or winner.benchmark is None:  # it did compile in an earlier run
             return replace(result, winner=None, verdict=TaskOutcome.UNDECIDED)
-        winner, measured = compiled_winner.candidate, compiled_winner.benchmark
-        spec = result.prepared.spec(winner, self.provenance(result))
         with self.timeline.stage(Stage.VERIFICATION):
-            job = self.compiler.submit_program(result.task.source, spec, self.settings.timeout)
-            compiled = job.result()
-        if isinstance(compiled, Failure):
-            why = compiled.message
-        elif measured is not None and compiled.image == measured.image:
-            return replace(result, winner=compiled_winner)
-        else:
-            why = "the binaries differ"
-        message = f"the spec for {result.task.name} does not give what was measured: {why}"
-        raise TuninglinkError(error(message, notes=[note(str(winner))]))
+            verification = verification or self._verification(result.prepared)
+            verification.finish(winner.candidate, winner.benchmark)
+        return replace(result, winner=winner)
+
+    def _verification(self, prepared: TunableTask) -> WinnerVerification:
+        return WinnerVerification(prepared, self.compiler, self.settings.timeout)
+
+
+def _best(trials: Sequence[TrialResult], default_us: float) -> list[TrialResult]:
+    """Returns the fastest candidates that may be faster than the default, best first."""
+    near = [
+        (each.microseconds, position, each)
+        for position, each in enumerate(trials)
+        if each.microseconds is not None and each.microseconds < default_us * _NEAR
+    ]
+    return [each for *_, each in sorted(near)[:_FINALISTS]]

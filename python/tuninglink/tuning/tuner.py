@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
@@ -17,16 +18,20 @@ from tuninglink.tuning.generalization import Generalizer
 from tuninglink.tuning.model_run import ModelRuns, ModelVerdict, judge_entries
 from tuninglink.tuning.preparation import NotTunableError, PreparedTask, prepare
 from tuninglink.tuning.results import TaskOutcome, TaskResult, TuningResult
+from tuninglink.tuning.search.base import FIRST_CANDIDATES
 from tuninglink.tuning.timeline import Stage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from concurrent.futures import Future
 
     from tuninglink.mlir.diagnostics import Diagnostic
     from tuninglink.specs.model import Spec
     from tuninglink.tuning.budget import Budget
+    from tuninglink.tuning.compilation import Compiled
     from tuninglink.tuning.defaults import MeasuredTask
     from tuninglink.tuning.dispatches import DispatchedProgram, TuningTask
+    from tuninglink.tuning.failures import Failure
     from tuninglink.tuning.task_tuner import TaskTuner
 
 _GENERALIZING: Final = 0.3
@@ -54,6 +59,10 @@ class Tuner:
     warn: Callable[[Diagnostic], None] = lambda _: None
     _omissions: list[Omission] = field(default_factory=list)
     _general: dict[str, SpecEntry] = field(default_factory=dict)
+    _prepared_tasks: dict[str, PreparedTask] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._registry = ProviderRegistry(self.warn)
 
     def run(self) -> TuningResult:
         """Tunes until the budget is over or stopped; returns what was won so far.
@@ -64,10 +73,13 @@ class Tuner:
         timeline = self.tasks.timeline
         for each in self.program.omissions:
             self._omit(each)
-        seconds = self.tasks.settings.timeout
+        tasks, seconds = self.tasks, self.tasks.settings.timeout
         meant = self._meant(self.program.tasks)
+        jobs = [tasks.compiler.submit_program(each.source, "", seconds) for each in meant]
+        with timeline.stage(Stage.SPACES):
+            self._prepare_ahead(meant, jobs)
         with timeline.stage(Stage.DEFAULTS):
-            found = measure_defaults(meant, self.tasks.compiler, self.tasks.devices, seconds)
+            found = measure_defaults(meant, jobs, tasks.devices)
         for each in found.omissions:
             self._omit(each)
         results: list[TaskResult] = []
@@ -143,14 +155,39 @@ class Tuner:
             raise TuninglinkError(error(f"there is no dispatch {what}", notes=reasons))
         return meant
 
+    def _prepare_ahead(
+        self, tasks: Sequence[TuningTask], jobs: Sequence[Future[Compiled | Failure]]
+    ) -> None:
+        """Prepares tasks and draws their candidates while jobs run, if all tasks will be tuned."""
+        settings = self.tasks.settings
+        if settings.top is not None or settings.min_share:
+            return
+        for each in tasks:
+            if all(job.done() for job in jobs):
+                return
+            with suppress(NotTunableError, TuninglinkError):  # told when it is its turn
+                self._prepare(each).spaces.sample(FIRST_CANDIDATES, settings.seed)
+
+    def _prepare(self, task: TuningTask) -> PreparedTask:
+        """Prepares a task, once.
+
+        Raises:
+            CompileError: the compiler fails on the dispatch.
+            NotTunableError: the dispatch cannot be tuned.
+        """
+        known = self._prepared_tasks.get(task.key)
+        if known is None:
+            device = self.tasks.devices.first.description
+            limits = {} if device.is_local else {COMPUTE_UNITS: compute_units(device.name)}
+            known = prepare(task, self.flags, self.specs, self._registry, limits)
+            self._prepared_tasks[task.key] = known
+        return known
+
     def _prepared(
         self, measured: Sequence[MeasuredTask]
     ) -> list[tuple[PreparedTask, MeasuredTask]]:
         """Prepares tasks, and merges those that the same matcher finds into the heaviest of them."""
         settings = self.tasks.settings
-        registry = ProviderRegistry(self.warn)
-        device = self.tasks.devices.first.description
-        limits = {} if device.is_local else {COMPUTE_UNITS: compute_units(device.name)}
         found: dict[str, tuple[PreparedTask, MeasuredTask]] = {}
         for each in measured:
             task = each.task
@@ -159,7 +196,7 @@ class Tuner:
             if each.share < settings.min_share:
                 break
             try:
-                prepared = prepare(task, self.flags, self.specs, registry, limits)
+                prepared = self._prepare(task)
             except NotTunableError as failure:
                 self._omit(Omission(task.dispatches, str(failure)))
                 continue

@@ -7,11 +7,13 @@ from tuninglink.lazy import lazy_face
 if TYPE_CHECKING:
     from tuninglink.workers.failures import JobError, JobTimeoutError, WorkerCrashedError
     from tuninglink.workers.pool import Pool
+    from tuninglink.workers.worker import do_nothing
 
-__all__ = ["JobError", "JobTimeoutError", "Pool", "WorkerCrashedError"]
+__all__ = ["JobError", "JobTimeoutError", "Pool", "WorkerCrashedError", "do_nothing"]
 
 _HOMES = {
     "Pool": "workers.pool",
+    "do_nothing": "workers.worker",
     **dict.fromkeys(("JobError", "JobTimeoutError", "WorkerCrashedError"), "workers.failures"),
 }
 

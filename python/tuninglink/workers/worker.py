@@ -63,7 +63,7 @@ def initialize(initializer: Callable[..., object], arguments: tuple[object, ...]
 
 
 def do_nothing() -> None:
-    """Is the initializer where there is none."""
+    """Is the initializer where there is none, and the job that has a process start."""
 
 
 def _receive(stream: BinaryIO) -> bytes | None:

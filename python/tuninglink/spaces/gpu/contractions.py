@@ -60,6 +60,7 @@ class Contraction:
         result: what is computed.
         accumulates: whether sums start from given values, not from a constant.
         is_plain: whether it is a product of two matrices, to which the compiler's own constraints are limited.
+        image: the operand that is made of the image of a convolution, None if it was no convolution.
     """
 
     sizes: Sizes
@@ -73,6 +74,7 @@ class Contraction:
     result: Operand
     accumulates: bool
     is_plain: bool
+    image: int | None = None
 
     @property
     def matrix_loops(self) -> tuple[int, int, int]:
@@ -199,10 +201,15 @@ def read_operand(operand: mlir.Value[Any], access: mlir.AffineMap) -> Operand:
     Raises:
         UndecidedError: it is none, or the width of its elements is not known.
     """
-    loops = [each.position for each in access.results if isinstance(each, mlir.AffineDimExpr)]
+    loops = loops_of(access)
     if len(loops) != len(access.results):
         raise UndecidedError(f"an operand is read through {access}")
     return operand_over(operand, loops)
+
+
+def loops_of(access: mlir.AffineMap) -> list[int]:
+    """Returns the loops that run over a dimension of an operand each, without those that do so with others."""
+    return [each.position for each in access.results if isinstance(each, mlir.AffineDimExpr)]
 
 
 def operand_over(operand: mlir.Value[Any], loops: Iterable[int]) -> Operand:

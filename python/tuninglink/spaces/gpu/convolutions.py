@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from math import prod
 from typing import TYPE_CHECKING
+
+from iree.compiler import ir as mlir
+from iree.compiler.dialects import iree_codegen
 
 from tuninglink.iree.op_kinds import Role
 from tuninglink.iree.structured_op import StructuredOp
 from tuninglink.solver.answers import UndecidedError
 from tuninglink.spaces.gpu.contractions import (
     Contraction,
-    operand_over,
+    loops_of,
     read_operand,
     starts_from_fill,
     static_sizes,
@@ -19,55 +21,63 @@ from tuninglink.spaces.gpu.contractions import (
 if TYPE_CHECKING:
     from tuninglink.spaces.workload import Workload
 
+_KNOWN = {Role.BATCH, Role.OUTPUT_IMAGE, Role.OUTPUT_CHANNEL, Role.FILTER, Role.INPUT_CHANNEL}
 _REDUCING = (Role.FILTER, Role.INPUT_CHANNEL)
 
 
 def read_igemm(workload: Workload) -> Contraction:
-    """Returns the contraction that the compiler makes of a convolution.
-
-    Its loops are those over the result, and one over all that is added up.
+    """Returns the contraction that the compiler makes of a convolution, as the compiler describes it.
 
     Raises:
-        UndecidedError: it is grouped, its channels are not innermost, or its sizes are not known.
+        UndecidedError: the compiler makes none of it, it is grouped, or its sizes are not known.
     """
     op, problem = StructuredOp(workload.root), workload.problem
-    sizes, roles = static_sizes(workload), op.roles
-    reductions = [loop for loop, role in enumerate(roles) if role in _REDUCING]
-    parallel = [loop for loop in range(len(roles)) if loop not in reductions]
-    image, filters, result = op.maps[:3]
-    ordered = [*parallel, *reductions] == list(range(len(roles)))
-    known = {Role.BATCH, Role.OUTPUT_IMAGE, Role.OUTPUT_CHANNEL, *_REDUCING}
-    if len(op.maps) != len(op.operation.operands) or not set(roles) <= known or not ordered:
+    static_sizes(workload)
+    if len(op.maps) != len(op.operation.operands) or not set(op.roles) <= _KNOWN:
         raise UndecidedError(f"{problem} is of another form than batch, image and channels")
-    channel, inputs = parallel[-1], reductions[-1]
-    weights = read_operand(op.operation.operands[1], filters).loops
-    if (
-        (roles[channel], roles[inputs]) != (Role.OUTPUT_CHANNEL, Role.INPUT_CHANNEL)
-        or list(roles).count(Role.OUTPUT_CHANNEL) != 1
-        or list(roles).count(Role.INPUT_CHANNEL) != 1
-        or Role.OUTPUT_IMAGE not in roles
-        or read_operand(op.operation.operands[2], result).loops != tuple(parallel)
-        or weights not in ((*reductions, channel), (channel, *reductions))
-        or str(image.results[-1]) != f"d{inputs}"
-    ):
-        raise UndecidedError(f"the channels of {problem} are not innermost")
-    k = len(parallel)
-    loops = (
-        (*parallel[:-1], k),
-        (k, channel) if weights[-1] == channel else (channel, k),
-        tuple(parallel),
-    )
-    lhs, rhs, out = map(operand_over, op.operation.operands, loops)
+    details = iree_codegen.get_igemm_generic_conv_details(workload.root)
+    if details is None:
+        raise UndecidedError(f"the compiler makes no contraction of {problem}")
+    image, filters, out = op.operation.operands
+    operands = (filters, image, out) if details.is_output_channel_first else (image, filters, out)
+    maps = [
+        mlir.AffineMapAttr(each).value for each in mlir.ArrayAttr(details.igemm_contraction_maps)
+    ]
+    lhs, rhs, result = map(read_operand, operands, maps)
+    parallel, left, right = (set(each.loops) for each in (result, lhs, rhs))
+    rows, columns = sorted(left & parallel - right), sorted(right & parallel - left)
+    reductions = sorted(left & right - parallel)
+    if not rows or not columns or len(reductions) != 1 or left & right & parallel:
+        raise UndecidedError(f"the contraction that {problem} becomes is of another form")
+    (*outer_m, m), (*outer_n, n) = rows, columns
     return Contraction(
-        (*sizes[:k], prod(sizes[k:])),
-        tuple(parallel[:-2]),
+        tuple(details.igemm_loop_bounds),
+        tuple(sorted((*outer_m, *outer_n))),
         (),
-        parallel[-2],
-        channel,
-        k,
+        m,
+        n,
+        reductions[0],
         lhs,
         rhs,
-        out,
+        result,
         accumulates=not starts_from_fill(op),
         is_plain=False,
+        image=int(details.is_output_channel_first),
+    )
+
+
+def has_innermost_channels(workload: Workload) -> bool:
+    """Tells whether the channels are innermost in the image and in the result, with one loop over each of both."""
+    op = StructuredOp(workload.root)
+    roles = list(op.roles)
+    *parallel, channel = (loop for loop, role in enumerate(roles) if role not in _REDUCING)
+    *filters, inputs = (loop for loop, role in enumerate(roles) if role in _REDUCING)
+    weights, result = (loops_of(each) for each in op.maps[1:3])
+    return (
+        [*parallel, channel, *filters, inputs] == list(range(len(roles)))
+        and (roles[channel], roles[inputs]) == (Role.OUTPUT_CHANNEL, Role.INPUT_CHANNEL)
+        and roles.count(Role.OUTPUT_CHANNEL) == roles.count(Role.INPUT_CHANNEL) == 1
+        and result == [*parallel, channel]
+        and weights in ([*filters, inputs, channel], [channel, *filters, inputs])
+        and str(op.maps[0].results[-1]) == f"d{inputs}"
     )

@@ -11,6 +11,7 @@ from tuninglink.spaces.gpu.promotion import tile_bits
 
 if TYPE_CHECKING:
     from tuninglink.spaces.gpu.contraction_tiles import ContractionTiles
+    from tuninglink.spaces.gpu.contractions import Operand
     from tuninglink.spaces.gpu.device import Device
     from tuninglink.spaces.gpu.gpu_rules import Number
     from tuninglink.spaces.gpu.promotion import Promotion
@@ -19,6 +20,10 @@ _BYTE: Final = 8
 _MOST_MASKED: Final = 1 << 12
 _MOST_MASKED_BYTES: Final = 1 << 9
 """Elements, and those of 8 bits: four times as many, and twice as many, took over a minute to compile."""
+_MOST_READS: Final = 1 << 5
+"""51 by 928 threads took a minute to compile."""
+_MOST_PREFETCHED: Final = 1 << 7
+"""240 elements in each of two steps took a minute to compile."""
 
 
 @dataclass(frozen=True)
@@ -55,36 +60,49 @@ class Copies:
         )
 
     def limit_masks(self) -> None:
-        """Limits the copies that are padded after they were made: each thread reads them by rows, under masks."""
-        contraction, tiles = self.tiling.contraction, self.tiling.tiles
-        operands = (contraction.lhs, contraction.rhs)
-        for index, operand in enumerate(() if self.pads else operands):
-            pairs = [(contraction.sizes[loop], tiles[loop]) for loop in operand.loops]
+        """Limits what each thread reads under masks where tiles do not divide an operand.
+
+        A copy that is padded after it was made is read by rows, element by element. With `padding`, an operand that is
+        not promoted is read in each step of the intrinsic.
+        """
+        tiling, tiles = self.tiling, self.tiling.tiles
+        k = tiling.contraction.k
+        for index, operand in enumerate(self._operands):
+            pairs = [(tiling.contraction.sizes[loop], tiles[loop]) for loop in operand.loops]
             is_padded = any_of(*(size % tile != 0 for size, tile in pairs if size is not None))
-            masked = product([pairs[-1][1], *(clip(tile, size) for size, tile in pairs[:-1])])
-            self.tiling.rules.unrolled(
-                select(all_of(self.promotion.of(index), is_padded), masked, 0),
-                f"masked elements of operand {index}",
-                _MOST_MASKED if operand.bits > _BYTE else _MOST_MASKED_BYTES,
-            )
+            is_copied = self.promotion.of(index)
+            if self.pads:
+                is_masked, what = all_of(is_padded, negation(is_copied)), "masked reads"
+                count, most = tiles[k] / tiling.shapes[k], _MOST_READS
+            else:
+                is_masked, what = all_of(is_padded, is_copied), "masked elements"
+                count = product([pairs[-1][1], *(clip(tile, size) for size, tile in pairs[:-1])])
+                most = _MOST_MASKED if operand.bits > _BYTE else _MOST_MASKED_BYTES
+            tiling.rules.unrolled(select(is_masked, count, 0), f"{what} of operand {index}", most)
 
     def limit_stages(self, threads: Number, stages: Number) -> None:
-        """Asks for copies that all threads share, where two steps are under way.
+        """Asks for few copies that all threads share, where two steps are under way.
 
-        On AMD's GPUs, the compiler crashes on some others.
+        On AMD's GPUs, the compiler crashes on some others, and takes minutes where there are many.
         """
         if not self.device.architecture.startswith("gfx"):
             return
-        contraction = self.tiling.contraction
-        copies = self.promotion.bits(contraction, self.tiling.tiles)
-        for operand, copy in zip((contraction.lhs, contraction.rhs), copies, strict=True):
-            elements = copy / operand.bits
-            self.tiling.rules.sufficient(
-                any_of(stages < MOST_STAGES, elements % threads == 0),
+        rules, one_is = self.tiling.rules, stages < MOST_STAGES
+        copies = self.promotion.bits(self.tiling.contraction, self.tiling.tiles)
+        counts = [copy / each.bits for each, copy in zip(self._operands, copies, strict=True)]
+        for elements in counts:
+            rules.sufficient(
+                any_of(one_is, elements % threads == 0),
                 "the {} threads must share the {} elements that are prefetched",
                 threads,
                 elements,
             )
+        prefetched = select(one_is, 0, sum(counts) / threads)
+        rules.unrolled(prefetched, "prefetched elements", _MOST_PREFETCHED)
+
+    @property
+    def _operands(self) -> tuple[Operand, Operand]:
+        return self.tiling.contraction.lhs, self.tiling.contraction.rhs
 
     def _results(self) -> dict[int, Number]:
         """Returns the tiles of the result; without `padding`, a dimension has no more than whole intrinsics."""

@@ -13,7 +13,7 @@ from tuninglink.solver.expressions import select
 from tuninglink.spaces.gpu.compiler_limits import tile_and_fuse_limits
 from tuninglink.spaces.gpu.contraction_tiles import ExactIntrinsicSlot, intrinsic_slot
 from tuninglink.spaces.gpu.contractions import FOR_FEW_ROWS, intrinsics_for, read_contraction
-from tuninglink.spaces.gpu.convolutions import read_igemm
+from tuninglink.spaces.gpu.convolutions import has_innermost_channels, read_igemm
 from tuninglink.spaces.gpu.copies import Copies
 from tuninglink.spaces.gpu.gpu_rules import MOST_INTRINSICS, GpuRules, product
 from tuninglink.spaces.gpu.knob_table import (
@@ -29,7 +29,7 @@ from tuninglink.spaces.gpu.padding import convolution_padding_slot, padding_slot
 from tuninglink.spaces.gpu.promotion import Promotion
 from tuninglink.spaces.gpu.space import Form, GpuSpace, Outline
 from tuninglink.spaces.gpu.tile_and_fuse_tiles import TileAndFuseTiles
-from tuninglink.spaces.templates import ConstantSlot, IgnoredSlot
+from tuninglink.spaces.slots import ConstantSlot, IgnoredSlot
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from tuninglink.spaces.gpu.contractions import Contraction
     from tuninglink.spaces.gpu.device import Device, Intrinsic
     from tuninglink.spaces.problem import Problem
-    from tuninglink.spaces.templates import Slot
+    from tuninglink.spaces.slots import Slot
     from tuninglink.spaces.workload import Workload
 
 _CONVERTS: Final = "convert_acc_gemm"
@@ -80,7 +80,9 @@ def tile_and_fuse_spaces(
     converts = [contraction.accumulates]
     if contraction.accumulates and device.architecture.startswith("gfx"):
         converts.append(False)
-    pads = [(False, False), (True, False)] + [(True, True)] * is_convolution
+    pads = [(False, False), (True, False)]
+    if is_convolution and has_innermost_channels(workload):
+        pads.append((True, True))
     forms = (_Form(each, *padding) for each, padding in combinations(converts, pads))
     problem = workload.problem
     written = [
@@ -114,10 +116,6 @@ class _FormRules:
         )
 
     @property
-    def _is_igemm(self) -> bool:
-        return self.problem.kind is OpKind.CONVOLUTION
-
-    @property
     def _kind(self) -> Slot:
         slot, types = intrinsic_slot(self.intrinsics), self.contraction.element_types
         return ExactIntrinsicSlot(slot.name, slot.options, types)
@@ -149,8 +147,8 @@ class _FormRules:
         wanted = product(tiling.counts.values()) * subgroup_size
         rules.threads(threads, wanted, "that its tiles ask for")
         promotion = Promotion(rules, self.pipeline.context)
-        if self._is_igemm:
-            self._promote_image(promotion)
+        if contraction.image is not None:
+            self._promote(contraction.image, promotion)
         copies = Copies(tiling, promotion, self.device, pads=self.form.pads)
         copies.limit_memory(is_odd=threads != wanted)
         copies.limit_masks()
@@ -171,7 +169,7 @@ class _FormRules:
             self.pipeline,
             slots,
             ignored=frozenset() if matters else frozenset({_CONVERTS}),
-            is_igemm=self._is_igemm,
+            is_igemm=contraction.image is not None,
         )
         return Form(rules.build(self.problem, str(self.pipeline)), template)
 
@@ -190,8 +188,8 @@ class _FormRules:
         with self.pipeline.context:
             return {_CONVERTS: ConstantSlot(mlir.UnitAttr.get())}
 
-    def _promote_image(self, promotion: Promotion) -> None:
-        self._rules.sufficient(promotion.of(0), "the image must be promoted")
+    def _promote(self, image: int, promotion: Promotion) -> None:
+        self._rules.sufficient(promotion.of(image), "the image must be promoted")
         for loop in () if self.form.pads else self.contraction.matrix_loops:
             tile, size = self._tiling.tiles[loop], self.contraction.size(loop)
             self._rules.sufficient(

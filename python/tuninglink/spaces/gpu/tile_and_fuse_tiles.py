@@ -64,7 +64,9 @@ class TileAndFuseTiles(ContractionTiles):
             )
         # Zero is as good as all of the tile.
         self.counts[loop] = select(all_of(piece > 0, piece < tile), tile / piece, 1)
-        rules.necessary(
+        # What `padding` makes of the dimension is not known.
+        require = rules.sufficient if self.pads else rules.necessary
+        require(
             any_of(piece == 0, piece >= clip(tile, size), tile % piece == 0),
             f"wg_{loop} must be divisible by sg_{loop} ({{}} % {{}} == 0)",
             tile,
@@ -139,8 +141,12 @@ class TileAndFuseTiles(ContractionTiles):
 
     def _divide(self) -> None:
         """Asks for tiles that divide the result, which is necessary where the reduction takes several steps."""
+        # A loop that is not tiled takes one step, too.
         is_one_step = all_of(
-            *(self.tiles[loop] >= self.contraction.size(loop) for loop in self.reductions)
+            *(
+                any_of(self.tiles[loop] >= self.contraction.size(loop), self.tiles[loop] == 0)
+                for loop in self.reductions
+            )
         )
         sides = (self.contraction.m, self.contraction.n)
         for loop in (*self.contraction.outer, *sides):

@@ -8,7 +8,7 @@ from tuninglink.solver.expressions import any_of, negation
 from tuninglink.spaces.gpu.compiler_limits import vector_distribute_limits
 from tuninglink.spaces.gpu.contraction_tiles import ContractionTiles
 from tuninglink.spaces.gpu.contractions import intrinsics_for, read_contraction, static_sizes
-from tuninglink.spaces.gpu.gpu_rules import GpuRules, product
+from tuninglink.spaces.gpu.gpu_rules import GpuRules, clip, product
 from tuninglink.spaces.gpu.knob_table import (
     REDUCTION,
     SUBGROUP_BASIS,
@@ -33,6 +33,11 @@ if TYPE_CHECKING:
     from tuninglink.spaces.workload import Workload
 
 _MOST_PIECES: Final = 32
+_MOST_INTRINSICS: Final = 1 << 10
+"""Three times as many took over a minute to compile."""
+
+WITH_INTRINSIC: Final = Outline(frozenset({"mma_kind", SUBGROUP_BASIS, REDUCTION, WORKGROUP}))
+"""The outline of configurations in which an intrinsic multiplies, of contractions and of convolutions."""
 
 
 def vector_distribute_spaces(
@@ -48,9 +53,12 @@ def vector_distribute_spaces(
     contraction = read_contraction(workload)
     static_sizes(workload)
     intrinsics = intrinsics_for(contraction, device)
-    outline = Outline(frozenset({"mma_kind", SUBGROUP_BASIS, REDUCTION, WORKGROUP}))
     problem = workload.problem
-    return [GpuSpace(outline, lambda: _form(problem, contraction, intrinsics, device, pipeline))]
+
+    def make() -> Form:
+        return _form(problem, contraction, intrinsics, device, pipeline)
+
+    return [GpuSpace(WITH_INTRINSIC, make)]
 
 
 def _form(
@@ -87,13 +95,21 @@ def _form(
             tile,
             step,
         )
+    taken = {
+        loop: tiling.tiles[loop] / (tiling.shapes[loop] * tiling.counts.get(loop, 1))
+        for loop in tiling.tiles
+    }
     for loop in contraction.matrix_loops:
-        taken = tiling.tiles[loop] / (tiling.shapes[loop] * tiling.counts.get(loop, 1))
-        rules.unrolled(taken, f"intrinsics along dimension {loop}", _MOST_PIECES)
+        rules.unrolled(taken[loop], f"intrinsics along dimension {loop}", _MOST_PIECES)
+    rules.unrolled(product(taken.values()), "intrinsics", _MOST_INTRINSICS)
     threads, subgroup_size, stages = rules.workgroup(device)
     rules.threads(threads, product(tiling.counts.values()) * subgroup_size, "of its subgroups")
     promotion = Promotion(rules, pipeline.context)
-    rules.memory(promotion.bits(contraction, tiling.tiles), device)
+    clipped = {loop: clip(tile, contraction.sizes[loop]) for loop, tile in tiling.tiles.items()}
+    least = promotion.bits(contraction, clipped)
+    copies = promotion.bits(contraction, tiling.tiles)
+    further = [large - small for large, small in zip(copies, least, strict=True)]
+    rules.memory_bounds(least, further, device)
     for index, operand in enumerate((contraction.lhs, contraction.rhs)):
         uneven = [_is_uneven(tiling, loop) for loop in operand.loops]
         exempt = any_of(negation(promotion.of(index)), *uneven)
