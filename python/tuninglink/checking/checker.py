@@ -149,9 +149,10 @@ class Checker:
 
     def _question(self, spec: Spec) -> Question:
         if self._target is None:
-            return Question(None, "", self._limits)
+            return Question(None, "", self._limits, wants_programs=False)
         target = executable_target(compile_flags(self._target), spec.module.context)
-        return Question(self._target, str(target), self._limits)
+        wants_programs = self._compile_limits is not None
+        return Question(self._target, str(target), self._limits, wants_programs)
 
     def _is_for_target(self, entry: Entry) -> bool:
         return self._target is not None and covers(entry_binding(entry), self._target)
