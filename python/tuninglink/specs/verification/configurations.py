@@ -23,12 +23,11 @@ from tuninglink.specs.settings import settings_of
 from tuninglink.specs.verification.knobs import Fault, knob_faults, misspelt, thread_faults
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Hashable, Iterable, Iterator, Mapping
 
     from tuninglink.iree.targets import Target
     from tuninglink.mlir.diagnostics import DiagnosticSink
     from tuninglink.specs.model import Spec
-    from tuninglink.specs.structure import Entry
 
 _READ: Final = (
     *(names.COMPILATION_INFO, names.LOWERING_CONFIG, names.TRANSLATION_INFO),
@@ -62,12 +61,20 @@ def check_configurations(
     """
     _check_annotations(spec, diagnostics)
     reported: set[tuple[mlir.Attribute, str]] = set()
+    known: dict[Hashable, tuple[Fault, ...]] = {}
     for position in range(len(spec.anatomy.pairs)) if positions is None else positions:
         entry = spec.anatomy.entry(position)
         matcher = spec.anatomy.table.lookup(entry.matcher)
+        is_for_target = target is not None and covers(entry_binding(entry), target)
+        matched = _matched(matcher)
         for name, value in (settings_of(spec, entry) or {}).items():
-            faults = [*_of_another_kind(name, value), *_findings(spec, entry, value, target)]
-            for finding in faults:
+            key = (name, value, is_for_target, matched)  # which many entries have in common
+            if key not in known:
+                known[key] = (
+                    *_of_another_kind(name, value),
+                    *_findings(value, target if is_for_target else None, matched),
+                )
+            for finding in known[key]:
                 if (value, finding.message) in reported:
                     continue
                 reported.add((value, finding.message))
@@ -100,25 +107,23 @@ def _of_another_kind(name: str, value: mlir.Attribute) -> Iterator[Fault]:
 
 
 def _findings(
-    spec: Spec, entry: Entry, value: mlir.Attribute, target: Target | None
+    value: mlir.Attribute, target: Target | None, matched: _Matched | None
 ) -> Iterator[Fault]:
-    if target is not None and covers(entry_binding(entry), target):
-        reason = why_foreign(value, target)
-        if reason:
-            remedy = f"bind the entry to what it is for, 'tuninglink.targets' on the matcher, if that is not {target}"
-            yield Fault(reason, remedy, is_error=True)
+    """Yields what is wrong with a configuration for a target, if there is one, and for what is matched."""
+    reason = why_foreign(value, target) if target is not None else ""
+    if reason:
+        remedy = f"bind the entry to what it is for, 'tuninglink.targets' on the matcher, if that is not {target}"
+        yield Fault(reason, remedy, is_error=True)
     lowering = value
     if isinstance(value, iree_codegen.CompilationInfoAttr):
         lowering = value.lowering_config
     if not isinstance(lowering, iree_gpu.LoweringConfigAttr):
         return
-    matched = _matched(spec, entry)
     translation = getattr(value, "translation_info", None)
     pipeline = ""
     if isinstance(translation, iree_codegen.TranslationInfoAttr):
         pipeline = str(translation.pass_pipeline)
-        is_for_target = target is not None and covers(entry_binding(entry), target)
-        yield from _translation_faults(translation, target if is_for_target else None)
+        yield from _translation_faults(translation, target)
     # A convolution as a matmul has fewer loops.
     loops = None if matched is None or _is_igemm(translation) else matched.loops
     yield from knob_faults(entries_of(lowering.attributes), pipeline, loops)
@@ -156,9 +161,8 @@ class _Matched:
     types: tuple[str, str]
 
 
-def _matched(spec: Spec, entry: Entry) -> _Matched | None:
+def _matched(matcher: mlir.Operation | None) -> _Matched | None:
     """Returns what a matcher asks of the operation that it is given, None if it asks for no contraction."""
-    matcher = spec.anatomy.table.lookup(entry.matcher)
     for operation in body(matcher) if matcher is not None and matcher.regions[0].blocks else ():
         if operation.name not in (names.MATCH_CONTRACTION, names.MATCH_CONVOLUTION):
             continue
