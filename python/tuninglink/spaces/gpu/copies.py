@@ -136,9 +136,8 @@ class Copies:
                 ),
                 f"operand {index} must be read by {_SWIZZLED} elements along the reduction",
             )
-        if self.pads:
-            return
-        for loop, tile in tiling.tiles.items():
+        for loop in contraction.outer if self.pads else tiling.tiles:
+            tile = tiling.tiles[loop]
             if (size := contraction.sizes[loop]) is not None:
                 rules.sufficient(
                     size % tile == 0,

@@ -90,7 +90,7 @@ def tile_and_fuse_spaces(
     forms = (
         _Form(converting, pads, pads_convolution, loading)
         for converting, (pads, pads_convolution), loading in combinations(converts, padding, loads)
-        if not (pads_convolution and loading)  # not every such copy can be made
+        if not (is_convolution and pads and loading)  # not every such copy can be made
     )
     problem = workload.problem
     written = [
