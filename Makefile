@@ -41,8 +41,8 @@ $(BIN)/python:
 	"$(PYTHON)" -m venv "$(VENV)"
 
 # Isolated, pip would install the compiler a second time, for a build that does not use it: only wheels hold the
-# bytecode of specs. Python compiles a module when it is imported, which most of what is installed never is.
-PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
+# bytecode of specs.
+PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 BUILD_BACKEND := hatchling editables
 
 $(installed): $(BIN)/python pyproject.toml

@@ -31,7 +31,7 @@ def test_an_interrupt_shows_the_entries_that_were_checked(tmp_path: Path) -> Non
         text=True,
         env={**os.environ, marker: ""},
     ) as process:
-        eventually(lambda: processor_seconds(process.pid) > 5)
+        eventually(lambda: processor_seconds(process.pid) > 6)
         assert len(marked(marker)) > 3  # of which each may ask a compiler in a process of its own
         process.send_signal(signal.SIGINT)
         output, said = process.communicate()

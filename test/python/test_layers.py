@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -71,7 +72,10 @@ def level(name: str) -> int:
     return LEVELS[name.split(".")[1]]
 
 
-IMPORTS = {name: imported(name) for name in MODULES if name != "tuninglink"}
+@cache
+def imports() -> dict[str, set[str]]:
+    """Returns the imports of each module; reading them all takes seconds, which not every worker is to spend."""
+    return {name: imported(name) for name in MODULES if name != "tuninglink"}
 
 
 def above(name: str) -> set[str]:
@@ -79,7 +83,7 @@ def above(name: str) -> set[str]:
     package = name.split(".")[1]
     return {
         each
-        for each in IMPORTS[name]
+        for each in imports()[name]
         if each.split(".")[1] != package
         and level(each) >= level(name)
         # Modules beside each other at the bottom: the next test keeps them in order.
@@ -88,11 +92,11 @@ def above(name: str) -> set[str]:
 
 
 def test_no_module_knows_a_package_above_its_own() -> None:
-    assert not {name: above(name) for name in IMPORTS if above(name)}
+    assert not {name: above(name) for name in imports() if above(name)}
 
 
 def test_no_modules_import_each_other_in_a_circle() -> None:
     try:
-        TopologicalSorter(IMPORTS).prepare()
+        TopologicalSorter(imports()).prepare()
     except CycleError as circle:
         pytest.fail(" -> ".join(circle.args[1]))

@@ -19,7 +19,7 @@ from tuninglink.specs.model import Spec
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tuninglink.matching.matcher_reading import Matcher
+    from tuninglink.matching.matcher import Matcher
 
 SIZES = (64, 96, 128, 160, 256, 1024)
 ELEMENTS = ("f16", "bf16")

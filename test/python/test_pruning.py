@@ -32,7 +32,7 @@ from tuninglink.matching.pruning import PruningLinker, may_restructure
 from tuninglink.matching.pruning_keys import LoopSizes, PruningKey
 from tuninglink.mlir import names
 from tuninglink.specs import Spec, load_spec
-from tuninglink.specs.linking import LinkForm
+from tuninglink.specs.link_form import LinkForm
 from tuninglink.specs.subsets import Subsets
 
 if TYPE_CHECKING:

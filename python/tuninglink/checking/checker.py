@@ -29,7 +29,7 @@ from tuninglink.specs.verification import check_configurations, verify_spec
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from tuninglink.checking.compiling import CompileLimits, Model
     from tuninglink.checking.judging import Judgement
@@ -115,9 +115,18 @@ class Checker:
     def _entries(self, spec: Spec, diagnostics: DiagnosticSink) -> list[EntryReport]:
         in_model = self._check_model(spec, diagnostics)
         self.progress.begin(spec.source, spec.kind.value, len(spec.entries))
-        programs = self._judge(spec, _once(diagnostics.emit))
+        question = self._question(spec)
+        warn = _once(diagnostics.emit)
+        judge = Judge(question, warn)
+        entries = [
+            Asked(position, each, self._is_for_target(each))
+            for position, each in enumerate(spec.entries)
+        ]
+        parallel = ParallelJudge(judge, question, self._processes, warn, self._note)
+        with parallel.begin(entries) as judgements:
+            reachability = Reachability(spec)  # while the other processes are at work
+            programs = self._complete(entries, judgements, judge)
         compiled = self._compile(spec.entries, programs)
-        reachability = Reachability(spec)
         return [
             replace(
                 known,
@@ -131,16 +140,13 @@ class Checker:
             for position, known in enumerate(self.progress.entries)
         ]
 
-    def _judge(self, spec: Spec, warn: Callable[[Diagnostic], None]) -> list[str | None]:
-        """Notes what is found about each entry; returns their programs, None for one that is not for the target."""
-        question = self._question(spec)
-        judge, proposals = Judge(question, warn), Proposals()
-        asked = [
-            Asked(*each, is_asked=self._is_for_target(each[1])) for each in enumerate(spec.entries)
-        ]
-        judgements = ParallelJudge(judge, question, self._processes, warn, self._note)
+    def _complete(
+        self, entries: Sequence[Asked], judgements: Iterable[Judgement], judge: Judge
+    ) -> list[str | None]:
+        """Notes the answer about each entry; returns their programs, None for one that is not for the target."""
+        proposals = Proposals()
         programs: list[str | None] = []
-        for each, found in zip(asked, judgements.judge(asked), strict=True):
+        for each, found in zip(entries, judgements, strict=True):
             if found.judged is not None:
                 answer = proposals.answer(found.judged, partial(judge.details, each.entry))
                 self.progress.add(_unfinished(each, found, answer))
@@ -149,9 +155,10 @@ class Checker:
 
     def _question(self, spec: Spec) -> Question:
         if self._target is None:
-            return Question(None, "", self._limits)
+            return Question(None, "", self._limits, wants_programs=False)
         target = executable_target(compile_flags(self._target), spec.module.context)
-        return Question(self._target, str(target), self._limits)
+        wants_programs = self._compile_limits is not None
+        return Question(self._target, str(target), self._limits, wants_programs)
 
     def _is_for_target(self, entry: Entry) -> bool:
         return self._target is not None and covers(entry_binding(entry), self._target)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 from iree.compiler import ir as mlir
 
 from tuninglink.checking.answers import Answer
+from tuninglink.mlir import names
 from tuninglink.payloads import configured
 from tuninglink.solver.answers import Verdict
 from tuninglink.spaces.configuration import read_configuration
@@ -147,5 +148,7 @@ def _judged(found: ConfigurationAnswer, key: bytes) -> Judged:
 
 
 def _key(dispatch: Workload) -> bytes:
-    text = f"{dispatch.target}{dispatch.function}"
+    text = str(dispatch.function)
+    if names.EXECUTABLE_TARGET not in dispatch.function.attributes:
+        text += str(dispatch.target)
     return blake2b(text.encode(), digest_size=16).digest()

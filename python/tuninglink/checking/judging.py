@@ -11,7 +11,7 @@ from iree.compiler import ir as mlir
 from tuninglink.checking.answers import Answer
 from tuninglink.checking.configurations import ConfigurationChecks, Judged
 from tuninglink.mlir.contexts import thread_context
-from tuninglink.payloads import PayloadError, configured, payload_for
+from tuninglink.payloads import PayloadError, Synthesizer
 from tuninglink.solver.answers import Verdict
 from tuninglink.spaces.registry import ProviderRegistry
 
@@ -34,11 +34,13 @@ class Question:
         target: what programs are made for, None for nothing in particular.
         attribute: the target as a `#hal.executable.target`, in MLIR; empty without one.
         limits: how long each question to the solver may take.
+        wants_programs: whether programs for `iree-compile` are written.
     """
 
     target: Target | None
     attribute: str
     limits: Limits
+    wants_programs: bool
 
 
 @dataclass(frozen=True)
@@ -48,7 +50,7 @@ class Judgement:
     Attributes:
         matches: whether it matches the program that is made for it.
         payload: the operand types of the op of that program, in words; empty if none could be made.
-        program: the program, for `iree-compile`; empty if none could be made.
+        program: the program, for `iree-compile`; empty if nobody wants it, and if none could be made.
         judged: what is found about its configuration; None if that was not asked.
     """
 
@@ -67,13 +69,13 @@ class Judge:
     """
 
     def __init__(self, question: Question, warn: Callable[[Diagnostic], None]) -> None:
-        self._made_for = question.target
+        self._synthesizer = Synthesizer(question.target)
         self._checks = ConfigurationChecks(ProviderRegistry(warn), question.limits)
-        self._attribute = question.attribute
+        self._question = question
 
     @cached_property
     def _target(self) -> mlir.Attribute:
-        return mlir.Attribute.parse(self._attribute, thread_context())
+        return mlir.Attribute.parse(self._question.attribute, thread_context())
 
     def judge(self, entry: Entry, *, is_asked: bool) -> Judgement:
         """Judges an entry.
@@ -83,15 +85,23 @@ class Judge:
             is_asked: whether its configuration is to be judged, too.
         """
         try:
-            payload = payload_for(entry, self._made_for)
+            if not is_asked:
+                payload = self._synthesizer.payload(entry)
+                return Judgement(Answer(Verdict.PROVEN), payload.shapes)
+            found = self._synthesizer.configured(entry, self._target)
         except PayloadError as failure:
             nothing = Judged(Answer(Verdict.NOT_DECIDED, NO_PROGRAM)) if is_asked else None
             return Judgement(Answer(failure.verdict, failure.reason), judged=nothing)
-        judged = self._checks.judge_payload(payload, self._target) if is_asked else None
+        if found.dispatch is None:
+            judged = self._checks.judge_payload(found.write(), self._target)
+        else:
+            judged = self._checks.judge(found.dispatch)
+        program = found.write().text if self._question.wants_programs else ""
         # The interpreter has matched it when it was made.
-        return Judgement(Answer(Verdict.PROVEN), payload.shapes, payload.text, judged)
+        return Judgement(Answer(Verdict.PROVEN), found.shapes, program, judged)
 
     def details(self, entry: Entry) -> tuple[str, ...]:
         """Returns all details about the configuration of an entry, the nearest valid one among them."""
-        payload = payload_for(entry, self._made_for)
-        return self._checks.details(configured(entry, payload, self._target))
+        dispatch = self._synthesizer.configured(entry, self._target).dispatch
+        assert dispatch is not None
+        return self._checks.details(dispatch)

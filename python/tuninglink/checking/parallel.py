@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from importlib import import_module
@@ -28,8 +29,8 @@ _FEW: Final = 100
 _SLICE: Final = 20
 """How many entries are handed to a process at once."""
 
-_AHEAD: Final = 2
-"""How many slices a process has been handed, so that it need not wait for the next one."""
+_AHEAD: Final = 16
+"""How many slices a process has been handed, so that it need not wait while this process does something else."""
 
 _SECONDS: Final = 3600.0
 """The time limit of a slice; the questions in it have limits of their own."""
@@ -78,31 +79,30 @@ class ParallelJudge:
         self._warn = warn
         self._finished = finished
 
-    def judge(self, entries: Sequence[Asked]) -> Iterator[Judgement]:
-        """Yields what is found about each entry, in order."""
+    @contextmanager
+    def begin(self, entries: Sequence[Asked]) -> Iterator[Iterator[Judgement]]:
+        """Has the other processes begin, and hands over the judgements, in order.
+
+        This process joins in when it asks for them.
+        """
         if len(entries) <= _FEW or not self._others:
-            yield from self._here(entries)
+            yield self._here(entries)
             return
         slices = [entries[start : start + _SLICE] for start in range(0, len(entries), _SLICE)]
         with Pool(self._others, import_module, (__name__,)) as pool:
-            yield from self._together(slices, pool)
+            handed = _HandedOut(slices, partial(self._submit, pool), self._others * _AHEAD)
+            handed.hand_out(0)
+            yield self._together(slices, handed)
 
-    def _together(self, slices: Sequence[Sequence[Asked]], pool: Pool) -> Iterator[Judgement]:
-        futures: deque[Future[_Outcome]] = deque()
-        running: list[Future[_Outcome]] = []
-        position, end = 0, len(slices)
-        while position < end:
-            running = [each for each in running if not each.done()]
-            while position + 1 < end and len(running) < self._others * _AHEAD:
-                end -= 1
-                futures.appendleft(self._submit(slices[end], pool))
-                running.append(futures[0])
-            yield from self._here(slices[position])
-            position += 1
-        for each, future in zip(slices[end:], futures, strict=True):
-            yield from self._there(each, future)
+    def _together(
+        self, slices: Sequence[Sequence[Asked]], handed: _HandedOut
+    ) -> Iterator[Judgement]:
+        for position, each in enumerate(slices):
+            handed.hand_out(position)
+            future = handed.future(position)
+            yield from self._here(each) if future is None else self._there(each, future)
 
-    def _submit(self, entries: Sequence[Asked], pool: Pool) -> Future[_Outcome]:
+    def _submit(self, pool: Pool, entries: Sequence[Asked]) -> Future[_Outcome]:
         future = pool.submit(_judge, _Slice.of(entries), self._question, seconds=_SECONDS)
         future.add_done_callback(partial(self._note, entries))
         return future
@@ -126,6 +126,43 @@ class ParallelJudge:
         for each in future.result().warnings:
             self._warn(each)
         yield from future.result().judgements
+
+
+class _HandedOut:
+    """The slices that other processes have been handed, from the last one on.
+
+    Args:
+        slices: all slices.
+        submit: hands one out.
+        most: how many may be unfinished.
+    """
+
+    def __init__(
+        self,
+        slices: Sequence[Sequence[Asked]],
+        submit: Callable[[Sequence[Asked]], Future[_Outcome]],
+        most: int,
+    ) -> None:
+        self._slices = slices
+        self._submit = submit
+        self._most = most
+        self._futures: deque[Future[_Outcome]] = deque()
+        self._unfinished: list[Future[_Outcome]] = []
+
+    def hand_out(self, position: int) -> None:
+        """Hands out slices behind a position until enough are unfinished."""
+        self._unfinished = [each for each in self._unfinished if not each.done()]
+        while self._first > position + 1 and len(self._unfinished) < self._most:
+            self._futures.appendleft(self._submit(self._slices[self._first - 1]))
+            self._unfinished.append(self._futures[0])
+
+    def future(self, position: int) -> Future[_Outcome] | None:
+        """Returns the outcome of a slice, None for one that was not handed out."""
+        return None if position < self._first else self._futures[position - self._first]
+
+    @property
+    def _first(self) -> int:
+        return len(self._slices) - len(self._futures)
 
 
 @dataclass(frozen=True)

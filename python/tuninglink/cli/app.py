@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from tuninglink.cli import process
+from tuninglink.cli.own_arguments import SUMMARIES, run_command
 from tuninglink.cli.verbosity import EPILOG
 from tuninglink.errors import TuninglinkError
 from tuninglink.mlir.diagnostics import error, note
@@ -17,39 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-def compile(context: typer.Context) -> None:  # noqa: A001 - named as the command
-    """Compile a program as `iree-compile` does, tuned by specs, on every backend."""
-    from tuninglink.cli.compile import compile_command  # noqa: PLC0415 - others need not wait
-
-    raise typer.Exit(compile_command(context.args))
-
-
-def explain(context: typer.Context) -> None:
-    """Say what specs do to a program, dispatch by dispatch, and why an entry does not match."""
-    from tuninglink.cli.explain import explain_command  # noqa: PLC0415 - others need not wait
-
-    raise typer.Exit(explain_command(context.args))
-
-
-def init(context: typer.Context) -> None:
-    """Write a spec to start from: the compiler's own configurations of a program, with a comment on each knob."""
-    from tuninglink.cli.init import init_command  # noqa: PLC0415 - others need not wait
-
-    raise typer.Exit(init_command(context.args))
-
-
-def tune(context: typer.Context) -> None:
-    """Measure configurations on a device, and write a spec with those that are faster than the compiler's own."""
-    from tuninglink.cli.tune import tune_command  # noqa: PLC0415 - the runtime need not be installed
-
-    raise typer.Exit(tune_command(context.args))
-
-
-def retune(context: typer.Context) -> None:
-    """Measure the entries of specs again, and drop, keep or improve each."""
-    from tuninglink.cli.retune import retune_command  # noqa: PLC0415 - as above
-
-    raise typer.Exit(retune_command(context.args))
+def _run_own(context: typer.Context) -> None:
+    raise typer.Exit(run_command(str(context.info_name), context.args))
 
 
 def _print_version(wanted: bool) -> None:  # noqa: FBT001 - typer calls it so
@@ -77,7 +47,7 @@ def tuninglink(
     """The toolchain around tuning specs for IREE: link, check, apply, explain and upgrade them."""
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
-    elif context.invoked_subcommand not in _READING_ARGUMENTS:
+    elif context.invoked_subcommand not in SUMMARIES:
         _set_up_compiler()
 
 
@@ -87,9 +57,6 @@ def _set_up_compiler() -> None:
 
     set_up_command_line("tuninglink", ())
 
-
-_READING_ARGUMENTS: Final = {each.__name__: each for each in (compile, explain, init, tune, retune)}
-"""The commands that read their arguments themselves; they set the compiler's flags, which a process can do once."""
 
 _COMMANDS: Final = (
     *("link", "compile", "explain", "init", "tune", "retune", "check", "diff", "dump", "targets"),
@@ -110,10 +77,13 @@ def _application(names: Sequence[str]) -> typer.Typer:
     app.callback()(tuninglink)
     lenient = {"ignore_unknown_options": True}
     for name in names:
-        if name in _READING_ARGUMENTS:
-            settings = {**lenient, "allow_extra_args": True}
-            command = app.command(add_help_option=False, context_settings=settings)
-            command(_READING_ARGUMENTS[name])
+        if name in SUMMARIES:
+            app.command(
+                name,
+                help=SUMMARIES[name],
+                add_help_option=False,
+                context_settings={**lenient, "allow_extra_args": True},
+            )(_run_own)
             continue
         defined = getattr(import_module(f"tuninglink.cli.{name}"), name)
         if isinstance(defined, typer.Typer):

@@ -7,6 +7,7 @@ import sys
 from typing import NoReturn
 
 from tuninglink.cli.interrupts import exit_on_interrupt
+from tuninglink.cli.own_arguments import SUMMARIES, run_command
 from tuninglink.cli.verbosity import take_verbosity
 from tuninglink.lazy import load_on_use
 
@@ -26,27 +27,8 @@ def main() -> NoReturn:
 
 def _run() -> int:
     arguments = take_verbosity(sys.argv[1:])
-    if arguments[:1] == ["compile"]:
-        # A build runs it for every program, and it reads its arguments as iree-compile does.
-        from tuninglink.cli.compile import compile_command  # noqa: PLC0415 - see above
-
-        return compile_command(arguments[1:])
-    if arguments[:1] == ["explain"]:
-        from tuninglink.cli.explain import explain_command  # noqa: PLC0415 - as above
-
-        return explain_command(arguments[1:])
-    if arguments[:1] == ["init"]:
-        from tuninglink.cli.init import init_command  # noqa: PLC0415 - as above
-
-        return init_command(arguments[1:])
-    if arguments[:1] == ["tune"]:
-        from tuninglink.cli.tune import tune_command  # noqa: PLC0415 - as above
-
-        return tune_command(arguments[1:])
-    if arguments[:1] == ["retune"]:
-        from tuninglink.cli.retune import retune_command  # noqa: PLC0415 - as above
-
-        return retune_command(arguments[1:])
+    if arguments and arguments[0] in SUMMARIES:
+        return run_command(arguments[0], arguments[1:])
     from tuninglink.cli import app  # noqa: PLC0415 - typer and rich take as long as a small run
 
     return app.run(arguments)

@@ -101,13 +101,14 @@ class SpecOutcomes:
         binding = binding_of(spec.module)
         if not any(covers(binding, each) for each in self.targets):
             return f"it is bound to {', '.join(binding or ()) or 'no target'}, the program is for {found}"
-        if all(Applicability(spec, each).among(None) == () for each in self.targets):
+        if all(Applicability(spec, each).is_empty for each in self.targets):
             return f"none of its entries is for {found}"
         return ""
 
     @staticmethod
     def _why_it_sets_nothing(spec: Spec) -> str:
-        if not any(settings_of(spec, each) != {} for each in spec.entries):
+        entries = map(spec.anatomy.entry, range(len(spec.anatomy.pairs)))
+        if not any(settings_of(spec, each) != {} for each in entries):
             return "its actions set no configuration"
         return ""
 

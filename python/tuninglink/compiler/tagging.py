@@ -23,7 +23,7 @@ from tuninglink.specs.builders import (
     yield_,
 )
 from tuninglink.specs.decided import is_bookkeeping
-from tuninglink.specs.linking import LinkForm
+from tuninglink.specs.link_form import LinkForm
 from tuninglink.specs.sequences import argument_attributes, signature
 from tuninglink.specs.settings import CONFIGURATIONS
 from tuninglink.specs.structure import Anatomy

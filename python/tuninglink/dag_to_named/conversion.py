@@ -14,10 +14,9 @@ from tuninglink.dag_to_named.report import ConvertedEntry, ConvertedSpec
 from tuninglink.dag_to_named.rewriting import replace_dag
 from tuninglink.mlir import names
 from tuninglink.mlir.serialization import parse_module, to_text
-from tuninglink.mlir.symbols import symbol_name
+from tuninglink.mlir.symbols import reference, symbol_name
 from tuninglink.mlir.walk import body, collect
 from tuninglink.payloads import PayloadError, payload_for, spec_of, winners
-from tuninglink.specs.sequences import reference
 from tuninglink.specs.structure import Anatomy
 
 if TYPE_CHECKING:

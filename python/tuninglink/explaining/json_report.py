@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any, Final
 from tuninglink.explaining.model import Status
 
 if TYPE_CHECKING:
-    from tuninglink.explaining.model import DispatchReport, Explanation, SpecSummary, Usage, Weight
+    from tuninglink.explaining.model import DispatchReport, Explanation, SpecSummary, Usage
     from tuninglink.explaining.operation_report import (
-        ConfigurationText,
         EntryReference,
         NearMiss,
         OperationReport,
@@ -60,8 +59,8 @@ def to_object(explanation: Explanation) -> Object:
             **statuses,
             "measure": explanation.measure,
             "tuned_share": explanation.share(explanation.weight(Status.TUNED)),
-            "total": _weight(explanation.weight()),
-            "tuned_total": _weight(explanation.weight(Status.TUNED)),
+            "total": vars(explanation.weight()),
+            "tuned_total": vars(explanation.weight(Status.TUNED)),
         },
         "notes": list(explanation.notes),
         "specs": [_spec(each) for each in explanation.specs],
@@ -71,10 +70,6 @@ def to_object(explanation: Explanation) -> Object:
             for each in row.dispatches
         ],
     }
-
-
-def _weight(weight: Weight) -> Object:
-    return dict(vars(weight))
 
 
 def _spec(spec: SpecSummary) -> Object:
@@ -130,12 +125,12 @@ def _operation(operation: OperationReport) -> Object:
         "types": list(operation.types),
         "maps": list(operation.maps),
         "place": _place(operation.place),
-        "configuration": _configuration(operation.configuration),
+        "configuration": vars(operation.configuration),
         "knobs": [
             {**vars(each), "allowed": None if each.allowed is None else list(each.allowed)}
             for each in operation.knobs
         ],
-        "compilers_choice": _configuration(choice) if choice else None,
+        "compilers_choice": vars(choice) if choice else None,
         "match": {
             "spec": match.spec,
             "entry": _entry(match.entry) if match.entry else None,
@@ -153,39 +148,16 @@ def _operation(operation: OperationReport) -> Object:
 def _near_miss(miss: NearMiss) -> Object:
     return {
         "entry": _entry(miss.entry),
-        "differences": [
-            {
-                "condition": each.condition,
-                "actual": each.actual,
-                "expected": each.expected,
-                "text": str(each),
-            }
-            for each in miss.differences
-        ],
+        "differences": [{**vars(each), "text": str(each)} for each in miss.differences],
         "unsure": miss.unsure,
         "excluded": miss.excluded,
         "is_match": miss.is_match,
     }
 
 
-def _configuration(configuration: ConfigurationText) -> Object:
-    return {
-        "translation_info": configuration.translation_info,
-        "lowering_config": configuration.lowering_config,
-        "decomposition_config": configuration.decomposition_config,
-    }
-
-
 def _entry(entry: EntryReference) -> Object:
-    return {
-        "spec": entry.spec,
-        "matcher": entry.matcher,
-        "action": entry.action,
-        "place": _place(entry.place),
-    }
+    return {**vars(entry), "place": _place(entry.place)}
 
 
 def _place(place: Place | None) -> Object | None:
-    if place is None:
-        return None
-    return {"file": place.file, "line": place.line, "column": place.column}
+    return vars(place) if place else None

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from tuninglink.explaining.model import DispatchReport
     from tuninglink.explaining.operation_report import OperationReport
-    from tuninglink.matching.matcher_reading import Matcher
+    from tuninglink.matching.matcher import Matcher
     from tuninglink.matching.op_info import OpInfo
     from tuninglink.specs.applicability import Selection
     from tuninglink.specs.model import Spec

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from iree.compiler import ir as mlir
 
-from tuninglink.mlir.attributes import named_parameters
+from tuninglink.mlir.attributes import integers_of, named_parameters
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -84,7 +84,7 @@ def _tiling(attribute: mlir.Attribute) -> Tiling | None:
     order = attribute["interchange"]
     if not isinstance(order, mlir.ArrayAttr):
         return None
-    return _sizes(sizes, tuple(each.value for each in order if isinstance(each, mlir.IntegerAttr)))
+    return _sizes(sizes, tuple(integers_of(order)))
 
 
 def _sizes(attribute: mlir.ArrayAttr, interchange: tuple[int, ...]) -> Tiling | None:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from tuninglink.iree.structured_op import Sizes, ValueType
-    from tuninglink.matching.matcher_reading import Matcher
+    from tuninglink.matching.matcher import Matcher
     from tuninglink.matching.op_info import OpInfo
 
 _INDEXING_MAPS: Final = "indexing_maps"

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from tuninglink.iree.structured_op import ValueType
     from tuninglink.matching.loops import Loops
-    from tuninglink.matching.matcher_reading import Matcher
+    from tuninglink.matching.matcher import Matcher
 
 _MATCHED_KINDS: Final = frozenset({OpKind.CONTRACTION, OpKind.CONVOLUTION})
 """The kinds that have a matcher op of their own for any name."""

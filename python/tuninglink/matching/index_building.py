@@ -18,6 +18,7 @@ from tuninglink.mlir import names
 from tuninglink.mlir.symbols import (
     FreshNames,
     join_path,
+    reference,
     references_in,
     split_path,
     symbol_name,
@@ -26,7 +27,6 @@ from tuninglink.mlir.symbols import (
 from tuninglink.mlir.walk import visit
 from tuninglink.specs.builders import any_op, change_signature, named_sequence, yield_
 from tuninglink.specs.pairs import pair_attributes, pairs_of, set_pairs
-from tuninglink.specs.sequences import reference
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -14,15 +14,17 @@ from tuninglink.iree.op_kinds import ROLES, OpKind, affine_maps
 from tuninglink.iree.structured_op import StructuredOp, ValueType
 from tuninglink.matching import predicates as pred
 from tuninglink.matching.graphs import NAME_ONLY, Graph, computation_of, regions_key
-from tuninglink.matching.matcher_reading import RoleRef, integer
+from tuninglink.matching.meanings import RoleRef
 from tuninglink.matching.predicates import NotUnderstoodError
 from tuninglink.mlir import names
+from tuninglink.mlir.attributes import integer_value
 from tuninglink.mlir.walk import body
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from tuninglink.matching.matcher_reading import OpReader, Reading, ReadingCache
+    from tuninglink.matching.matcher_reading import OpReader, Reading
+    from tuninglink.matching.reading_cache import ReadingCache
 
 _ANY_SIZE: Final = -1
 """The value in `dims_equal` that stands for any size."""
@@ -175,7 +177,7 @@ def _cast_compatible_type(reading: Reading, op: mlir.Operation) -> None:
 
 
 def _dim_is_multiple_of(reading: Reading, op: mlir.Operation) -> None:
-    factor = integer(op.attributes["size"])
+    factor = integer_value(op.attributes["size"])
     if factor <= 0:
         raise NotUnderstoodError("it asks for multiples of nothing")
     reading.ask(pred.HasExtent(reading.dimension(op), pred.Extent(factor=factor)))
@@ -186,7 +188,7 @@ def _dim_bounds(reading: Reading, op: mlir.Operation) -> None:
     for name, side in (("lower_bound", "low"), ("upper_bound", "high")):
         bound = op.attributes.get(name)
         if bound is not None:
-            reading.ask(pred.HasExtent(dimension, pred.Extent(**{side: integer(bound)})))
+            reading.ask(pred.HasExtent(dimension, pred.Extent(**{side: integer_value(bound)})))
 
 
 def _regions(reading: Reading, op: mlir.Operation) -> None:

@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from iree.compiler import ir as mlir
 
-from tuninglink.iree.op_kinds import ROLES, OpKind, Role, affine_maps, indexing_loops, loops_by_role
 from tuninglink.matching import predicates as pred
 from tuninglink.matching.graphs import regions_key
+from tuninglink.matching.matcher import Matcher, Stop
+from tuninglink.matching.meanings import ROOT, Constant, UnknownResult
 from tuninglink.matching.predicates import NotUnderstoodError
 from tuninglink.mlir import names
+from tuninglink.mlir.attributes import integer_value
 from tuninglink.mlir.diagnostics import place_of
+from tuninglink.mlir.symbols import reference
 from tuninglink.specs.builders import FAILURES_PROPAGATE
-from tuninglink.specs.sequences import is_any_op, reference
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping, Sequence
 
-    from tuninglink.mlir.diagnostics import Place
+    from tuninglink.matching.meanings import Meaning
+    from tuninglink.matching.reading_cache import ReadingCache
     from tuninglink.specs.sequences import Handle, SequenceTable
 
 _MAX_DEPTH: Final = 32
@@ -28,107 +31,6 @@ _MAX_DEPTH: Final = 32
 
 _MAX_OPS: Final = 10_000
 """The most ops that are read of one matcher; those of an included sequence count each time."""
-
-
-@dataclass(frozen=True)
-class Stop:
-    """Where the reading of a matcher stopped.
-
-    Attributes:
-        reason: why.
-        place: the op that is not understood; None without location.
-        rest: a key of what the matcher does from there on; None if that is too much.
-    """
-
-    reason: str
-    place: Place | None = None
-    rest: Hashable | None = None
-
-
-@dataclass(frozen=True)
-class Matcher:
-    """A matcher as data.
-
-    The predicates are necessary: where one does not hold the matcher fails, and silently. All of them together are
-    exact if reading did not stop.
-
-    Attributes:
-        predicates: what the matcher asks for, in the order in which the interpreter does.
-        stop: where reading stopped; None if the matcher was read up to its yield.
-    """
-
-    predicates: tuple[pred.Predicate, ...]
-    stop: Stop | None = None
-
-
-@dataclass(frozen=True)
-class _Root:
-    """The op that the matcher is asked about."""
-
-
-@dataclass(frozen=True)
-class RoleRef:
-    """The sizes of its loops in a role."""
-
-    kind: OpKind
-    role: str
-
-
-@dataclass(frozen=True)
-class _Constant:
-    """A value that says nothing about the op, but what it is."""
-
-    value: Hashable
-
-
-@dataclass(frozen=True)
-class _Unknown:
-    """A result that is the same for ops with the same key; nothing else is known of it."""
-
-    op: int
-    number: int
-
-
-Meaning = _Root | pred.ValueRef | RoleRef | _Constant | _Unknown
-_ROOT: Final = _Root()
-
-
-class ReadingCache:
-    """What the readings of matchers of one module share.
-
-    Attributes:
-        structured: the predicates and meanings of matcher ops for structured ops, by their attributes.
-    """
-
-    def __init__(self) -> None:
-        self.structured: dict[Hashable, tuple[Sequence[pred.Predicate], Sequence[Meaning]]] = {}
-        self._is_any_op: dict[mlir.Type, bool] = {}
-        self._maps: dict[Hashable, pred.Maps] = {}
-        self._numbers: dict[Hashable, int] = {}
-
-    def is_any_op(self, type_: mlir.Type) -> bool:
-        """Tells whether a handle may be to any op."""
-        known = self._is_any_op.get(type_)
-        if known is None:
-            known = self._is_any_op[type_] = is_any_op(type_)
-        return known
-
-    def number(self, key: Hashable) -> int:
-        """Returns a number for the key of an op that is not understood, so that keys do not nest."""
-        return self._numbers.setdefault(key, len(self._numbers))
-
-    def maps(self, attribute: mlir.Attribute, kind: OpKind, outputs: int) -> pred.Maps:
-        """Returns indexing maps as data.
-
-        Args:
-            attribute: the maps, in an array.
-            kind: what the op is taken for that has them.
-            outputs: how many of its operands are outputs.
-        """
-        key = attribute, kind, outputs
-        if key not in self._maps:
-            self._maps[key] = _maps(attribute, kind, outputs)
-        return self._maps[key]
 
 
 class Reading:
@@ -165,7 +67,7 @@ class Reading:
                 raise NotUnderstoodError("it is no sequence of one argument")  # noqa: TRY301 - as all others
             if not self.cache.is_any_op(arguments[0].type):
                 raise NotUnderstoodError("it takes a typed op, and any other is an error")  # noqa: TRY301
-            self._meanings[arguments[0]] = _ROOT
+            self._meanings[arguments[0]] = ROOT
             self._block(blocks[0])
         except NotUnderstoodError as failure:
             unread = Stop(str(failure), place_of(sequence.location))
@@ -221,7 +123,7 @@ class Reading:
         """Notes that the results of an op are only known by a key of the op."""
         if list(op.results):
             number = self.cache.number(key)
-            self.define(op, [_Unknown(number, each) for each in range(len(op.results))])
+            self.define(op, [UnknownResult(number, each) for each in range(len(op.results))])
 
     def include(self, op: mlir.Operation) -> None:
         """Reads an included sequence in the place of an include."""
@@ -262,12 +164,12 @@ class Reading:
             # Most matchers only yield their constants, so that these are looked at where they are used.
             owner = value.owner
             assert isinstance(owner, mlir.OpView | mlir.Operation)
-            found = _Constant(owner.operation.attributes["value"])
+            found = Constant(owner.operation.attributes["value"])
         return found
 
     def expect_root(self, op: mlir.Operation) -> None:
         """Expects that a matcher op looks at the op that the matcher is asked about."""
-        if self.meaning(op) is not _ROOT:
+        if self.meaning(op) is not ROOT:
             raise NotUnderstoodError("it looks at other operations than the one that it is given")
 
     def value(self, op: mlir.Operation) -> pred.ValueRef:
@@ -279,7 +181,7 @@ class Reading:
 
     def dimension(self, op: mlir.Operation) -> pred.Dimension:
         """Returns the dimension that a matcher op looks at."""
-        value, number = self.value(op), integer(op.attributes["dim"])
+        value, number = self.value(op), integer_value(op.attributes["dim"])
         if number < 0:
             raise NotUnderstoodError("it asks for a dimension before the first")
         return value.group, value.number, number
@@ -292,32 +194,9 @@ Raises `NotUnderstoodError` where the op is not understood.
 """
 
 
-def _maps(attribute: mlir.Attribute, kind: OpKind, outputs: int) -> pred.Maps:
-    maps = affine_maps(attribute)
-    roles: Mapping[Role, tuple[int, ...]] = {}
-    if kind is OpKind.ATTENTION or (kind in ROLES and len(maps) == pred.STRUCTURED_OPERANDS):
-        roles = loops_by_role(kind, maps, len(maps) - outputs)
-    return pred.Maps(
-        str(attribute),
-        tuple(map(str, maps)),
-        maps[0].n_dims,
-        tuple(map(indexing_loops, maps)),
-        tuple(
-            (pred.role_name(kind, role.value.replace(" ", "_")), loops)
-            for role, loops in roles.items()
-        ),
-    )
-
-
 def _regions_key(op: mlir.Operation) -> Hashable:
     """Returns a key of the regions of an op, which is like no other if they use values from around it."""
     try:
         return regions_key(op)
     except NotUnderstoodError:
         return object()
-
-
-def integer(attribute: mlir.Attribute) -> int:
-    """Returns the value of an integer attribute."""
-    assert isinstance(attribute, mlir.IntegerAttr)
-    return int(attribute.value)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator, Sequence
 
     from tuninglink.matching.forms import MatcherForm
-    from tuninglink.matching.matcher_reading import Matcher
+    from tuninglink.matching.matcher import Matcher
     from tuninglink.matching.op_info import OpInfo
     from tuninglink.matching.predicates import Dimension, Predicate
 

@@ -19,14 +19,8 @@ from tuninglink.matching.reader import MatcherReader
 from tuninglink.mlir import names
 from tuninglink.mlir.walk import visit
 from tuninglink.specs.chains import chained_modules
-from tuninglink.specs.linking import (
-    LINKED_SPEC_NAME,
-    LinkForm,
-    Share,
-    choose_form,
-    link_nothing,
-    link_shares,
-)
+from tuninglink.specs.link_form import LinkForm, choose_form
+from tuninglink.specs.linking import LINKED_SPEC_NAME, Share, link_nothing, link_shares
 from tuninglink.specs.model import Spec
 from tuninglink.specs.side_effects import only_reads
 from tuninglink.specs.structure import SpecKind

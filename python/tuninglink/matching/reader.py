@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tuninglink.matching.matcher import Matcher, Stop
 from tuninglink.matching.matcher_ops import READERS
-from tuninglink.matching.matcher_reading import Matcher, Reading, ReadingCache, Stop
+from tuninglink.matching.matcher_reading import Reading
+from tuninglink.matching.reading_cache import ReadingCache
 
 if TYPE_CHECKING:
     from iree.compiler import ir as mlir

@@ -30,6 +30,18 @@ def entries_of(attribute: mlir.Attribute | None) -> dict[str, mlir.Attribute]:
     return {each.name: each.attr for each in named}
 
 
+def integers_of(attribute: mlir.Attribute | None) -> list[int]:
+    """Returns the integers in an array attribute; none of any other attribute."""
+    elements = attribute if isinstance(attribute, mlir.ArrayAttr) else ()
+    return [int(each.value) for each in elements if isinstance(each, mlir.IntegerAttr)]
+
+
+def integer_value(attribute: mlir.Attribute) -> int:
+    """Returns the value of an attribute that is an integer of any width."""
+    assert isinstance(attribute, mlir.IntegerAttr)
+    return int(attribute.value)
+
+
 def parse_attribute(text: str, context: mlir.Context) -> mlir.Attribute | None:
     """Returns an attribute that is written down, None if the compiler does not accept it."""
     try:

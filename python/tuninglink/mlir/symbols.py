@@ -34,6 +34,14 @@ def join_path(path: Iterable[str]) -> str:
     return "::".join([_quoted(name) if ":" in name or '"' in name else name for name in path])
 
 
+def reference(attribute: mlir.Attribute) -> str:
+    """Returns a symbol reference as one string, as `join_path` writes it."""
+    if isinstance(attribute, mlir.FlatSymbolRefAttr):
+        return join_path([attribute.value])
+    assert isinstance(attribute, mlir.SymbolRefAttr)
+    return join_path(attribute.value)
+
+
 def split_path(path: str) -> list[str]:
     """Returns the names that `join_path` joined."""
     if '"' not in path:

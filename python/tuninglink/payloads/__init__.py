@@ -13,12 +13,13 @@ if TYPE_CHECKING:
         winners,
     )
     from tuninglink.payloads.payload import Payload, PayloadError, Size
-    from tuninglink.payloads.synthesis import payload_for
+    from tuninglink.payloads.synthesis import Synthesizer, payload_for
 
 __all__ = [
     "Payload",
     "PayloadError",
     "Size",
+    "Synthesizer",
     "configured",
     "configures",
     "matches",
@@ -32,7 +33,7 @@ _HOMES = {
     **dict.fromkeys(
         ("configured", "configures", "matches", "spec_of", "winners"), "payloads.interpretation"
     ),
-    "payload_for": "payloads.synthesis",
+    **dict.fromkeys(("Synthesizer", "payload_for"), "payloads.synthesis"),
 }
 
 __getattr__ = lazy_face(__name__, _HOMES)  # running payloads needs no solver

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
 from iree.compiler import ir as mlir
 
 from tuninglink.iree.op_kinds import ATTENTION_OUTPUTS, OpKind, affine_maps
+from tuninglink.matching.predicates import STEPS
 from tuninglink.mlir import names
 from tuninglink.mlir.walk import body, collect
 from tuninglink.payloads import layouts
@@ -15,9 +17,12 @@ from tuninglink.payloads.operations import attention, generic
 from tuninglink.payloads.templates import Template, clone_into, new_block, open_tensor
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from tuninglink.matching.conditions import Condition
+
+CONVOLUTION_STEPS: Final = frozenset(f"convolution {each}" for each in STEPS)
+"""What the sizes are called that are no sizes, but strides and dilations."""
 
 _ATTENTIONS: Final = (names.ONLINE_ATTENTION, names.ATTENTION)
 
@@ -44,15 +49,27 @@ class Candidates:
         self._sequences = sequences
         self._generalizes = generalizes
 
+    @cached_property
+    def _shown(self) -> Mapping[str, mlir.Operation]:
+        """The first of the ops that show a graph, or regions, by their names."""
+        found: dict[str, mlir.Operation] = {}
+        for sequence in self._sequences:
+            for each in collect(sequence, names.MATCH_DAG, names.MATCH_REGIONS):
+                found.setdefault(each.name, each)
+        return found
+
+    @property
+    def are_shown(self) -> bool:
+        """Whether the matcher shows what it looks for: the operations then depend on more than the condition."""
+        return bool(self._shown)
+
     def all(self) -> Iterator[Template]:
         """Yields operations with the structure that the matcher demands; sizes may not fit."""
-        shown = self._shown(names.MATCH_DAG)
-        if shown is not None:
-            yield _graph(shown)
+        if names.MATCH_DAG in self._shown:
+            yield _graph(self._shown[names.MATCH_DAG])
             return
-        shown = self._shown(names.MATCH_REGIONS)
-        if shown is not None:
-            yield self._with_regions(shown)
+        if names.MATCH_REGIONS in self._shown:
+            yield self._with_regions(self._shown[names.MATCH_REGIONS])
             return
         for name in self._names():
             if name in _ATTENTIONS:
@@ -61,10 +78,6 @@ class Candidates:
                 yield from self._generics()
             else:
                 yield from self._named(name)
-
-    def _shown(self, name: str) -> mlir.Operation | None:
-        found = (op for sequence in self._sequences for op in collect(sequence, name))
-        return next(found, None)
 
     def _names(self) -> list[str]:
         """Returns the names of the operations to try, in the order in which a backend leaves them as they are."""

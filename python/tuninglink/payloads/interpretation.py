@@ -14,7 +14,15 @@ from tuninglink.mlir.serialization import to_bytecode
 from tuninglink.mlir.symbols import FreshNames, split_path, symbols
 from tuninglink.mlir.walk import collect
 from tuninglink.payloads.payload import root_of
-from tuninglink.specs.builders import add_kernel_config, annotate, named_sequence, yield_
+from tuninglink.spaces.workload import read_workload
+from tuninglink.specs.builders import (
+    FAILURES_PROPAGATE,
+    add_kernel_config,
+    annotate,
+    include,
+    named_sequence,
+    yield_,
+)
 from tuninglink.specs.sequences import is_any_op, signature
 
 if TYPE_CHECKING:
@@ -80,6 +88,33 @@ def configured(entry: Entry, payload: Payload, target: mlir.Attribute | None = N
     assert dispatch.module is not None
     spec.run(dispatch.module)
     return replace(dispatch, root=root_of(dispatch.function))
+
+
+def configured_if_matched(
+    entry: Entry, module: mlir.Operation, target: mlir.Attribute
+) -> Workload | None:
+    """Returns the dispatch in the body of a payload as an entry alone configures it, None if it does not match.
+
+    That takes one run of the interpreter, where `matches` and `configured` take two.
+
+    Args:
+        entry: the entry.
+        module: the body, in the context of the entry, which is changed.
+        target: what the dispatch is for, a `#hal.executable.target` of the same context.
+
+    Raises:
+        MLIRError: the compiler refuses what the entry does; whether it matches is not known.
+    """
+    spec = _Interpreted(entry.anatomy, [entry])
+    spec.add_entry_point([spec.tagging_action(entry, 0, behind=entry.action)])
+    (function,) = collect(module, names.FUNCTION)
+    function.attributes[names.EXECUTABLE_TARGET] = target
+    spec.run(module)
+    root = root_of(function)
+    if _TAG not in root.attributes:
+        return None
+    del root.attributes[_TAG]
+    return read_workload(root, function, module)
 
 
 def spec_of(*entries: Entry) -> bytes:
@@ -157,8 +192,14 @@ class _Interpreted:
             waiting.extend(self._anatomy.table.referenced(name))
         return reached.values()
 
-    def tagging_action(self, entry: Entry, number: int) -> str:
-        """Adds an action that notes the number of an entry on the operation that it gets; returns its name."""
+    def tagging_action(self, entry: Entry, number: int, behind: str = "") -> str:
+        """Adds an action that notes the number of an entry on the operation that it gets; returns its name.
+
+        Args:
+            entry: the entry.
+            number: the number.
+            behind: an action that runs before; none by default.
+        """
         sequence = self._anatomy.table.lookup(entry.matcher)
         assert sequence is not None
         types = signature(sequence).results
@@ -167,6 +208,8 @@ class _Interpreted:
             with mlir.InsertionPoint(self._module.regions[0].blocks[0]):
                 block = named_sequence(name, types).regions[0].blocks[0]
             with mlir.InsertionPoint(block):
+                if behind:
+                    include(split_path(behind), list(block.arguments), [], FAILURES_PROPAGATE)
                 for argument in block.arguments:
                     if is_any_op(argument.type):
                         annotate(argument, _TAG, number)

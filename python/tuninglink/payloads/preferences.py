@@ -11,7 +11,7 @@ from iree.compiler.dialects import iree_codegen, iree_gpu
 from tuninglink.iree.op_kinds import OpKind, Role
 from tuninglink.iree.structured_op import REDUCTION
 from tuninglink.mlir import names
-from tuninglink.mlir.attributes import entries_of, named_parameters
+from tuninglink.mlir.attributes import entries_of, integers_of, named_parameters
 from tuninglink.mlir.walk import collect
 
 if TYPE_CHECKING:
@@ -65,10 +65,10 @@ def preferred_sizes(usual: int, tile: int) -> list[int]:
     return list(dict.fromkeys([best, rounded, 2 * tile, tile, usual, *_OTHERS]))
 
 
-def tiles(sequences: Iterable[mlir.Operation], op: StructuredOp) -> dict[int, int]:
-    """Returns for each loop a preferred divisor of its size: what the configuration in `sequences` tiles it by."""
+def tiles(configurations: Iterable[mlir.Attribute], op: StructuredOp) -> dict[int, int]:
+    """Returns for each loop a preferred divisor of its size: what a configuration tiles it by."""
     found: dict[int, int] = {}
-    for config in _lowering_configs(sequences):
+    for config in map(_lowering_config, configurations):
         entries = _entries(config)
         for name, attribute in entries.items():
             if name not in _NO_TILES:
@@ -81,13 +81,19 @@ def tiles(sequences: Iterable[mlir.Operation], op: StructuredOp) -> dict[int, in
     return {loop: tile for loop, tile in found.items() if tile <= _LARGEST}
 
 
-def _lowering_configs(sequences: Iterable[mlir.Operation]) -> Iterator[mlir.Attribute]:
-    for sequence in sequences:
-        for constant in collect(sequence, names.PARAM_CONSTANT):
-            value = constant.attributes["value"]
-            if isinstance(value, iree_codegen.CompilationInfoAttr):
-                value = value.lowering_config
-            yield value
+def constants(sequences: Iterable[mlir.Operation]) -> tuple[mlir.Attribute, ...]:
+    """Returns the constants in sequences, which may be configurations."""
+    return tuple(
+        each.attributes["value"]
+        for sequence in sequences
+        for each in collect(sequence, names.PARAM_CONSTANT)
+    )
+
+
+def _lowering_config(value: mlir.Attribute) -> mlir.Attribute:
+    if isinstance(value, iree_codegen.CompilationInfoAttr):
+        return value.lowering_config
+    return value
 
 
 def _entries(config: mlir.Attribute) -> dict[str, mlir.Attribute]:
@@ -107,11 +113,10 @@ def _rows(attribute: mlir.Attribute) -> Iterator[list[int]]:
     """Yields the lists of sizes in an attribute."""
     if not isinstance(attribute, mlir.ArrayAttr):
         return
-    elements = list(attribute)
-    numbers = [each.value for each in elements if isinstance(each, mlir.IntegerAttr)]
-    if numbers and len(numbers) == len(elements):
+    numbers = integers_of(attribute)
+    if numbers and len(numbers) == len(attribute):
         yield numbers
-    for each in elements:
+    for each in attribute:
         yield from _rows(each)
 
 

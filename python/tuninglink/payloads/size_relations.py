@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from iree.compiler import ir as mlir
@@ -70,7 +71,7 @@ class SizeRelations:
         if kind in ("operand", "result"):
             value = _at(list(root.operands if kind == "operand" else root.results), index)
             return None if value is None else _at(self.shapes.get(value, []), position)
-        return _at(self._role_sizes().get(kind, []), index)
+        return _at(self._role_sizes.get(kind, []), index)
 
     def _unknown(self) -> Expression:
         size = unknown(f"size {len(self.unknowns)}")
@@ -126,6 +127,7 @@ class SizeRelations:
         if operation == self._template.root:
             self.loops = loops
 
+    @cached_property
     def _role_sizes(self) -> dict[str, list[Expression]]:
         """Returns the sizes in each role of the root op, and the strides and dilations of a convolution."""
         op = self._template.op

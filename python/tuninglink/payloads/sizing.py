@@ -11,7 +11,7 @@ from tuninglink.matching.extents import box, static_box, static_sizes
 from tuninglink.matching.predicates import representative
 from tuninglink.payloads.facts import contradiction, holds, in_words
 from tuninglink.payloads.preferences import preferred_sizes, usual_sizes
-from tuninglink.payloads.size_relations import SizeRelations, UnsizedError
+from tuninglink.payloads.size_relations import UnsizedError
 from tuninglink.solver.answers import DEFAULT_LIMITS, Verdict
 from tuninglink.solver.expressions import number, unknown
 from tuninglink.solver.propagation import forced_values
@@ -21,7 +21,11 @@ from tuninglink.solver.to_z3 import TermWriter
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from iree.compiler import ir as mlir
+
     from tuninglink.matching.predicates import Dimension, HasExtent
+    from tuninglink.payloads.size_relations import SizeRelations
+    from tuninglink.payloads.structures import Structure
     from tuninglink.payloads.templates import Template, Value
     from tuninglink.solver.expressions import Expression
 
@@ -57,11 +61,11 @@ class NoSizes:
 
 
 def find_sizes(
-    template: Template, facts: Iterable[HasExtent], tiles: Mapping[int, int]
+    structure: Structure, facts: Iterable[HasExtent], configurations: tuple[mlir.Attribute, ...]
 ) -> Sized | NoSizes:
-    """Finds sizes with which a template satisfies facts about its root op, multiples of `tiles` if possible."""
+    """Finds sizes with which an operation satisfies facts, multiples of what configurations tile by if possible."""
     try:
-        sizes = SizeRelations(template)
+        sizes = structure.relations
         demands = _demands(facts, sizes.size)
     except UnsizedError as failure:
         return NoSizes(Verdict.NOT_DECIDED, str(failure))
@@ -70,7 +74,8 @@ def find_sizes(
     if forced is not None and len(forced) == len(sizes.unknowns):
         everything = frozenset(range(len(sizes.loops)))
         return _sized(sizes, everything, lambda size: evaluate(size.term, forced))
-    return _Choice(template, sizes, demands).solve(tiles)
+    choice = _Choice(structure.template, sizes, demands)
+    return choice.solve(structure.tiles(configurations))
 
 
 def find_contradiction(facts: Iterable[HasExtent]) -> NoSizes | None:

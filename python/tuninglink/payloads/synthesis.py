@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
@@ -14,20 +16,22 @@ from tuninglink.matching.reader import MatcherReader
 from tuninglink.mlir import names
 from tuninglink.mlir.serialization import to_text
 from tuninglink.mlir.walk import collect
-from tuninglink.payloads.candidates import Candidates
-from tuninglink.payloads.interpretation import matches
+from tuninglink.payloads.interpretation import configured_if_matched, matches
 from tuninglink.payloads.operations import UnknownArithmeticError
 from tuninglink.payloads.payload import Payload, PayloadError, Size
-from tuninglink.payloads.preferences import tiles
+from tuninglink.payloads.preferences import constants
 from tuninglink.payloads.programs import write_body, write_program
 from tuninglink.payloads.sizing import NoSizes, Sized, find_contradiction, find_sizes
+from tuninglink.payloads.structures import Structures
 from tuninglink.solver.answers import Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable
 
     from tuninglink.matching.conditions import Condition
+    from tuninglink.payloads.structures import Structure
     from tuninglink.payloads.templates import Template
+    from tuninglink.spaces.workload import Workload
     from tuninglink.specs.sequences import SequenceTable
     from tuninglink.specs.structure import Entry
 
@@ -57,21 +61,127 @@ def payload_for(entry: Entry, target: Target | str | None = None) -> Payload:
         PayloadError: none can be made. The error says whether it is proven that there is none.
         TargetError: there is no such target.
     """
-    target = Target.parse(target) if isinstance(target, str) else target
-    with entry.anatomy.module.context, mlir.Location.unknown():
-        return _Synthesis(entry, target).run()
+    return Synthesizer(target).payload(entry)
+
+
+class Synthesizer:
+    """Makes programs for many entries: what entries that differ in sizes only have in common is made once.
+
+    The entries are those of specs in one context.
+
+    Args:
+        target: what programs are for; named operations are kept for targets whose backend does.
+
+    Raises:
+        TargetError: there is no such target.
+    """
+
+    def __init__(self, target: Target | str | None = None) -> None:
+        self._target = Target.parse(target) if isinstance(target, str) else target
+        generalizes = self._target is None or self._target.backend in _GENERALIZING
+        self._structures = Structures(generalizes=generalizes)
+
+    def payload(self, entry: Entry) -> Payload:
+        """Makes a program that an entry matches; see `payload_for`."""
+        return self._made(entry, None).write()
+
+    def configured(self, entry: Entry, attribute: mlir.Attribute) -> Configured:
+        """Makes a program that an entry matches, and has the entry configure it.
+
+        Args:
+            entry: the entry.
+            attribute: what the dispatch is for, a `#hal.executable.target` in the context of the entry.
+
+        Raises:
+            PayloadError: no program can be made.
+        """
+        return self._made(entry, attribute)
+
+    def _made(self, entry: Entry, attribute: mlir.Attribute | None) -> Configured:
+        with entry.anatomy.module.context, mlir.Location.unknown():
+            return _Synthesis(entry, self._target, attribute, self._structures).run()
+
+
+@dataclass(frozen=True)
+class Configured:
+    """A payload that is written when it is asked for, and its dispatch as its entry configures it.
+
+    Attributes:
+        shapes: see `Payload.shapes`.
+        dispatch: the dispatch; None if the compiler refuses what the entry does, and where nobody asked.
+        write: writes the payload, in the thread of the entry's context.
+    """
+
+    shapes: str
+    dispatch: Workload | None
+    write: Callable[[], Payload]
+
+
+@dataclass(frozen=True)
+class _Draft:
+    """A sized operation for an entry, of which a payload can be written."""
+
+    entry: Entry
+    target: Target | None
+    structure: Structure
+    sized: Sized
+    fills: bool
+
+    @property
+    def template(self) -> Template:
+        """The operation."""
+        return self.structure.template
+
+    @cached_property
+    def body(self) -> mlir.Operation:
+        """The body of a payload that the compiler takes."""
+        body = write_body(self.template, self.sized, fills=self.fills)
+        body.verify()
+        if self.fills not in self.structure.verified:  # where sizes make no difference
+            write_program(self.template, self.sized, fills=self.fills).verify()
+            self.structure.verified.add(self.fills)
+        return body
+
+    @cached_property
+    def shapes(self) -> str:
+        """The types of the operands of the root op."""
+        (function,) = collect(self.body, names.FUNCTION)
+        root = list(function.regions[0].blocks[0].operations)[-2]
+        return ", ".join(str(each.type) for each in root.operands)
+
+    def payload(self) -> Payload:
+        """Writes the payload."""
+        with self.entry.anatomy.module.context, mlir.Location.unknown():
+            body = write_body(self.template, self.sized, fills=self.fills)
+            program = write_program(self.template, self.sized, fills=self.fills)
+        for each in (body, program):
+            each.verify()
+        sizes = tuple(
+            Size(loop, self.template.op.roles[loop], size, loop in self.sized.demanded)
+            for loop, size in enumerate(self.sized.loops)
+        )
+        texts = to_text(program), to_text(body)
+        return Payload(self.entry, self.target, *texts, self.shapes, sizes)
 
 
 class _Synthesis:
-    def __init__(self, entry: Entry, target: Target | None) -> None:
+    def __init__(
+        self,
+        entry: Entry,
+        target: Target | None,
+        attribute: mlir.Attribute | None,
+        structures: Structures,
+    ) -> None:
         self._entry = entry
         self._target = target
+        self._attribute = attribute
+        self._structures = structures
         self._matcher = _involved(entry.anatomy.table, entry.matcher)
 
     def _error(self, reason: str, verdict: Verdict = Verdict.NOT_DECIDED) -> PayloadError:
         return PayloadError(self._entry, reason, verdict)
 
-    def run(self) -> Payload:
+    def run(self) -> Configured:
         """Tries all operations that may do, and returns the first that does.
 
         Raises:
@@ -91,17 +201,20 @@ class _Synthesis:
         except UnknownArithmeticError as failure:
             raise self._error(str(failure)) from None
 
-    def _first_that_fits(self, condition: Condition) -> Payload:
+    def _first_that_fits(self, condition: Condition) -> Configured:
         """Returns a payload with the first operation that fits."""
+        action = _involved(self._entry.anatomy.table, self._entry.action)
+        configurations = constants([*self._matcher, *action])
         failures: list[NoSizes] = []
         rejections = 0
         is_proof = True
-        for template in islice(self._candidates(condition), _MOST_CANDIDATES):
-            sized = find_sizes(template, condition.sizes, self._tiles(template))
-            made = sized if isinstance(sized, NoSizes) else self._made(template, sized, condition)
-            if isinstance(made, Payload):
+        structures = self._structures.of(condition, self._matcher)
+        for structure in islice(structures, _MOST_CANDIDATES):
+            sized = find_sizes(structure, condition.sizes, configurations)
+            made = sized if isinstance(sized, NoSizes) else self._made(structure, sized, condition)
+            if isinstance(made, Configured):
                 return made
-            is_proof &= template.is_exact or condition.maps is not None
+            is_proof &= structure.template.is_exact or condition.maps is not None
             failures.append(made)
             rejections += isinstance(sized, Sized)
             if rejections == _MOST_REJECTIONS:
@@ -116,10 +229,6 @@ class _Synthesis:
             raise self._error(reason)
         raise self._error(first.reason, first.verdict if is_proof else Verdict.NOT_DECIDED)
 
-    def _tiles(self, template: Template) -> dict[int, int]:
-        action = _involved(self._entry.anatomy.table, self._entry.action)
-        return tiles([*self._matcher, *action], template.op)
-
     def _no_operation(self, wanted: frozenset[str]) -> PayloadError:
         """Returns the error for operations of which none can be built."""
         if not wanted:
@@ -132,42 +241,43 @@ class _Synthesis:
         names_ = " or ".join(f"'{each}'" for each in existing)
         return self._error(f"no program with {names_} is known that fits")
 
-    def _candidates(self, condition: Condition) -> Iterator[Template]:
-        target = self._target
-        generalizes = target is None or target.backend in _GENERALIZING
-        return Candidates(condition, self._matcher, generalizes=generalizes).all()
-
-    def _made(self, template: Template, sized: Sized, condition: Condition) -> Payload | NoSizes:
+    def _made(
+        self, structure: Structure, sized: Sized, condition: Condition
+    ) -> Configured | NoSizes:
         """Returns the payload with a sized operation, if the compiler takes it and the entry matches it."""
+        fills = _leaves_fills_alone(condition)
+        draft = _Draft(self._entry, self._target, structure, sized, fills)
         try:
-            payload = self._write(template, sized, condition)
+            found = self._matched(draft) if self._attribute is None else self._configured(draft)
         except mlir.MLIRError as failure:
             first, *_ = failure.error_diagnostics
             reason = f"the compiler refuses what it may look for: {first.message}"
             return NoSizes(Verdict.NOT_DECIDED, reason)
-        if matches(self._entry, payload):
-            return payload
-        reason = f"the interpreter does not find that it matches {payload.shapes}"
+        if found is not None:
+            return found
+        reason = f"the interpreter does not find that it matches {draft.shapes}"
+        template = structure.template
         if template.is_exact and template.forgotten is not None:
             reason += (
                 f": argument {template.forgotten} of its graph is used where only a name counts"
             )
         return NoSizes(Verdict.NOT_DECIDED, reason)
 
-    def _write(self, template: Template, sized: Sized, condition: Condition) -> Payload:
-        fills = _leaves_fills_alone(condition)
-        body = write_body(template, sized, fills=fills)
-        program = write_program(template, sized, fills=fills)
-        sizes = tuple(
-            Size(loop, template.op.roles[loop], size, loop in sized.demanded)
-            for loop, size in enumerate(sized.loops)
-        )
-        for each in (body, program):
-            each.verify()
-        (function,) = collect(body, names.FUNCTION)
-        root = list(function.regions[0].blocks[0].operations)[-2]
-        shapes = ", ".join(str(each.type) for each in root.operands)
-        return Payload(self._entry, self._target, to_text(program), to_text(body), shapes, sizes)
+    def _matched(self, draft: _Draft) -> Configured | None:
+        """Returns a payload, None if the entry does not match it."""
+        payload = draft.payload()
+        is_matched = matches(self._entry, payload)
+        return Configured(payload.shapes, None, lambda: payload) if is_matched else None
+
+    def _configured(self, draft: _Draft) -> Configured | None:
+        """Returns a payload as the entry configures it, None if the entry does not match it."""
+        assert self._attribute is not None
+        body, shapes = draft.body, draft.shapes
+        try:
+            dispatch = configured_if_matched(self._entry, body, self._attribute)
+        except mlir.MLIRError:
+            return self._matched(draft)  # The matcher alone may match all the same.
+        return None if dispatch is None else Configured(shapes, dispatch, draft.payload)
 
 
 def _leaves_fills_alone(condition: Condition) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar
 
 from iree.compiler import ir as mlir
@@ -13,45 +15,104 @@ from tuninglink.mlir.diagnostics import error, place_of
 from tuninglink.mlir.serialization import to_bytecode
 from tuninglink.mlir.walk import visit
 from tuninglink.solver.answers import AssignmentError, UndecidedError
+from tuninglink.spaces.compiler_constraints import constraints_in, insert_constraints
 from tuninglink.spaces.isolated_passes import SHARED_PASS_MANAGER, CompilerCrashError
+from tuninglink.spaces.problem import Problem
 from tuninglink.spaces.providers import Provider, Space
-from tuninglink.spaces.smt import PROVIDER, knob_template, read_constraints
+from tuninglink.spaces.smt import PROVIDER, dimension_name, knob_template, read_constraints
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from tuninglink.solver.answers import CheckAnswer, Limits
+    from tuninglink.spaces.compiler_constraints import FixedSize, UnsizedConstraints
     from tuninglink.spaces.configuration import Configuration
     from tuninglink.spaces.constraint_set import ConstraintSet
     from tuninglink.spaces.isolated_passes import IsolatedPassManager
-    from tuninglink.spaces.problem import Problem
+    from tuninglink.spaces.templates import KnobTemplate
     from tuninglink.spaces.workload import Workload
 
-_INSERT_CONSTRAINTS = "builtin.module(func.func(iree-codegen-insert-smt-constraints))"
+_MOST_FORMS = 64
+"""How many constraints ops are kept; ops of the same kind and types have one for each pipeline."""
+
 _PADDING = frozenset({"padding", "padding_conv"})
 _SET = 0
 """The set of root ops whose constraints are asked for; the others in the function are not marked."""
+
+
+@dataclass(frozen=True)
+class _Form:
+    """What the compiler writes for all sizes of an op.
+
+    Attributes:
+        operation: an `iree_codegen.smt.constraints`.
+        module: what keeps the operation alive.
+        template: the template of the configurations that it is about.
+        constraints: the constraints, in which dimensions are auxiliary unknowns.
+    """
+
+    operation: mlir.Operation
+    module: mlir.Operation
+    template: KnobTemplate
+    constraints: ConstraintSet
+
+    @classmethod
+    def read(cls, bytecode: bytes, context: mlir.Context, kind: OpKind) -> _Form:
+        """Reads the one constraints op in a module."""
+        module = mlir.Module.parse(bytecode, context).operation
+        (operation,) = constraints_in(module)
+        template = knob_template(operation)
+        unknown = [None] * len(operation.operands)
+        constraints = read_constraints(operation, template, Problem(kind), unknown)
+        return cls(operation, module, template, constraints)
 
 
 class CompilerSpace(Space):
     """The space of a constraints op.
 
     Args:
-        operation: an `iree_codegen.smt.constraints`.
-        module: what keeps the operation alive.
+        form: the op, for any sizes.
+        dimensions: the sizes of the dimensions, None for one that is dynamic.
         problem: what the configuration is for.
     """
 
     is_sufficient: ClassVar[bool] = False
 
-    def __init__(self, operation: mlir.Operation, module: mlir.Module, problem: Problem) -> None:
-        self.operation = operation
-        self._module = module
-        self._template = knob_template(operation)
-        self.constraints: ConstraintSet = read_constraints(operation, self._template, problem)
+    def __init__(
+        self, form: _Form, dimensions: Sequence[FixedSize | None], problem: Problem
+    ) -> None:
+        self._form = form
+        self._dimensions = dimensions
+        self._problem = problem
+
+    @property
+    def provider(self) -> str:
+        """The compiler."""
+        return PROVIDER
+
+    @property
+    def operation(self) -> mlir.Operation:
+        """The constraints op, which knows no sizes."""
+        return self._form.operation
+
+    @cached_property
+    def constraints(self) -> ConstraintSet:  # type: ignore[override] # made when it is asked for
+        """The constraints."""
+        form = self._form
+        return read_constraints(form.operation, form.template, self._problem, self._dimensions)
+
+    def check(self, assignment: Mapping[str, int], limits: Limits) -> CheckAnswer:
+        """Tells whether the constraints accept an assignment, without writing them down for the sizes."""
+        sizes = {
+            dimension_name(index): each.size
+            for index, each in enumerate(self._dimensions)
+            if each is not None
+        }
+        return self._form.constraints.check(assignment, limits, sizes)
 
     def assignment(self, configuration: Configuration) -> Mapping[str, int]:
         """Matches a configuration with the one of the constraints op, in which knobs stand for values."""
-        return self._template.read(configuration)
+        return self._form.template.read(configuration)
 
     def overlooks(self, configuration: Configuration) -> bool:
         """Tells whether a configuration has padding, which the constraints do not know but accept."""
@@ -79,26 +140,37 @@ class CompilerProvider(Provider):
 
     def __init__(self, passes: IsolatedPassManager = SHARED_PASS_MANAGER) -> None:
         self._passes = passes
+        self._forms: dict[bytes, _Form] = {}
 
     def spaces(self, workload: Workload, pipeline: str) -> Sequence[Space]:
         """Returns the compiler's spaces in a pipeline; there may be several, as for convolutions."""
-        module = self._with_constraints(workload)
+        context = workload.root.context
         return [
-            CompilerSpace(each, module, workload.problem)
-            for each in _constraints_in(module)
-            if str(each.attributes["pipeline"]) == pipeline
+            CompilerSpace(
+                self._form(each.module, context, workload.problem.kind),
+                each.dimensions,
+                workload.problem,
+            )
+            for each in self._ask(workload, pipeline)
         ]
 
-    def _with_constraints(self, workload: Workload) -> mlir.Module:
+    def _form(self, bytecode: bytes, context: mlir.Context, kind: OpKind) -> _Form:
+        known = self._forms.get(bytecode)
+        if known is None or known.operation.context != context:
+            if len(self._forms) == _MOST_FORMS:
+                self._forms.clear()
+            known = self._forms[bytecode] = _Form.read(bytecode, context, kind)
+        return known
+
+    def _ask(self, workload: Workload, pipeline: str) -> list[UnsizedConstraints]:
         known_crashes = self._passes.known_crashes
         # A crash costs the start of a process. It is known to happen on all contractions with batch dimensions.
         batched = _batched(workload.problem)
         try:
             if batched in known_crashes:
                 raise CompilerCrashError(known_crashes[batched])
-            answer = self._passes.run(
-                _INSERT_CONSTRAINTS, to_bytecode(_isolated(workload).operation)
-            )
+            module = to_bytecode(_isolated(workload).operation)
+            return self._passes.call(insert_constraints, module, pipeline)
         except UndecidedError as failure:
             asked = f"'{workload.root.name}'"
             place = place_of(workload.root.location)
@@ -110,27 +182,12 @@ class CompilerProvider(Provider):
                 asked += f" at {place}"
             reason = f"{failure.reason} when asked for the constraints on {asked}"
             raise UndecidedError(reason) from None
-        return mlir.Module.parse(answer, workload.root.context)
 
 
 def _batched(problem: Problem) -> str | None:
     """Returns what to call a contraction with batch dimensions, None for any other problem."""
     is_batched = any(each.role is Role.BATCH for each in problem.dimensions)
     return "batched contraction" if is_batched and problem.kind is OpKind.CONTRACTION else None
-
-
-def _constraints_in(module: mlir.Module) -> list[mlir.Operation]:
-    """Returns the constraints ops, without a look at what is inside of them: they hold most of the ops."""
-    found: list[mlir.Operation] = []
-
-    def visitor(operation: mlir.Operation) -> mlir.WalkResult | None:
-        if operation.name != names.CONSTRAINTS:
-            return None
-        found.append(operation)
-        return mlir.WalkResult.SKIP
-
-    visit(module.operation, visitor)
-    return found
 
 
 def _isolated(workload: Workload) -> mlir.Module:

@@ -84,17 +84,24 @@ class ConstraintSet(SolutionSet):
         everything = range(len(self.assertions))
         return frozenset().union(*map(self._decider.unknowns, everything))
 
-    def check(self, assignment: Mapping[str, int], limits: Limits = DEFAULT_LIMITS) -> CheckAnswer:
+    def check(
+        self,
+        assignment: Mapping[str, int],
+        limits: Limits = DEFAULT_LIMITS,
+        auxiliary: Mapping[str, int] | None = None,
+    ) -> CheckAnswer:
         """Tells whether an assignment is valid, and if not, which assertions it violates.
 
         Args:
             assignment: a value for every knob.
             limits: how long it may take.
+            auxiliary: the values of auxiliary unknowns that are known.
 
         Raises:
             AssignmentError: a knob is missing, unknown, or has a value that is no integer.
         """
-        assignment = read_assignment(assignment, self._names, self.pipeline)
+        known = read_assignment(assignment, self._names, self.pipeline)
+        assignment = {**known, **(auxiliary or {})}
         deadline = limits.start()
         violated, is_open = self._decider.judge(assignment)
         try:

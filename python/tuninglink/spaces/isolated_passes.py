@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import io
 from importlib import import_module
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar, TypeVarTuple
 
 from tuninglink.solver.answers import UndecidedError
 from tuninglink.workers import JobTimeoutError, Pool, WorkerCrashedError
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable
+    from collections.abc import Callable, Hashable
+
+    from iree.compiler import ir as mlir
+
+T = TypeVar("T")
+Ts = TypeVarTuple("Ts")
 
 
 class CompilerCrashError(UndecidedError):
@@ -41,11 +46,23 @@ class IsolatedPassManager:
             bytecode: a module.
 
         Raises:
+            CompilerCrashError, UndecidedError: see `call`.
+        """
+        return self.call(_run, pipeline, bytecode)
+
+    def call(self, function: Callable[[*Ts], T], *arguments: *Ts) -> T:
+        """Has a worker call a function that runs passes, and returns its result.
+
+        Args:
+            function: the function, as `Pool.submit` takes it.
+            arguments: its arguments.
+
+        Raises:
             CompilerCrashError: the compiler crashed.
             UndecidedError: the compiler took too long, or reported an error; says which.
         """
         try:
-            return self._pool.submit(_run, pipeline, bytecode, seconds=self._seconds).result()
+            return self._pool.submit(function, *arguments, seconds=self._seconds).result()
         except JobTimeoutError as failure:
             message = f"the compiler did not answer within {failure.seconds:g} s"
             raise UndecidedError(message) from None
@@ -57,25 +74,36 @@ class IsolatedPassManager:
 
 
 def _run(pipeline: str, bytecode: bytes) -> bytes:
-    """Runs in a worker, whose runs share a context: to make one takes longer than the passes."""
-    from iree.compiler import ir as mlir  # noqa: PLC0415 - who only submits it needs no compiler
+    buffer = io.BytesIO()
+    passed(pipeline, bytecode).write_bytecode(buffer)
+    return buffer.getvalue()
+
+
+def passed(pipeline: str, bytecode: bytes) -> mlir.Operation:
+    """Returns a module as a pass pipeline leaves it, in a worker.
+
+    Its runs share the context of the thread: to make one takes longer than the passes.
+
+    Raises:
+        UndecidedError: the compiler reports an error.
+    """
+    from iree.compiler import ir  # noqa: PLC0415 - who only submits it needs no compiler
     from iree.compiler.passmanager import PassManager  # noqa: PLC0415
 
     from tuninglink.mlir.contexts import thread_context  # noqa: PLC0415
 
-    with thread_context() as context:
+    context = thread_context()
+    with context:
         try:
-            module = mlir.Module.parse(bytecode, context)
-            PassManager.parse(pipeline, context).run(module.operation)
-        except mlir.MLIRError as failure:
+            module = ir.Module.parse(bytecode, context).operation
+            PassManager.parse(pipeline, context).run(module)
+        except ir.MLIRError as failure:
             messages = [each.message for each in failure.error_diagnostics]
             reason = "; ".join(messages or [str(failure)])
             raise UndecidedError(f"the compiler reports: {reason}") from None
         except ValueError as failure:  # of a malformed pipeline
             raise UndecidedError(f"the compiler reports: {failure}") from None
-        buffer = io.BytesIO()
-        module.operation.write_bytecode(buffer)
-        return buffer.getvalue()
+    return module
 
 
 SHARED_PASS_MANAGER: Final = IsolatedPassManager(

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from iree.compiler import ir as mlir
 
     from tuninglink.iree.op_kinds import OpKind
+    from tuninglink.solver.answers import CheckAnswer, Limits
     from tuninglink.spaces.configuration import Configuration
     from tuninglink.spaces.constraint_set import ConstraintSet
     from tuninglink.spaces.workload import Workload
@@ -42,6 +43,10 @@ class Space(ABC):
         Raises:
             MismatchError: the configuration is not of the form that the constraints speak of.
         """
+
+    def check(self, assignment: Mapping[str, int], limits: Limits) -> CheckAnswer:
+        """Tells whether the constraints accept an assignment; see `ConstraintSet.check`."""
+        return self.constraints.check(assignment, limits)
 
     @abstractmethod
     def compilation_info(self, assignment: Mapping[str, int]) -> mlir.Attribute:

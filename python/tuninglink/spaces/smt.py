@@ -8,18 +8,16 @@ from typing import TYPE_CHECKING, Any
 from iree.compiler import ir as mlir
 
 from tuninglink.mlir import names
+from tuninglink.mlir.attributes import integer_value
 from tuninglink.mlir.walk import body
 from tuninglink.solver.answers import UndecidedError
 from tuninglink.solver.assertions import Grade
 from tuninglink.solver.expressions import all_of, any_of, negation, number, select
 from tuninglink.spaces.builder import TermSetBuilder
+from tuninglink.spaces.compiler_constraints import FixedSize, constant_size
 from tuninglink.spaces.knobs import IntegerKnob, OneOfKnob
-from tuninglink.spaces.templates import (
-    DictionarySlot,
-    KnobTemplate,
-    option_slots,
-    template_slot,
-)
+from tuninglink.spaces.slots import DictionarySlot, option_slots
+from tuninglink.spaces.templates import KnobTemplate, template_slot
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -36,7 +34,10 @@ PROVIDER = "the compiler"
 
 
 def read_constraints(
-    operation: mlir.Operation, template: KnobTemplate, problem: Problem
+    operation: mlir.Operation,
+    template: KnobTemplate,
+    problem: Problem,
+    dimensions: Sequence[FixedSize | None] | None = None,
 ) -> ConstraintSet:
     """Returns the constraint set that a constraints op stands for.
 
@@ -47,12 +48,18 @@ def read_constraints(
         operation: an `iree_codegen.smt.constraints`.
         template: its template.
         problem: what the configuration is for.
+        dimensions: the sizes of the dimensions, None for one that is not known, which is an auxiliary unknown; by
+            default those that the operands of the op have.
 
     Raises:
         UndecidedError: the op holds something that is not understood here.
     """
     pipeline = str(operation.attributes["pipeline"])
-    return _Reader(operation, template, pipeline).read().build(problem, pipeline, PROVIDER)
+    if dimensions is None:
+        sizes = map(constant_size, operation.operands)
+        dimensions = [None if size is None else FixedSize(size) for size in sizes]
+    reader = _Reader(operation, template, pipeline, dimensions)
+    return reader.read().build(problem, pipeline, PROVIDER)
 
 
 def knob_template(operation: mlir.Operation) -> KnobTemplate:
@@ -62,11 +69,23 @@ def knob_template(operation: mlir.Operation) -> KnobTemplate:
     return KnobTemplate(operation.attributes["pipeline"], entries)
 
 
+def dimension_name(index: int) -> str:
+    """Returns the name of the unknown that stands for the size of a dimension."""
+    return f"dim_{index}'"
+
+
 class _Reader:
-    def __init__(self, operation: mlir.Operation, template: KnobTemplate, pipeline: str) -> None:
+    def __init__(
+        self,
+        operation: mlir.Operation,
+        template: KnobTemplate,
+        pipeline: str,
+        dimensions: Sequence[FixedSize | None],
+    ) -> None:
         self._operation = operation
         self._template = template
-        self._pipeline = pipeline
+        self._origin = f"{PROVIDER}'s constraints of {pipeline}"
+        self._dimensions = dimensions
         self._builder = TermSetBuilder()
         self._values: dict[Value, Expression] = {}
         self._knobs: dict[str, Expression] = {}
@@ -94,14 +113,14 @@ class _Reader:
         return self._builder
 
     def _read_dimensions(self) -> None:
-        block = self._operation.regions[0].blocks[0]
-        for index, (argument, operand) in enumerate(
-            zip(block.arguments, self._operation.operands, strict=True)
-        ):
-            size = _constant(operand)
-            self._values[argument] = (
-                self._builder.auxiliary(f"dim_{index}'") if size is None else number(size)
-            )
+        arguments = self._operation.regions[0].blocks[0].arguments
+        for index, (argument, known) in enumerate(zip(arguments, self._dimensions, strict=True)):
+            if known is None:
+                self._values[argument] = self._builder.auxiliary(dimension_name(index))
+                continue
+            value = self._values[argument] = number(known.size)
+            if known.message:
+                self._require(value == known.size, known.message, value)
 
     def _knob(self, name: str, options: tuple[str, ...] | None) -> Expression:
         if name not in self._knobs:
@@ -111,9 +130,12 @@ class _Reader:
 
     def _assert(self, operation: mlir.Operation) -> None:
         condition, *values = [self._values[each] for each in operation.operands]
-        message = _string(operation.attributes["msg"])
-        origin = f"{PROVIDER}'s constraints of {self._pipeline}"
-        self._builder.require(condition, message, *values, provenance=origin, grade=Grade.COMPILER)
+        self._require(condition, _string(operation.attributes["msg"]), *values)
+
+    def _require(self, condition: Expression, message: str, *values: Expression) -> None:
+        self._builder.require(
+            condition, message, *values, provenance=self._origin, grade=Grade.COMPILER
+        )
 
     def _compute(self, operation: mlir.Operation, kind: str) -> None:
         compute = _COMPUTATIONS.get(kind)
@@ -128,7 +150,7 @@ class _Reader:
     # --- One method for each operation that needs more than its operands -----------------------------------
 
     def _integer(self, operation: mlir.Operation, _: Sequence[Any]) -> Expression:
-        return number(_integer(operation.attributes["value"]))
+        return number(integer_value(operation.attributes["value"]))
 
     def _boolean(self, operation: mlir.Operation, _: Sequence[Any]) -> Expression:
         value = operation.attributes["value"]
@@ -136,7 +158,7 @@ class _Reader:
         return number(value.value)
 
     def _compare(self, operation: mlir.Operation, operands: Sequence[Any]) -> Expression:
-        return _COMPARISONS[_integer(operation.attributes["pred"])](*operands)
+        return _COMPARISONS[integer_value(operation.attributes["pred"])](*operands)
 
     def _look_up(self, operation: mlir.Operation, operands: Sequence[Any]) -> Expression:
         keys, values = (_integers(operation.attributes[name]) for name in ("keys", "values"))
@@ -152,23 +174,9 @@ def _string(attribute: mlir.Attribute) -> str:
     return attribute.value
 
 
-def _integer(attribute: mlir.Attribute) -> int:
-    """Returns the value of an integer of any width."""
-    assert isinstance(attribute, mlir.IntegerAttr)
-    return int(attribute.value)
-
-
 def _integers(attribute: mlir.Attribute) -> list[int]:
     assert isinstance(attribute, mlir.DenseI64ArrayAttr)
     return list(attribute)
-
-
-def _constant(value: Value) -> int | None:
-    """Returns the number that `value` is known to be."""
-    owner = value.owner
-    if isinstance(owner, mlir.Block) or owner.operation.name != "arith.constant":
-        return None
-    return _integer(owner.operation.attributes["value"])
 
 
 def _sum(terms: Sequence[Any]) -> Any:

@@ -250,7 +250,7 @@ class _Finding:
                 lacks=(Violation(str(failure), origin),) if lacks else (),
                 doubt=f"{provider}'s constraints cover configurations of another form: {failure}",
             )
-        answer = space.constraints.check(assignment, limits)
+        answer = space.check(assignment, limits)
         graded: dict[Grade, tuple[Violation, ...]] = {
             grade: tuple(each for each in answer.violations if each.grade is grade)
             for grade in Grade

@@ -8,7 +8,8 @@ if TYPE_CHECKING:
     from tuninglink.iree.targets import Target, known_target_names
     from tuninglink.specs.dumping import collect_specs
     from tuninglink.specs.library import DefaultLibrary, default_spec, shipped
-    from tuninglink.specs.linking import LinkedSpec, LinkForm, Part, link_nested_specs, link_specs
+    from tuninglink.specs.link_form import LinkForm
+    from tuninglink.specs.linking import LinkedSpec, Part, link_nested_specs, link_specs
     from tuninglink.specs.loading import in_context, load_spec
     from tuninglink.specs.model import Spec
     from tuninglink.specs.precedence import link
@@ -41,9 +42,8 @@ _HOMES = {
     **dict.fromkeys(("Target", "known_target_names"), "iree.targets"),
     "collect_specs": "specs.dumping",
     **dict.fromkeys(("DefaultLibrary", "default_spec", "shipped"), "specs.library"),
-    **dict.fromkeys(
-        ("LinkedSpec", "LinkForm", "Part", "link_nested_specs", "link_specs"), "specs.linking"
-    ),
+    **dict.fromkeys(("LinkedSpec", "Part", "link_nested_specs", "link_specs"), "specs.linking"),
+    "LinkForm": "specs.link_form",
     **dict.fromkeys(("in_context", "load_spec"), "specs.loading"),
     "Spec": "specs.model",
     "link": "specs.precedence",

@@ -87,6 +87,15 @@ class Applicability:
         kept = tuple(each for each in every if self.exclusion(each) is None)
         return positions if len(kept) == len(every) else kept
 
+    @cached_property
+    def is_empty(self) -> bool:
+        """Whether none of the entries applies."""
+        if self.is_bound_elsewhere:
+            return True
+        if self.spec.kind is SpecKind.OPAQUE:
+            return self._whole is not None
+        return all(map(self.exclusion, range(len(self.spec.anatomy.pairs))))
+
     def foreign(self) -> Iterator[Inapplicability]:
         """Yields what was found to be foreign to the target so far."""
         found = (*self._exclusions.values(), self.__dict__.get("_whole"))

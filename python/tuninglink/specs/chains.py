@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tuninglink.mlir import names
-from tuninglink.mlir.symbols import join_path, symbol_name
+from tuninglink.mlir.symbols import join_path, reference, symbol_name
 from tuninglink.mlir.walk import body
-from tuninglink.specs.sequences import reference
 from tuninglink.specs.structure import is_entry_point
 
 if TYPE_CHECKING:

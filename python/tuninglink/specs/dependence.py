@@ -11,10 +11,9 @@ from iree.compiler import ir as mlir
 from tuninglink.iree.op_kinds import OpKind
 from tuninglink.iree.structured_op import StructuredOp
 from tuninglink.mlir import names
-from tuninglink.mlir.symbols import split_path
+from tuninglink.mlir.symbols import reference, split_path
 from tuninglink.mlir.walk import body, visit
 from tuninglink.specs.builders import fails_as_included
-from tuninglink.specs.sequences import reference
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

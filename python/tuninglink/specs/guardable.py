@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 from tuninglink.mlir import names
 from tuninglink.mlir.diagnostics import note
-from tuninglink.mlir.symbols import join_path, symbol_name
+from tuninglink.mlir.symbols import join_path, reference, symbol_name
 from tuninglink.mlir.walk import body, collect, visit
 from tuninglink.specs.chains import chained_modules, takes_decided
 from tuninglink.specs.decided import is_bookkeeping
-from tuninglink.specs.sequences import is_any_op, reference
+from tuninglink.specs.sequences import is_any_op
 from tuninglink.specs.side_effects import SideEffects, declares_a_write, only_reads
 from tuninglink.specs.structure import Anatomy, SpecKind
 
@@ -57,7 +57,7 @@ def _has_other_form(spec: Anatomy) -> Diagnostic | None:
     """Returns why a spec has not just one list of matchers whose signatures can be changed."""
     sequence = spec.entry_points[0].sequence
     lists = collect(sequence, names.FOREACH_MATCH)
-    is_used = spec.entry_points[0].name in spec.table.included
+    is_used = spec.entry_points[0].name in spec.table.survey.included
     if is_used or len(spec.entry_points) > 1 or len(lists) != 1 or lists[0] not in body(sequence):
         return spec.opaque_because
     for path in dict.fromkeys(path for pair in spec.table.pairs(lists[0]) for path in pair):
@@ -109,7 +109,7 @@ def _is_unguarded(
         return table.callee(operation) is None
     if operation.name == names.FOREACH_MATCH:
         # Lists are guarded where an action walks them itself.
-        is_included = join_path([symbol_name(sequence) or ""]) in table.included
+        is_included = join_path([symbol_name(sequence) or ""]) in table.survey.included
         return is_included or operation not in body(sequence)
     return operation.name != names.ANNOTATE and declares_a_write(operation)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from iree.compiler import ir as mlir
 
 from tuninglink.mlir import names
-from tuninglink.mlir.symbols import join_path, split_path, symbol_name
+from tuninglink.mlir.symbols import join_path, reference, split_path, symbol_name
 from tuninglink.mlir.walk import body, collect
 from tuninglink.specs.builders import (
     FAILURES_PROPAGATE,
@@ -23,7 +23,7 @@ from tuninglink.specs.builders import (
 )
 from tuninglink.specs.decided import UNDECIDED_OF
 from tuninglink.specs.guarded_lists import GuardedLists
-from tuninglink.specs.sequences import is_any_op, reference
+from tuninglink.specs.sequences import is_any_op
 from tuninglink.specs.side_effects import only_reads
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from iree.compiler import ir as mlir
 
 from tuninglink.mlir import names
-from tuninglink.mlir.symbols import split_path
+from tuninglink.mlir.symbols import reference, split_path
 from tuninglink.mlir.walk import body
 from tuninglink.specs.builders import (
     FAILURES_SUPPRESS,
@@ -37,7 +37,6 @@ from tuninglink.specs.decided import (
 from tuninglink.specs.guardable import unguarded_because
 from tuninglink.specs.guarded_sequences import GuardedSequences
 from tuninglink.specs.pairs import named_pair_attributes
-from tuninglink.specs.sequences import reference
 from tuninglink.specs.structure import Anatomy
 from tuninglink.specs.walk_roots import root_if_equal, root_is_configured, root_is_decided
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import Enum
 from typing import TYPE_CHECKING
 
 from iree.compiler import ir as mlir
@@ -17,36 +16,19 @@ from tuninglink.specs.bindings import bind_entries
 from tuninglink.specs.builders import add_kernel_config, yield_
 from tuninglink.specs.chained import chain
 from tuninglink.specs.chains import chained_modules
-from tuninglink.specs.dependence import depend_on_each_other
-from tuninglink.specs.entry_points import check_can_modernize
 from tuninglink.specs.flat import flatten
-from tuninglink.specs.guardable import overrides_because
+from tuninglink.specs.link_form import LinkForm, choose_form, form_of
 from tuninglink.specs.loading import in_context
 from tuninglink.specs.model import Spec
-from tuninglink.specs.structure import Anatomy, SpecKind, has_entry_point, is_entry_point
+from tuninglink.specs.structure import Anatomy, has_entry_point, is_entry_point
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from tuninglink.mlir.diagnostics import Diagnostic
     from tuninglink.specs.structure import Entry
 
 LINKED_SPEC_NAME = "iree_linked_tuning_spec"
 """The name of a linked spec; the one that the compiler gives."""
-
-
-class LinkForm(Enum):
-    """What a linked spec looks like.
-
-    Attributes:
-        UNTOUCHED: the only input, which was in default-entrypoint form.
-        FLAT: one `foreach_match` with all entries in order.
-        CHAINED: a nested module for each input, run one after the other.
-    """
-
-    UNTOUCHED = "untouched"
-    FLAT = "flat"
-    CHAINED = "chained"
 
 
 @dataclass(frozen=True)
@@ -109,24 +91,6 @@ def link_specs(
     if form is LinkForm.UNTOUCHED:
         return LinkedSpec(specs[0], form, (Part(specs[0], None, 0),))
     return _link([Share(each, each) for each in specs], form, name)
-
-
-def choose_form(specs: Sequence[Spec], *, diagnostics: DiagnosticSink | None = None) -> LinkForm:
-    """Tells what linking these specs gives, without linking them.
-
-    Args:
-        specs: at least one spec, in order of precedence.
-        diagnostics: told about specs that may override an earlier one; by default nobody is.
-
-    Raises:
-        SpecError: there is no spec, or one cannot be linked.
-    """
-    if not specs:
-        raise SpecError(error("nothing to link: no spec was given"))
-    members = [each.anatomy for each in specs]
-    if len(specs) == 1 and members[0].has_default_entry_point:
-        return LinkForm.UNTOUCHED
-    return _form_of(members, [each.name for each in specs], diagnostics)
 
 
 @dataclass(frozen=True)
@@ -227,7 +191,7 @@ def link_nested_specs(
     labels = [symbol_name(op) or "unnamed" for op in nested]
     members = [Anatomy(op) for op in nested]
     # Flat specs are in default-entrypoint form, which has no second entry point.
-    form = _form_of(members, labels, diagnostics)
+    form = form_of(members, labels, diagnostics)
     for member in members:
         bind_entries(member)
     if form is LinkForm.FLAT and not own:
@@ -256,53 +220,6 @@ def _check_not_run(
         raise SpecError(error(message, own, notes))
     message = f"entry point '@{name}' is not run, as only nested specs are linked; {remedy}"
     diagnostics.warning(message, own, notes)
-
-
-def _form_of(
-    members: Sequence[Anatomy], labels: Sequence[str], diagnostics: DiagnosticSink | None
-) -> LinkForm:
-    for member in members:
-        for entry_point in member.entry_points:
-            check_can_modernize(entry_point, member.table)
-    if _can_be_flat(members):
-        return LinkForm.FLAT
-    if diagnostics:
-        _warn_about_opaque_specs(members, labels, diagnostics)
-    return LinkForm.CHAINED
-
-
-def _can_be_flat(members: Sequence[Anatomy]) -> bool:
-    """Tells whether one walk over the program decides what one walk for each spec would.
-
-    Not if an entry configures another op than the one that its matcher was asked about, nor if the answer of a
-    matcher depends on what another spec configures elsewhere: the other one may come too early, or too late.
-    """
-    if any(member.kind is SpecKind.OPAQUE for member in members):
-        return False
-    if len(members) == 1:
-        return True
-    return not any(member.reaches_other_ops for member in members) and not depend_on_each_other(
-        members
-    )
-
-
-def _warn_about_opaque_specs(
-    members: Sequence[Anatomy], labels: Sequence[str], diagnostics: DiagnosticSink
-) -> None:
-    for position, member in enumerate(members):
-        reason = overrides_because(member) if position else None
-        if reason:
-            earlier = ", ".join(f"'{label}'" for label in labels[:position])
-            diagnostics.warning(
-                f"opaque spec '{labels[position]}' may override what {earlier} configured: "
-                "it cannot be guarded",
-                member.module,
-                [reason, _comes_first(members[0], labels[0])],
-            )
-
-
-def _comes_first(member: Anatomy, label: str) -> Diagnostic:
-    return note(f"'{label}' comes first", member.module)
 
 
 def _parts(shares: Sequence[Share], container: mlir.Operation, form: LinkForm) -> Iterator[Part]:

@@ -10,12 +10,15 @@ from iree.compiler import ir as mlir
 
 from tuninglink.mlir import names
 from tuninglink.mlir.attributes import entries_of
-from tuninglink.mlir.symbols import join_path, references_in, split_path, symbols
+from tuninglink.mlir.symbols import reference, references_in, split_path, symbols
 from tuninglink.mlir.walk import body, collect, postorder
 from tuninglink.specs.pairs import pairs_of
+from tuninglink.specs.survey import survey_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
+
+    from tuninglink.specs.survey import Survey
 
     Handle = mlir.Value[mlir.Type]
     _Resolved = tuple["SequenceTable", mlir.Operation]
@@ -27,53 +30,6 @@ Found = TypeVar("Found")
 
 _ACTION_OPERATIONS = frozenset({names.ANNOTATE, names.INCLUDE, names.PARAM_CONSTANT, names.YIELD})
 """What an action may consist of if it cannot fail."""
-
-
-_BLIND = frozenset(
-    {
-        names.ANNOTATE,
-        names.FOREACH_MATCH,
-        names.GET_OPERAND,
-        names.GET_RESULT,
-        names.MATCH_ATTENTION,
-        names.MATCH_CONTRACTION,
-        names.MATCH_CONVOLUTION,
-        names.MATCH_DIM_BOUNDS,
-        names.MATCH_DIM_MULTIPLE,
-        names.MATCH_DIMS_EQUAL,
-        names.MATCH_ONLINE_ATTENTION,
-        names.MATCH_OPERATION_NAME,
-        names.MATCH_PARAMETER,
-        names.MATCH_TYPE,
-        names.MERGE_HANDLES,
-        names.NAMED_SEQUENCE,
-        names.NUM_ASSOCIATIONS,
-        names.PARAM_CONSTANT,
-        names.PRINT,
-        names.YIELD,
-        "transform.get_type",
-        "transform.match.operation_empty",
-    }
-)
-"""Ops that look at no attribute of an op that could be configured, and give no handle to another op."""
-
-_SHOWING = frozenset({names.MATCH_DAG, names.MATCH_REGIONS})
-"""Ops in whose regions stand ops of a program."""
-
-
-@dataclass(frozen=True)
-class Survey:
-    """What stands in a module.
-
-    Attributes:
-        included: everything that an `include` refers to.
-        including: the ops directly around an `include`, such as sequences.
-        looking: the transform ops that may look at configurations, or at other ops than the one in question.
-    """
-
-    included: frozenset[str]
-    including: frozenset[mlir.Operation]
-    looking: tuple[mlir.Operation, ...]
 
 
 @dataclass(frozen=True)
@@ -103,14 +59,6 @@ def argument_attributes(sequence: mlir.Operation, index: int) -> frozenset[str]:
     if not isinstance(attributes, mlir.ArrayAttr):
         return frozenset()
     return frozenset(entries_of(attributes[index]))
-
-
-def reference(attribute: mlir.Attribute) -> str:
-    """Returns a symbol reference as one string, as `join_path` writes it."""
-    if isinstance(attribute, mlir.FlatSymbolRefAttr):
-        return join_path([attribute.value])
-    assert isinstance(attribute, mlir.SymbolRefAttr)
-    return join_path(attribute.value)
 
 
 def signature(sequence: mlir.Operation) -> mlir.FunctionType:
@@ -184,32 +132,10 @@ class SequenceTable:
             (reference(matcher), reference(action)) for matcher, action in pairs_of(foreach_match)
         ]
 
-    @property
-    def included(self) -> frozenset[str]:
-        """Everything that an `include` anywhere in the module refers to."""
-        return self.survey.included
-
     @cached_property
     def survey(self) -> Survey:
         """What stands in the module, found in one walk."""
-        targets: set[str] = set()
-        including: set[mlir.Operation] = set()
-        looking: list[mlir.Operation] = []
-
-        def keep(operation: mlir.Operation) -> mlir.WalkResult:
-            name = operation.name
-            if name in _BLIND or not name.startswith("transform."):
-                return mlir.WalkResult.ADVANCE
-            looking.append(operation)
-            if name == names.INCLUDE:
-                targets.add(reference(operation.attributes["target"]))
-                parent = operation.parent
-                assert parent is not None
-                including.add(parent.operation)
-            return mlir.WalkResult.SKIP if name in _SHOWING else mlir.WalkResult.ADVANCE
-
-        self.module.walk(keep, mlir.WalkOrder.PRE_ORDER)
-        return Survey(frozenset(targets), frozenset(including), tuple(looking))
+        return survey_of(self.module)
 
     def consumes_argument(self, sequence: mlir.Operation, index: int) -> bool:
         """Tells whether the body of `sequence` invalidates the handle that it gets as argument `index`."""

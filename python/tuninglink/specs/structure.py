@@ -117,7 +117,7 @@ class Anatomy:
             return note(
                 "its entry point is more than one plain 'foreach_match' and a yield", sequence
             )
-        if self.entry_points[0].name in self.table.included:
+        if self.entry_points[0].name in self.table.survey.included:
             return note("its entry point is used by another sequence", sequence)
         return next(self._opaque_pairs(), None)
 

@@ -11,7 +11,7 @@ from tuninglink.emission.matcher_forms import CONTRACTION, SizeRange
 from tuninglink.emission.spec_writer import SpecEntry, write_spec
 from tuninglink.iree.op_kinds import Role
 from tuninglink.iree.structured_op import StructuredOp
-from tuninglink.payloads.preferences import tiles
+from tuninglink.payloads.preferences import constants, tiles
 from tuninglink.specs.loading import load_spec
 from tuninglink.specs.revision import alone
 from tuninglink.tuning.retuning.results import Standing
@@ -103,7 +103,7 @@ def _proposals(entry: SpecEntry) -> Iterator[Ranges]:
     op = StructuredOp(entry.dispatch.root)
     spec = load_spec(write_spec("exact", [replace(entry, ranges={})]).encode())
     matcher = spec.anatomy.table.lookup(spec.anatomy.pairs[0][0])
-    divisors = tiles([matcher], op) if matcher is not None else {}
+    divisors = tiles(constants([matcher]), op) if matcher is not None else {}
     bounded = {loop for loops in op.operand_loops for loop in loops}
     loops = [loop for role in (Role.M, Role.N) for loop in op.loops[role][-1:] if loop in bounded]
     found = {loop: _range(op.sizes[loop] or 1, divisors.get(loop, 1)) for loop in loops}

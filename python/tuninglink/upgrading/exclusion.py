@@ -10,7 +10,8 @@ from tuninglink.upgrading.edits import Edit, Edited, Edits
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from tuninglink.upgrading.outline import Alias, ForeachMatch, NamedSequence, Pair, SpecOutline
+    from tuninglink.upgrading.outline import SpecOutline
+    from tuninglink.upgrading.outline_parts import Alias, ForeachMatch, NamedSequence, Pair
     from tuninglink.upgrading.source import Token
 
 

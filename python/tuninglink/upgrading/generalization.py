@@ -20,7 +20,8 @@ from tuninglink.upgrading.edits import Edit, Edits
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from tuninglink.upgrading.outline import Dag, NamedSequence, SpecOutline
+    from tuninglink.upgrading.outline import SpecOutline
+    from tuninglink.upgrading.outline_parts import Dag, NamedSequence
     from tuninglink.upgrading.source import Token
 
 _PIPELINE: Final = "builtin.module(func.func(linalg-generalize-named-ops))"

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tuninglink.upgrading.generalization import Generalization
-    from tuninglink.upgrading.outline import Dag, NamedSequence, SpecOutline
+    from tuninglink.upgrading.outline import SpecOutline
+    from tuninglink.upgrading.outline_parts import Dag, NamedSequence
     from tuninglink.upgrading.source import Mark
     from tuninglink.upgrading.trees import Value
 

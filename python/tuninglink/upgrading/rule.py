@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from tuninglink.upgrading.edits import Edits
     from tuninglink.upgrading.generalization import Generalization
     from tuninglink.upgrading.iteration_space import IterationSpace
-    from tuninglink.upgrading.outline import NamedSequence, SpecOutline
+    from tuninglink.upgrading.outline import SpecOutline
+    from tuninglink.upgrading.outline_parts import NamedSequence
     from tuninglink.upgrading.source import Mark, Source, Token
     from tuninglink.upgrading.trees import Node
 

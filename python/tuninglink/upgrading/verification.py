@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
     from tuninglink.mlir.diagnostics import Place
     from tuninglink.upgrading.exclusion import Exclusion
-    from tuninglink.upgrading.outline import NamedSequence, SpecOutline
+    from tuninglink.upgrading.outline import SpecOutline
+    from tuninglink.upgrading.outline_parts import NamedSequence
     from tuninglink.upgrading.source import Source
 
 _TYPE: Final = re.compile(r"![A-Za-z_$][\w$.\-]*")

@@ -28,7 +28,7 @@ from tuninglink.spaces.gpu.knob_table import (
 from tuninglink.spaces.gpu.promotion import promotion_slots, tile_bits
 from tuninglink.spaces.gpu.space import Form, GpuSpace, Outline
 from tuninglink.spaces.gpu.thread_layouts import require_derivable
-from tuninglink.spaces.templates import OptionSlot
+from tuninglink.spaces.slots import OptionSlot
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from tuninglink.spaces.gpu.device import Device, Intrinsic
     from tuninglink.spaces.gpu.gpu_rules import Number
     from tuninglink.spaces.problem import Problem
-    from tuninglink.spaces.templates import Slot
+    from tuninglink.spaces.slots import Slot
     from tuninglink.spaces.workload import Workload
 
 _ACCUMULATED = "f32"

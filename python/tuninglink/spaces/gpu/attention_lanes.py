@@ -23,7 +23,7 @@ from tuninglink.spaces.gpu.knob_table import (
 )
 from tuninglink.spaces.gpu.promotion import promotion_slots
 from tuninglink.spaces.gpu.space import Form, GpuSpace, Outline
-from tuninglink.spaces.templates import ArraySlot, IntegerSlot
+from tuninglink.spaces.slots import ArraySlot, IntegerSlot
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from tuninglink.spaces.gpu.device import Device
     from tuninglink.spaces.gpu.gpu_rules import Number
     from tuninglink.spaces.problem import Problem
-    from tuninglink.spaces.templates import Slot
+    from tuninglink.spaces.slots import Slot
     from tuninglink.spaces.workload import Workload
 
 _MOST_WIDTH: Final = 16

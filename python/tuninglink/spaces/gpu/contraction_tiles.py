@@ -9,7 +9,7 @@ from iree.compiler.dialects import iree_gpu
 
 from tuninglink.solver.expressions import number
 from tuninglink.spaces.configuration import InvalidFormError
-from tuninglink.spaces.templates import OptionSlot
+from tuninglink.spaces.slots import OptionSlot
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

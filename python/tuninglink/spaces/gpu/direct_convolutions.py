@@ -26,8 +26,9 @@ from tuninglink.spaces.gpu.knob_table import (
     gpu_template,
 )
 from tuninglink.spaces.gpu.promotion import promotion_slots
-from tuninglink.spaces.gpu.space import Form, GpuSpace, Outline
+from tuninglink.spaces.gpu.space import Form, GpuSpace
 from tuninglink.spaces.gpu.thread_layouts import require_derivable
+from tuninglink.spaces.gpu.vector_distribute import WITH_INTRINSIC
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -72,10 +73,11 @@ def direct_convolution_spaces(
     convolution = _Convolution(
         static_sizes(workload), op.roles, (rows[-1], channel, inputs), operands
     )
-    outline = Outline(frozenset({"mma_kind", SUBGROUP_BASIS, REDUCTION, WORKGROUP}))
-    return [
-        GpuSpace(outline, lambda: _form(problem, convolution, intrinsics, device, pipeline)),
-    ]
+
+    def make() -> Form:
+        return _form(problem, convolution, intrinsics, device, pipeline)
+
+    return [GpuSpace(WITH_INTRINSIC, make)]
 
 
 @dataclass(frozen=True)

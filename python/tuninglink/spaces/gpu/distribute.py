@@ -15,7 +15,7 @@ from tuninglink.spaces.configuration import MismatchError, MissingEntryError
 from tuninglink.spaces.gpu.gpu_rules import SUBGROUP_SIZE_KNOB, GpuRules, product
 from tuninglink.spaces.gpu.loops import ops_beside, read_loops
 from tuninglink.spaces.providers import Space
-from tuninglink.spaces.templates import ArraySlot, DictionarySlot, IntegerSlot
+from tuninglink.spaces.slots import ArraySlot, DictionarySlot, IntegerSlot
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

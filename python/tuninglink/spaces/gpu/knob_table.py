@@ -19,16 +19,16 @@ from tuninglink.spaces.configuration import (
     integer,
 )
 from tuninglink.spaces.gpu.gpu_rules import STAGES_KNOB, SUBGROUP_SIZE_KNOB, THREADS_KNOB
-from tuninglink.spaces.templates import (
+from tuninglink.spaces.slots import (
     ArraySlot,
     ConstantSlot,
     DictionarySlot,
     IgnoredSlot,
     IntegerSlot,
-    KnobTemplate,
     Slot,
     WorkgroupSlot,
 )
+from tuninglink.spaces.templates import KnobTemplate
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

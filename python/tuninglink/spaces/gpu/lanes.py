@@ -12,6 +12,7 @@ from tuninglink.iree.op_kinds import OpKind, Role
 from tuninglink.iree.root_ops import function_ops
 from tuninglink.iree.structured_op import REDUCTION, StructuredOp
 from tuninglink.mlir import names
+from tuninglink.mlir.attributes import integers_of
 from tuninglink.solver.answers import UndecidedError
 from tuninglink.solver.expressions import all_of, number, select
 from tuninglink.spaces.configuration import dictionary_of
@@ -197,7 +198,7 @@ def _read_others(workload: Workload) -> list[_Other]:
         subgroups, lanes = (
             prod(_first(entries.get(name))) for name in (SUBGROUP_BASIS, LANE_BASIS)
         )
-        tiles = [size for name in _STEPS for size in _integers(entries.get(name)) if size]
+        tiles = [size for name in _STEPS for size in integers_of(entries.get(name)) if size]
         read.append(_Other(each.name, subgroups, lanes, prod(tiles)))
     return read
 
@@ -218,12 +219,7 @@ def _agree_with(
 
 
 def _first(basis: mlir.Attribute | None) -> list[int]:
-    return _integers(basis[0]) if isinstance(basis, mlir.ArrayAttr) else []
-
-
-def _integers(array: mlir.Attribute | None) -> list[int]:
-    elements = array if isinstance(array, mlir.ArrayAttr) else ()
-    return [each.value for each in elements if isinstance(each, mlir.IntegerAttr)]
+    return integers_of(basis[0]) if isinstance(basis, mlir.ArrayAttr) else []
 
 
 def _sums(loops: RootLoops, results: Number, subgroups: Mapping[int, Number]) -> Number:

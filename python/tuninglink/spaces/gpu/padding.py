@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.solver.expressions import any_of, number
-from tuninglink.spaces.templates import ArraySlot, IntegerSlot
+from tuninglink.spaces.slots import ArraySlot, IntegerSlot
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

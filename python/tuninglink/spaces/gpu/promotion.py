@@ -13,14 +13,14 @@ from tuninglink.spaces.configuration import (
     integer,
     promotion_types,
 )
-from tuninglink.spaces.templates import ConstantSlot, ImpliedSlot, OptionSlot
+from tuninglink.spaces.slots import ConstantSlot, ImpliedSlot, OptionSlot
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from tuninglink.spaces.gpu.contractions import Contraction, Operand
     from tuninglink.spaces.gpu.gpu_rules import GpuRules, Number
-    from tuninglink.spaces.templates import Slot
+    from tuninglink.spaces.slots import Slot
 
 _KNOB: Final = "promoted"
 _OPTIONS: Final = ((0, 1), (0,), (1,), ())

@@ -16,7 +16,7 @@ from tuninglink.spaces.configuration import (
 )
 from tuninglink.spaces.gpu.gpu_rules import PROVIDER
 from tuninglink.spaces.providers import Space
-from tuninglink.spaces.templates import DictionarySlot
+from tuninglink.spaces.slots import DictionarySlot
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 
     from tuninglink.spaces.configuration import Configuration
     from tuninglink.spaces.constraint_set import ConstraintSet
-    from tuninglink.spaces.templates import KnobTemplate, Slot
+    from tuninglink.spaces.slots import Slot
+    from tuninglink.spaces.templates import KnobTemplate
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from tuninglink.spaces.gpu.gpu_rules import Number
     from tuninglink.spaces.gpu.loops import Beside, RootLoops
     from tuninglink.spaces.problem import Problem
-    from tuninglink.spaces.templates import Slot
+    from tuninglink.spaces.slots import Slot
     from tuninglink.spaces.workload import Workload
 
 _LEAST_BOUND: Final = 128

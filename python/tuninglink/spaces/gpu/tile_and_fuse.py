@@ -29,7 +29,7 @@ from tuninglink.spaces.gpu.padding import convolution_padding_slot, padding_slot
 from tuninglink.spaces.gpu.promotion import Promotion
 from tuninglink.spaces.gpu.space import Form, GpuSpace, Outline
 from tuninglink.spaces.gpu.tile_and_fuse_tiles import TileAndFuseTiles
-from tuninglink.spaces.templates import ConstantSlot, IgnoredSlot
+from tuninglink.spaces.slots import ConstantSlot, IgnoredSlot
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from tuninglink.spaces.gpu.contractions import Contraction
     from tuninglink.spaces.gpu.device import Device, Intrinsic
     from tuninglink.spaces.problem import Problem
-    from tuninglink.spaces.templates import Slot
+    from tuninglink.spaces.slots import Slot
     from tuninglink.spaces.workload import Workload
 
 _CONVERTS: Final = "convert_acc_gemm"

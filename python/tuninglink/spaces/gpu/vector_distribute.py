@@ -36,6 +36,9 @@ _MOST_PIECES: Final = 32
 _MOST_INTRINSICS: Final = 1 << 10
 """Three times as many took over a minute to compile."""
 
+WITH_INTRINSIC: Final = Outline(frozenset({"mma_kind", SUBGROUP_BASIS, REDUCTION, WORKGROUP}))
+"""The outline of configurations in which an intrinsic multiplies, of contractions and of convolutions."""
+
 
 def vector_distribute_spaces(
     workload: Workload, device: Device, pipeline: mlir.Attribute
@@ -50,9 +53,12 @@ def vector_distribute_spaces(
     contraction = read_contraction(workload)
     static_sizes(workload)
     intrinsics = intrinsics_for(contraction, device)
-    outline = Outline(frozenset({"mma_kind", SUBGROUP_BASIS, REDUCTION, WORKGROUP}))
     problem = workload.problem
-    return [GpuSpace(outline, lambda: _form(problem, contraction, intrinsics, device, pipeline))]
+
+    def make() -> Form:
+        return _form(problem, contraction, intrinsics, device, pipeline)
+
+    return [GpuSpace(WITH_INTRINSIC, make)]
 
 
 def _form(

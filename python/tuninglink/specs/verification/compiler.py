@@ -10,9 +10,9 @@ from iree.compiler import ir as mlir
 from tuninglink.mlir import names
 from tuninglink.mlir.contexts import collected_diagnostics
 from tuninglink.mlir.diagnostics import from_mlir
+from tuninglink.mlir.symbols import reference
 from tuninglink.mlir.walk import body, collect
 from tuninglink.specs.pairs import drop_repeated_matchers
-from tuninglink.specs.sequences import reference
 
 if TYPE_CHECKING:
     from tuninglink.mlir.diagnostics import DiagnosticSink

@@ -23,12 +23,11 @@ from tuninglink.specs.settings import settings_of
 from tuninglink.spelling import nearest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Hashable, Iterable, Iterator, Sequence
 
     from tuninglink.iree.targets import Target
     from tuninglink.mlir.diagnostics import DiagnosticSink
     from tuninglink.specs.model import Spec
-    from tuninglink.specs.structure import Entry
 
 KNOBS: Final = (
     *("workgroup", "reduction", "thread", "subgroup", "serial", "partial_reduction"),
@@ -69,11 +68,17 @@ def check_configurations(
     """
     _check_annotations(spec, diagnostics)
     reported: set[tuple[mlir.Attribute, str]] = set()
+    known: dict[Hashable, tuple[_Fault, ...]] = {}
     for position in range(len(spec.anatomy.pairs)) if positions is None else positions:
         entry = spec.anatomy.entry(position)
         matcher = spec.anatomy.table.lookup(entry.matcher)
+        is_for_target = target is not None and covers(entry_binding(entry), target)
+        matched = _matched(matcher)
         for value in (settings_of(spec, entry) or {}).values():
-            for finding in _findings(spec, entry, value, target):
+            key = (value, is_for_target, matched)  # which many entries have in common
+            if key not in known:
+                known[key] = tuple(_findings(value, target if is_for_target else None, matched))
+            for finding in known[key]:
                 if (value, finding.message) in reported:
                     continue
                 reported.add((value, finding.message))
@@ -104,13 +109,13 @@ class _Fault:
 
 
 def _findings(
-    spec: Spec, entry: Entry, value: mlir.Attribute, target: Target | None
+    value: mlir.Attribute, target: Target | None, matched: _Matched | None
 ) -> Iterator[_Fault]:
-    if target is not None and covers(entry_binding(entry), target):
-        reason = why_foreign(value, target)
-        if reason:
-            remedy = f"bind the entry to what it is for, 'tuninglink.targets' on the matcher, if that is not {target}"
-            yield _Fault(reason, remedy, is_error=True)
+    """Yields what is wrong with a configuration for a target, if there is one, and for what is matched."""
+    reason = why_foreign(value, target) if target is not None else ""
+    if reason:
+        remedy = f"bind the entry to what it is for, 'tuninglink.targets' on the matcher, if that is not {target}"
+        yield _Fault(reason, remedy, is_error=True)
     lowering = value
     if isinstance(value, iree_codegen.CompilationInfoAttr):
         lowering = value.lowering_config
@@ -118,7 +123,6 @@ def _findings(
         return
     knobs = entries_of(lowering.attributes)
     yield from _unread(knobs)
-    matched = _matched(spec, entry)
     if matched is None:
         return
     if not _is_igemm(value):  # a convolution as a matmul has fewer loops
@@ -158,9 +162,8 @@ class _Matched:
     types: tuple[str, str]
 
 
-def _matched(spec: Spec, entry: Entry) -> _Matched | None:
+def _matched(matcher: mlir.Operation | None) -> _Matched | None:
     """Returns what a matcher asks of the operation that it is given, None if it asks for no contraction."""
-    matcher = spec.anatomy.table.lookup(entry.matcher)
     for operation in body(matcher) if matcher is not None and matcher.regions[0].blocks else ():
         if operation.name not in (names.MATCH_CONTRACTION, names.MATCH_CONVOLUTION):
             continue

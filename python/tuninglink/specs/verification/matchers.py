@@ -8,9 +8,9 @@ from iree.compiler import ir as mlir
 
 from tuninglink.mlir import names
 from tuninglink.mlir.diagnostics import note
-from tuninglink.mlir.symbols import symbol_name
+from tuninglink.mlir.symbols import reference, symbol_name
 from tuninglink.specs.builders import FAILURES_SUPPRESS
-from tuninglink.specs.sequences import is_any_op, reference, signature
+from tuninglink.specs.sequences import is_any_op, signature
 from tuninglink.specs.verification.effects import MatchOperations, PayloadEffects
 
 if TYPE_CHECKING:

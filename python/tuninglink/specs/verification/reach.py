@@ -7,15 +7,15 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from tuninglink.mlir import names
+from tuninglink.mlir.symbols import reference
 from tuninglink.mlir.walk import body
-from tuninglink.specs.sequences import SequenceTable, reference
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from iree.compiler import ir as mlir
 
-    from tuninglink.specs.sequences import Handle
+    from tuninglink.specs.sequences import Handle, SequenceTable
 
 
 @dataclass(frozen=True, eq=False)

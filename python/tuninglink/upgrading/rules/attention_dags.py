@@ -10,7 +10,7 @@ from tuninglink.upgrading.rules.online_attention import row_map
 from tuninglink.upgrading.source import VALUE
 
 if TYPE_CHECKING:
-    from tuninglink.upgrading.outline import Dag
+    from tuninglink.upgrading.outline_parts import Dag
     from tuninglink.upgrading.source import Source, Token
 
 _OPERANDS: Final = ("query", "key", "value", "scale", "output")

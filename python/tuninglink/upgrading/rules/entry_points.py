@@ -9,7 +9,8 @@ from tuninglink.upgrading.source import VALUE
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tuninglink.upgrading.outline import NamedSequence, SpecOutline
+    from tuninglink.upgrading.outline import SpecOutline
+    from tuninglink.upgrading.outline_parts import NamedSequence
 
 _ANY_OP: Final = "!transform.any_op"
 

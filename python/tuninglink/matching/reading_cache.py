@@ -1,0 +1,71 @@
+"""What the readings of matchers of one module share."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tuninglink.iree.op_kinds import ROLES, OpKind, Role, affine_maps, indexing_loops, loops_by_role
+from tuninglink.matching import predicates as pred
+from tuninglink.specs.sequences import is_any_op
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Mapping, Sequence
+
+    from iree.compiler import ir as mlir
+
+    from tuninglink.matching.meanings import Meaning
+
+
+class ReadingCache:
+    """What the readings of matchers of one module share.
+
+    Attributes:
+        structured: the predicates and meanings of matcher ops for structured ops, by their attributes.
+    """
+
+    def __init__(self) -> None:
+        self.structured: dict[Hashable, tuple[Sequence[pred.Predicate], Sequence[Meaning]]] = {}
+        self._is_any_op: dict[mlir.Type, bool] = {}
+        self._maps: dict[Hashable, pred.Maps] = {}
+        self._numbers: dict[Hashable, int] = {}
+
+    def is_any_op(self, type_: mlir.Type) -> bool:
+        """Tells whether a handle may be to any op."""
+        known = self._is_any_op.get(type_)
+        if known is None:
+            known = self._is_any_op[type_] = is_any_op(type_)
+        return known
+
+    def number(self, key: Hashable) -> int:
+        """Returns a number for the key of an op that is not understood, so that keys do not nest."""
+        return self._numbers.setdefault(key, len(self._numbers))
+
+    def maps(self, attribute: mlir.Attribute, kind: OpKind, outputs: int) -> pred.Maps:
+        """Returns indexing maps as data.
+
+        Args:
+            attribute: the maps, in an array.
+            kind: what the op is taken for that has them.
+            outputs: how many of its operands are outputs.
+        """
+        key = attribute, kind, outputs
+        if key not in self._maps:
+            self._maps[key] = _maps(attribute, kind, outputs)
+        return self._maps[key]
+
+
+def _maps(attribute: mlir.Attribute, kind: OpKind, outputs: int) -> pred.Maps:
+    maps = affine_maps(attribute)
+    roles: Mapping[Role, tuple[int, ...]] = {}
+    if kind is OpKind.ATTENTION or (kind in ROLES and len(maps) == pred.STRUCTURED_OPERANDS):
+        roles = loops_by_role(kind, maps, len(maps) - outputs)
+    return pred.Maps(
+        str(attribute),
+        tuple(map(str, maps)),
+        maps[0].n_dims,
+        tuple(map(indexing_loops, maps)),
+        tuple(
+            (pred.role_name(kind, role.value.replace(" ", "_")), loops)
+            for role, loops in roles.items()
+        ),
+    )

@@ -1,0 +1,119 @@
+"""The operations that matchers may look for, made once for matchers that differ in sizes only."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final
+
+from tuninglink.payloads.candidates import CONVOLUTION_STEPS, Candidates
+from tuninglink.payloads.preferences import tiles
+from tuninglink.payloads.size_relations import SizeRelations
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Iterator, Mapping, Sequence
+
+    from iree.compiler import ir as mlir
+
+    from tuninglink.matching.conditions import Condition
+    from tuninglink.payloads.templates import Template
+
+_MOST: Final = 64
+"""How many things of a sort are kept."""
+
+
+class Structure:
+    """An operation that matchers may look for, and what is known about it whatever its sizes are.
+
+    Attributes:
+        template: the operation.
+        verified: the ways to start from (filled or not) of programs with it that the compiler takes.
+    """
+
+    def __init__(self, template: Template) -> None:
+        self.template = template
+        self._tiles: dict[tuple[mlir.Attribute, ...], Mapping[int, int]] = {}
+        self.verified: set[bool] = set()
+
+    @cached_property
+    def relations(self) -> SizeRelations:
+        """The relations between its sizes.
+
+        Raises:
+            UnsizedError: they are not known.
+        """
+        return SizeRelations(self.template)
+
+    def tiles(self, configurations: tuple[mlir.Attribute, ...]) -> Mapping[int, int]:
+        """Returns what configurations tile its loops by, see `preferences.tiles`."""
+        if configurations not in self._tiles:
+            _make_room(self._tiles)
+            self._tiles[configurations] = tiles(configurations, self.template.op)
+        return self._tiles[configurations]
+
+
+class Structures:
+    """The operations that the matchers in a context may look for.
+
+    Args:
+        generalizes: whether the target's backend replaces named operations by generic ones before it matches.
+    """
+
+    def __init__(self, *, generalizes: bool) -> None:
+        self._generalizes = generalizes
+        self._known: dict[Hashable, _Replayed] = {}
+
+    def of(self, condition: Condition, matcher: Sequence[mlir.Operation]) -> Iterator[Structure]:
+        """Yields the operations that a matcher may look for, most likely ones first.
+
+        Args:
+            condition: what it demands.
+            matcher: the matcher and what it includes.
+        """
+        candidates = Candidates(condition, matcher, generalizes=self._generalizes)
+        if candidates.are_shown:
+            return map(Structure, candidates.all())
+        key = _key(condition)
+        if key not in self._known:
+            _make_room(self._known)
+            self._known[key] = _Replayed(map(Structure, candidates.all()))
+        return iter(self._known[key])
+
+
+class _Replayed:
+    """The items of an iterator and how it fails, again and again; it is asked for each item once."""
+
+    def __init__(self, source: Iterator[Structure]) -> None:
+        self._source = source
+        self._items: list[Structure] = []
+        self._failure: Exception | None = None
+
+    def __iter__(self) -> Iterator[Structure]:
+        yield from self._items
+        if self._failure is not None:
+            raise self._failure
+        try:
+            for each in self._source:
+                self._items.append(each)
+                yield each
+        except Exception as failure:
+            self._failure = failure
+            raise
+
+
+def _key(condition: Condition) -> Hashable:
+    """Returns all of a condition that candidates depend on."""
+    maps = condition.maps
+    tables = (condition.types, condition.ranks, condition.least_ranks, condition.counts)
+    return (
+        condition.names,
+        condition.kinds,
+        None if maps is None else maps.text,
+        condition.operands,
+        *(frozenset(each.items()) for each in tables),
+        frozenset(each for each in condition.sizes if each.dimension[0] in CONVOLUTION_STEPS),
+    )
+
+
+def _make_room(known: dict[Any, Any]) -> None:
+    if len(known) == _MOST:
+        known.clear()
