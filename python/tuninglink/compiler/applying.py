@@ -138,16 +138,18 @@ class Application:
     def _check_configurations(self, dispatches: Iterable[LinkedDispatch]) -> None:
         """Warns of what is wrong with configurations: with all in a spec that is not large, else with those linked."""
         given = {each.source for each in self._choice.given}
-        linked: dict[int, tuple[Spec, dict[int, None]]] = {
-            id(each): (each, dict.fromkeys(_checked(each))) for each in self._choice.given
+        checked: dict[tuple[int, Target | None], tuple[Spec, dict[int, None]]] = {
+            (id(each), None): (each, dict.fromkeys(_checked(each))) for each in self._choice.given
         }
-        for part in (part for each in dispatches if each.linked for part in each.linked.parts):
-            kept = _checked(part.spec) if part.kept is None else part.kept
-            if part.spec.source in given:
-                _, positions = linked.setdefault(id(part.spec), (part.spec, {}))
-                positions.update(dict.fromkeys(kept))
-        for spec, positions in linked.values():
-            check_configurations(spec, self._warnings, positions=sorted(positions))
+        for each in dispatches:
+            for part in each.linked.parts if each.linked else ():
+                if part.spec.source in given:
+                    # What is linked is not foreign to the target.
+                    key = id(part.spec), each.dispatch.target
+                    kept = _checked(part.spec) if part.kept is None else part.kept
+                    checked.setdefault(key, (part.spec, {}))[1].update(dict.fromkeys(kept))
+        for (_, target), (spec, positions) in checked.items():
+            check_configurations(spec, self._warnings, target, sorted(positions))
 
     @cached_property
     def _warnings(self) -> DiagnosticSink:

@@ -12,6 +12,7 @@ from tuninglink.errors import SpecError
 from tuninglink.mlir import names
 from tuninglink.mlir.contexts import collected_diagnostics
 from tuninglink.mlir.diagnostics import Place, error, from_mlir
+from tuninglink.mlir.remedies import with_remedy
 
 if TYPE_CHECKING:
     from tuninglink.mlir.diagnostics import Diagnostic
@@ -43,15 +44,15 @@ def parse_module(data: bytes, source: str, context: mlir.Context) -> mlir.Operat
     start = Place(source, 1, 1)
     if not data.strip():
         raise SpecError(error("the file is empty; expected MLIR text or bytecode", start))
+    text = "" if is_bytecode(data) else _text(data, start)
     with collected_diagnostics(context):
         try:
             if is_bytecode(data):
                 return mlir.Module.parse(data, context).operation
-            text = _text(data, start)
             parsed = mlir.Operation.parse(text, source_name=source, context=context).operation
         except mlir.MLIRError as failure:
-            diagnostics = map(from_mlir, failure.error_diagnostics)
-            raise SpecError(*(_placed(each, start) for each in diagnostics)) from None
+            found = (_placed(from_mlir(each), start) for each in failure.error_diagnostics)
+            raise SpecError(*(with_remedy(each, text) for each in found)) from None
         except RuntimeError:
             # The bindings fail to hand over a message that quotes bytes which are no UTF-8.
             raise SpecError(error("the bytecode is damaged", start)) from None

@@ -32,6 +32,9 @@ MOST_INTRINSICS: Final = 384
 MOST_STAGES: Final = 3
 """More are not covered, and with as many two steps are under way; one stage is as good as none."""
 
+_AMD_SUBGROUP_SIZES: Final = (32, 64)
+"""Others fail with `invalid subgroup size`."""
+
 _MOST_UNROLLED: Final = 1 << 9
 _BITS: Final = 8
 
@@ -130,6 +133,12 @@ class GpuRules:
         threads = self.knob(THREADS_KNOB, 1, device.threads)
         subgroup_size = self.knob(SUBGROUP_SIZE_KNOB, 1, max(device.subgroup_sizes))
         stages = self.knob(STAGES_KNOB, 0, MOST_STAGES)
+        if device.architecture.startswith("gfx"):
+            self.necessary(
+                any_of(*(subgroup_size == each for each in _AMD_SUBGROUP_SIZES)),
+                "a subgroup must have 32 or 64 threads, not {}",
+                subgroup_size,
+            )
         self.compilers(
             subgroup_size == device.subgroup_size,
             f"a subgroup must have {device.subgroup_size} threads, not {{}}",

@@ -20,27 +20,14 @@ from tuninglink.mlir.diagnostics import note
 from tuninglink.mlir.walk import body
 from tuninglink.specs.bindings import covers, entry_binding
 from tuninglink.specs.settings import settings_of
-from tuninglink.spelling import nearest
+from tuninglink.specs.verification.knobs import Fault, knob_faults, misspelt, thread_faults
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable, Iterator, Sequence
+    from collections.abc import Hashable, Iterable, Iterator, Mapping
 
     from tuninglink.iree.targets import Target
     from tuninglink.mlir.diagnostics import DiagnosticSink
     from tuninglink.specs.model import Spec
-
-KNOBS: Final = (
-    *("workgroup", "reduction", "thread", "subgroup", "serial", "partial_reduction"),
-    *("mma_kind", "promote_operands", "promotion_types", "subgroup_basis", "lane_basis"),
-    *("padding", "padding_conv", "convert_acc_gemm"),
-)
-"""The knobs of a `#iree_gpu.lowering_config` that code generation reads.
-
-Source: the strings of the compiler's library, `iree-base-compiler` 3.13.
-"""
-
-_PER_LOOP: Final = ("workgroup", "reduction", "thread", "subgroup", "serial", "partial_reduction")
-"""The knobs that have a size for each loop."""
 
 _READ: Final = (
     *(names.COMPILATION_INFO, names.LOWERING_CONFIG, names.TRANSLATION_INFO),
@@ -48,8 +35,14 @@ _READ: Final = (
 )
 """The attributes of an operation that the compiler takes a configuration from."""
 
-_LIKE: Final = 0.8
-"""How much of two names must be the same for one to be the other, misspelt."""
+_WANTED: Final[Mapping[str, type[mlir.Attribute]]] = {
+    names.COMPILATION_INFO: iree_codegen.CompilationInfoAttr,
+    names.TRANSLATION_INFO: iree_codegen.TranslationInfoAttr,
+}
+"""The classes of attributes of which there is one."""
+
+_TRANSLATION_ENTRIES: Final = ("gpu_pipeline_options", "llvm_func_attrs", "enable_loop_peeling")
+"""Entries of a `translation_info` that code generation reads, of those that are easily misspelt."""
 
 
 def check_configurations(
@@ -68,16 +61,19 @@ def check_configurations(
     """
     _check_annotations(spec, diagnostics)
     reported: set[tuple[mlir.Attribute, str]] = set()
-    known: dict[Hashable, tuple[_Fault, ...]] = {}
+    known: dict[Hashable, tuple[Fault, ...]] = {}
     for position in range(len(spec.anatomy.pairs)) if positions is None else positions:
         entry = spec.anatomy.entry(position)
         matcher = spec.anatomy.table.lookup(entry.matcher)
         is_for_target = target is not None and covers(entry_binding(entry), target)
         matched = _matched(matcher)
-        for value in (settings_of(spec, entry) or {}).values():
-            key = (value, is_for_target, matched)  # which many entries have in common
+        for name, value in (settings_of(spec, entry) or {}).items():
+            key = (name, value, is_for_target, matched)  # which many entries have in common
             if key not in known:
-                known[key] = tuple(_findings(value, target if is_for_target else None, matched))
+                known[key] = (
+                    *_of_another_kind(name, value),
+                    *_findings(value, target if is_for_target else None, matched),
+                )
             for finding in known[key]:
                 if (value, finding.message) in reported:
                     continue
@@ -92,7 +88,7 @@ def _check_annotations(spec: Spec, diagnostics: DiagnosticSink) -> None:
     table = spec.anatomy.table
     for action in dict.fromkeys(action for _, action in spec.anatomy.pairs):
         for each in table.annotations(action) or ():
-            meant = _misspelt(each.name, _READ)
+            meant = misspelt(each.name, _READ)
             if meant:
                 diagnostics.warning(
                     f"action '@{action}' sets '{each.name}', which the compiler does not read: what its entries "
@@ -101,52 +97,55 @@ def _check_annotations(spec: Spec, diagnostics: DiagnosticSink) -> None:
                 )
 
 
-@dataclass(frozen=True)
-class _Fault:
-    message: str
-    remedy: str = ""
-    is_error: bool = False
+def _of_another_kind(name: str, value: mlir.Attribute) -> Iterator[Fault]:
+    """Yields a fault for an attribute that is set under the name of another one."""
+    kinds = [other for other, kind in _WANTED.items() if isinstance(value, kind)]
+    if (kinds and name not in kinds) or (not kinds and name in _WANTED):
+        kind = str(value).partition("<")[0]
+        remedy = f"set it as '{kinds[0]}'" if kinds else ""
+        yield Fault(f"'{name}' is set to a '{kind}', which code generation does not read", remedy)
 
 
 def _findings(
     value: mlir.Attribute, target: Target | None, matched: _Matched | None
-) -> Iterator[_Fault]:
+) -> Iterator[Fault]:
     """Yields what is wrong with a configuration for a target, if there is one, and for what is matched."""
     reason = why_foreign(value, target) if target is not None else ""
     if reason:
         remedy = f"bind the entry to what it is for, 'tuninglink.targets' on the matcher, if that is not {target}"
-        yield _Fault(reason, remedy, is_error=True)
+        yield Fault(reason, remedy, is_error=True)
     lowering = value
     if isinstance(value, iree_codegen.CompilationInfoAttr):
         lowering = value.lowering_config
     if not isinstance(lowering, iree_gpu.LoweringConfigAttr):
         return
-    knobs = entries_of(lowering.attributes)
-    yield from _unread(knobs)
-    if matched is None:
-        return
-    if not _is_igemm(value):  # a convolution as a matmul has fewer loops
-        yield from _ranks(knobs, matched)
-    yield from _types(lowering, matched)
-
-
-def _is_igemm(value: mlir.Attribute) -> bool:
     translation = getattr(value, "translation_info", None)
+    pipeline = ""
+    if isinstance(translation, iree_codegen.TranslationInfoAttr):
+        pipeline = str(translation.pass_pipeline)
+        yield from _translation_faults(translation, target)
+    # A convolution as a matmul has fewer loops.
+    loops = None if matched is None or _is_igemm(translation) else matched.loops
+    yield from knob_faults(entries_of(lowering.attributes), pipeline, loops)
+    if matched is not None:
+        yield from _types(lowering, matched)
+
+
+def _translation_faults(
+    translation: iree_codegen.TranslationInfoAttr, target: Target | None
+) -> Iterator[Fault]:
+    for name in entries_of(translation.configuration):
+        if meant := misspelt(name, _TRANSLATION_ENTRIES):
+            yield Fault(f"code generation reads no '{name}'; did you mean '{meant}'?")
+    sizes = list(translation.workgroup_size or ())
+    yield from thread_faults(sizes, translation.subgroup_size or 0, target)
+
+
+def _is_igemm(translation: mlir.Attribute | None) -> bool:
     if not isinstance(translation, iree_codegen.TranslationInfoAttr):
         return False
     options = entries_of(translation.configuration).get("gpu_pipeline_options")
     return isinstance(options, iree_gpu.PipelineOptionsAttr) and bool(options.use_igemm_convolution)
-
-
-def _unread(knobs: Iterable[str]) -> Iterator[_Fault]:
-    for name in knobs:
-        if meant := _misspelt(name, KNOBS):
-            yield _Fault(f"code generation reads no '{name}'; did you mean '{meant}'?")
-
-
-def _misspelt(name: str, known: Sequence[str]) -> str:
-    """Returns the known name that `name` is meant to be; nothing if it is known, or like none."""
-    return "" if name in known else nearest(name, known, cutoff=_LIKE)
 
 
 @dataclass(frozen=True)
@@ -176,29 +175,14 @@ def _matched(matcher: mlir.Operation | None) -> _Matched | None:
     return None
 
 
-def _ranks(knobs: dict[str, mlir.Attribute], matched: _Matched) -> Iterator[_Fault]:
-    for name in _PER_LOOP:
-        sizes = knobs.get(name)
-        if isinstance(sizes, mlir.ArrayAttr) and len(sizes) != matched.loops:
-            yield _Fault(
-                f"'{name}' has {_count(len(sizes), 'size')} for the {_count(matched.loops, 'loop')} that the "
-                "matcher asks for",
-                "there is one size for each loop, 0 for one that is not tiled",
-            )
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
-
-
-def _types(lowering: iree_gpu.LoweringConfigAttr, matched: _Matched) -> Iterator[_Fault]:
+def _types(lowering: iree_gpu.LoweringConfigAttr, matched: _Matched) -> Iterator[Fault]:
     kind = lowering.mma_kind
     name = intrinsic_name(kind) if kind is not None else None
     if kind is None or name is None or not all(matched.types):
         return
     types = element_types(kind)[:2]
     if sorted(types) != sorted(matched.types):
-        yield _Fault(
+        yield Fault(
             f"'{name}' multiplies {'·'.join(types)}, the matcher asks for {'·'.join(matched.types)}",
             "choose an intrinsic for the types that are matched",
             is_error=True,
