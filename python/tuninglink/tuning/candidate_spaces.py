@@ -314,7 +314,11 @@ def _near(knob: Knob, value: int) -> list[int]:
     """Returns a value and those that are one step away from it."""
     if isinstance(knob, OneOfKnob):
         return [each for each in (value - 1, value, value + 1) if 0 <= each < len(knob.options)]
-    steps = {value, value * 2, value // 2, value + 1, value - 1} if value else {0, 1, 2, 4, 8, 16}
+    steps = (
+        {value, value * 2, value // 2, value + 1, value - 1}
+        if value
+        else {0, 1, 2, 4, 8, 16, 32, 64}
+    )
     low = 0 if knob.low is None else knob.low
     return sorted(
         each for each in steps if each >= low and (knob.high is None or each <= knob.high)
