@@ -100,7 +100,7 @@ class RecordedDevices:
 
 
 def without_pauses() -> AbstractContextManager[object]:
-    """Leaves out the pauses of races: recorded times do not change while nobody measures."""
+    """Leaves out the pauses of races, where times are recorded, or do not matter."""
     clock = SimpleNamespace(monotonic=time.monotonic, sleep=lambda _: None)
     return patch.object(race, "time", clock)
 

@@ -9,7 +9,7 @@ import pytest
 import worker_jobs
 from dask_processes import DaskProcesses
 from device_benchmarks import DOUBLE, benchmark
-from recorded_tuning import FLAGS
+from recorded_tuning import FLAGS, without_pauses
 from tuning_programs import dispatched, matmul
 
 import tuninglink
@@ -85,6 +85,7 @@ def test_a_killed_worker_costs_what_was_in_flight(processes: DaskProcesses) -> N
         Cluster(processes.address) as cluster,
         ClusterDevices(cluster, ["local-sync"], Settings(), 30.0) as devices,
         CandidateCompiler(FLAGS, cluster.threads, cluster.pool) as compiler,
+        without_pauses(),
     ):
         assert (cluster.threads, devices.at_once) == (2, 2)
         journal = Journal(database, devices.first.description, SETTINGS, FLAGS)

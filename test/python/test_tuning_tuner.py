@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from device_benchmarks import DOUBLE, FAULT, HANG, OVERRUN, SLOW_DOUBLE, WRONG, benchmark, straight
-from recorded_tuning import FLAGS, RecordedDevices, interrupt, tune
+from recorded_tuning import FLAGS, RecordedDevices, interrupt, tune, without_pauses
 from tuning_programs import matmul, prepared
 
 import tuninglink
@@ -169,7 +169,11 @@ def test_failing_candidates_cost_themselves() -> None:
     task = prepared(matmul(8, 256, 512), "llvm-cpu")
     settings = TuningSettings(trials=len(INJECTED), search="random")
     compiler = InjectingCompiler()
-    with Database() as database, Devices(["local-sync"], Settings(), timeout=6.0) as devices:
+    with (
+        Database() as database,
+        Devices(["local-sync"], Settings(), timeout=6.0) as devices,
+        without_pauses(),
+    ):
         journal = Journal(database, devices.first.description, settings, FLAGS)
         tuner = TaskTuner(settings, compiler, devices, journal=journal)
         measured = MeasuredTask(task.task, benchmark(SLOW_DOUBLE), 1.0, 0.0, 1.0)
