@@ -1,8 +1,10 @@
 """`tuninglink check` on specs of 51 and of 5,000 entries: structure, matchers, constraints for gfx942, reachability.
 
 The targets are 10 s and 30 s. No two entries ask for the same sizes, and all are rejected by the compiler's own
-constraints, which is the slowest case. The large spec is checked once. There is nothing of IREE's to compare it with: `iree-opt` on the same spec, which parses and
-verifies it and asks none of these questions, is shown for scale.
+constraints, which is the slowest case. The large spec is checked once, in as many processes as there are cores. The
+processor time is that of the processes that check entries, not of those that ask the compiler for its constraints.
+There is nothing of IREE's to compare it with: `iree-opt` on the same spec, which parses and verifies it and asks none
+of these questions, is shown for scale.
 
     python benchmarks/check.py [--runs N]
 """

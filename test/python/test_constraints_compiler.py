@@ -289,6 +289,7 @@ def verdict_like_the_compilers(
     assert configuration is not None
     assert space.assignment(configuration) == assignment
     answer = space.constraints.check(assignment)
+    assert space.check(assignment, Limits()) == answer
     assert answer.verdict is not Verdict.NOT_DECIDED
     if compiler_accepts(isolated):
         # It leaves out what speaks of unknowns that are no knobs.

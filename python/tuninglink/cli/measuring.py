@@ -78,8 +78,9 @@ class Measuring:
         """Opens the devices and starts the compiler, here or on the workers of a cluster."""
         uris, flags, settings = self.uris, self.options.flags, self.options.settings
         if not self.options.cluster:
-            devices = opened.enter_context(Devices(uris, timing, settings.timeout))
-            return devices, opened.enter_context(CandidateCompiler(flags, settings.jobs))
+            # First the compiler, whose processes start while the devices open.
+            compiler = opened.enter_context(CandidateCompiler(flags, settings.jobs))
+            return opened.enter_context(Devices(uris, timing, settings.timeout)), compiler
         try:
             from tuninglink.tuning.cluster.connection import Cluster  # noqa: PLC0415 - an extra
             from tuninglink.tuning.cluster.devices import ClusterDevices  # noqa: PLC0415

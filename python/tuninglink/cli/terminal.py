@@ -6,14 +6,11 @@ import sys
 from itertools import chain
 from typing import TYPE_CHECKING, Final
 
-from rich.box import SIMPLE_HEAD
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
-
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import TextIO
+
+    from rich.console import Console
 
 UNBROKEN = 100_000
 """The width of a table that no terminal shows: a row is a line there, for grep and its like."""
@@ -21,6 +18,8 @@ UNBROKEN = 100_000
 
 def console(stream: TextIO) -> Console:
     """Returns a console on `stream`: colors only on a terminal, and not where NO_COLOR is set."""
+    from rich.console import Console  # noqa: PLC0415 - plain tables need no rich
+
     width = None if stream.isatty() else UNBROKEN
     return Console(file=stream, width=width, highlight=False, soft_wrap=False)
 
@@ -68,6 +67,10 @@ _GAP: Final = "   "
 
 
 def _rich(columns: Sequence[str], rows: Sequence[Sequence[str]], title: str, stream: TextIO) -> str:
+    from rich.box import SIMPLE_HEAD  # noqa: PLC0415
+    from rich.table import Table  # noqa: PLC0415
+    from rich.text import Text  # noqa: PLC0415
+
     table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="bold")
     for column in columns:
         table.add_column(column, overflow="fold")

@@ -52,8 +52,8 @@ def tune(
     uris = settings.devices or (default_device(program.tasks[0].target.backend),)
     measuring = Settings(caches=settings.caches, seed=settings.seed)
     with ExitStack() as opened:
-        devices = opened.enter_context(Devices(uris, measuring, settings.timeout))
         compiler = opened.enter_context(CandidateCompiler(flags, settings.jobs))
+        devices = opened.enter_context(Devices(uris, measuring, settings.timeout))
         tasks = TaskTuner(settings, compiler, devices, listener or Listener())
         budget = Budget(settings.seconds, settings.trials)
         return Tuner(program, flags, tasks, budget, specs).run()

@@ -6,17 +6,14 @@ import random
 from copy import copy
 from functools import cached_property
 from itertools import islice
-from math import inf, prod
+from math import inf
 from typing import TYPE_CHECKING, Any, Final
-
-from iree.compiler import ir as mlir
-from iree.compiler.dialects import iree_codegen
 
 from tuninglink.mlir import names
 from tuninglink.solver.answers import AssignmentError, Limits, UndecidedError, Verdict
 from tuninglink.spaces.configuration import Configuration, MismatchError
 from tuninglink.spaces.knobs import OneOfKnob
-from tuninglink.spaces.verification import broken_necessary_rules
+from tuninglink.tuning.candidate_making import CHECKING, CandidateMaker, written
 from tuninglink.tuning.candidates import Candidate, CandidateOrigin
 from tuninglink.tuning.search_problem import SearchProblem
 
@@ -38,15 +35,8 @@ _PROBING: Final = Limits(seconds=inf, steps=1000)
 _SEARCHING: Final = Limits(seconds=inf, steps=5000)
 """What finding the neighbors of one candidate may take, about ten seconds."""
 
-_CHECKING: Final = Limits(seconds=5.0, solver_seconds=1.0)
-
 _MOST_CHANGES: Final = 2
 """In how many knobs a neighbor may differ."""
-
-MOST_ACCUMULATORS: Final = 256
-"""Accumulators of one thread. A thread has 255 registers of 32 bits (CUDA C++ Programming Guide, table "Technical
-Specifications per Compute Capability") or 512 (CDNA3 ISA, 3.6.4), so more than this is spilled; such candidates are
-slow and take longest to compile. The fastest in the recorded tables have up to 160."""
 
 
 class CandidateSpaces:
@@ -187,18 +177,18 @@ class CandidateSpaces:
             names_of_knobs = {each.name for each in constraints.knobs}
             if constraints.pipeline != pipeline or names_of_knobs != set(knobs):
                 continue
-            if constraints.check(knobs, _CHECKING).verdict is not Verdict.REFUTED:
+            if constraints.check(knobs, CHECKING).verdict is not Verdict.REFUTED:
                 return self._maker(number)(knobs)
         return None
 
-    def _maker(self, number: int) -> _Maker:
+    def _maker(self, number: int) -> CandidateMaker:
         space = self.spaces[number]
         judges = [
             each
             for each in self.spaces
             if each.is_sufficient and each.constraints.pipeline == space.constraints.pipeline
         ]
-        return _Maker(space, number, () if space.is_sufficient else judges)
+        return CandidateMaker(space, number, () if space.is_sufficient else judges)
 
     def _known(self, configuration: Configuration, origin: CandidateOrigin) -> Candidate:
         """Returns a configuration as a candidate of the first space in which it is valid."""
@@ -212,7 +202,7 @@ class CandidateSpaces:
                 continue
             try:
                 knobs = dict(space.assignment(configuration))
-                verdict = space.constraints.check(knobs, _CHECKING).verdict
+                verdict = space.constraints.check(knobs, CHECKING).verdict
             except (MismatchError, AssignmentError):
                 continue
             if verdict is not Verdict.REFUTED:
@@ -222,75 +212,12 @@ class CandidateSpaces:
         return candidate
 
 
-class _Maker:
-    """Makes candidates of the assignments of one space.
-
-    Args:
-        space: the space.
-        number: its number.
-        judges: spaces of the same pipeline whose necessary rules decide, too. The compiler's own constraints accept
-            what does not compile. Of 1,253 of their candidates for contractions on sm_80, 152 failed to compile: the
-            rules refute these, and none of the others.
-    """
-
-    def __init__(self, space: Space, number: int, judges: Sequence[Space]) -> None:
-        self._space = space
-        self._number = number
-        self._judges = judges
-
-    def __call__(self, assignment: Mapping[str, int]) -> Candidate | None:
-        """Returns the candidate, None where the values make no configuration or one that is hopeless."""
-        try:
-            info = self._space.compilation_info(assignment)
-        except AssignmentError:
-            return None
-        if accumulators_per_thread(info) > MOST_ACCUMULATORS:
-            return None
-        # Only spaces for attention write one.
-        write_decomposition = getattr(self._space, "decomposition_config", None)
-        decomposition = write_decomposition(assignment) if write_decomposition else None
-        assert isinstance(info, iree_codegen.CompilationInfoAttr)
-        translation: Any = info.translation_info
-        configuration = Configuration(info.lowering_config, translation, decomposition)
-        if broken_necessary_rules(self._judges, configuration, _CHECKING):
-            return None
-        return Candidate(
-            self._space.constraints.pipeline,
-            dict(assignment),
-            str(info),
-            str(decomposition or ""),
-            CandidateOrigin.SPACE,
-            self._number,
-        )
-
-
 def _text(dispatch: Workload) -> str:
     """Returns the function of a dispatch with the target on it, as a module of its own can hold it."""
     function = dispatch.function.clone().operation
     if dispatch.target is not None:
         function.attributes[names.EXECUTABLE_TARGET] = dispatch.target
     return str(function.get_asm(use_local_scope=True))
-
-
-def written(configuration: Configuration) -> str:
-    """Returns a configuration as a `#iree_codegen.compilation_info`, as MLIR writes it."""
-    lowering, translation = configuration.lowering_config, configuration.translation_info
-    assert translation is not None
-    info = iree_codegen.CompilationInfoAttr.get(lowering, translation, ctx=lowering.context)
-    return str(info)
-
-
-def accumulators_per_thread(info: mlir.Attribute) -> int:
-    """Returns how many elements of the result a thread of a GPU computes; 0 where that is not said."""
-    assert isinstance(info, iree_codegen.CompilationInfoAttr)
-    lowering: Any = info.lowering_config
-    attributes = getattr(lowering, "attributes", None)
-    translation: Any = info.translation_info
-    threads = prod(translation.workgroup_size or [0])
-    if not isinstance(attributes, mlir.DictAttr) or "workgroup" not in attributes or not threads:
-        return 0
-    tiles: Any = attributes["workgroup"]
-    return int(prod(each.value for each in tiles if each.value) // threads)
 
 
 def _pipelines(default: Configuration, registry: ProviderRegistry) -> list[str]:
@@ -314,7 +241,11 @@ def _near(knob: Knob, value: int) -> list[int]:
     """Returns a value and those that are one step away from it."""
     if isinstance(knob, OneOfKnob):
         return [each for each in (value - 1, value, value + 1) if 0 <= each < len(knob.options)]
-    steps = {value, value * 2, value // 2, value + 1, value - 1} if value else {0, 1, 2, 4, 8, 16}
+    steps = (
+        {value, value * 2, value // 2, value + 1, value - 1}
+        if value
+        else {0, 1, 2, 4, 8, 16, 32, 64}
+    )
     low = 0 if knob.low is None else knob.low
     return sorted(
         each for each in steps if each >= low and (knob.high is None or each <= knob.high)

@@ -111,13 +111,15 @@ class Devices:
         self._free: SimpleQueue[DeviceProcess] = SimpleQueue()
         self._defaults: dict[DeviceProcess, float] = {}
         compiles = driver_of(uris[0]) in COMPILING_DRIVERS
-        self._ahead = AheadLoader(uris[0], _AHEAD, timeout) if compiles else None
+        self._ahead: AheadLoader | None = None
         self.at_once = len(uris) + (_AHEAD if compiles else 0)
         self._threads = ThreadPoolExecutor(self.at_once)
         try:
             for uri, cores in zip(uris, _shared_cores(uris), strict=True):
                 self._processes.append(DeviceProcess(uri, cores, settings, timeout))
             self._expect_equal(uris)
+            if compiles:  # not before: what opens a device at the same time delays it
+                self._ahead = AheadLoader(uris[0], _AHEAD, timeout)
         except BaseException:
             self.close()
             raise

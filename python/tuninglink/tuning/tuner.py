@@ -18,6 +18,7 @@ from tuninglink.tuning.generalization import Generalizer
 from tuninglink.tuning.model_run import ModelRuns, ModelVerdict, judge_entries
 from tuninglink.tuning.preparation import NotTunableError, PreparedTask, prepare
 from tuninglink.tuning.results import TaskOutcome, TaskResult, TuningResult
+from tuninglink.tuning.search import search_named
 from tuninglink.tuning.search.base import FIRST_CANDIDATES
 from tuninglink.tuning.timeline import Stage
 
@@ -160,6 +161,7 @@ class Tuner:
     ) -> None:
         """Prepares tasks and draws their candidates while jobs run, if all tasks will be tuned."""
         settings = self.tasks.settings
+        search_named(settings.search)  # which may have a large library to load
         if settings.top is not None or settings.min_share:
             return
         for each in tasks:

@@ -18,6 +18,10 @@ _MOST_DISTRIBUTED: Final = 1024
 _VECTOR_TILES: Final = tuple(1 << power for power in range(9))
 """The sizes of vector tiles that are tried, beside the whole loop."""
 
+_CACHE_REDUCTIONS: Final = (32, 64, 128, 256)
+"""The steps of a reduction that are tried between the tile of a workgroup and the vector tile, beside all of them: of a
+right-hand side with k rows, the rows between lie on few pages, which other vector tiles read again."""
+
 _LEVEL_1_CACHE_BYTES: Final = 32 * 1024
 """The size of the data cache of the first level on the smaller ones of today's CPUs."""
 
@@ -27,16 +31,13 @@ def add_heuristic_rules(rules: CpuRules) -> None:
     rules.grade = Grade.HEURISTIC
     if not rules.pipeline.checks_vectors:
         rules.separate_levels()
-    for level in (
-        CpuLevel.CACHE_PARALLEL,
-        CpuLevel.CACHE_REDUCTION,
-        CpuLevel.VECTOR_INNER_PARALLEL,
-    ):
+    for level in (CpuLevel.CACHE_PARALLEL, CpuLevel.VECTOR_INNER_PARALLEL):
         for loop in rules.loops:
             tile, name = rules.tiles.tile(level, loop), rules.tiles.name(level, loop)
             rules.add(tile == 0, f"{name} is not tried ({{}} == 0)", tile)
     for loop in rules.loops:
         _shape_vector(rules, loop)
+        _shape_cache_reduction(rules, loop)
     for loop in rules.parallel():
         _shape_distribution(rules, loop)
     if rules.nest.vectors:
@@ -52,6 +53,18 @@ def _shape_vector(rules: CpuRules, loop: int) -> None:
         tried.append(size)
     message = f"the vector tile of loop {loop} should be a power of two or the whole loop ({{}})"
     rules.add(any_of(*(tile == each for each in tried or [1])), message, tile)
+
+
+def _shape_cache_reduction(rules: CpuRules, loop: int) -> None:
+    size = rules.nest.loops[loop].size
+    level = CpuLevel.CACHE_REDUCTION
+    tile, vector = rules.tiles.tile(level, loop), rules.tiles.vector_tile(loop)
+    name = rules.tiles.name(level, loop)
+    tried = [each for each in _CACHE_REDUCTIONS if size is None or each < size]
+    message = f"{name} should be 0 or one of {', '.join(map(str, _CACHE_REDUCTIONS))} ({{}})"
+    rules.add(any_of(*(tile == each for each in (0, *tried))), message, tile)
+    message = f"{name} should be 0 or no smaller than the vector tile ({{}}, {{}})"
+    rules.add(any_of(tile == 0, tile >= vector), message, tile, vector)
 
 
 def _shape_distribution(rules: CpuRules, loop: int) -> None:

@@ -40,12 +40,14 @@ class CpuShape:
         task: what a workgroup takes: rows and columns.
         vector: what is computed at once: rows, columns, and steps of the reduction.
         lanes: the elements of a vector.
+        block: the steps of the reduction between which other tiles of the task are computed.
     """
 
     size: tuple[int, int, int]
     task: tuple[int, int]
     vector: tuple[int, int, int]
     lanes: float
+    block: int
 
     @property
     def accumulators(self) -> int:
@@ -66,6 +68,7 @@ def cpu_shape_of(problem: SearchProblem, candidate: Candidate) -> CpuShape | Non
     if not any(name.startswith("vector_common_parallel_") for name in knobs):
         return None
     size, task, vector = ({"m": 1, "n": 1, "k": 1} for _ in range(3))
+    block = 1
     for loop, (extent, role) in enumerate(zip(problem.sizes, problem.roles, strict=True)):
         found = side_of(role)
         side = "m" if found == "b" else found
@@ -73,12 +76,15 @@ def cpu_shape_of(problem: SearchProblem, candidate: Candidate) -> CpuShape | Non
         level = "vector_reduction" if side == "k" else "vector_common_parallel"
         size[side] *= whole
         task[side] *= min(knobs.get(f"distribution_{loop}", 0) or whole, whole)
+        if side == "k":
+            block *= min(knobs.get(f"cache_reduction_{loop}", 0) or whole, whole)
         vector[side] *= min(knobs.get(f"{level}_{loop}", 0) or 1, whole)
     return CpuShape(
         (size["m"], size["n"], size["k"]),
         (task["m"], task["n"]),
         (vector["m"], vector["n"], vector["k"]),
         max(1.0, _VECTOR_BYTES / operand_bytes(problem)),
+        block,
     )
 
 
@@ -110,6 +116,7 @@ def cpu_features(shape: CpuShape) -> dict[str, float]:
         "lanes in use": columns / shape.lanes / math.ceil(columns / shape.lanes),
         "unrolled": logarithm(shape.accumulators * steps),
         "inner intensity": logarithm(rows * columns / (rows + columns)),
+        "block": logarithm(shape.block),
         "tasks": logarithm(shape.tasks),
         "task elements": logarithm(task_rows * task_columns),
         "task intensity": logarithm(task_rows * task_columns / (task_rows + task_columns)),
