@@ -124,3 +124,51 @@ func.func @padded_beyond(%lhs: tensor<8x192x96xf16>, %rhs: tensor<8x96x64xf16>, 
   } -> tensor<8x192x64xf32>
   return %result : tensor<8x192x64xf32>
 }
+
+// -----
+
+#target = #hal.executable.target<"rocm", "x", {iree_codegen.target_info = #iree_gpu.target<arch = "gfx950", features = "", wgp = <compute = fp32|fp16|int32, storage = b32|b16, subgroup = shuffle|arithmetic, dot = none, mma = [<MFMA_F32_16x16x32_BF16>, <MFMA_F32_16x16x16_BF16>], subgroup_size_choices = [64], max_workgroup_sizes = [1024, 1024, 1024], max_thread_count_per_workgroup = 1024, max_workgroup_memory_bytes = 163840, max_workgroup_counts = [2147483647, 2147483647, 2147483647]>>}>
+
+// Direct loads of gfx950, as the compiler chooses them.
+func.func @direct_loads(%lhs: tensor<2048x5120xbf16>, %rhs: tensor<1280x5120xbf16>, %empty: tensor<2048x1280xf32>) -> tensor<2048x1280xf32>
+    attributes {hal.executable.target = #target, translation_info = #iree_codegen.translation_info<
+        pipeline = #iree_gpu.pipeline<TileAndFuse> workgroup_size = [256, 1, 1] subgroup_size = 64, {gpu_pipeline_options = #iree_gpu.pipeline_options<prefetch_num_stages = 2, no_reduce_shared_memory_bank_conflicts = true>}>} {
+  %zero = arith.constant 0.0 : f32
+  %init = linalg.fill ins(%zero : f32) outs(%empty : tensor<2048x1280xf32>) -> tensor<2048x1280xf32>
+  // expected-remark@+1 {{the configuration is valid in pipeline #iree_gpu.pipeline<TileAndFuse>}}
+  %result = linalg.generic {indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (n, k)>, affine_map<(m, n, k) -> (m, n)>], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%lhs, %rhs : tensor<2048x5120xbf16>, tensor<1280x5120xbf16>) outs(%init : tensor<2048x1280xf32>)
+      attrs = {lowering_config = #iree_gpu.lowering_config<{mma_kind = #iree_gpu.mma_layout<MFMA_F32_16x16x32_BF16>, promote_operands = [0, 1], promotion_types = [#iree_gpu.swizzle_operand<copy_config = #iree_gpu.use_global_load_dma, swizzle = #iree_codegen.xor_shuffle<64, 8>>, #iree_gpu.use_global_load_dma], reduction = [0, 0, 1], subgroup = [4, 4, 0], workgroup = [128, 128, 0]}>} {
+  ^bb0(%l: bf16, %r: bf16, %o: f32):
+    %wide_l = arith.extf %l : bf16 to f32
+    %wide_r = arith.extf %r : bf16 to f32
+    %product = arith.mulf %wide_l, %wide_r : f32
+    %sum = arith.addf %o, %product : f32
+    linalg.yield %sum : f32
+  } -> tensor<2048x1280xf32>
+  return %result : tensor<2048x1280xf32>
+}
+
+// -----
+
+#target = #hal.executable.target<"rocm", "x", {iree_codegen.target_info = #iree_gpu.target<arch = "gfx950", features = "", wgp = <compute = fp32|fp16|int32, storage = b32|b16, subgroup = shuffle|arithmetic, dot = none, mma = [<MFMA_F32_16x16x32_BF16>, <MFMA_F32_16x16x16_BF16>], subgroup_size_choices = [64], max_workgroup_sizes = [1024, 1024, 1024], max_thread_count_per_workgroup = 1024, max_workgroup_memory_bytes = 163840, max_workgroup_counts = [2147483647, 2147483647, 2147483647]>>}>
+
+// An intrinsic that reads four elements at a time cannot read what is swizzled by eight.
+func.func @swizzled_by_eight(%lhs: tensor<2048x5120xbf16>, %rhs: tensor<1280x5120xbf16>, %empty: tensor<2048x1280xf32>) -> tensor<2048x1280xf32>
+    attributes {hal.executable.target = #target, translation_info = #iree_codegen.translation_info<
+        pipeline = #iree_gpu.pipeline<TileAndFuse> workgroup_size = [256, 1, 1] subgroup_size = 64, {gpu_pipeline_options = #iree_gpu.pipeline_options<prefetch_num_stages = 2, no_reduce_shared_memory_bank_conflicts = true>}>} {
+  %zero = arith.constant 0.0 : f32
+  %init = linalg.fill ins(%zero : f32) outs(%empty : tensor<2048x1280xf32>) -> tensor<2048x1280xf32>
+  // expected-remark@+1 {{operand 0 must be read by 8 elements along the reduction}}
+  %result = linalg.generic {indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (n, k)>, affine_map<(m, n, k) -> (m, n)>], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%lhs, %rhs : tensor<2048x5120xbf16>, tensor<1280x5120xbf16>) outs(%init : tensor<2048x1280xf32>)
+      attrs = {lowering_config = #iree_gpu.lowering_config<{mma_kind = #iree_gpu.mma_layout<MFMA_F32_16x16x16_BF16>, promote_operands = [0, 1], promotion_types = [#iree_gpu.swizzle_operand<copy_config = #iree_gpu.use_global_load_dma, swizzle = #iree_codegen.xor_shuffle<64, 8>>, #iree_gpu.use_global_load_dma], reduction = [0, 0, 2], subgroup = [4, 4, 0], workgroup = [128, 128, 0]}>} {
+  ^bb0(%l: bf16, %r: bf16, %o: f32):
+    %wide_l = arith.extf %l : bf16 to f32
+    %wide_r = arith.extf %r : bf16 to f32
+    %product = arith.mulf %wide_l, %wide_r : f32
+    %sum = arith.addf %o, %product : f32
+    linalg.yield %sum : f32
+  } -> tensor<2048x1280xf32>
+  return %result : tensor<2048x1280xf32>
+}

@@ -7,6 +7,7 @@ from elementwise_specs import PROGRAM, spec
 from hypothesis import given
 from hypothesis import strategies as st
 from iree.compiler import ir as mlir
+from programs import EXAMPLES
 
 import tuninglink
 from tuninglink.errors import SpecError
@@ -113,6 +114,24 @@ def test_a_binding_says_what_all_entries_are_for() -> None:
     spec = load_spec(file.content, name=file.name)
     # Some have an intrinsic of one vendor, and some configurations would do for several.
     assert len({scope_of(spec, each) for each in range(len(spec.entries))}) == 1
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("MFMA_F32_16x16x32_F16", "MFMA_F32_16x16x16_F16"),
+        ("WMMAR3_F32_16x16x16_F16", "WMMAR4_F32_16x16x16_F16"),
+        ("MFMA_F32_16x16x32_F8E4M3FNUZ", "MFMA_F32_16x16x32_F8E4M3FN"),
+    ],
+)
+def test_an_entry_for_another_generation_covers_nothing(first: str, second: str) -> None:
+    text = (EXAMPLES / "spec_gfx942.mlir").read_text()
+    both = [
+        load_spec(text.replace("MFMA_F32_16x16x16_F16", each).encode(), name=each)
+        for each in (first, second)
+    ]
+    assert not list(find_unreachable(link_specs(both).spec))
+    assert list(find_unreachable(link_specs([both[1], both[1]]).spec))
 
 
 def test_a_malformed_binding_is_an_error_at_its_place() -> None:

@@ -18,6 +18,7 @@ from iree.compiler.dialects import iree_codegen, iree_gpu
 
 from tuninglink.iree.intrinsics import (
     element_types,
+    generation,
     instruction_set,
     intrinsic_name,
     intrinsics_multiplying,
@@ -124,3 +125,14 @@ def backends_of(configuration: mlir.Attribute) -> frozenset[str]:
         if name is not None:
             return taken - {"rocm" if is_nvidia(name) else "cuda"}
     return taken
+
+
+def generation_of(configuration: mlir.Attribute) -> str:
+    """Returns the only generation of AMD's GPUs that has the intrinsic of a configuration; nothing if there are several."""
+    if isinstance(configuration, iree_codegen.CompilationInfoAttr):
+        configuration = configuration.lowering_config
+    if not isinstance(configuration, iree_gpu.LoweringConfigAttr):
+        return ""
+    kind = configuration.mma_kind
+    name = intrinsic_name(kind) if kind is not None else None
+    return generation(name) if name is not None else ""

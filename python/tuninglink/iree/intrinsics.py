@@ -13,6 +13,15 @@ if TYPE_CHECKING:
 
 _NVIDIA = "NV"
 
+_CDNA_4 = frozenset(
+    {
+        *("MFMA_F32_16x16x32_F16", "MFMA_F32_32x32x16_F16"),
+        *("MFMA_F32_16x16x32_BF16", "MFMA_F32_32x32x16_BF16"),
+        *("MFMA_I32_16x16x64_I8", "MFMA_I32_32x32x32_I8"),
+    }
+)
+"""The intrinsics that `iree-compile` 3.13 lists for gfx950 and not for gfx942, those of 8-bit floats aside."""
+
 
 def intrinsic_name(attribute: mlir.Attribute) -> str | None:
     """Returns the name of the intrinsic in an `mma_layout` or a `virtual_mma_layout`, None for another attribute."""
@@ -69,6 +78,18 @@ def instruction_set(name: str) -> str:
     """
     first = name.partition("_")[0]
     return "MFMA" if first.endswith("MFMA") else first
+
+
+def generation(name: str) -> str:
+    """Returns the only generation of AMD's GPUs that has an intrinsic; nothing if several have it, or one of NVIDIA's."""
+    first = instruction_set(name)
+    if first.startswith("WMMA"):
+        return first
+    if first != "MFMA":
+        return ""
+    if "FNUZ" in name:
+        return "CDNA 3"
+    return "CDNA 4" if name in _CDNA_4 or "_F8" in name else ""
 
 
 def is_nvidia(name: str) -> bool:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property, reduce
 from typing import TYPE_CHECKING, Final
 
-from tuninglink.iree.foreign import backends_of, why_foreign
+from tuninglink.iree.foreign import backends_of, generation_of, why_foreign
 from tuninglink.iree.known_targets import BACKENDS
 from tuninglink.iree.targets import known_target_names
 from tuninglink.mlir import names
@@ -195,15 +195,21 @@ class Selection:
         return Diagnostic(Severity.WARNING, message, first.place, tuple(notes))
 
 
-def scope_of(spec: Spec, position: int) -> tuple[Binding, frozenset[str]]:
-    """Returns what the entry at `position` is for: its binding, and the backends that take its configuration.
+def scope_of(spec: Spec, position: int) -> tuple[Binding, frozenset[str], frozenset[str]]:
+    """Returns what the entry at `position` is for.
 
-    Entries of one scope apply to the same targets, but for intrinsics that only some architectures have.
+    Entries of one scope apply to the same targets, as far as the names of their intrinsics tell.
+
+    Returns:
+        Its binding, the backends that take its configuration, and the generations that alone have its intrinsics,
+        where the binding does not settle that.
     """
     entry = spec.anatomy.entry(position)
     binding = entry_binding(entry)
-    taken = map(backends_of, (settings_of(spec, entry) or {}).values())
-    return binding, reduce(frozenset.intersection, taken, _bound_backends(binding))
+    values = (settings_of(spec, entry) or {}).values()
+    backends = reduce(frozenset.intersection, map(backends_of, values), _bound_backends(binding))
+    generations = map(generation_of, values) if binding is None or len(binding) > 1 else ()
+    return binding, backends, frozenset(filter(None, generations))
 
 
 def _bound_backends(binding: Binding) -> frozenset[str]:

@@ -14,12 +14,15 @@ if TYPE_CHECKING:
     from tuninglink.spaces.gpu.contractions import Operand
     from tuninglink.spaces.gpu.device import Device
     from tuninglink.spaces.gpu.gpu_rules import Number
-    from tuninglink.spaces.gpu.promotion import Promotion
+    from tuninglink.spaces.gpu.promotion import DirectLoads, Promotion
 
 _BYTE: Final = 8
 _MOST_MASKED: Final = 1 << 12
 _MOST_MASKED_BYTES: Final = 1 << 9
 """Elements, and those of 8 bits: four times as many, and twice as many, took over a minute to compile."""
+_TRANSFER: Final = 32
+_SWIZZLED: Final = 8
+_SWIZZLED_BITS: Final = 16
 _MOST_READS: Final = 1 << 5
 """51 by 928 threads took a minute to compile."""
 _MOST_PREFETCHED: Final = 1 << 7
@@ -42,8 +45,13 @@ class Copies:
     device: Device
     pads: bool
 
-    def limit_memory(self, is_odd: Number) -> None:
-        """Limits shared memory; `is_odd` is the condition that the threads do not fit their tiles."""
+    def limit_memory(self, is_odd: Number, buffers: Number) -> None:
+        """Limits shared memory.
+
+        Args:
+            is_odd: the condition that the threads do not fit their tiles.
+            buffers: how many copies of an operand there may be.
+        """
         contraction, tiles = self.tiling.contraction, self.tiling.tiles
         clipped = {loop: clip(tile, contraction.sizes[loop]) for loop, tile in tiles.items()}
         least = self.promotion.bits(contraction, clipped)
@@ -53,7 +61,7 @@ class Copies:
         self.tiling.rules.memory_bounds(
             [*least, select(certain, result, 0)],
             [
-                *(large - small for large, small in zip(most, least, strict=True)),
+                *(large * buffers - small for large, small in zip(most, least, strict=True)),
                 select(all_of(possible, negation(certain)), result, 0),
             ],
             self.device,
@@ -99,6 +107,43 @@ class Copies:
             )
         prefetched = select(one_is, 0, sum(counts) / threads)
         rules.unrolled(prefetched, "prefetched elements", _MOST_PREFETCHED)
+
+    def limit_loads(self, loads: DirectLoads, buffers: Number) -> None:
+        """Asks for what loads straight into shared memory need, beyond what copies by threads do.
+
+        They transfer 32 bits for each thread of a subgroup, or more. Swizzled elements must be read by eight, along the
+        reduction; each thread of a subgroup holds as many of an operand of the intrinsic.
+        """
+        rules, tiling, contraction = self.tiling.rules, self.tiling, self.tiling.contraction
+        if contraction.image is not None:
+            # The result of a convolution may be exchanged beside them.
+            copies = loads.bits(contraction, tiling.tiles)
+            result = tile_bits(contraction.result, tiling.tiles)
+            rules.memory_bounds([], [*(copy * buffers for copy in copies), result], self.device)
+        for index, operand in enumerate(self._operands):
+            bits = tile_bits(operand, tiling.tiles)
+            rules.sufficient(
+                bits % (_TRANSFER * self.device.subgroup_size) == 0,
+                f"operand {index} must have a tile of whole transfers ({{}} bits)",
+                bits,
+            )
+            shape = product(tiling.shapes[loop] for loop in operand.loops)
+            can_swizzle = operand.bits == _SWIZZLED_BITS and operand.loops[-1] == contraction.k
+            rules.sufficient(
+                any_of(
+                    negation(loads.is_swizzled(index)),
+                    all_of(can_swizzle, shape == _SWIZZLED * self.device.subgroup_size),
+                ),
+                f"operand {index} must be read by {_SWIZZLED} elements along the reduction",
+            )
+        for loop in contraction.outer if self.pads else tiling.tiles:
+            tile = tiling.tiles[loop]
+            if (size := contraction.sizes[loop]) is not None:
+                rules.sufficient(
+                    size % tile == 0,
+                    f"dimension {loop} must be divisible for direct loads ({size} % {{}} == 0)",
+                    tile,
+                )
 
     @property
     def _operands(self) -> tuple[Operand, Operand]:

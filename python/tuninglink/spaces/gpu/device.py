@@ -68,6 +68,11 @@ class Device:
         """The number of threads in a subgroup that the compiler prefers."""
         return self.subgroup_sizes[0]
 
+    @property
+    def loads_directly(self) -> bool:
+        """Whether it loads from global memory straight into shared memory, in pieces of 128 bits."""
+        return self.architecture == "gfx950"
+
     def multiplying(self, lhs: str, rhs: str, result: str) -> Sequence[Intrinsic]:
         """Returns the intrinsics for operands and a result of some element types."""
         return [each for each in self.intrinsics if each.element_types == (lhs, rhs, result)]

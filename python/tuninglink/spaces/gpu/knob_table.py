@@ -179,6 +179,7 @@ def gpu_template(
     ignored: frozenset[str] = frozenset(),
     is_flat: bool = True,
     is_igemm: bool = False,
+    keeps_banks: bool = False,
     decomposition: Mapping[str, Mapping[str, Slot]] | None = None,
 ) -> KnobTemplate:
     """Returns the template of a pipeline for GPUs.
@@ -189,10 +190,12 @@ def gpu_template(
         ignored: further entries that it may have, which make no difference.
         is_flat: whether a workgroup has one dimension; else it does not matter how its threads are arranged.
         is_igemm: whether convolutions become contractions.
+        keeps_banks: whether shared memory is not to be padded against bank conflicts; else it makes no difference.
         decomposition: for attention, the entries of the lowering configs of its parts.
     """
     with pipeline.context:
-        off, igemm = mlir.BoolAttr.get(False), mlir.BoolAttr.get(is_igemm)
+        off, on = mlir.BoolAttr.get(False), mlir.BoolAttr.get(True)
+        igemm = mlir.BoolAttr.get(is_igemm)
     entries: dict[str, Slot] = dict(lowering)
     if decomposition is not None:
         parts = {
@@ -206,7 +209,7 @@ def gpu_template(
     entries[SUBGROUP_SIZE] = IntegerSlot(SUBGROUP_SIZE_KNOB)
     options: dict[str, Slot] = {
         STAGES: IntegerSlot(STAGES_KNOB),
-        NO_BANK_CONFLICT_REDUCTION: IgnoredSlot(off),
+        NO_BANK_CONFLICT_REDUCTION: ConstantSlot(on) if keeps_banks else IgnoredSlot(off),
         USE_IGEMM: ConstantSlot(igemm),
     }
     entries[PIPELINE_OPTIONS] = DictionarySlot(options)

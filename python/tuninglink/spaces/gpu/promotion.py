@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from typing import TYPE_CHECKING, Final
 
 from iree.compiler import ir as mlir
@@ -24,6 +25,14 @@ if TYPE_CHECKING:
 
 _KNOB: Final = "promoted"
 _OPTIONS: Final = ((0, 1), (0,), (1,), ())
+
+_ORDER_KNOB: Final = "loaded"
+_LOAD: Final = "#iree_gpu.use_global_load_dma"
+_LOADS: Final = {
+    "in order": _LOAD,
+    "swizzled": f"#iree_gpu.swizzle_operand<copy_config = {_LOAD}, swizzle = #iree_codegen.xor_shuffle<64, 8>>",
+}
+_ORDERS: Final = tuple(product(_LOADS, _LOADS))
 
 
 class Promotion:
@@ -62,6 +71,43 @@ class Promotion:
         return [
             select(self.of(index), tile_bits(each, tiles), 0) for index, each in enumerate(operands)
         ]
+
+
+class DirectLoads(Promotion):
+    """The promotion of both operands by loads from global memory straight into shared memory.
+
+    Args:
+        rules: gets the knob for their order in shared memory.
+        context: for the attributes in a configuration.
+    """
+
+    def __init__(self, rules: GpuRules, context: mlir.Context) -> None:
+        self._order = rules.choice(_ORDER_KNOB, [f"{lhs}, {rhs}" for lhs, rhs in _ORDERS])
+        self.slots = direct_load_slots(context)
+
+    def any(self) -> Number:
+        """Returns the condition that any operand is promoted."""
+        return True
+
+    def of(self, operand: int) -> Number:  # noqa: ARG002
+        """Returns the condition that an operand is promoted."""
+        return True
+
+    def is_swizzled(self, operand: int) -> Number:
+        """Returns the condition that the elements of an operand are swizzled in shared memory."""
+        chosen = (index for index, each in enumerate(_ORDERS) if each[operand] == "swizzled")
+        return any_of(*(self._order == index for index in chosen))
+
+
+def direct_load_slots(context: mlir.Context) -> dict[str, Slot]:
+    """Returns the entries of a lowering config that loads both operands straight into shared memory."""
+    with context:
+        loads = {name: mlir.Attribute.parse(text) for name, text in _LOADS.items()}
+        types = tuple(mlir.ArrayAttr.get([loads[each] for each in order]) for order in _ORDERS)
+        return {
+            PROMOTED_OPERANDS: ConstantSlot(_indices((0, 1))),
+            PROMOTION_TYPES: OptionSlot(_ORDER_KNOB, types),
+        }
 
 
 def tile_bits(operand: Operand, tiles: Mapping[int, Number]) -> Number:

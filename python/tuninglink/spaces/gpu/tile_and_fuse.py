@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Final
 from iree.compiler import ir as mlir
 
 from tuninglink.iree.op_kinds import OpKind
-from tuninglink.solver.expressions import select
+from tuninglink.solver.expressions import number, select
+from tuninglink.spaces.configuration import PROMOTION_TYPES
 from tuninglink.spaces.gpu.compiler_limits import tile_and_fuse_limits
 from tuninglink.spaces.gpu.contraction_tiles import ExactIntrinsicSlot, intrinsic_slot
 from tuninglink.spaces.gpu.contractions import FOR_FEW_ROWS, intrinsics_for, read_contraction
@@ -26,7 +27,7 @@ from tuninglink.spaces.gpu.knob_table import (
     gpu_template,
 )
 from tuninglink.spaces.gpu.padding import convolution_padding_slot, padding_slot
-from tuninglink.spaces.gpu.promotion import Promotion
+from tuninglink.spaces.gpu.promotion import DirectLoads, Promotion, direct_load_slots
 from tuninglink.spaces.gpu.space import Form, GpuSpace, Outline
 from tuninglink.spaces.gpu.tile_and_fuse_tiles import TileAndFuseTiles
 from tuninglink.spaces.slots import ConstantSlot, IgnoredSlot
@@ -55,11 +56,13 @@ class _Form:
         converts: whether they have `convert_acc_gemm`, and it makes a difference.
         pads: whether they have `padding`: what sticks out of the tiles is padded, so that sizes do not matter.
         pads_convolution: whether they have `padding_conv`.
+        loads: whether operands are loaded straight into shared memory, with `use_global_load_dma`.
     """
 
     converts: bool
     pads: bool
     pads_convolution: bool
+    loads: bool = False
 
 
 def tile_and_fuse_spaces(
@@ -80,10 +83,15 @@ def tile_and_fuse_spaces(
     converts = [contraction.accumulates]
     if contraction.accumulates and device.architecture.startswith("gfx"):
         converts.append(False)
-    pads = [(False, False), (True, False)]
+    padding = [(False, False), (True, False)]
     if is_convolution and has_innermost_channels(workload):
-        pads.append((True, True))
-    forms = (_Form(each, *padding) for each, padding in combinations(converts, pads))
+        padding.append((True, True))
+    loads = [False] + [True] * device.loads_directly
+    forms = (
+        _Form(converting, pads, pads_convolution, loading)
+        for converting, (pads, pads_convolution), loading in combinations(converts, padding, loads)
+        if not (is_convolution and pads and loading)  # not every such copy can be made
+    )
     problem = workload.problem
     written = [
         _FormRules(problem, contraction, device, intrinsics, pipeline, each) for each in forms
@@ -129,6 +137,8 @@ class _FormRules:
             first[PADDING] = anything
         if self.form.pads_convolution:
             first[PADDING_CONV] = anything
+        if self.form.loads:
+            first[PROMOTION_TYPES] = direct_load_slots(self.pipeline.context)[PROMOTION_TYPES]
         conversion = set[str]() if self.contraction.accumulates else {_CONVERTS}
         return Outline(frozenset({*first, *conversion, WORKGROUP, REDUCTION, SUBGROUP}), first)
 
@@ -146,11 +156,14 @@ class _FormRules:
         threads, subgroup_size, stages = rules.workgroup(self.device)
         wanted = product(tiling.counts.values()) * subgroup_size
         rules.threads(threads, wanted, "that its tiles ask for")
-        promotion = Promotion(rules, self.pipeline.context)
+        promotion = (DirectLoads if self.form.loads else Promotion)(rules, self.pipeline.context)
         if contraction.image is not None:
             self._promote(contraction.image, promotion)
         copies = Copies(tiling, promotion, self.device, pads=self.form.pads)
-        copies.limit_memory(is_odd=threads != wanted)
+        buffers = select(stages < 1, 1, stages) if self.form.loads else number(1)
+        copies.limit_memory(threads != wanted, buffers)
+        if isinstance(promotion, DirectLoads):
+            copies.limit_loads(promotion, buffers)
         copies.limit_masks()
         copies.limit_stages(threads, stages)
         if contraction.is_plain and not self.form.pads:
@@ -170,6 +183,7 @@ class _FormRules:
             slots,
             ignored=frozenset() if matters else frozenset({_CONVERTS}),
             is_igemm=contraction.image is not None,
+            keeps_banks=self.form.loads,
         )
         return Form(rules.build(self.problem, str(self.pipeline)), template)
 
