@@ -11,8 +11,6 @@
 // OUTPUT: error: cannot write '{{.*}}/nowhere/tuned.mlir': the directory '{{.*}}/nowhere' does not exist
 
 // Devices.
-// RUN: not tuninglink tune %s --iree-hal-target-backends=vmvx --device warp://0 2>&1 | filecheck %s --check-prefix=DRIVER
-// DRIVER: error: there is no driver 'warp'
 // RUN: not tuninglink tune %s --iree-hal-target-device=cuda --iree-cuda-target=sm_80 2>&1 | filecheck %s --check-prefix=NO-DEVICE
 // NO-DEVICE: error: {{.*}}cuda
 // RUN: not tuninglink tune %s --iree-hal-target-device=cuda --iree-cuda-target=sm_80 --device local-sync 2>&1 | filecheck %s --check-prefix=MISMATCH

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from concurrent.futures import Future
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -18,6 +19,9 @@ from tuninglink.tuning.failures import Failure, FailureKind
 from tuninglink.tuning.model_run import harmless
 from tuninglink.tuning.results import ModelComparison, TrialResult
 from tuninglink.tuning.timing import Timing
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 LAYOUT = BufferLayout((), 0, 0)
 TEMPLATE = BenchmarkTemplate(b"", "f", LAYOUT)
@@ -109,6 +113,24 @@ def test_a_cpu_does_not_compile_while_it_measures() -> None:
     explore(machine, InOrder(8), Alternating(4), Budget())
     words = [each.partition(" ")[0] for each in machine.log]
     assert words == ["compile"] * 4 + ["measure"] * 3 + ["compile"] * 4 + ["measure"] * 4
+
+
+def test_something_else_is_done_only_while_the_last_candidates_are_measured() -> None:
+    machine, search = Machine(), InOrder(6)
+    tried: list[int] = []
+
+    def meanwhile(results: Sequence[TrialResult]) -> bool:
+        assert search.asked == 6
+        tried.append(len(results))
+        return False
+
+    exploration = Exploration(
+        *(TEMPLATE, machine, machine, search, Overlapping(2), Budget(trials=6), 1.0, 100.0, {}),
+        lambda _: None,
+        meanwhile=meanwhile,
+    )
+    assert len(exploration.run()) == 6
+    assert tried
 
 
 @pytest.mark.parametrize("schedule", [Alternating(4), Overlapping(4)])
