@@ -209,7 +209,7 @@ def test_a_space_too_large_to_list_is_sampled_all_the_same() -> None:
 
 def test_limits_are_honest() -> None:
     constraints = product_set(high=20_000)
-    count = constraints.count(Limits(0.2))
+    count = constraints.count(Limits(1))
     assert count.verdict is Verdict.NOT_DECIDED
     assert count.count > 0
     assert "limit" in count.reason
