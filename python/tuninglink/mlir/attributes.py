@@ -9,6 +9,16 @@ from __future__ import annotations
 
 from iree.compiler import ir as mlir
 
+_BUILTIN = (
+    mlir.ArrayAttr,
+    mlir.DictAttr,
+    mlir.FloatAttr,
+    mlir.IntegerAttr,
+    mlir.StringAttr,
+    mlir.TypeAttr,
+    mlir.UnitAttr,
+)
+
 
 def parameters(attribute: mlir.Attribute) -> mlir.ArrayAttr | None:
     """Returns the parameters of an attribute that is written like an array, None if it is not."""
@@ -20,6 +30,11 @@ def named_parameters(attribute: mlir.Attribute) -> dict[str, mlir.Attribute] | N
     """Returns the parameters of an attribute that is written like a dictionary, None if it is not."""
     found = parse_attribute(f"{{{_between_brackets(attribute)}}}", attribute.context)
     return entries_of(found) if isinstance(found, mlir.DictAttr) else None
+
+
+def is_of_a_dialect(attribute: mlir.Attribute) -> bool:
+    """Tells whether an attribute is of a dialect of the compiler, not one of MLIR's common ones."""
+    return not isinstance(attribute, _BUILTIN)
 
 
 def entries_of(attribute: mlir.Attribute | None) -> dict[str, mlir.Attribute]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from iree.compiler import ir as mlir
 
 from tuninglink.mlir import names
+from tuninglink.mlir.attributes import is_of_a_dialect
 from tuninglink.mlir.diagnostics import note
 from tuninglink.mlir.symbols import symbol_name
 from tuninglink.specs.sequences import signature
@@ -18,16 +19,6 @@ if TYPE_CHECKING:
     from tuninglink.specs.sequences import Annotation
     from tuninglink.specs.verification.reach import Code, ReachedEntry
 
-_BUILTIN = (
-    mlir.ArrayAttr,
-    mlir.DictAttr,
-    mlir.FloatAttr,
-    mlir.IntegerAttr,
-    mlir.StringAttr,
-    mlir.TypeAttr,
-    mlir.UnitAttr,
-)
-
 
 class EntryChecks:
     """Checks what entries do, and that what their matchers hand over fits.
@@ -37,15 +28,15 @@ class EntryChecks:
     """
 
     def __init__(self, diagnostics: DiagnosticSink) -> None:
-        from iree.compiler.dialects import iree_codegen, transform  # noqa: PLC0415 - takes its time
+        from iree.compiler.dialects import transform  # noqa: PLC0415 - takes its time
 
         self._diagnostics = diagnostics
         self._parameter = transform.ParamType
         self._understood: dict[str, Callable[[mlir.Attribute], bool]] = {
-            names.COMPILATION_INFO: lambda each: isinstance(each, iree_codegen.CompilationInfoAttr),
-            names.TRANSLATION_INFO: lambda each: isinstance(each, iree_codegen.TranslationInfoAttr),
-            # Each backend has a class of its own for it.
-            names.LOWERING_CONFIG: lambda each: not isinstance(each, _BUILTIN),
+            # Attributes of IREE under a wrong name are told by `check_configurations`.
+            names.COMPILATION_INFO: is_of_a_dialect,
+            names.TRANSLATION_INFO: is_of_a_dialect,
+            names.LOWERING_CONFIG: is_of_a_dialect,
             names.DECOMPOSITION_CONFIG: lambda each: isinstance(each, mlir.DictAttr),
         }
         self._typed: dict[Code, tuple[tuple[int, mlir.Type], ...]] = {}
