@@ -27,7 +27,7 @@ from tuninglink.iree.op_kinds import OpKind
 from tuninglink.mlir import names
 from tuninglink.mlir.walk import collect
 from tuninglink.spaces.problem import Problem
-from tuninglink.spaces.smt import read_constraints
+from tuninglink.spaces.smt import knob_template, read_constraints
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -82,7 +82,7 @@ def configured_program() -> mlir.Module:
 
 def ours(operation: mlir.Operation, knobs: Sequence[str]) -> Solutions:
     """Enumerates with a constraint set."""
-    constraints = read_constraints(operation, PROBLEM)
+    constraints = read_constraints(operation, knob_template(operation), PROBLEM)
     return {tuple(each[name] for name in knobs) for each in constraints.enumerate()}
 
 
@@ -124,7 +124,7 @@ def distance(sample: Sequence[int], space: Sequence[int]) -> float:
 
 def worst_distances(operation: mlir.Operation, size: int) -> Iterable[float]:
     """Yields for some seeds how far the histogram of a sample is from the space's, for the worst knob."""
-    constraints = read_constraints(operation, PROBLEM)
+    constraints = read_constraints(operation, knob_template(operation), PROBLEM)
     space = list(constraints.enumerate())
     for seed in range(SEEDS):
         sample = constraints.sample(size, seed)
@@ -141,7 +141,7 @@ def main() -> int:
     module = configured_program()
     is_met = True
     for operation in collect(module.operation, names.CONSTRAINTS):
-        constraints = read_constraints(operation, PROBLEM)
+        constraints = read_constraints(operation, knob_template(operation), PROBLEM)
         knobs = [each.name for each in constraints.knobs]
         times: tuple[list[float], list[float]] = ([], [])
         for _ in range(runs):
