@@ -85,7 +85,7 @@ def _is_taken(attribute: mlir.Attribute, target: Target) -> bool:
 
 def _why_foreign_intrinsic(configuration: iree_gpu.LoweringConfigAttr, target: Target) -> str:
     kind = configuration.mma_kind
-    name = intrinsic_name(kind) if kind is not None else None
+    name = intrinsic_name(kind)
     if kind is None or name is None or _has(name, target):
         return ""
     reason = f"'{name}' is not an intrinsic of {target}"
@@ -117,10 +117,7 @@ def backends_of(configuration: mlir.Attribute) -> frozenset[str]:
     if isinstance(configuration, iree_codegen.TranslationInfoAttr):
         return backends_of(configuration.pass_pipeline)
     taken = _backends().get(configuration.typeid, frozenset(BACKENDS))
-    if (
-        isinstance(configuration, iree_gpu.LoweringConfigAttr)
-        and configuration.mma_kind is not None
-    ):
+    if isinstance(configuration, iree_gpu.LoweringConfigAttr):
         name = intrinsic_name(configuration.mma_kind)
         if name is not None:
             return taken - {"rocm" if is_nvidia(name) else "cuda"}
@@ -133,6 +130,5 @@ def generation_of(configuration: mlir.Attribute) -> str:
         configuration = configuration.lowering_config
     if not isinstance(configuration, iree_gpu.LoweringConfigAttr):
         return ""
-    kind = configuration.mma_kind
-    name = intrinsic_name(kind) if kind is not None else None
+    name = intrinsic_name(configuration.mma_kind)
     return generation(name) if name is not None else ""

@@ -23,8 +23,8 @@ _CDNA_4 = frozenset(
 """The intrinsics that `iree-compile` 3.13 lists for gfx950 and not for gfx942, those of 8-bit floats aside."""
 
 
-def intrinsic_name(attribute: mlir.Attribute) -> str | None:
-    """Returns the name of the intrinsic in an `mma_layout` or a `virtual_mma_layout`, None for another attribute."""
+def intrinsic_name(attribute: mlir.Attribute | None) -> str | None:
+    """Returns the name of the intrinsic in an `mma_layout` or a `virtual_mma_layout`, None for anything else."""
     if not isinstance(attribute, iree_gpu.MMAAttr | iree_gpu.VirtualMMAAttr):
         return None
     return _intrinsic_name(str(attribute))

@@ -179,7 +179,7 @@ def _matched(matcher: mlir.Operation | None) -> _Matched | None:
 
 def _types(lowering: iree_gpu.LoweringConfigAttr, matched: _Matched) -> Iterator[Fault]:
     kind = lowering.mma_kind
-    name = intrinsic_name(kind) if kind is not None else None
+    name = intrinsic_name(kind)
     if kind is None or name is None or not all(matched.types):
         return
     types = element_types(kind)[:2]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from iree.compiler import ir as mlir
 
+from tuninglink.mlir.attributes import is_of_a_dialect
 from tuninglink.spelling import nearest
 
 if TYPE_CHECKING:
@@ -36,8 +37,6 @@ _INTEGERS: Final = {
     "promote_operands": "[0, 1]",
 }
 """The knobs that are lists of integers, with an example of each."""
-
-_BUILTIN: Final = (mlir.StringAttr, mlir.IntegerAttr, mlir.FloatAttr, mlir.ArrayAttr, mlir.DictAttr)
 
 _READ_BY: Final = {
     "subgroup": ("TileAndFuse", "subgroup_basis"),
@@ -154,7 +153,7 @@ def _malformed(name: str, value: mlir.Attribute) -> Iterator[Fault]:
         wanted = "two lists, such as [[2, 2, 1], [0, 1, 2]]: counts, and for each loop the one that is along it"
     elif name == "promotion_types" and not isinstance(value, mlir.ArrayAttr):
         wanted = "a list, with one for each of 'promote_operands'"
-    elif name == "mma_kind" and isinstance(value, _BUILTIN):
+    elif name == "mma_kind" and not is_of_a_dialect(value):
         wanted = "an intrinsic, such as #iree_gpu.mma_layout<MFMA_F32_16x16x16_F16>"
     if wanted:
         yield Fault(f"'{name}' is {value}, which code generation does not read", f"it is {wanted}")
