@@ -79,10 +79,10 @@ class Applicability:
 
     def among(self, positions: Sequence[int] | None) -> Sequence[int] | None:
         """Returns those of the entries at `positions`, None for all, that apply; the same if all of them do."""
-        if self.is_bound_elsewhere:
+        if self._is_excluded:
             return ()
         if self.spec.kind is SpecKind.OPAQUE:
-            return () if self._whole else positions
+            return positions
         every = range(len(self.spec.anatomy.pairs)) if positions is None else positions
         kept = tuple(each for each in every if self.exclusion(each) is None)
         return positions if len(kept) == len(every) else kept
@@ -90,11 +90,16 @@ class Applicability:
     @cached_property
     def is_empty(self) -> bool:
         """Whether none of the entries applies."""
-        if self.is_bound_elsewhere:
-            return True
-        if self.spec.kind is SpecKind.OPAQUE:
-            return self._whole is not None
+        if self._is_excluded or self.spec.kind is SpecKind.OPAQUE:
+            return self._is_excluded
         return all(map(self.exclusion, range(len(self.spec.anatomy.pairs))))
+
+    @property
+    def _is_excluded(self) -> bool:
+        """Whether the spec does not apply as a whole, whatever its entries are."""
+        return self.is_bound_elsewhere or (
+            self.spec.kind is SpecKind.OPAQUE and self._whole is not None
+        )
 
     def foreign(self) -> Iterator[Inapplicability]:
         """Yields what was found to be foreign to the target so far."""
