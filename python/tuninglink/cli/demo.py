@@ -35,7 +35,7 @@ THIS_CPU: Final = (
 
 
 @dataclass(frozen=True)
-class Stage:
+class Example:
     """One compilation of the demo: its target, the user's spec in `examples/`, and the flags for the target."""
 
     target: str
@@ -43,18 +43,18 @@ class Stage:
     flags: tuple[str, ...]
 
 
-STAGES: Final = (
-    Stage(
+EXAMPLES: Final = (
+    Example(
         "gfx942",
         "spec_gfx942.mlir",
         ("--iree-hal-target-device=hip", "--iree-rocm-target=gfx942"),
     ),
-    Stage(
+    Example(
         "sm_80",
         "spec_sm_80.mlir",
         ("--iree-hal-target-device=cuda", "--iree-cuda-target=sm_80"),
     ),
-    Stage(
+    Example(
         "x86_64",
         "spec_llvm_cpu.mlir",
         (
@@ -95,17 +95,17 @@ def demo(
     """
     typer.echo(f"compiling {_shown(PROGRAM)}\n")
     rows: list[tuple[str, ...]] = []
-    for stage in STAGES:
+    for example in EXAMPLES:
         started = time.monotonic()
-        with progress(f"compiling for {stage.target}"):
-            result = _compile(stage)
+        with progress(f"compiling for {example.target}"):
+            result = _compile(example)
         seconds = time.monotonic() - started
         size = len(result.output)
-        typer.echo(f"{stage.target}: {_order(stage)}: {size:,} bytes in {seconds:.1f} s")
+        typer.echo(f"{example.target}: {_order(example)}: {size:,} bytes in {seconds:.1f} s")
         if output:
-            name = f"{Path(PROGRAM).stem}.{stage.target}.vmfb"
+            name = f"{Path(PROGRAM).stem}.{example.target}.vmfb"
             write_file(make_directory(output) / name, result.output)
-        rows += (_row(stage, each) for each in _effective(stage, result))
+        rows += (_row(example, each) for each in _effective(example, result))
     typer.echo()
     print_table(("target", "dispatch", "entry", "spec", "its own configuration"), rows)
     if budget:
@@ -150,39 +150,39 @@ def _measured(result: TaskResult) -> tuple[str, ...]:
     )
 
 
-def _compile(stage: Stage) -> Compilation:
+def _compile(example: Example) -> Compilation:
     return compile_program(
         _read(PROGRAM),
         name=_shown(PROGRAM),
-        specs=[load_spec(_read(stage.spec), name=_shown(stage.spec))],
-        flags=stage.flags,
+        specs=[load_spec(_read(example.spec), name=_shown(example.spec))],
+        flags=example.flags,
     )
 
 
-def _effective(stage: Stage, result: Compilation) -> tuple[Applied, ...]:
+def _effective(example: Example, result: Compilation) -> tuple[Applied, ...]:
     """Returns what took effect, which is at least one entry, with its own configuration.
 
     Raises:
         TuninglinkError: it is not.
     """
     if not result.applied:
-        raise TuninglinkError(error(f"no entry of '{_shown(stage.spec)}' configured anything"))
+        raise TuninglinkError(error(f"no entry of '{_shown(example.spec)}' configured anything"))
     for each in result.applied:
         if not each.is_own:
             raise TuninglinkError(error(f"{each}, but not with the entry's own configuration"))
     return result.applied
 
 
-def _row(stage: Stage, applied: Applied) -> tuple[str, ...]:
+def _row(example: Example, applied: Applied) -> tuple[str, ...]:
     assert applied.entry, "the specs of the demo are matcher lists"
-    return stage.target, applied.dispatch, applied.entry.matcher, applied.spec, "yes"
+    return example.target, applied.dispatch, applied.entry.matcher, applied.spec, "yes"
 
 
-def _order(stage: Stage) -> str:
+def _order(example: Example) -> str:
     """Says which specs are linked, in order of precedence."""
-    default = default_spec(stage.target)
-    last = f"then the default spec for {stage.target}" if default else "no default spec"
-    return f"{_shown(stage.spec)}, {last}"
+    default = default_spec(example.target)
+    last = f"then the default spec for {example.target}" if default else "no default spec"
+    return f"{_shown(example.spec)}, {last}"
 
 
 def _shown(name: str) -> str:

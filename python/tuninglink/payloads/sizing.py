@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
     from tuninglink.matching.predicates import Dimension, HasExtent
     from tuninglink.payloads.size_relations import SizeRelations
-    from tuninglink.payloads.structures import Structure
     from tuninglink.payloads.templates import Template, Value
+    from tuninglink.payloads.unsized_ops import UnsizedOp
     from tuninglink.solver.expressions import Expression
 
 _USUAL: Final = 64
@@ -61,11 +61,11 @@ class NoSizes:
 
 
 def find_sizes(
-    structure: Structure, facts: Iterable[HasExtent], configurations: tuple[mlir.Attribute, ...]
+    unsized: UnsizedOp, facts: Iterable[HasExtent], configurations: tuple[mlir.Attribute, ...]
 ) -> Sized | NoSizes:
     """Finds sizes with which an operation satisfies facts, multiples of what configurations tile by if possible."""
     try:
-        sizes = structure.relations
+        sizes = unsized.relations
         demands = _demands(facts, sizes.size)
     except UnsizedError as failure:
         return NoSizes(Verdict.NOT_DECIDED, str(failure))
@@ -74,8 +74,8 @@ def find_sizes(
     if forced is not None and len(forced) == len(sizes.unknowns):
         everything = frozenset(range(len(sizes.loops)))
         return _sized(sizes, everything, lambda size: evaluate(size.term, forced))
-    choice = _Choice(structure.template, sizes, demands)
-    return choice.solve(structure.tiles(configurations))
+    choice = _Choice(unsized.template, sizes, demands)
+    return choice.solve(unsized.tiles(configurations))
 
 
 def find_contradiction(facts: Iterable[HasExtent]) -> NoSizes | None:

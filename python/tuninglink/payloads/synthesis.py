@@ -22,15 +22,15 @@ from tuninglink.payloads.payload import Payload, PayloadError, Size
 from tuninglink.payloads.preferences import constants
 from tuninglink.payloads.programs import write_body, write_program
 from tuninglink.payloads.sizing import NoSizes, Sized, find_contradiction, find_sizes
-from tuninglink.payloads.structures import Structures
+from tuninglink.payloads.unsized_ops import UnsizedOps
 from tuninglink.solver.answers import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tuninglink.matching.conditions import Condition
-    from tuninglink.payloads.structures import Structure
     from tuninglink.payloads.templates import Template
+    from tuninglink.payloads.unsized_ops import UnsizedOp
     from tuninglink.spaces.workload import Workload
     from tuninglink.specs.sequences import SequenceTable
     from tuninglink.specs.structure import Entry
@@ -79,7 +79,7 @@ class Synthesizer:
     def __init__(self, target: Target | str | None = None) -> None:
         self._target = Target.parse(target) if isinstance(target, str) else target
         generalizes = self._target is None or self._target.backend in _GENERALIZING
-        self._structures = Structures(generalizes=generalizes)
+        self._unsized_ops = UnsizedOps(generalizes=generalizes)
 
     def payload(self, entry: Entry) -> Payload:
         """Makes a program that an entry matches; see `payload_for`."""
@@ -99,7 +99,7 @@ class Synthesizer:
 
     def _made(self, entry: Entry, attribute: mlir.Attribute | None) -> Configured:
         with entry.anatomy.module.context, mlir.Location.unknown():
-            return _Synthesis(entry, self._target, attribute, self._structures).run()
+            return _Synthesis(entry, self._target, attribute, self._unsized_ops).run()
 
 
 @dataclass(frozen=True)
@@ -123,23 +123,23 @@ class _Draft:
 
     entry: Entry
     target: Target | None
-    structure: Structure
+    unsized: UnsizedOp
     sized: Sized
     fills: bool
 
     @property
     def template(self) -> Template:
         """The operation."""
-        return self.structure.template
+        return self.unsized.template
 
     @cached_property
     def body(self) -> mlir.Operation:
         """The body of a payload that the compiler takes."""
         body = write_body(self.template, self.sized, fills=self.fills)
         body.verify()
-        if self.fills not in self.structure.verified:  # where sizes make no difference
+        if self.fills not in self.unsized.verified:  # where sizes make no difference
             write_program(self.template, self.sized, fills=self.fills).verify()
-            self.structure.verified.add(self.fills)
+            self.unsized.verified.add(self.fills)
         return body
 
     @cached_property
@@ -170,12 +170,12 @@ class _Synthesis:
         entry: Entry,
         target: Target | None,
         attribute: mlir.Attribute | None,
-        structures: Structures,
+        unsized_ops: UnsizedOps,
     ) -> None:
         self._entry = entry
         self._target = target
         self._attribute = attribute
-        self._structures = structures
+        self._unsized_ops = unsized_ops
         self._matcher = _involved(entry.anatomy.table, entry.matcher)
 
     def _error(self, reason: str, verdict: Verdict = Verdict.NOT_DECIDED) -> PayloadError:
@@ -208,13 +208,13 @@ class _Synthesis:
         failures: list[NoSizes] = []
         rejections = 0
         is_proof = True
-        structures = self._structures.of(condition, self._matcher)
-        for structure in islice(structures, _MOST_CANDIDATES):
-            sized = find_sizes(structure, condition.sizes, configurations)
-            made = sized if isinstance(sized, NoSizes) else self._made(structure, sized, condition)
+        unsized_ops = self._unsized_ops.of(condition, self._matcher)
+        for unsized in islice(unsized_ops, _MOST_CANDIDATES):
+            sized = find_sizes(unsized, condition.sizes, configurations)
+            made = sized if isinstance(sized, NoSizes) else self._made(unsized, sized, condition)
             if isinstance(made, Configured):
                 return made
-            is_proof &= structure.template.is_exact or condition.maps is not None
+            is_proof &= unsized.template.is_exact or condition.maps is not None
             failures.append(made)
             rejections += isinstance(sized, Sized)
             if rejections == _MOST_REJECTIONS:
@@ -241,12 +241,10 @@ class _Synthesis:
         names_ = " or ".join(f"'{each}'" for each in existing)
         return self._error(f"no program with {names_} is known that fits")
 
-    def _made(
-        self, structure: Structure, sized: Sized, condition: Condition
-    ) -> Configured | NoSizes:
+    def _made(self, unsized: UnsizedOp, sized: Sized, condition: Condition) -> Configured | NoSizes:
         """Returns the payload with a sized operation, if the compiler takes it and the entry matches it."""
         fills = _leaves_fills_alone(condition)
-        draft = _Draft(self._entry, self._target, structure, sized, fills)
+        draft = _Draft(self._entry, self._target, unsized, sized, fills)
         try:
             found = self._matched(draft) if self._attribute is None else self._configured(draft)
         except mlir.MLIRError as failure:
@@ -256,7 +254,7 @@ class _Synthesis:
         if found is not None:
             return found
         reason = f"the interpreter does not find that it matches {draft.shapes}"
-        template = structure.template
+        template = unsized.template
         if template.is_exact and template.forgotten is not None:
             reason += (
                 f": argument {template.forgotten} of its graph is used where only a name counts"

@@ -21,7 +21,7 @@ _MOST: Final = 64
 """How many things of a sort are kept."""
 
 
-class Structure:
+class UnsizedOp:
     """An operation that matchers may look for, and what is known about it whatever its sizes are.
 
     Attributes:
@@ -51,7 +51,7 @@ class Structure:
         return self._tiles[configurations]
 
 
-class Structures:
+class UnsizedOps:
     """The operations that the matchers in a context may look for.
 
     Args:
@@ -62,7 +62,7 @@ class Structures:
         self._generalizes = generalizes
         self._known: dict[Hashable, _Replayed] = {}
 
-    def of(self, condition: Condition, matcher: Sequence[mlir.Operation]) -> Iterator[Structure]:
+    def of(self, condition: Condition, matcher: Sequence[mlir.Operation]) -> Iterator[UnsizedOp]:
         """Yields the operations that a matcher may look for, most likely ones first.
 
         Args:
@@ -71,23 +71,23 @@ class Structures:
         """
         candidates = Candidates(condition, matcher, generalizes=self._generalizes)
         if candidates.are_shown:
-            return map(Structure, candidates.all())
+            return map(UnsizedOp, candidates.all())
         key = _key(condition)
         if key not in self._known:
             _make_room(self._known)
-            self._known[key] = _Replayed(map(Structure, candidates.all()))
+            self._known[key] = _Replayed(map(UnsizedOp, candidates.all()))
         return iter(self._known[key])
 
 
 class _Replayed:
     """The items of an iterator and how it fails, again and again; it is asked for each item once."""
 
-    def __init__(self, source: Iterator[Structure]) -> None:
+    def __init__(self, source: Iterator[UnsizedOp]) -> None:
         self._source = source
-        self._items: list[Structure] = []
+        self._items: list[UnsizedOp] = []
         self._failure: Exception | None = None
 
-    def __iter__(self) -> Iterator[Structure]:
+    def __iter__(self) -> Iterator[UnsizedOp]:
         yield from self._items
         if self._failure is not None:
             raise self._failure
