@@ -20,9 +20,9 @@ from dask_processes import DaskProcesses
 from programs import TARGETS
 from tuning_programs import matmul, prepared
 
-from tuninglink.tuning.cluster.connection import Cluster
-from tuninglink.tuning.compilation import CandidateCompiler
-from tuninglink.tuning.failures import Failure
+from tuninglink.tuning.candidates.compilation import CandidateCompiler
+from tuninglink.tuning.devices.cluster.connection import Cluster
+from tuninglink.tuning.results.failures import Failure
 
 _SECONDS = 60.0
 

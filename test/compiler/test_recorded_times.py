@@ -16,8 +16,8 @@ from tuninglink.tuning.database import (
     ProblemRecord,
     Trial,
 )
-from tuninglink.tuning.dispatches import read_program
-from tuninglink.tuning.recorded_times import recorded_times
+from tuninglink.tuning.database.recorded_times import recorded_times
+from tuninglink.tuning.programs.dispatches import read_program
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -12,9 +12,9 @@ from tuning_programs import REDUCTION, dispatched, matmul
 
 from tuninglink.errors import CompileError
 from tuninglink.mlir.contexts import thread_context
-from tuninglink.tuning.benchmark import Access
-from tuninglink.tuning.dispatches import ModelFunction, read_program
-from tuninglink.tuning.specialization import DimensionSize
+from tuninglink.tuning.programs.benchmark import Access
+from tuninglink.tuning.programs.dispatches import ModelFunction, read_program
+from tuninglink.tuning.programs.specialization import DimensionSize
 
 if TYPE_CHECKING:
     from pathlib import Path

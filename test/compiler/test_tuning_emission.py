@@ -19,8 +19,8 @@ from tuninglink.compiler.phases import Phase
 from tuninglink.emission.spec_writer import write_spec
 from tuninglink.specs.applicability import Applicability
 from tuninglink.specs.provenance import provenance_of
-from tuninglink.tuning.invocations import compiler_run
-from tuninglink.tuning.templates import apply_candidate, apply_specs
+from tuninglink.tuning.candidates.templates import apply_candidate, apply_specs
+from tuninglink.tuning.programs.invocations import compiler_run
 
 PROVENANCE = {"device": "a device", "default_us": 2.5, "interval": [1.25, 1.5], "trials": 7}
 

@@ -16,25 +16,25 @@ from tuninglink.emission.spec_writer import SpecEntry, write_spec
 from tuninglink.specs.provenance import provenance_of
 from tuninglink.specs.revision import Revision, alone
 from tuninglink.specs.settings import settings_of
-from tuninglink.tuning.budget import Budget
-from tuninglink.tuning.compilation import CandidateCompiler
+from tuninglink.tuning.candidates.compilation import CandidateCompiler
+from tuninglink.tuning.candidates.templates import apply_specs
 from tuninglink.tuning.database import Database
-from tuninglink.tuning.failures import Failure, FailureKind
-from tuninglink.tuning.generalization import Generalizer
-from tuninglink.tuning.journal import Journal
+from tuninglink.tuning.devices.timing import Rounds
+from tuninglink.tuning.results.failures import Failure, FailureKind
+from tuninglink.tuning.results.journal import Journal
 from tuninglink.tuning.retuning.results import EntryVerdict, RetuningResult, Standing
 from tuninglink.tuning.retuning.retuner import Retuner, target_of
 from tuninglink.tuning.retuning.writing import retuned_spec, to_json
+from tuninglink.tuning.scheduling.budget import Budget
+from tuninglink.tuning.scheduling.generalization import Generalizer
+from tuninglink.tuning.scheduling.task_tuner import TaskTuner
 from tuninglink.tuning.settings import TuningSettings
-from tuninglink.tuning.task_tuner import TaskTuner
-from tuninglink.tuning.templates import apply_specs
-from tuninglink.tuning.timing import Rounds
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from tuninglink.specs.model import Spec
-    from tuninglink.tuning.benchmark import Benchmark
+    from tuninglink.tuning.programs.benchmark import Benchmark
 
 FLAGS = TARGETS["llvm-cpu"]
 SETTINGS = TuningSettings(trials=3, search="neighbors")

@@ -14,19 +14,19 @@ from tuning_programs import dispatched, matmul
 
 import tuninglink
 from tuninglink.errors import TuninglinkError
-from tuninglink.tuning.budget import Budget
-from tuninglink.tuning.cluster.connection import Cluster
-from tuninglink.tuning.cluster.devices import ClusterDevices
-from tuninglink.tuning.compilation import CandidateCompiler
+from tuninglink.tuning.candidates.compilation import CandidateCompiler
 from tuninglink.tuning.database import Database
-from tuninglink.tuning.device import DeviceError
-from tuninglink.tuning.devices import Measurement
-from tuninglink.tuning.failures import FailureKind
-from tuninglink.tuning.journal import Journal
+from tuninglink.tuning.devices.cluster.connection import Cluster
+from tuninglink.tuning.devices.cluster.devices import ClusterDevices
+from tuninglink.tuning.devices.device import DeviceError
+from tuninglink.tuning.devices.local import Measurement
+from tuninglink.tuning.devices.timing import Settings
 from tuninglink.tuning.listener import Listener
+from tuninglink.tuning.results.failures import FailureKind
+from tuninglink.tuning.results.journal import Journal
+from tuninglink.tuning.scheduling.budget import Budget
+from tuninglink.tuning.scheduling.task_tuner import TaskTuner
 from tuninglink.tuning.settings import TuningSettings
-from tuninglink.tuning.task_tuner import TaskTuner
-from tuninglink.tuning.timing import Settings
 from tuninglink.tuning.tuner import Tuner
 from tuninglink.workers import JobTimeoutError, WorkerCrashedError
 

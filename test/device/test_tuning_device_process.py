@@ -23,12 +23,12 @@ from device_benchmarks import (
 )
 from processes import PATIENCE, eventually, marked
 
-from tuninglink.tuning.benchmark import Benchmark
-from tuninglink.tuning.device import DeviceError
-from tuninglink.tuning.device_process import DeviceProcess
-from tuninglink.tuning.failures import Failure, FailureKind
-from tuninglink.tuning.loading_ahead import AheadLoader
-from tuninglink.tuning.timing import Caches, CompiledProgram, Rounds, Settings, Timing
+from tuninglink.tuning.devices.device import DeviceError
+from tuninglink.tuning.devices.device_process import DeviceProcess
+from tuninglink.tuning.devices.loading_ahead import AheadLoader
+from tuninglink.tuning.devices.timing import Caches, CompiledProgram, Rounds, Settings, Timing
+from tuninglink.tuning.programs.benchmark import Benchmark
+from tuninglink.tuning.results.failures import Failure, FailureKind
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -13,9 +13,7 @@ from tuning_programs import matmul, prepared
 
 import tuninglink
 from tuninglink.errors import TuninglinkError
-from tuninglink.tuning import devices as devices_module
-from tuninglink.tuning.budget import Budget
-from tuninglink.tuning.compilation import CandidateCompiler, Compiled
+from tuninglink.tuning.candidates.compilation import CandidateCompiler, Compiled
 from tuninglink.tuning.database import (
     ConfigurationRecord,
     Database,
@@ -23,22 +21,24 @@ from tuninglink.tuning.database import (
     ProblemRecord,
     Trial,
 )
-from tuninglink.tuning.defaults import MeasuredTask
-from tuninglink.tuning.device import DeviceError, physical_cores
-from tuninglink.tuning.devices import Devices, Measurement
-from tuninglink.tuning.failures import Failure, FailureKind
-from tuninglink.tuning.journal import Journal
-from tuninglink.tuning.results import TaskOutcome
+from tuninglink.tuning.deciding.defaults import MeasuredTask
+from tuninglink.tuning.devices import local as devices_module
+from tuninglink.tuning.devices.device import DeviceError, physical_cores
+from tuninglink.tuning.devices.local import Devices, Measurement
+from tuninglink.tuning.devices.timing import CompiledProgram, Settings, Timing
+from tuninglink.tuning.results.failures import Failure, FailureKind
+from tuninglink.tuning.results.journal import Journal
+from tuninglink.tuning.results.task_result import TaskOutcome
+from tuninglink.tuning.scheduling.budget import Budget
+from tuninglink.tuning.scheduling.task_tuner import TaskTuner
 from tuninglink.tuning.settings import TuningSettings
-from tuninglink.tuning.task_tuner import TaskTuner
-from tuninglink.tuning.timing import CompiledProgram, Settings, Timing
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from tuninglink.tuning.benchmark import Benchmark
-    from tuninglink.tuning.candidates import Candidate
+    from tuninglink.tuning.candidates.candidate import Candidate
+    from tuninglink.tuning.programs.benchmark import Benchmark
 
 TWO_MATMULS = """
 func.func @main(%a: tensor<8x128xf32>, %b: tensor<128x64xf32>, %c: tensor<64x32xf32>) -> tensor<8x32xf32> {

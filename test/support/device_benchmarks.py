@@ -10,7 +10,7 @@ from typing import Final
 
 from programs import compiler_tool
 
-from tuninglink.tuning.benchmark import Access, Benchmark, Binding, BufferLayout
+from tuninglink.tuning.programs.benchmark import Access, Benchmark, Binding, BufferLayout
 
 COUNT: Final = 64
 """The elements of either binding."""

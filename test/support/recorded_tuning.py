@@ -23,28 +23,28 @@ from unittest.mock import patch
 from programs import TARGETS
 
 from tuninglink.mlir.diagnostics import error
-from tuninglink.tuning import race
-from tuninglink.tuning.budget import Budget
-from tuninglink.tuning.compilation import CandidateCompiler
+from tuninglink.tuning.candidates.compilation import CandidateCompiler
 from tuninglink.tuning.database import Database
-from tuninglink.tuning.device import DeviceDescription, DeviceError
-from tuninglink.tuning.devices import Measurement
-from tuninglink.tuning.dispatches import read_program
-from tuninglink.tuning.journal import Journal
+from tuninglink.tuning.deciding import race
+from tuninglink.tuning.devices.device import DeviceDescription, DeviceError
+from tuninglink.tuning.devices.local import Measurement
+from tuninglink.tuning.devices.timing import Rounds, Timing
 from tuninglink.tuning.listener import Listener
+from tuninglink.tuning.programs.dispatches import read_program
+from tuninglink.tuning.results.journal import Journal
+from tuninglink.tuning.scheduling.budget import Budget
+from tuninglink.tuning.scheduling.task_tuner import TaskTuner
 from tuninglink.tuning.settings import TuningSettings
-from tuninglink.tuning.task_tuner import TaskTuner
-from tuninglink.tuning.timing import Rounds, Timing
 from tuninglink.tuning.tuner import Tuner
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from contextlib import AbstractContextManager
 
-    from tuninglink.tuning.benchmark import Benchmark
-    from tuninglink.tuning.preparation import PreparedTask
-    from tuninglink.tuning.results import TrialResult, TuningResult
-    from tuninglink.tuning.timing import CompiledProgram
+    from tuninglink.tuning.candidates.preparation import PreparedTask
+    from tuninglink.tuning.devices.timing import CompiledProgram
+    from tuninglink.tuning.programs.benchmark import Benchmark
+    from tuninglink.tuning.results.task_result import TrialResult, TuningResult
 
 FLAGS: Final = TARGETS["llvm-cpu"]
 DESCRIPTION: Final = DeviceDescription("recorded", "a record", "local-sync", "", "1", 1)

@@ -9,8 +9,8 @@ from tempfile import TemporaryDirectory
 from programs import TARGETS
 
 from tuninglink.spaces.registry import ProviderRegistry
-from tuninglink.tuning.dispatches import DispatchedProgram, read_program
-from tuninglink.tuning.preparation import PreparedTask, prepare
+from tuninglink.tuning.candidates.preparation import PreparedTask, prepare
+from tuninglink.tuning.programs.dispatches import DispatchedProgram, read_program
 
 ZERO = "%zero = arith.constant 0.0 : f32"
 

@@ -9,7 +9,7 @@ from tuning_programs import CONVOLUTION, ONE_IMAGE, REDUCTION, matmul, prepared
 from tuninglink.solver.answers import Verdict
 from tuninglink.spaces.configuration import Configuration
 from tuninglink.spaces.verification import broken_necessary_rules
-from tuninglink.tuning.candidates import CandidateOrigin
+from tuninglink.tuning.candidates.candidate import CandidateOrigin
 
 CASES = [
     (matmul(8, 256, 512), "llvm-cpu"),

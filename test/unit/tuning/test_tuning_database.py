@@ -23,15 +23,15 @@ from database_writers import HERE, PROBLEM, failed, trial
 
 from tuninglink.cli import app
 from tuninglink.errors import TuninglinkError
+from tuninglink.tuning.candidates.search_problem import SearchProblem
 from tuninglink.tuning.database import Database, DatabaseError
 from tuninglink.tuning.database.exporting import to_json, to_t4
 from tuninglink.tuning.database.importing import read_trials
+from tuninglink.tuning.database.prior_data import PriorData
+from tuninglink.tuning.database.recorded_problems import problem_of_table
 from tuninglink.tuning.database.schema import VERSION
-from tuninglink.tuning.failures import FailureKind
-from tuninglink.tuning.prior_data import PriorData
-from tuninglink.tuning.recorded_problems import problem_of_table
-from tuninglink.tuning.search_problem import SearchProblem
-from tuninglink.tuning.tables import RecordedPool, load_table
+from tuninglink.tuning.database.tables import RecordedPool, load_table
+from tuninglink.tuning.results.failures import FailureKind
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -13,13 +13,13 @@ from device_benchmarks import LAYOUT
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tuninglink.tuning.benchmark import Access, Benchmark, Binding, BufferLayout
-from tuninglink.tuning.decision import Outcome, decide, interval, survivors
-from tuninglink.tuning.failures import Failure, FailureKind
-from tuninglink.tuning.inputs import find_violation, is_float, make_inputs, outputs_of
-from tuninglink.tuning.numerics import compare
-from tuninglink.tuning.race import race
-from tuninglink.tuning.timing import Rounds
+from tuninglink.tuning.deciding.decision import Outcome, decide, interval, survivors
+from tuninglink.tuning.deciding.race import race
+from tuninglink.tuning.devices.inputs import find_violation, is_float, make_inputs, outputs_of
+from tuninglink.tuning.devices.numerics import compare
+from tuninglink.tuning.devices.timing import Rounds
+from tuninglink.tuning.programs.benchmark import Access, Benchmark, Binding, BufferLayout
+from tuninglink.tuning.results.failures import Failure, FailureKind
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tuninglink.tuning.benchmark import Benchmark, BufferLayout
-from tuninglink.tuning.budget import Budget
-from tuninglink.tuning.candidates import Candidate
-from tuninglink.tuning.compilation import BenchmarkTemplate
-from tuninglink.tuning.decision import ConfidenceInterval
-from tuninglink.tuning.devices import Measurement
-from tuninglink.tuning.exploration import Alternating, Exploration, Overlapping, Schedule
-from tuninglink.tuning.failures import Failure, FailureKind
-from tuninglink.tuning.model_run import harmless
-from tuninglink.tuning.results import ModelComparison, TrialResult
-from tuninglink.tuning.timing import Timing
+from tuninglink.tuning.candidates.candidate import Candidate
+from tuninglink.tuning.candidates.compilation import BenchmarkTemplate
+from tuninglink.tuning.deciding.decision import ConfidenceInterval
+from tuninglink.tuning.deciding.model_run import harmless
+from tuninglink.tuning.devices.local import Measurement
+from tuninglink.tuning.devices.timing import Timing
+from tuninglink.tuning.programs.benchmark import Benchmark, BufferLayout
+from tuninglink.tuning.results.failures import Failure, FailureKind
+from tuninglink.tuning.results.task_result import ModelComparison, TrialResult
+from tuninglink.tuning.scheduling.budget import Budget
+from tuninglink.tuning.scheduling.exploration import Alternating, Exploration, Overlapping, Schedule
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

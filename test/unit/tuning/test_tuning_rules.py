@@ -9,8 +9,8 @@ from database_writers import HERE, PROBLEM
 
 from tuninglink.cli import app
 from tuninglink.tuning.database import ConfigurationRecord, Database, Trial
-from tuninglink.tuning.failures import Failure, FailureKind
-from tuninglink.tuning.rules import learn_rules
+from tuninglink.tuning.database.rules import learn_rules
+from tuninglink.tuning.results.failures import Failure, FailureKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -13,22 +13,22 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tuninglink.errors import TuninglinkError
-from tuninglink.tuning.compute_units import TYPICAL, compute_units
-from tuninglink.tuning.recorded_problems import problem_of_table
+from tuninglink.tuning.candidates.search_problem import SearchProblem, distance
+from tuninglink.tuning.database.recorded_problems import problem_of_table
+from tuninglink.tuning.database.tables import RecordedPool, load_table, recorded_candidate
+from tuninglink.tuning.devices.compute_units import TYPICAL, compute_units
 from tuninglink.tuning.search import registry, search_named
 from tuninglink.tuning.search.cpu_shape import cpu_estimate, cpu_shape_of
 from tuninglink.tuning.search.features import features
 from tuninglink.tuning.search.gpu_shape import estimate, shape_of
 from tuninglink.tuning.search.measured_problem import MeasuredProblem
 from tuninglink.tuning.search.random_order import RandomSearch
-from tuninglink.tuning.search_problem import SearchProblem, distance
-from tuninglink.tuning.tables import RecordedPool, load_table, recorded_candidate
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
-    from tuninglink.tuning.candidates import Candidate
+    from tuninglink.tuning.candidates.candidate import Candidate
 
 SEARCHES = ["random", "neighbors", "model"]
 MATMUL = SearchProblem(
