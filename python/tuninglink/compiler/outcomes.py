@@ -84,7 +84,10 @@ class SpecOutcomes:
                 yield _warning(f"spec '{spec.source}' configured nothing: {reason}", remedy=remedy)
 
     def remarks(self) -> Iterator[Diagnostic]:
-        """Yields a remark on each default spec that configured something: which, and where."""
+        """Yields a remark on derived entries, and one on each default spec that configured something."""
+        derived = [each for each in self.applied if each.derivation and each.is_own is not False]
+        if derived:
+            yield _derived_remark(derived)
         found: dict[DefaultSpecFile, list[Applied]] = {}
         for each in self.applied:
             if each.position < len(self.given) or each.is_own is False:
@@ -162,6 +165,17 @@ def _remark(file: DefaultSpecFile, applied: Sequence[Applied]) -> Diagnostic:
         "'--no-default-specs' leaves it out"
     )
     notes.append(note(f"the spec is '{file.path}'"))
+    return Diagnostic(Severity.REMARK, message, None, tuple(notes))
+
+
+def _derived_remark(applied: Sequence[Applied]) -> Diagnostic:
+    """Returns a remark on derived entries: from which entries they were derived, and what was changed."""
+    counts = Counter(f"entry of '{each.spec}' derived {each.derivation}" for each in applied)
+    notes = [note(f"{what}: {_operations(count)}") for what, count in counts.items()]
+    message = (
+        f"entries derived for other forms of their problems configured {_operations(len(applied))}; "
+        "'--no-derived-entries' leaves them out"
+    )
     return Diagnostic(Severity.REMARK, message, None, tuple(notes))
 
 

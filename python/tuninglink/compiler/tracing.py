@@ -14,6 +14,7 @@ from tuninglink.mlir import names
 from tuninglink.mlir.diagnostics import place_of
 from tuninglink.mlir.symbols import symbol_name
 from tuninglink.mlir.walk import visit
+from tuninglink.specs.provenance import DERIVED, provenance_of
 from tuninglink.specs.settings import settings_of
 
 if TYPE_CHECKING:
@@ -57,6 +58,13 @@ class Applied:
     spec_name: str
     entry: Entry | None
     is_own: bool | None
+
+    @property
+    def derivation(self) -> str:
+        """Which entry the entry was derived from, and what was changed; nothing if it is one of the spec's own."""
+        if self.entry is None:
+            return ""
+        return str(provenance_of(self.entry.anatomy.table, self.entry.matcher).get(DERIVED, ""))
 
     def __str__(self) -> str:
         entry = f"entry '{self.entry.matcher}' of " if self.entry else ""
