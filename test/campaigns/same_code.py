@@ -22,17 +22,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from tuninglink.tuning.decision import Outcome
-from tuninglink.tuning.device_process import DeviceProcess
-from tuninglink.tuning.race import race
-from tuninglink.tuning.timing import CompiledProgram
+from tuninglink.tuning.deciding.decision import Outcome
+from tuninglink.tuning.deciding.race import race
+from tuninglink.tuning.devices.device_process import DeviceProcess
+from tuninglink.tuning.devices.timing import CompiledProgram
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tuninglink.tuning.failures import Failure
-    from tuninglink.tuning.race import RaceResult
-    from tuninglink.tuning.timing import Rounds
+    from tuninglink.tuning.deciding.race import RaceResult
+    from tuninglink.tuning.devices.timing import Rounds
+    from tuninglink.tuning.results.failures import Failure
 
 SIZES: Final = ((1, 1024, 1024), (64, 64, 64), (8, 768, 768), (128, 256, 256), (384, 384, 384))
 HOST: Final = (

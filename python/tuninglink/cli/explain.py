@@ -100,6 +100,6 @@ def _recorded_times(options: CompileOptions, path: str) -> list[MeasuredTimes]:
     if options.database is None:
         return []
     # The runtime need not be installed.
-    from tuninglink.tuning.recorded_times import recorded_times  # noqa: PLC0415
+    from tuninglink.tuning.database.recorded_times import recorded_times  # noqa: PLC0415
 
     return [recorded_times(Path(options.database), path, options.flags, options.compile_from)]

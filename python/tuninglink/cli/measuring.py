@@ -15,23 +15,23 @@ from tuninglink.cli.verbosity import is_quiet
 from tuninglink.errors import TuninglinkError
 from tuninglink.files import make_directory
 from tuninglink.mlir.diagnostics import error, note
-from tuninglink.tuning.compilation import CandidateCompiler
+from tuninglink.tuning.candidates.compilation import CandidateCompiler
 from tuninglink.tuning.database import Database
-from tuninglink.tuning.devices import Devices
-from tuninglink.tuning.journal import Journal
+from tuninglink.tuning.devices.local import Devices
+from tuninglink.tuning.devices.timing import Settings
 from tuninglink.tuning.listener import Listener
-from tuninglink.tuning.reproducers import Reproducers
-from tuninglink.tuning.task_tuner import TaskTuner
-from tuninglink.tuning.timeline import Stage
-from tuninglink.tuning.timing import Settings
+from tuninglink.tuning.results.journal import Journal
+from tuninglink.tuning.results.reproducers import Reproducers
+from tuninglink.tuning.scheduling.task_tuner import TaskTuner
+from tuninglink.tuning.scheduling.timeline import Stage
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from tuninglink.cli.measuring_options import MeasuringOptions
-    from tuninglink.tuning.budget import Budget
-    from tuninglink.tuning.device_interface import DeviceSet
-    from tuninglink.tuning.timeline import Timeline
+    from tuninglink.tuning.devices.device_interface import DeviceSet
+    from tuninglink.tuning.scheduling.budget import Budget
+    from tuninglink.tuning.scheduling.timeline import Timeline
 
 
 @dataclass(frozen=True)
@@ -82,8 +82,8 @@ class Measuring:
             compiler = opened.enter_context(CandidateCompiler(flags, settings.jobs))
             return opened.enter_context(Devices(uris, timing, settings.timeout)), compiler
         try:
-            from tuninglink.tuning.cluster.connection import Cluster  # noqa: PLC0415 - an extra
-            from tuninglink.tuning.cluster.devices import ClusterDevices  # noqa: PLC0415
+            from tuninglink.tuning.devices.cluster.connection import Cluster  # noqa: PLC0415 - an extra
+            from tuninglink.tuning.devices.cluster.devices import ClusterDevices  # noqa: PLC0415
         except ImportError:
             remedy = note("install it with: pip install 'tuninglink[cluster]'")
             message = "--cluster needs Dask's distributed scheduler"

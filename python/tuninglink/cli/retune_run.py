@@ -17,13 +17,13 @@ from tuninglink.errors import TuninglinkError
 from tuninglink.files import STANDARD_STREAM, check_output, make_directory, write_output
 from tuninglink.mlir.diagnostics import Diagnostic, Severity, error
 from tuninglink.specs.sources import SpecFiles, read_specs
-from tuninglink.tuning.budget import Budget
-from tuninglink.tuning.devices import default_device
-from tuninglink.tuning.dispatches import read_program
+from tuninglink.tuning.devices.local import default_device
+from tuninglink.tuning.programs.dispatches import read_program
 from tuninglink.tuning.retuning.results import EntryResult, EntryVerdict
 from tuninglink.tuning.retuning.retuner import Retuner, target_of
 from tuninglink.tuning.retuning.writing import COLUMNS, retuned_spec, rows, to_json
-from tuninglink.tuning.timeline import Timeline
+from tuninglink.tuning.scheduling.budget import Budget
+from tuninglink.tuning.scheduling.timeline import Timeline
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

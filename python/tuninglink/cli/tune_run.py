@@ -13,19 +13,19 @@ from tuninglink.mlir.contexts import thread_context
 from tuninglink.mlir.diagnostics import error
 from tuninglink.specs.library import DefaultLibrary
 from tuninglink.specs.sources import SpecFiles, read_specs
-from tuninglink.tuning.budget import Budget
-from tuninglink.tuning.devices import default_device
-from tuninglink.tuning.dispatches import read_program
+from tuninglink.tuning.devices.local import default_device
+from tuninglink.tuning.programs.dispatches import read_program
 from tuninglink.tuning.report import write_report
-from tuninglink.tuning.reporting import report_of
-from tuninglink.tuning.timeline import Stage, Timeline
+from tuninglink.tuning.report.reporting import report_of
+from tuninglink.tuning.scheduling.budget import Budget
+from tuninglink.tuning.scheduling.timeline import Stage, Timeline
 from tuninglink.tuning.tuner import Tuner
 
 if TYPE_CHECKING:
     from tuninglink.cli.tune_options import TuneOptions
     from tuninglink.specs.model import Spec
-    from tuninglink.tuning.dispatches import DispatchedProgram
-    from tuninglink.tuning.results import TuningResult
+    from tuninglink.tuning.programs.dispatches import DispatchedProgram
+    from tuninglink.tuning.results.task_result import TuningResult
 
 
 def tune(options: TuneOptions, command: str) -> TuningResult:

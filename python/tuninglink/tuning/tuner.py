@@ -10,17 +10,17 @@ from tuninglink.emission.spec_writer import SpecEntry, write_spec
 from tuninglink.errors import TuninglinkError
 from tuninglink.mlir.diagnostics import error, note
 from tuninglink.spaces.registry import ProviderRegistry
-from tuninglink.tuning.compute_units import COMPUTE_UNITS, compute_units
-from tuninglink.tuning.defaults import measure_defaults
-from tuninglink.tuning.devices import may_run
-from tuninglink.tuning.dispatches import Omission
-from tuninglink.tuning.generalization import Generalizer
-from tuninglink.tuning.model_run import ModelRuns, ModelVerdict, judge_entries
-from tuninglink.tuning.preparation import NotTunableError, PreparedTask, prepare
-from tuninglink.tuning.results import TaskOutcome, TaskResult, TuningResult
+from tuninglink.tuning.candidates.preparation import NotTunableError, PreparedTask, prepare
+from tuninglink.tuning.deciding.defaults import measure_defaults
+from tuninglink.tuning.deciding.model_run import ModelRuns, ModelVerdict, judge_entries
+from tuninglink.tuning.devices.compute_units import COMPUTE_UNITS, compute_units
+from tuninglink.tuning.devices.local import may_run
+from tuninglink.tuning.programs.dispatches import Omission
+from tuninglink.tuning.results.task_result import TaskOutcome, TaskResult, TuningResult
+from tuninglink.tuning.scheduling.generalization import Generalizer
+from tuninglink.tuning.scheduling.timeline import Stage
 from tuninglink.tuning.search import search_named
 from tuninglink.tuning.search.base import FIRST_CANDIDATES
-from tuninglink.tuning.timeline import Stage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -28,12 +28,12 @@ if TYPE_CHECKING:
 
     from tuninglink.mlir.diagnostics import Diagnostic
     from tuninglink.specs.model import Spec
-    from tuninglink.tuning.budget import Budget
-    from tuninglink.tuning.compilation import Compiled
-    from tuninglink.tuning.defaults import MeasuredTask
-    from tuninglink.tuning.dispatches import DispatchedProgram, TuningTask
-    from tuninglink.tuning.failures import Failure
-    from tuninglink.tuning.task_tuner import TaskTuner
+    from tuninglink.tuning.candidates.compilation import Compiled
+    from tuninglink.tuning.deciding.defaults import MeasuredTask
+    from tuninglink.tuning.programs.dispatches import DispatchedProgram, TuningTask
+    from tuninglink.tuning.results.failures import Failure
+    from tuninglink.tuning.scheduling.budget import Budget
+    from tuninglink.tuning.scheduling.task_tuner import TaskTuner
 
 _GENERALIZING: Final = 0.3
 """The part of the time that is kept for generalized entries, where they are wanted."""

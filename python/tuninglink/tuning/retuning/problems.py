@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 from tuninglink.payloads import PayloadError, payload_for
 from tuninglink.specs.revision import alone
-from tuninglink.tuning.dispatches import read_program
-from tuninglink.tuning.preparation import NotTunableError
+from tuninglink.tuning.candidates.preparation import NotTunableError
+from tuninglink.tuning.candidates.templates import apply_specs
+from tuninglink.tuning.programs.dispatches import read_program
 from tuninglink.tuning.retuning.entry_task import EntryTask, ProblemSource, prepare_entry
-from tuninglink.tuning.templates import apply_specs
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from tuninglink.payloads import Payload
     from tuninglink.spaces.registry import ProviderRegistry
     from tuninglink.specs.model import Spec
-    from tuninglink.tuning.dispatches import DispatchedProgram, TuningTask
+    from tuninglink.tuning.programs.dispatches import DispatchedProgram, TuningTask
 
 
 @dataclass(frozen=True)

@@ -16,14 +16,14 @@ from tuninglink.payloads import PayloadError
 from tuninglink.spaces.registry import ProviderRegistry
 from tuninglink.specs.applicability import Applicability
 from tuninglink.specs.provenance import provenance_of
-from tuninglink.tuning.benchmark import Benchmark
-from tuninglink.tuning.compute_units import COMPUTE_UNITS, compute_units
-from tuninglink.tuning.decision import Outcome
-from tuninglink.tuning.defaults import measure_default
-from tuninglink.tuning.devices import may_run
-from tuninglink.tuning.failures import Failure, FailureKind
-from tuninglink.tuning.preparation import NotTunableError
-from tuninglink.tuning.results import TaskOutcome, TaskResult, TrialResult
+from tuninglink.tuning.candidates.preparation import NotTunableError
+from tuninglink.tuning.deciding.decision import Outcome
+from tuninglink.tuning.deciding.defaults import measure_default
+from tuninglink.tuning.devices.compute_units import COMPUTE_UNITS, compute_units
+from tuninglink.tuning.devices.local import may_run
+from tuninglink.tuning.programs.benchmark import Benchmark
+from tuninglink.tuning.results.failures import Failure, FailureKind
+from tuninglink.tuning.results.task_result import TaskOutcome, TaskResult, TrialResult
 from tuninglink.tuning.retuning.entry_task import RefusedError
 from tuninglink.tuning.retuning.problems import EntryProblems
 from tuninglink.tuning.retuning.results import (
@@ -40,11 +40,11 @@ if TYPE_CHECKING:
 
     from tuninglink.mlir.diagnostics import Diagnostic
     from tuninglink.specs.model import Spec
-    from tuninglink.tuning.budget import Budget
-    from tuninglink.tuning.compilation import Compiled
-    from tuninglink.tuning.dispatches import DispatchedProgram, TuningTask
+    from tuninglink.tuning.candidates.compilation import Compiled
+    from tuninglink.tuning.programs.dispatches import DispatchedProgram, TuningTask
     from tuninglink.tuning.retuning.entry_task import EntryTask
-    from tuninglink.tuning.task_tuner import TaskTuner
+    from tuninglink.tuning.scheduling.budget import Budget
+    from tuninglink.tuning.scheduling.task_tuner import TaskTuner
 
 _STANDINGS: Final = {
     Outcome.FASTER: Standing.FASTER,
