@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Final
 
 from iree.compiler import ir as mlir
 
-from tuninglink.matching.dispatch_signature import ANYTHING, DispatchSignature
 from tuninglink.matching.derivation.deriver import Deriver
+from tuninglink.matching.dispatch_signature import ANYTHING, DispatchSignature
 from tuninglink.matching.prunable import STRUCTURAL, PrunableSpec, Pruning
 from tuninglink.mlir import names
 from tuninglink.mlir.walk import visit
@@ -41,6 +41,7 @@ _RUNNING: Final = frozenset(
     }
 )
 """Operations of a spec that do what the operations do that they run."""
+
 
 class PruningLinker:
     """Links specs for dispatches, each with the entries that may match in it.

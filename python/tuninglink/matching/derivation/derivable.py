@@ -7,15 +7,16 @@ from typing import TYPE_CHECKING
 
 from iree.compiler import ir as mlir
 
-from tuninglink.iree.op_kinds import OpKind, affine_maps
+from tuninglink.iree.op_kinds import affine_maps
 from tuninglink.matching import predicates as pred
 from tuninglink.matching.derivation.problem_key import problem_form
 from tuninglink.matching.forms import kind_of
 from tuninglink.mlir import names
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
+    from tuninglink.iree.op_kinds import OpKind
     from tuninglink.iree.structured_op import Sizes
     from tuninglink.matching.derivation.problem_key import ProblemForm
     from tuninglink.matching.matcher import Matcher
@@ -54,47 +55,78 @@ def _form(matcher: Matcher, context: mlir.Context) -> ProblemForm | None:
     maps = next((each.maps for each in matcher.predicates if isinstance(each, pred.HasMaps)), None)
     if matcher.stop or kind is None or maps is None:
         return None
-    types: dict[int, str] = {}
-    operands: dict[int, Sizes] = {}
-    sizes: list[int | None] = [None] * maps.loop_count
-    roles = dict(maps.roles)
+    fold = _Fold(kind, maps)
     count = len(maps.operands)
-    for each in matcher.predicates:
-        match each:
-            case pred.HasElementType(of_kind, operand, _, element) if of_kind is kind:
-                types[operand % count] = element
-            case pred.HasRoleSizes(of_kind, role, asked) if of_kind is kind:
-                loops = roles.get(pred.role_name(kind, role), ())
-                if role not in pred.STEPS and len(loops) != len(asked):
-                    return None
-                for loop, size in zip(loops, asked, strict=False):
-                    sizes[loop] = sizes[loop] if size is None else size
-            case pred.IsCastCompatible(value, type_) if (
-                value.group == pred.OPERAND and type_.is_tensor and not type_.encoding
-            ):
-                operands[value.number] = type_.sizes or ()
-            case pred.NameIn() | pred.IsKind() | pred.IsUnconfigured() | pred.IsUnmasked():
-                pass
-            case pred.HasMaps(other) if other == maps:
-                pass
-            case pred.HasValue(value) if value.group == pred.OPERAND and value.number < count:
-                pass
-            case _:
-                return None
-    for operand, known in operands.items():
-        for loop, size in zip(maps.loops[operand], known, strict=False):
-            if loop is not None and size is not None:
-                sizes[loop] = size
-    if types.keys() < set(range(count)):
+    if not all(map(fold.add, matcher.predicates)) or fold.types.keys() < set(range(count)):
         return None
     parsed = affine_maps(mlir.Attribute.parse(maps.text, context))
-    elements = [types[operand] for operand in range(count)]
-    return problem_form(kind, parsed, tuple(sizes), operands, elements)
+    elements = [fold.types[operand] for operand in range(count)]
+    return problem_form(kind, parsed, fold.loop_sizes(), fold.operands, elements)
 
 
-def _settings(
-    anatomy: Anatomy, matcher: str, action: str
-) -> Mapping[str, mlir.Attribute] | None:
+class _Fold:
+    """What predicates ask for together.
+
+    Args:
+        kind: the kind of op that they ask for.
+        maps: the indexing maps.
+
+    Attributes:
+        types: the element types of operands, by their positions.
+        operands: the sizes of operands, likewise.
+    """
+
+    def __init__(self, kind: OpKind, maps: pred.Maps) -> None:
+        self._kind = kind
+        self._maps = maps
+        self._roles = dict(maps.roles)
+        self._sizes: dict[int, int] = {}
+        self.types: dict[int, str] = {}
+        self.operands: dict[int, Sizes] = {}
+
+    def add(self, predicate: pred.Predicate) -> bool:
+        """Adds a predicate, unless it asks for more than a problem."""
+        match predicate:
+            case pred.HasElementType(kind, operand, _, element):
+                self.types[operand % len(self._maps.operands)] = element
+                return kind is self._kind
+            case pred.HasRoleSizes(kind, role, sizes):
+                return kind is self._kind and self._add_role(role, sizes)
+            case pred.IsCastCompatible(value, type_):
+                self.operands[value.number] = type_.sizes or ()
+                return self._has(value) and type_.is_tensor and not type_.encoding
+            case pred.HasMaps(maps):
+                return maps == self._maps
+            case pred.HasValue(value):
+                return self._has(value)
+        return isinstance(
+            predicate, pred.NameIn | pred.IsKind | pred.IsUnconfigured | pred.IsUnmasked
+        )
+
+    def _has(self, value: pred.ValueRef) -> bool:
+        return value.group == pred.OPERAND and value.number < len(self._maps.operands)
+
+    def _add_role(self, role: str, sizes: Sizes) -> bool:
+        if role in pred.STEPS:
+            return True  # The maps have them, too.
+        loops = self._roles.get(pred.role_name(self._kind, role), ())
+        known = {loop: size for loop, size in zip(loops, sizes, strict=False) if size is not None}
+        self._sizes |= known
+        return len(loops) == len(sizes)
+
+    def loop_sizes(self) -> Sizes:
+        """Returns the size of each loop, None where it is left open."""
+        dimensions = (
+            dimension
+            for operand, known in self.operands.items()
+            for dimension in zip(self._maps.loops[operand], known, strict=False)
+        )
+        found = {loop: size for loop, size in dimensions if loop is not None and size is not None}
+        sizes = {**self._sizes, **found}
+        return tuple(sizes.get(loop) for loop in range(self._maps.loop_count))
+
+
+def _settings(anatomy: Anatomy, matcher: str, action: str) -> Mapping[str, mlir.Attribute] | None:
     """Returns the attributes that an entry sets on its root op; None if it sets others or computes them."""
     settings: dict[str, mlir.Attribute] = {}
     for each in anatomy.annotations(action):

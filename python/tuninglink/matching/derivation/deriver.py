@@ -139,5 +139,5 @@ class _DerivableList:
             return None
         entry = self._spec.anatomy.entry(position)
         change = change_in_words(renumbering.mapping, root.op.roles)
-        spec = derived_spec(self._spec, entry, settings, root.op, root.form, change)
+        spec = derived_spec(self._spec, entry, settings, root, change)
         return DerivedEntry(spec, at)

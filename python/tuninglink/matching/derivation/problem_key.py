@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from iree.compiler import ir as mlir
 
-from tuninglink.iree.op_kinds import OpKind
+from tuninglink.iree.op_kinds import OpKind, indexing_loops
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -90,60 +90,76 @@ def problem_form(
         return None
     numbers: dict[int, int] = {}
     for operand in COMPARED[kind]:
-        for result in maps[operand].results:
-            if isinstance(result, mlir.AffineDimExpr) and sizes[result.position] != 1:
-                numbers.setdefault(result.position, len(numbers))
-    if len(numbers) != sum(size != 1 for size in sizes):
+        for loop in indexing_loops(maps[operand]):
+            if loop is not None and sizes[loop] != 1:
+                numbers.setdefault(loop, len(numbers))
+    rows = [_accesses(maps[operand], numbers) for operand in COMPARED[kind]]
+    if None in rows or len(numbers) != sum(size != 1 for size in sizes):
         return None
-    accesses: list[tuple[Access, ...]] = []
-    windows: dict[tuple[int, int], int | None] = {}
-    for operand in COMPARED[kind]:
-        row: list[Access] = []
-        for dimension, result in enumerate(maps[operand].results):
-            terms = _terms(result)
-            if terms is None:
-                return None
-            factors, constant = terms
-            numbered = {numbers[loop]: each for loop, each in factors.items() if loop in numbers}
-            if not numbered and not constant:
-                continue
-            if len(factors) > 1 or constant or set(factors.values()) != {1}:
-                known = operand_sizes.get(operand)
-                windows[operand, len(row)] = known[dimension] if known else None
-            row.append((tuple(sorted(numbered.items())), constant))
-        accesses.append(tuple(row))
-    loops = tuple(numbers)
+    accesses = tuple(tuple(row.values()) for row in rows if row is not None)
+    windows = {
+        (operand, position): operand_sizes[operand][dimension] if operand in operand_sizes else None
+        for operand, row in zip(COMPARED[kind], rows, strict=True)
+        for position, dimension in enumerate(row or ())
+        if indexing_loops(maps[operand])[dimension] is None
+    }
     types = tuple(element_types[operand] for operand in COMPARED[kind])
-    key = ProblemKey(kind, tuple(accesses), tuple(sizes[loop] for loop in loops), types)
+    key = ProblemKey(kind, accesses, tuple(sizes[loop] for loop in numbers), types)
     parts = _attention_parts(maps) if kind is OpKind.ATTENTION else {}
-    return ProblemForm(key, loops, len(sizes), parts, windows)
+    return ProblemForm(key, tuple(numbers), len(sizes), parts, windows)
 
 
-def _terms(expression: mlir.AffineExpr) -> tuple[dict[int, int], int] | None:
-    """Returns the factors of the loops in a sum and its constant; None for any other expression."""
-    if isinstance(expression, mlir.AffineDimExpr):
-        return {expression.position: 1}, 0
-    if isinstance(expression, mlir.AffineConstantExpr):
-        return {}, expression.value
-    if not isinstance(expression, mlir.AffineAddExpr | mlir.AffineMulExpr):
-        return None
-    left, right = _terms(expression.lhs), _terms(expression.rhs)
-    if left is None or right is None:
-        return None
-    if isinstance(expression, mlir.AffineAddExpr):
-        both = left[0].keys() | right[0].keys()
-        factors = {loop: left[0].get(loop, 0) + right[0].get(loop, 0) for loop in both}
-        return factors, left[1] + right[1]
-    if right[0]:
-        return None  # MLIR puts the constant factor there.
-    return {loop: each * right[1] for loop, each in left[0].items()}, left[1] * right[1]
+def _accesses(map_: mlir.AffineMap, numbers: Mapping[int, int]) -> dict[int, Access] | None:
+    """Returns how the dimensions of an operand are indexed, those aside that loops of size 1 index.
+
+    Args:
+        map_: the indexing map of the operand.
+        numbers: the numbers of loops.
+
+    Returns:
+        The accesses by dimension; None if one is no sum.
+    """
+    found: dict[int, Access] = {}
+    for dimension, result in enumerate(map_.results):
+        try:
+            factors, constant = _terms(result)
+        except ValueError:
+            return None
+        numbered = {numbers[loop]: each for loop, each in factors.items() if loop in numbers}
+        if numbered or constant:
+            found[dimension] = tuple(sorted(numbered.items())), constant
+    return found
+
+
+def _terms(expression: mlir.AffineExpr) -> tuple[dict[int, int], int]:
+    """Returns the factors of the loops in a sum, and its constant.
+
+    Raises:
+        ValueError: the expression is no sum of loops that are multiplied by constants.
+    """
+    match expression:
+        case mlir.AffineDimExpr():
+            return {expression.position: 1}, 0
+        case mlir.AffineConstantExpr():
+            return {}, expression.value
+        case mlir.AffineAddExpr():
+            (left, one), (right, other) = _terms(expression.lhs), _terms(expression.rhs)
+            factors = {
+                loop: left.get(loop, 0) + right.get(loop, 0) for loop in left.keys() | right.keys()
+            }
+            return factors, one + other
+        case mlir.AffineMulExpr():
+            factors, constant = _terms(expression.lhs)
+            scaled, factor = _terms(expression.rhs)  # MLIR puts the constant there.
+            if not scaled:
+                return {loop: each * factor for loop, each in factors.items()}, constant * factor
+    raise ValueError(f"'{expression}' is no sum of loops")
 
 
 def _attention_parts(maps: Sequence[mlir.AffineMap]) -> dict[str, tuple[int, ...]]:
     """Returns the loops of query times key, and of the weights times the value."""
-    query, key, value, output = ({*_loops(maps[at])} for at in COMPARED[OpKind.ATTENTION])
+    query, key, value, output = (
+        {loop for loop in indexing_loops(maps[at]) if loop is not None}
+        for at in COMPARED[OpKind.ATTENTION]
+    )
     return {"qk_attrs": tuple(sorted(query | key)), "pv_attrs": tuple(sorted(value | output))}
-
-
-def _loops(map_: mlir.AffineMap) -> list[int]:
-    return [each.position for each in map_.results if isinstance(each, mlir.AffineDimExpr)]

@@ -21,7 +21,7 @@ from tuninglink.specs.provenance import DERIVED, PROVENANCE
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from tuninglink.matching.derivation.problem_key import ProblemForm
+    from tuninglink.matching.derivation.root_forms import RootForm
     from tuninglink.matching.op_info import OpInfo
     from tuninglink.specs.sequences import Handle
     from tuninglink.specs.structure import Entry
@@ -41,8 +41,7 @@ def derived_spec(
     source: Spec,
     entry: Entry,
     settings: Mapping[str, mlir.Attribute],
-    op: OpInfo,
-    form: ProblemForm,
+    root: RootForm,
     change: str,
 ) -> Spec:
     """Returns a spec whose only entry is derived from another one for the form that an op has.
@@ -53,8 +52,7 @@ def derived_spec(
         source: the spec of the entry.
         entry: the entry.
         settings: the attributes that the derived entry sets.
-        op: the op that it is for.
-        form: the form of the op's problem.
+        root: the op that it is for, and its form.
         change: what was changed, in words.
     """
     original = entry.anatomy.table.lookup(entry.matcher)
@@ -69,7 +67,7 @@ def derived_spec(
         matcher, action = (split_path(each)[-1:] for each in (entry.matcher, entry.action))
         with mlir.InsertionPoint(module.regions[0].blocks[0]):
             _add_action(action[0], list(settings))
-            sequence = _add_matcher(matcher[0], list(settings.values()), op, form)
+            sequence = _add_matcher(matcher[0], list(settings.values()), root)
         _describe(sequence, original, entry, change)
         _add_entry_point(module, matcher, action)
         module.verify()
@@ -94,14 +92,15 @@ def _add_action(name: str, attributes: Sequence[str]) -> None:
     operation, *values = block.arguments
     with mlir.InsertionPoint(block):
         for attribute, value in zip(attributes, values, strict=True):
-            named = {"name": mlir.StringAttr.get(attribute)}
+            named: dict[str, mlir.Attribute] = {"name": mlir.StringAttr.get(attribute)}
             mlir.Operation.create(names.ANNOTATE, operands=[operation, value], attributes=named)
         yield_([])
 
 
 def _add_matcher(
-    name: str, settings: Sequence[mlir.Attribute], op: OpInfo, form: ProblemForm
+    name: str, settings: Sequence[mlir.Attribute], root_form: RootForm
 ) -> mlir.Operation:
+    op = root_form.op
     results = [any_op(), *[mlir.Type.parse(_PARAMETER)] * len(settings)]
     sequence = named_sequence(name, [any_op()], results)
     block = sequence.regions[0].blocks[0]
@@ -109,7 +108,7 @@ def _add_matcher(
     with mlir.InsertionPoint(block):
         _create(names.HAS_NO_LOWERING_CONFIG, [root])
         _match_problem(root, op)
-        for operand in {operand for operand, _ in form.windows}:
+        for operand in {operand for operand, _ in root_form.form.windows}:
             # The loops leave open how much of the image there is behind the last window.
             positions = mlir.DenseI64ArrayAttr.get([operand])
             (value,) = _create(
@@ -118,8 +117,7 @@ def _add_matcher(
             type_ = mlir.Type.parse(op.operands[operand].text)
             _create(names.MATCH_TYPE, [value], [], {"target_type": mlir.TypeAttr.get(type_)})
         values = [
-            _create(names.PARAM_CONSTANT, [], [_PARAMETER], {"value": each})[0]
-            for each in settings
+            _create(names.PARAM_CONSTANT, [], [_PARAMETER], {"value": each})[0] for each in settings
         ]
         yield_([root, *values])
     return sequence
@@ -142,9 +140,7 @@ def _match_problem(root: Handle, op: OpInfo) -> None:
         _create(names.MATCH_DIMS_EQUAL, [handle], [], {"expected_values": expected})
 
 
-def _add_entry_point(
-    module: mlir.Operation, matcher: list[str], action: list[str]
-) -> None:
+def _add_entry_point(module: mlir.Operation, matcher: list[str], action: list[str]) -> None:
     entry_point = add_kernel_config(module, consumes=True)
     block = entry_point.regions[0].blocks[0]
     with mlir.InsertionPoint(block):
