@@ -6,12 +6,13 @@ compiler preserves of a dispatch rules it out, so that a program is configured e
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 from iree.compiler import ir as mlir
 
-from tuninglink.matching.derivation.deriver import Deriver
+from tuninglink.matching.derivation.deriver import Deriver, EntryList
 from tuninglink.matching.dispatch_signature import ANYTHING, DispatchSignature
 from tuninglink.matching.prunable import STRUCTURAL, PrunableSpec, Pruning
 from tuninglink.mlir import names
@@ -82,7 +83,7 @@ class PruningLinker:
         self._selection = selection
         self._specs = list(map((pruning or Pruning()).prunable, specs))
         self._deriver = Deriver(self._specs)
-        self._form_with_derived: LinkForm | None = None
+        self._forms_with: dict[object, LinkForm] = {}
         self._linked: dict[object, LinkedSpec | None] = {}
 
     @cached_property
@@ -120,9 +121,8 @@ class PruningLinker:
                 each.index.candidates(signature) if is_prunable else None
                 for each, is_prunable in zip(self._specs, self._prunable, strict=True)
             ]
-        applicable = tuple(map(self._applicable, self._specs, kept))
-        derived = self._deriver.derive(roots, applicable)
-        linked = self._link_kept(applicable, derived)
+        lists = self._lists(kept)
+        linked = self._link_lists(lists, self._deriver.derive(roots, lists))
         return self._nothing if linked is None and never_nothing else linked
 
     @cached_property
@@ -141,28 +141,56 @@ class PruningLinker:
             return () if applicability.is_bound_elsewhere else positions
         return applicability.among(positions)
 
-    def _link_kept(
-        self, kept: tuple[Sequence[int] | None, ...], derived: tuple[DerivedEntry, ...]
+    def _lists(self, kept: Sequence[Sequence[int] | None]) -> tuple[EntryList, ...]:
+        """Returns the entries that apply, those behind the others that are for targets which are like this one."""
+        applicable = [self._applicable(*each) for each in zip(self._specs, kept, strict=True)]
+        if self._selection is None:
+            return tuple(enumerate(applicable))
+        exact: list[EntryList] = []
+        like: list[EntryList] = []
+        for at, positions in enumerate(applicable):
+            spec = self._specs[at].spec
+            if self._selection.members(spec):
+                exact.append((at, positions))
+                continue
+            own, others = self._selection.of(spec).split(positions)
+            exact.append((at, own))
+            like += [(at, others)] if others != () else []
+        return (*exact, *like)
+
+    def _link_lists(
+        self, lists: tuple[EntryList, ...], derived: tuple[DerivedEntry, ...]
     ) -> LinkedSpec | None:
-        key = kept, derived
+        key = lists, derived
         if key not in self._linked:
-            shares = [
-                Share(each.spec, self._whole(each.spec)) if some is None else each.share(some)
-                for each, some in zip(self._specs, kept, strict=True)
-            ]
+            shares = [replace(self._share(*each), source=each[0]) for each in lists]
             shares += [Share(each.spec, each.spec, source=each.source) for each in derived]
-            form = self._form_of(derived) if derived else self._form
-            self._linked[key] = link_shares(shares, form, name=self._name)
+            used = [each for each in shares if each.copy is not None]
+            is_as_given = len(used) <= 1 and self._form is LinkForm.UNTOUCHED
+            if is_as_given or len(shares) == len(self._specs):
+                form = self._form
+            else:
+                form = self._form_with(shares[len(self._specs) :])
+            linked = used if is_as_given else shares
+            self._linked[key] = link_shares(linked, form, name=self._name) if linked else None
         return self._linked[key]
 
-    def _form_of(self, derived: Sequence[DerivedEntry]) -> LinkForm:
-        """Returns the form with derived entries, all of which ask for the same kind of things."""
+    def _share(self, at: int, positions: Sequence[int] | None) -> Share:
+        prunable = self._specs[at]
+        if positions is None:
+            return Share(prunable.spec, self._whole(prunable.spec))
+        return prunable.share(positions)
+
+    def _form_with(self, added: Sequence[Share]) -> LinkForm:
+        """Returns the form with lists behind the specs; all derived entries ask for the same kind of things."""
         if self._form is LinkForm.CHAINED:
             return self._form
-        if self._form_with_derived is None:
-            specs = [each.spec for each in self._specs]
-            self._form_with_derived = choose_form([*specs, derived[0].spec])
-        return self._form_with_derived
+        given = [each.spec for each in self._specs]
+        key = tuple(each.spec in given and each.source for each in added)
+        if key not in self._forms_with:
+            specs = [*(each.spec for each in self._specs), *(each.spec for each in added)]
+            self._forms_with[key] = choose_form(specs)
+        return self._forms_with[key]
 
     def _whole(self, spec: Spec) -> Spec | None:
         """Returns a spec of which no entry is left out by its position: of a chain the members that apply."""

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from tuninglink.matching.prunable import PrunableSpec
     from tuninglink.specs.model import Spec
 
+EntryList = tuple[int, "Sequence[int] | None"]
+"""Entries of a spec: the position of the spec, and the positions of the entries; None for all."""
+
 
 @dataclass(frozen=True)
 class DerivedEntry:
@@ -49,27 +52,25 @@ class Deriver:
     def derive(
         self,
         roots: Callable[[], Sequence[RootForm]],
-        applicable: Sequence[Sequence[int] | None],
+        lists: Sequence[EntryList],
     ) -> tuple[DerivedEntry, ...]:
         """Returns the entries that are derived for the root ops of a dispatch.
 
         Args:
             roots: reads the root ops.
-            applicable: for each spec, the positions of the entries that apply and may match; None for all.
+            lists: the entries that apply and may match, in order of precedence.
         """
-        if not self._lists or all(positions == () for positions in applicable):
+        if not self._lists or all(positions == () for _, positions in lists):
             return ()
-        derived = [self._derive(root, applicable) for root in roots()]
+        derived = [self._derive(root, lists) for root in roots()]
         return tuple(dict.fromkeys(each for each in derived if each is not None))
 
-    def _derive(
-        self, root: RootForm, applicable: Sequence[Sequence[int] | None]
-    ) -> DerivedEntry | None:
+    def _derive(self, root: RootForm, lists: Sequence[EntryList]) -> DerivedEntry | None:
         """Derives from the first entry for the problem of a root op, unless an entry matches the op as written."""
         candidates = [
             (at, position)
-            for at, (entries, positions) in enumerate(zip(self._lists, applicable, strict=True))
-            for position in entries.of(root.form.key, positions)
+            for at, positions in lists
+            for position in self._lists[at].of(root.form.key, positions)
         ]
         if any(self._lists[at].matches(position, root) for at, position in candidates):
             return None
