@@ -16,6 +16,7 @@ from device_benchmarks import (
     LAYOUT,
     OVERRUN,
     SLOW_DOUBLE,
+    VERY_SLOW_DOUBLE,
     WRONG,
     benchmark,
     compile_program,
@@ -23,6 +24,10 @@ from device_benchmarks import (
 )
 from processes import PATIENCE, eventually, marked, processor_seconds
 
+from tuninglink.tuning.deciding.contestants import Contestant, RaceRules
+from tuninglink.tuning.deciding.decision import Outcome
+from tuninglink.tuning.deciding.output_checks import OutputChecks
+from tuninglink.tuning.deciding.race import Race
 from tuninglink.tuning.devices.device import DeviceError
 from tuninglink.tuning.devices.device_process import DeviceProcess
 from tuninglink.tuning.devices.loading_ahead import AheadLoader
@@ -68,6 +73,50 @@ def test_rounds_tell_the_slower_benchmark(device: DeviceProcess) -> None:
     assert isinstance(found, Rounds)
     assert len(found.samples) == 5
     assert found.timing(1).median > found.timing(0).median
+
+
+def test_a_round_of_a_very_slow_benchmark_takes_no_equal_batches(device: DeviceProcess) -> None:
+    slow, fast = benchmark(VERY_SLOW_DOUBLE), benchmark(DOUBLE)
+    found = device.rounds([slow, fast], 3, seed=0)
+    assert isinstance(found, Rounds)
+    assert found.batches[0] < found.batches[1]
+
+
+def test_rounds_end_when_their_time_is_over_but_never_below_three(device: DeviceProcess) -> None:
+    found = device.rounds([benchmark(DOUBLE)], 10_000_000, seed=0, seconds=0.0)
+    assert isinstance(found, Rounds)
+    assert len(found.samples) == 3
+
+
+def test_a_default_a_thousand_times_as_slow_is_beaten(device: DeviceProcess) -> None:
+    """Equal batches of these two would take longer than the time limit of the device."""
+    contestants = []
+    for element in (VERY_SLOW_DOUBLE, DOUBLE, WRONG):
+        timing = device.measure(benchmark(element))
+        assert isinstance(timing, Timing)
+        contestants.append(Contestant(benchmark(element), timing.least))
+    default, right, wrong = contestants
+    assert default.microseconds > 100 * right.microseconds
+    checks = OutputChecks(device, default.benchmark, reduction=1)
+    rules = RaceRules(gap_seconds=0.0)
+    result = Race(device, default, [wrong, right], checks.failure, rules).run()
+    assert result.winner == 1
+    assert result.decision is not None
+    assert result.decision.outcome is Outcome.FASTER
+    assert {each.kind for each in result.failures.values()} == {FailureKind.WRONG}
+
+
+def test_a_finalist_that_hangs_in_the_heat_is_found_and_the_others_race() -> None:
+    with DeviceProcess("local-sync", timeout=1) as device:
+        benchmarks = (SLOW_DOUBLE, DOUBLE)
+        default, right = (Contestant(benchmark(each), 10.0) for each in benchmarks)
+        hanging = Contestant(straight(HANG), 10.0)
+        rules = RaceRules(gap_seconds=0.0)
+        result = Race(device, default, [hanging, right], lambda _: None, rules).run()
+    assert {position: each.kind for position, each in result.failures.items()} == {
+        0: FailureKind.TIMEOUT
+    }
+    assert result.winner == 1
 
 
 def test_a_benchmark_agrees_with_itself_and_with_a_slower_one(device: DeviceProcess) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import pickle
 import random
 import threading
@@ -31,8 +32,9 @@ from tuninglink.solver.answers import (
     UndecidedError,
     Verdict,
 )
+from tuninglink.solver.expressions import any_of
 from tuninglink.solver.to_z3 import TermWriter
-from tuninglink.spaces.builder import ConstraintSetBuilder
+from tuninglink.spaces.builder import ConstraintSetBuilder, TermSetBuilder
 from tuninglink.spaces.knobs import IntegerKnob, OneOfKnob
 
 if TYPE_CHECKING:
@@ -212,6 +214,56 @@ def test_a_space_too_large_to_list_is_sampled_all_the_same() -> None:
     }
     assert len(sample) == 20
     assert all(x * y <= 30_000 for x, y in sample)
+
+
+def test_draws_go_on_for_a_caller_that_rejects_most_of_them() -> None:
+    constraints = product_set()
+    valid = constraints.count().count
+    odd = [each for each in constraints.draws(seed=3) if each["x"] % 7 == 0 and each["y"] == 1]
+    assert len(odd) == 40 // 7
+    assert len({tuple(each.values()) for each in constraints.draws(seed=3)}) == valid
+
+
+def test_draws_end_where_the_limit_is_reached() -> None:
+    constraints = product_set(high=3000)
+    few = list(constraints.draws(limits=Limits(math.inf, steps=600)))
+    assert few == list(constraints.draws(limits=Limits(math.inf, steps=600)))
+    assert 0 < len(few) < constraints.count().count
+    assert all(each["x"] * each["y"] <= 30_000 for each in few)
+
+
+def alternatives_set() -> ConstraintSet:
+    """Pads that are zero or the tile, and products that most choices of the first factors exceed."""
+    builder = TermSetBuilder()
+    tiles = [builder.knob(IntegerKnob(f"tile {each}", 1, 200)) for each in range(4)]
+    for place, tile in enumerate(tiles):
+        pad = builder.knob(IntegerKnob(f"pad {place}", 0, 4096))
+        builder.require(any_of(pad == 0, pad == tile * 2), "padded or not", provenance="test")
+    threads = builder.knob(IntegerKnob("threads", 1, 1024))
+    builder.require(threads == tiles[0] * tiles[1], "threads", provenance="test")
+    memory = tiles[0] * tiles[3] + tiles[1] * tiles[2] * tiles[3]
+    builder.require(memory <= 500, "memory", provenance="test")
+    return builder.build(PROBLEM, "#test", "test")
+
+
+def test_alternatives_and_products_are_counted_as_listed_by_hand() -> None:
+    sizes = range(1, 201)
+    expected = sum(
+        16
+        for a in sizes
+        for b in range(1, 1024 // a + 1)
+        if b <= 200
+        for c in range(1, 500 // b + 1)
+        if c <= 200
+        for d in range(1, 500 // (a + b * c) + 1)
+        if d <= 200
+    )
+    constraints = alternatives_set()
+    assert constraints.count().count == expected
+    # No restart takes long where bounds of products are seen before the last factor is chosen.
+    probed = constraints.probe(30, limits=Limits(math.inf, steps=400))
+    assert len(probed) == 30
+    assert all(constraints.accepts(each) for each in probed)
 
 
 def test_limits_are_honest() -> None:
