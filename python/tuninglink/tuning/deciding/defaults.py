@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from tuninglink.mlir.diagnostics import Diagnostic
     from tuninglink.tuning.candidates.compilation import Compiled
-    from tuninglink.tuning.devices.device_interface import DeviceSet
+    from tuninglink.tuning.devices.device_set import DeviceSet
     from tuninglink.tuning.programs.dispatches import TuningTask
 
 

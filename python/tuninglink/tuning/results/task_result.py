@@ -58,7 +58,7 @@ class TaskOutcome(Enum):
     """No candidate is faster than the compiler's choice."""
 
     UNDECIDED = "undecided"
-    """The budget did not suffice to tell."""
+    """Measurements did not tell."""
 
     LEFT_OUT = "left-out"
     """A candidate is faster, but the whole program is slower with it."""
@@ -77,6 +77,7 @@ class TaskResult:
         winner: the fastest candidate, where there is one that is faster.
         decision: the rounds that say so; None if there was no race, or nobody finished it.
         failures: finalists that compute something else or fail when they are measured again, with what is wrong.
+        reason: why there is no decision although a candidate may be faster; empty otherwise.
         date: the day, in ISO 8601.
     """
 
@@ -88,6 +89,7 @@ class TaskResult:
     winner: TrialResult | None = None
     decision: Decision | None = None
     failures: tuple[tuple[Candidate, Failure], ...] = ()
+    reason: str = ""
     date: str = field(default_factory=lambda: datetime.now(UTC).date().isoformat())
 
     @property

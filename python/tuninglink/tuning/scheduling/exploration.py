@@ -23,7 +23,7 @@ if TYPE_CHECKING:
         CandidateCompiler,
         Outcome,
     )
-    from tuninglink.tuning.devices.local import Measurement
+    from tuninglink.tuning.devices.screening import Measurement
     from tuninglink.tuning.programs.benchmark import Benchmark
     from tuninglink.tuning.scheduling.budget import Budget
     from tuninglink.tuning.search import Search
@@ -36,16 +36,13 @@ if TYPE_CHECKING:
             """See `DeviceSet`."""
 
         def submit(
-            self, benchmark: Benchmark, limit_microseconds: float
+            self, benchmark: Benchmark, best_microseconds: float
         ) -> Future[Measurement | Failure]:
             """Returns a future of the time of a candidate, or of why there is none."""
 
 
 _PATIENCE: Final = 0.5
 """Seconds after which the budget is looked at again while nothing happens."""
-
-_HOPELESS: Final = 2.0
-"""How many times as slow as the best or the default a candidate is not worth another sample."""
 
 
 class Schedule(ABC):
@@ -186,12 +183,12 @@ class Exploration:
             and self.schedule.may_measure(len(self._compiling))
         ):
             candidate, benchmark = self._ready.popleft()
-            job = self.measure.submit(benchmark, self._limit())
+            job = self.measure.submit(benchmark, self._best_us())
             self._measuring[job] = candidate, benchmark
 
-    def _limit(self) -> float:
+    def _best_us(self) -> float:
         times = [each.microseconds for each in self._results if each.microseconds is not None]
-        return _HOPELESS * min([*times, self.default_us])
+        return min([*times, self.default_us])
 
     def _take_compiled(self, job: Future[Outcome]) -> None:
         candidate = self._compiling.pop(job)

@@ -6,9 +6,10 @@ from dataclasses import dataclass, field, replace
 from importlib import metadata
 from typing import TYPE_CHECKING, Final
 
-from tuninglink.tuning.deciding.checking_ahead import CheckingDevice
+from tuninglink.tuning.deciding.contestants import Contestant, RaceRules
 from tuninglink.tuning.deciding.decision import Decision, Outcome, decide
-from tuninglink.tuning.deciding.race import duel, race
+from tuninglink.tuning.deciding.output_checks import OutputChecks
+from tuninglink.tuning.deciding.race import Race
 from tuninglink.tuning.deciding.winner_verification import WinnerVerification
 from tuninglink.tuning.listener import Listener
 from tuninglink.tuning.results.failures import Failure
@@ -18,20 +19,20 @@ from tuninglink.tuning.scheduling.timeline import Stage, Timeline
 from tuninglink.tuning.search import search_named
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from tuninglink.tuning.candidates.compilation import CandidateCompiler
     from tuninglink.tuning.candidates.tunable import TunableTask
     from tuninglink.tuning.deciding.defaults import MeasuredTask
     from tuninglink.tuning.deciding.race import RaceResult
-    from tuninglink.tuning.devices.device_interface import DeviceSet
+    from tuninglink.tuning.devices.device_set import DeviceSet
     from tuninglink.tuning.programs.benchmark import Benchmark
     from tuninglink.tuning.results.journal import Journal, RecordedRace
     from tuninglink.tuning.results.reproducers import Reproducers
     from tuninglink.tuning.scheduling.budget import Budget
     from tuninglink.tuning.settings import TuningSettings
 
-_FINALISTS: Final = 6
+FINALISTS: Final = 6
 _NEAR: Final = 1.05
 """A candidate that is this much slower than the default in its first samples may still be faster."""
 
@@ -89,8 +90,8 @@ class TaskTuner:
             self.journal.record_default(prepared, default_us)
         self.listener.begun(prepared, measured.share, default_us)
         reduction = prepared.spaces.problem.reduction
-        device = CheckingDevice(self.devices.first, measured.benchmark, reduction)
-        trials = self.explore(prepared, measured, default_us, budget, device)
+        checks = OutputChecks(self.devices.first, measured.benchmark, reduction)
+        trials = self.explore(prepared, measured, default_us, budget, checks)
         result = TaskResult(
             prepared, measured.share, default_us, tuple(trials), TaskOutcome.DEFAULT
         )
@@ -100,12 +101,13 @@ class TaskTuner:
             winner = next((x for x in trials if x.candidate.key == recorded.winner), None)
             result = self._decided(result, winner, self._decision(recorded))
             return self._verified(result)
-        finalists = self._finalists(prepared, trials, default_us)
-        if not finalists:
+        ranked = _ranked(trials, default_us)
+        if not ranked:
             return result
         if budget.is_over:
-            return replace(result, verdict=TaskOutcome.UNDECIDED)
-        return self.race(result, device, finalists, budget)
+            reason = "the budget was over before the race"
+            return replace(result, verdict=TaskOutcome.UNDECIDED, reason=reason)
+        return self.race(result, checks, ranked, budget)
 
     def explore(
         self,
@@ -113,7 +115,7 @@ class TaskTuner:
         measured: MeasuredTask,
         default_us: float,
         budget: Budget,
-        device: CheckingDevice,
+        checks: OutputChecks,
     ) -> list[TrialResult]:
         """Tries candidates of a task in the part of the budget that is not for the race."""
         budget = budget.part(1 - _RACING)
@@ -138,7 +140,8 @@ class TaskTuner:
 
         def check_one(trials: Sequence[TrialResult]) -> bool:
             with self.timeline.stage(Stage.RACE):
-                return device.check_one(each.benchmark for each in _best(trials, default_us))
+                best = _ranked(trials, default_us)[:FINALISTS]
+                return checks.check_one(each.benchmark for each in best)
 
         seconds = max(_LEAST_COMPILE_SECONDS, _COMPILE_FACTOR * measured.compile_seconds)
         exploration = Exploration(
@@ -160,35 +163,47 @@ class TaskTuner:
     def race(
         self,
         result: TaskResult,
-        device: CheckingDevice,
-        finalists: Sequence[TrialResult],
+        checks: OutputChecks,
+        ranked: Sequence[TrialResult],
         budget: Budget,
     ) -> TaskResult:
-        """Lets finalists race with the default; the winner of the result is the one that was confirmed, if any.
+        """Lets the best candidates race with the default; the winner of the result was confirmed, if there is one.
+
+        Args:
+            result: the result so far.
+            checks: the checks of what candidates compute.
+            ranked: the candidates that may be faster than the default, best first.
+            budget: no confirmation is extended after its end.
 
         Raises:
             DeviceError: the device is gone.
             DatabaseError: a result cannot be kept.
         """
-        self.listener.racing(result.prepared, len(finalists))
+        self.listener.racing(result.prepared, min(len(ranked), FINALISTS))
         verification = self._verification(result.prepared)
+        finalists: list[TrialResult] = []
+
+        def draw() -> Iterator[Contestant]:
+            for trial in ranked:
+                compiled = self._compiled(result.prepared, trial)
+                if compiled is not None and compiled.benchmark is not None:
+                    finalists.append(compiled)
+                    yield Contestant(compiled.benchmark, trial.microseconds or result.default_us)
 
         def verify(position: int) -> None:
             if not self._is_local:  # whose processors measure
                 verification.begin(finalists[position].candidate)
 
-        found = race(
-            device,
-            device.reference,
-            [each.benchmark for each in finalists if each.benchmark is not None],
-            reduction=device.reduction,
-            min_gain=self.settings.min_gain,
-            seed=self.settings.seed,
-            deadline=budget.deadline,
+        race = Race(
+            checks.device,
+            Contestant(checks.reference, result.default_us),
+            draw(),
+            checks.failure,
+            self._rules(budget),
             timeline=self.timeline,
             confirming=verify,
         )
-        return self._verified(self._raced(result, finalists, found), verification)
+        return self._verified(self._raced(result, finalists, race.run()), verification)
 
     def compare(
         self, result: TaskResult, default: Benchmark, trial: TrialResult, budget: Budget
@@ -205,16 +220,16 @@ class TaskTuner:
             return self._decided(result, trial, self._decision(recorded))
         assert trial.benchmark is not None
         self.listener.racing(result.prepared, 1)
-        found = duel(
-            self.devices.first,
-            default,
-            trial.benchmark,
-            reduction=result.prepared.spaces.problem.reduction,
-            min_gain=self.settings.min_gain,
-            seed=self.settings.seed,
-            deadline=budget.deadline,
+        device = self.devices.first
+        checks = OutputChecks(device, default, result.prepared.spaces.problem.reduction)
+        race = Race(
+            device,
+            Contestant(default, result.default_us),
+            [Contestant(trial.benchmark, trial.microseconds or result.default_us)],
+            checks.failure,
+            self._rules(budget),
         )
-        return self._raced(result, [trial], found)
+        return self._raced(result, [trial], race.run())
 
     def provenance(self, result: TaskResult) -> dict[str, object]:
         """Returns where the configuration of a winner comes from."""
@@ -245,12 +260,9 @@ class TaskTuner:
             return Alternating(max(_LEAST_BATCH, self.compiler.jobs))
         return Overlapping(2 * self.compiler.jobs)
 
-    def _finalists(
-        self, prepared: TunableTask, trials: Sequence[TrialResult], default_us: float
-    ) -> list[TrialResult]:
-        """Returns the best candidates, compiled."""
-        compiled = [self._compiled(prepared, each) for each in _best(trials, default_us)]
-        return [each for each in compiled if each is not None]
+    def _rules(self, budget: Budget) -> RaceRules:
+        settings = self.settings
+        return RaceRules(settings.min_gain, settings.seed, FINALISTS, deadline=budget.deadline)
 
     def _compiled(self, prepared: TunableTask, trial: TrialResult) -> TrialResult | None:
         """Returns a candidate with its benchmark, which is not kept from earlier runs; None if it fails now."""
@@ -269,9 +281,10 @@ class TaskTuner:
         failures = tuple(
             (finalists[position].candidate, each) for position, each in found.failures.items()
         )
-        result = replace(result, failures=failures)
+        result = replace(result, failures=failures, reason=found.reason)
         if found.winner is None or found.decision is None:
-            return result
+            verdict = TaskOutcome.UNDECIDED if found.reason else TaskOutcome.DEFAULT
+            return replace(result, verdict=verdict)
         return self._decided(result, finalists[found.winner], found.decision)
 
     def _decision(self, recorded: RecordedRace) -> Decision:
@@ -311,11 +324,11 @@ class TaskTuner:
         return WinnerVerification(prepared, self.compiler, self.settings.timeout)
 
 
-def _best(trials: Sequence[TrialResult], default_us: float) -> list[TrialResult]:
-    """Returns the fastest candidates that may be faster than the default, best first."""
+def _ranked(trials: Sequence[TrialResult], default_us: float) -> list[TrialResult]:
+    """Returns the candidates that may be faster than the default, best first."""
     near = [
         (each.microseconds, position, each)
         for position, each in enumerate(trials)
         if each.microseconds is not None and each.microseconds < default_us * _NEAR
     ]
-    return [each for *_, each in sorted(near)[:_FINALISTS]]
+    return [each for *_, each in sorted(near)]
