@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import pty
 import signal
 import subprocess
 import time
@@ -13,6 +12,7 @@ import pytest
 from elementwise_specs import PROGRAM
 from places import TOOLS
 from programs import TARGETS, listening
+from terminals import TerminalCommand
 
 VMVX = TARGETS["vmvx"]
 
@@ -24,13 +24,22 @@ def program(tmp_path: Path) -> Path:
     return path
 
 
-@pytest.fixture
-def large_program(tmp_path: Path) -> Path:
-    """Takes the compiler seconds."""
-    path = tmp_path / "large.mlir"
-    functions = [PROGRAM.replace("@add", f"@add{i}").replace("16", str(i)) for i in range(1, 200)]
+def write_functions(path: Path, count: int) -> Path:
+    functions = [PROGRAM.replace("@add", f"@add{i}").replace("16", str(i)) for i in range(count)]
     path.write_text("".join(functions))
     return path
+
+
+@pytest.fixture
+def large_program(tmp_path: Path) -> Path:
+    """Takes the compiler a second."""
+    return write_functions(tmp_path / "large.mlir", 200)
+
+
+@pytest.fixture
+def endless_program(tmp_path: Path) -> Path:
+    """Takes the compiler much longer than a test waits."""
+    return write_functions(tmp_path / "endless.mlir", 4000)
 
 
 def command(*arguments: str | Path) -> list[str]:
@@ -43,12 +52,12 @@ def is_compiling(process: int) -> bool:
 
 
 def test_an_interrupt_ends_it_at_once_and_leaves_nothing(
-    large_program: Path, tmp_path: Path
+    endless_program: Path, tmp_path: Path
 ) -> None:
     output = tmp_path / "out" / "large.vmfb"
     output.parent.mkdir()
     process = subprocess.Popen(
-        listening(command(large_program, *VMVX, "-o", output)), stderr=subprocess.PIPE, text=True
+        listening(command(endless_program, *VMVX, "-o", output)), stderr=subprocess.PIPE, text=True
     )
     while process.poll() is None and not is_compiling(process.pid):
         time.sleep(0.01)
@@ -112,17 +121,7 @@ def test_it_is_quiet_where_nobody_watches(large_program: Path) -> None:
     assert (result.stdout, result.stderr) == (b"", b"")
 
 
-def test_it_shows_on_a_terminal_that_it_works(large_program: Path) -> None:
-    own, theirs = pty.openpty()
+def test_it_shows_on_a_terminal_that_it_works(endless_program: Path) -> None:
     flags = [*VMVX, "--compile-to=stream", "-o", "/dev/null"]
-    environment = {**os.environ, "TERM": "xterm"}
-    process = subprocess.Popen(command(large_program, *flags), stderr=theirs, env=environment)
-    os.close(theirs)
-    shown = b""
-    try:
-        while b"compiling" not in shown:
-            shown += os.read(own, 4096)  # fails when the process ends
-    finally:
-        os.close(own)
-        process.kill()
-        process.wait()
+    with TerminalCommand(command(endless_program, *flags)) as terminal:
+        terminal.wait_for("compiling")

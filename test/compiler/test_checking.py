@@ -89,7 +89,7 @@ def test_a_command_that_is_killed_while_it_compiles_leaves_no_process(
 
     def is_compiling() -> bool:
         workers = set(marked(marker)) - {process.pid}
-        return any(processor_seconds(each) > 3 for each in workers)  # to load takes less
+        return any(processor_seconds(each) > 2 for each in workers)  # loading takes less
 
     try:
         assert eventually(is_compiling)

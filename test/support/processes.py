@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-PATIENCE = 60
+PATIENCE = 300
 """Seconds after which something that takes far less does not happen at all."""
 
 

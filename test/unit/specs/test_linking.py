@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import cProfile
 import threading
 from typing import TYPE_CHECKING
 
@@ -10,6 +9,7 @@ import pytest
 from generated_specs import GeneratedEntry, GeneratedSpec, Shape
 from iree.compiler import ir as mlir
 from iree.compiler.passmanager import PassManager
+from steps import count_calls
 
 from tuninglink.errors import SpecError
 from tuninglink.mlir import names
@@ -229,8 +229,6 @@ def test_the_work_grows_as_the_input_does() -> None:
     def steps(entries: int) -> int:
         spec = generated(None, Shape.DEFAULT, *range(1, entries + 1), helper="helper")
         specs = load(spec, spec)
-        profile = cProfile.Profile()
-        profile.runcall(link_specs, specs)
-        return sum(each.callcount for each in profile.getstats())
+        return count_calls(lambda: link_specs(specs))
 
     assert steps(400) < 2.2 * steps(200)
