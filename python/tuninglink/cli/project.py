@@ -44,7 +44,7 @@ def with_project(arguments: Sequence[str]) -> tuple[list[str], tuple[str, ...]]:
     return [*own, *flags, *end], project.arguments
 
 
-def project_specs(file: Path | None, *, no_project: bool) -> tuple[str, ...]:
+def project_specs(file: Path | None = None, *, no_project: bool = False) -> tuple[str, ...]:
     """Returns the specs of the project as arguments, for a command that was given none.
 
     Args:
