@@ -10,7 +10,6 @@ from tuninglink.matching.derivation.derivable import Derivable, derivable
 from tuninglink.matching.derivation.renumbering import NotDerivableError, Renumbering
 from tuninglink.matching.derivation.writing import derived_spec
 from tuninglink.matching.differences import compare
-from tuninglink.specs.structure import SpecKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterator, Sequence
@@ -41,11 +40,11 @@ class Deriver:
     """Derives entries from those of specs.
 
     Args:
-        specs: the specs, in order of precedence. If one is opaque, nothing is derived, as it may decide any op.
+        specs: the specs, in order of precedence. If one cannot be read, nothing is derived, as it may decide any op.
     """
 
     def __init__(self, specs: Sequence[PrunableSpec]) -> None:
-        is_readable = all(each.spec.kind is SpecKind.MATCHER_LIST for each in specs)
+        is_readable = all(each.spec.anatomy.is_readable for each in specs)
         self._lists = [_DerivableList(each) for each in specs] if is_readable else []
         self._derived: dict[Hashable, DerivedEntry | None] = {}
 
