@@ -14,7 +14,7 @@ from tuninglink.matching.differences import compare
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterator, Sequence
 
-    from tuninglink.matching.derivation.problem_key import ProblemKey
+    from tuninglink.matching.derivation.problem_key import ProblemForm, ProblemKey
     from tuninglink.matching.derivation.root_forms import RootForm
     from tuninglink.matching.prunable import PrunableSpec
     from tuninglink.specs.model import Spec
@@ -45,7 +45,7 @@ class Deriver:
 
     def __init__(self, specs: Sequence[PrunableSpec]) -> None:
         is_readable = all(each.spec.anatomy.is_readable for each in specs)
-        self._lists = [_DerivableList(each) for each in specs] if is_readable else []
+        self._lists = [DerivableList(each) for each in specs] if is_readable else []
         self._derived: dict[Hashable, DerivedEntry | None] = {}
 
     def derive(
@@ -69,7 +69,7 @@ class Deriver:
         candidates = [
             (at, position)
             for at, positions in lists
-            for position in self._lists[at].of(root.form.key, positions)
+            for position in self._lists[at].of(root, positions)
         ]
         if any(self._lists[at].matches(position, root) for at, position in candidates):
             return None
@@ -82,7 +82,7 @@ class Deriver:
         return None
 
 
-class _DerivableList:
+class DerivableList:
     """The entries of a matcher list, by the problems that they are for."""
 
     def __init__(self, prunable: PrunableSpec) -> None:
@@ -91,14 +91,12 @@ class _DerivableList:
         self._entries: dict[int, Derivable | None] = {}
         self._by_key: dict[ProblemKey, list[int]] | None = None
 
-    def of(self, key: ProblemKey, positions: Sequence[int] | None) -> Iterator[int]:
-        """Yields which of the entries at some positions are for a problem; None for all positions."""
-        if positions is None:
-            yield from self._all().get(key, ())
-            return
-        for position in positions:
+    def of(self, root: RootForm, positions: Sequence[int] | None) -> Iterator[int]:
+        """Yields which of the entries at some positions are for the problem of an op; None for all positions."""
+        key = root.form.key
+        for position in self._all().get(key, ()) if positions is None else positions:
             entry = self._entry(position)
-            if entry is not None and entry.form.key == key:
+            if entry is not None and entry.form.key == key and _fits(entry.form, root.form):
                 yield position
 
     def _all(self) -> dict[ProblemKey, list[int]]:
@@ -124,11 +122,6 @@ class _DerivableList:
         """Returns the entry that is derived from one of them for a root op, None if there is none."""
         source = self._entry(position)
         assert source is not None
-        if any(
-            size is not None and size != root.form.windows.get(place)
-            for place, size in source.form.windows.items()
-        ):
-            return None
         renumbering = Renumbering.between(source.form, root.form, root.op.iterator_types)
         try:
             settings = {
@@ -141,3 +134,10 @@ class _DerivableList:
         change = change_in_words(renumbering.mapping, root.op.roles)
         spec = derived_spec(self._spec, entry, settings, root, change)
         return DerivedEntry(spec, at)
+
+
+def _fits(entry: ProblemForm, root: ProblemForm) -> bool:
+    """Tells whether the image of a convolution has the size that an entry asks for."""
+    return all(
+        size is None or size == root.windows.get(place) for place, size in entry.windows.items()
+    )
