@@ -56,7 +56,8 @@ class PruningLinker:
         diagnostics: told about specs that may override an earlier one, once.
         selection: the entries that apply at all; all of them by default.
         pruning: what is known of specs already.
-        sources: the positions that the parts of results give for specs; by default those in `specs`.
+        sources: the positions that the parts of results give for specs; by default those in `specs`. The parts of a
+            chain are numbered.
 
     Raises:
         SpecError: a spec cannot be linked.
@@ -80,6 +81,7 @@ class PruningLinker:
             is_for_others = selection is not None and selection.of(specs[0]).is_bound_elsewhere
             specs = [] if is_for_others else [Spec(module, specs[0].source) for module in modules]
             form = LinkForm.CHAINED
+            sources = None
         self._name = name
         self._form = form
         self._selection = selection

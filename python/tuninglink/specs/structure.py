@@ -127,11 +127,11 @@ class Anatomy:
         if self.opaque_because is None:
             return True
         first = self.entry_points[0]
-        *passes, matches, terminator = body(first.sequence)
+        operations = list(body(first.sequence))
         return (
             len(self.entry_points) == 1
-            and (matches.name, terminator.name) == (names.FOREACH_MATCH, names.YIELD)
-            and all(map(_adds_batch_loop, passes))
+            and [each.name for each in operations[-2:]] == [names.FOREACH_MATCH, names.YIELD]
+            and all(map(_adds_batch_loop, operations[:-2]))
             and first.name not in self.table.survey.included
             and next(self._opaque_pairs(), None) is None
         )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from tuninglink.matching.derivation.changes import change_in_words
 from tuninglink.matching.derivation.derivable import Derivable, derivable
+from tuninglink.matching.derivation.matched_form import MatchedForm, matched_form
 from tuninglink.matching.derivation.renumbering import NotDerivableError, Renumbering
 from tuninglink.matching.derivation.writing import derived_spec
 from tuninglink.matching.differences import compare
@@ -95,7 +96,7 @@ class DerivableList:
         """Yields which of the entries at some positions are for the problem of an op; None for all positions."""
         key = root.form.key
         for position in self._all().get(key, ()) if positions is None else positions:
-            entry = self._entry(position)
+            entry = self.entry(position)
             if entry is not None and entry.form.key == key and _fits(entry.form, root.form):
                 yield position
 
@@ -103,12 +104,13 @@ class DerivableList:
         if self._by_key is None:
             self._by_key = {}
             for position in range(len(self._spec.anatomy.pairs)):
-                entry = self._entry(position)
+                entry = self.entry(position)
                 if entry is not None:
                     self._by_key.setdefault(entry.form.key, []).append(position)
         return self._by_key
 
-    def _entry(self, position: int) -> Derivable | None:
+    def entry(self, position: int) -> Derivable | None:
+        """Returns what can be derived from the entry at a position; None if nothing can."""
         if position not in self._entries:
             matcher = self._prunable.matcher(position)
             self._entries[position] = derivable(self._spec.anatomy, position, matcher)
@@ -120,9 +122,14 @@ class DerivableList:
 
     def derived(self, at: int, position: int, root: RootForm) -> DerivedEntry | None:
         """Returns the entry that is derived from one of them for a root op, None if there is none."""
-        source = self._entry(position)
+        spec = self.written_for(position, matched_form(root.op, root.form))
+        return None if spec is None else DerivedEntry(spec, at)
+
+    def written_for(self, position: int, form: MatchedForm) -> Spec | None:
+        """Returns a spec with the entry that is derived from one of them for a form, None if there is none."""
+        source = self.entry(position)
         assert source is not None
-        renumbering = Renumbering.between(source.form, root.form, root.op.iterator_types)
+        renumbering = Renumbering.between(source.form, form.form, form.iterators)
         try:
             settings = {
                 name: renumbering.configuration(name, value)
@@ -131,9 +138,8 @@ class DerivableList:
         except NotDerivableError:
             return None
         entry = self._spec.anatomy.entry(position)
-        change = change_in_words(renumbering.mapping, root.op.roles)
-        spec = derived_spec(self._spec, entry, settings, root, change)
-        return DerivedEntry(spec, at)
+        change = change_in_words(renumbering.mapping, form.roles)
+        return derived_spec(self._spec, entry, settings, form, change)
 
 
 def _fits(entry: ProblemForm, root: ProblemForm) -> bool:
