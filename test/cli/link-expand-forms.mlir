@@ -2,11 +2,11 @@
 
 // RUN: rm -rf %t && mkdir -p %t
 // RUN: tuninglink link library:transformers-avx512 --expand-forms -o %t/forms.mlir
-// RUN: FileCheck %s --check-prefix=SPEC --input-file=%t/forms.mlir
+// RUN: filecheck %s --check-prefix=SPEC --input-file=%t/forms.mlir
 // RUN: iree-compile %s --iree-hal-target-device=local --iree-hal-local-target-device-backends=llvm-cpu \
 // RUN:     --iree-llvmcpu-target-triple=x86_64-linux-gnu --iree-llvmcpu-target-cpu=skylake-avx512 \
 // RUN:     --iree-codegen-tuning-spec-path=%t/forms.mlir --compile-to=executable-configurations -o %t/program.mlir
-// RUN: FileCheck %s --input-file=%t/program.mlir
+// RUN: filecheck %s --input-file=%t/program.mlir
 
 // SPEC: @match_matmul_384x768x768_f32(
 // SPEC: derived = "from @match_matmul_384x768x768_f32: unit batch added"
