@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from tuninglink.mlir.passes import Pass, option
-from tuninglink.specs.linking import link_nested_specs
+from tuninglink.specs.linking.linker import link_nested_specs
 
 if TYPE_CHECKING:
     from iree.compiler import ir as mlir

@@ -18,20 +18,20 @@ from tuninglink.matching.pruning_keys import PruningKey, pruning_key
 from tuninglink.matching.reader import MatcherReader
 from tuninglink.mlir import names
 from tuninglink.mlir.walk import visit
-from tuninglink.specs.chains import chained_modules
-from tuninglink.specs.link_form import LinkForm, choose_form
-from tuninglink.specs.linking import LINKED_SPEC_NAME, Share, link_nothing, link_shares
+from tuninglink.specs.entry_subsets import Subsets
+from tuninglink.specs.linking.chains import chained_modules
+from tuninglink.specs.linking.forms import LinkForm, choose_form
+from tuninglink.specs.linking.linker import LINKED_SPEC_NAME, Share, link_nothing, link_shares
 from tuninglink.specs.model import Spec
 from tuninglink.specs.side_effects import only_reads
 from tuninglink.specs.structure import SpecKind
-from tuninglink.specs.subsets import Subsets
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tuninglink.mlir.diagnostics import DiagnosticSink
     from tuninglink.specs.applicability import Selection
-    from tuninglink.specs.linking import LinkedSpec
+    from tuninglink.specs.linking.linker import LinkedSpec
 
 _RUNNING: Final = frozenset(
     {

@@ -14,7 +14,7 @@ from tuninglink.mlir.diagnostics import Diagnostic, Severity, note, place_of
 from tuninglink.mlir.symbols import symbol_name
 from tuninglink.mlir.walk import collect
 from tuninglink.specs.bindings import binding_of, covers, entry_binding
-from tuninglink.specs.chains import chained_modules
+from tuninglink.specs.linking.chains import chained_modules
 from tuninglink.specs.model import Spec
 from tuninglink.specs.settings import settings_of
 from tuninglink.specs.structure import SpecKind
