@@ -14,15 +14,15 @@ import tempfile
 import time
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "test" / "python"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "test" / "support"))
 
 from dask_processes import DaskProcesses
 from programs import TARGETS
 from tuning_programs import matmul, prepared
 
-from tuninglink.tuning.cluster.connection import Cluster
-from tuninglink.tuning.compilation import CandidateCompiler
-from tuninglink.tuning.failures import Failure
+from tuninglink.tuning.candidates.compilation import CandidateCompiler
+from tuninglink.tuning.devices.cluster.connection import Cluster
+from tuninglink.tuning.results.failures import Failure
 
 _SECONDS = 60.0
 

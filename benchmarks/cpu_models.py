@@ -14,7 +14,7 @@ import argparse
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "test" / "python"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "test" / "support"))
 
 from mlir_function import Function
 from model_programs import linear, program

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "test" / "python"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "test" / "support"))
 
 from mlir_function import Function
 from model_programs import attention, linear, product

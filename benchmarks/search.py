@@ -21,16 +21,16 @@ from typing import TYPE_CHECKING, Self
 
 from tuninglink.tuning.database import Database
 from tuninglink.tuning.database.importing import read_trials
-from tuninglink.tuning.prior_data import PriorData
-from tuninglink.tuning.recorded_problems import problem_of_table
+from tuninglink.tuning.database.prior_data import PriorData
+from tuninglink.tuning.database.recorded_problems import problem_of_table
+from tuninglink.tuning.database.tables import RecordedPool, load_table
 from tuninglink.tuning.search import search_named
-from tuninglink.tuning.tables import RecordedPool, load_table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from tuninglink.tuning.database.tables import RecordedTable
     from tuninglink.tuning.search import Search
-    from tuninglink.tuning.tables import RecordedTable
 
 SEARCHES = ("random", "neighbors", "model")
 GOAL = 1.05

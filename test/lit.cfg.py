@@ -27,7 +27,7 @@ compiler_tools = lit_config.params.get("iree_bin") or str(Path(find_tool("iree-o
 config.name = "Tuninglink"
 config.test_format = lit.formats.ShTest(execute_external=False)
 config.suffixes = [".mlir", ".test"]
-config.excludes = ["Inputs", "python"]
+config.excludes = ["Inputs", "support"]
 config.test_source_root = str(source_root)
 config.test_exec_root = lit_config.params.get("tuninglink_obj_root") or str(
     source_root.parent / "build" / "test"

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from tuninglink.compiler import Compilation
     from tuninglink.explaining import Explanation
-    from tuninglink.tuning.results import TuningResult
+    from tuninglink.tuning.results.task_result import TuningResult
     from tuninglink.tuning.settings import TuningSettings
 
 __all__ = ["compile", "explain", "export", "tune"]

@@ -1,6 +1,6 @@
 """Kills a tuner at random moments and starts it again: nothing is lost, and it finds what it finds undisturbed.
 
-Timings come from a record, so that the same candidates win (`test/python/recorded_tuning.py`):
+Timings come from a record, so that the same candidates win (`test/support/recorded_tuning.py`):
 
     python test/campaigns/interruption.py --kills 20
 """
@@ -12,7 +12,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "python"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
 
 from recorded_tuning import interrupt
 from tuning_programs import matmul

@@ -1,6 +1,6 @@
 """Compares every form that linking and the optimizations give random specs with the specs one by one.
 
-What comes out is compared with the meaning of linking in `test/python/sequential.py`, which asks the compiler's
+What comes out is compared with the meaning of linking in `test/support/sequential.py`, which asks the compiler's
 interpreter about each op and each matcher by itself. The seed and the number of a scenario tell it, so that
 
     python test/campaigns/linking.py --seed 1 --scenario 123
@@ -19,7 +19,7 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "python"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
 
 from link_forms import Outcome, run_scenario
 

@@ -10,8 +10,8 @@ Programs are tried in parallel, each in a process of its own that appends a line
 The tables are made from that file, with what earlier runs have left there; `--samples 0` makes them and tries nothing.
 
 The seed and the number of a sample tell its program: `--sample 7` repeats it. The exit code is 1 if a valid
-configuration does not compile, or a refuted one does. Known targets and forms are in `test/python/verdict_trials.py`
-and `test/python/verdict_programs.py`.
+configuration does not compile, or a refuted one does. Known targets and forms are in `test/support/verdict_trials.py`
+and `test/support/verdict_programs.py`.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "python"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
 
 from iree.compiler import ir as mlir
 from verdict_programs import FORMS

@@ -140,7 +140,7 @@ def rules(file: File) -> None:
         tuninglink database rules tuning.db
     """
     from tuninglink.tuning.database import Database  # noqa: PLC0415 - takes long to import
-    from tuninglink.tuning.rules import learn_rules  # noqa: PLC0415
+    from tuninglink.tuning.database.rules import learn_rules  # noqa: PLC0415
 
     with Database(file, read_only=True) as opened:
         found = learn_rules(opened.all_trials())

@@ -19,11 +19,11 @@ from tuninglink.files import make_directory, write_file
 from tuninglink.mlir.diagnostics import error
 from tuninglink.specs.library import default_spec
 from tuninglink.specs.loading import load_spec
-from tuninglink.tuning.timing import duration
+from tuninglink.tuning.devices.timing import duration
 
 if TYPE_CHECKING:
     from tuninglink.compiler import Applied, Compilation
-    from tuninglink.tuning.results import TaskResult
+    from tuninglink.tuning.results.task_result import TaskResult
 
 PROGRAM: Final = "mmt_2048x1280x5120.mlir"
 TUNED: Final = "matmul_128x768x768.mlir"

@@ -4,34 +4,46 @@ from __future__ import annotations
 
 import os
 import signal
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from tuninglink.cli.interrupts import INTERRUPTED
 from tuninglink.cli.tune_progress import ProgressLines
 from tuninglink.cli.verbosity import is_quiet
 from tuninglink.errors import TuninglinkError
-from tuninglink.files import make_directory
+from tuninglink.files import check_directory, check_output
 from tuninglink.mlir.diagnostics import error, note
-from tuninglink.tuning.compilation import CandidateCompiler
+from tuninglink.tuning.candidates.compilation import CandidateCompiler
 from tuninglink.tuning.database import Database
-from tuninglink.tuning.devices import Devices
-from tuninglink.tuning.journal import Journal
+from tuninglink.tuning.devices.local import Devices
+from tuninglink.tuning.devices.timing import Settings
 from tuninglink.tuning.listener import Listener
-from tuninglink.tuning.reproducers import Reproducers
-from tuninglink.tuning.task_tuner import TaskTuner
-from tuninglink.tuning.timeline import Stage
-from tuninglink.tuning.timing import Settings
+from tuninglink.tuning.results.journal import Journal
+from tuninglink.tuning.results.reproducers import Reproducers
+from tuninglink.tuning.scheduling.task_tuner import TaskTuner
+from tuninglink.tuning.scheduling.timeline import Stage
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from tuninglink.cli.measuring_options import MeasuringOptions
-    from tuninglink.tuning.budget import Budget
-    from tuninglink.tuning.device_interface import DeviceSet
-    from tuninglink.tuning.timeline import Timeline
+    from tuninglink.tuning.devices.device_set import DeviceSet
+    from tuninglink.tuning.scheduling.budget import Budget
+    from tuninglink.tuning.scheduling.timeline import Timeline
+
+
+def check_outputs(options: MeasuringOptions) -> None:
+    """Refuses results that cannot be written before anything is measured.
+
+    Raises:
+        TuninglinkError: the output, the database or the directory for failures is not writable.
+    """
+    check_output(options.output)
+    if options.database:
+        Database(Path(options.database)).close()
+    if options.failures:
+        check_directory(options.failures)
 
 
 @dataclass(frozen=True)
@@ -64,7 +76,7 @@ class Measuring:
             )
             reproducers = None
             if options.failures:
-                reproducers = Reproducers(make_directory(options.failures), options.flags)
+                reproducers = Reproducers(options.failures, options.flags)
             with timeline.stage(Stage.DEVICES):
                 devices, compiler = self._machines(opened, timing)
             timeline.watch(devices)
@@ -82,8 +94,8 @@ class Measuring:
             compiler = opened.enter_context(CandidateCompiler(flags, settings.jobs))
             return opened.enter_context(Devices(uris, timing, settings.timeout)), compiler
         try:
-            from tuninglink.tuning.cluster.connection import Cluster  # noqa: PLC0415 - an extra
-            from tuninglink.tuning.cluster.devices import ClusterDevices  # noqa: PLC0415
+            from tuninglink.tuning.devices.cluster.connection import Cluster  # noqa: PLC0415 - an extra
+            from tuninglink.tuning.devices.cluster.devices import ClusterDevices  # noqa: PLC0415
         except ImportError:
             remedy = note("install it with: pip install 'tuninglink[cluster]'")
             message = "--cluster needs Dask's distributed scheduler"
@@ -94,23 +106,34 @@ class Measuring:
         return remote, opened.enter_context(CandidateCompiler(flags, jobs, cluster.pool))
 
 
+_ENDING: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+"""The signals that end a run early: an interrupt, the end of a job, and a terminal that is closed."""
+
+
 @contextmanager
 def stopping(budget: Budget, program: str) -> Iterator[None]:
-    """Lets an interrupt end the budget while the block runs, and a second one end the process."""
-    if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
-        yield
-        return
+    """Lets a signal end the budget while the block runs, and a second one end the process.
 
-    def stop(*_: object) -> None:
+    A signal that the process was started to ignore stays ignored.
+    """
+    watched = [each for each in _ENDING if signal.getsignal(each) != signal.SIG_IGN]
+
+    def stop(number: int, _: object) -> None:
         if budget.is_stopped:
-            os._exit(INTERRUPTED)
+            os._exit(_SIGNALED + number)
         budget.stop()
-        os.write(2, f"\n{program}: interrupted; ending with what is known so far\n".encode())
+        with suppress(OSError):  # the terminal may be closed
+            os.write(2, f"\n{program}: interrupted; ending with what is known so far\n".encode())
 
     watcher = signal.set_wakeup_fd(-1)  # whoever reads it would end the process
-    before = signal.signal(signal.SIGINT, stop)
+    before = {each: signal.signal(each, stop) for each in watched}
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
         signal.set_wakeup_fd(watcher, warn_on_full_buffer=False)
+
+
+_SIGNALED: Final = 128
+"""What a shell adds to the number of the signal that ended a program."""

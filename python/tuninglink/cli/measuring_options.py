@@ -11,8 +11,8 @@ from tuninglink.errors import CompileError
 from tuninglink.files import STANDARD_STREAM
 from tuninglink.llvm_flags import Flag, read_count, read_number
 from tuninglink.mlir.diagnostics import error, note
+from tuninglink.tuning.devices.timing import Caches
 from tuninglink.tuning.settings import TuningSettings
-from tuninglink.tuning.timing import Caches
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -16,7 +16,7 @@ from tuninglink.compiler.phases import Phase
 from tuninglink.errors import CompileError
 from tuninglink.llvm_flags import Flag, read_count
 from tuninglink.mlir.diagnostics import error
-from tuninglink.tuning.specialization import DimensionSize
+from tuninglink.tuning.programs.specialization import DimensionSize
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -4,22 +4,23 @@ from __future__ import annotations
 
 import math
 import sys
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from tuninglink.tuning.devices.timing import duration
 from tuninglink.tuning.listener import Listener
-from tuninglink.tuning.results import TaskOutcome
-from tuninglink.tuning.timing import duration
+from tuninglink.tuning.results.task_result import TaskOutcome
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tuninglink.tuning.budget import Budget
-    from tuninglink.tuning.device import DeviceDescription
-    from tuninglink.tuning.dispatches import DispatchedProgram, Omission
-    from tuninglink.tuning.model_run import ModelVerdict
-    from tuninglink.tuning.results import TaskResult, TrialResult
-    from tuninglink.tuning.timeline import Timeline
-    from tuninglink.tuning.tunable import TunableTask
+    from tuninglink.tuning.candidates.tunable import TunableTask
+    from tuninglink.tuning.deciding.model_run import ModelVerdict
+    from tuninglink.tuning.devices.device import DeviceDescription
+    from tuninglink.tuning.programs.dispatches import DispatchedProgram, Omission
+    from tuninglink.tuning.results.task_result import TaskResult, TrialResult
+    from tuninglink.tuning.scheduling.budget import Budget
+    from tuninglink.tuning.scheduling.timeline import Timeline
 
 
 class ProgressLines(Listener):
@@ -98,7 +99,8 @@ class ProgressLines(Listener):
 
     def _say(self, text: str, *, is_fleeting: bool = False) -> None:
         erase = "\r\033[K" if self._is_watched else ""
-        print(f"{erase}{text}", end="" if is_fleeting else "\n", file=sys.stderr, flush=True)  # noqa: T201
+        with suppress(OSError):  # the terminal may be closed
+            print(f"{erase}{text}", end="" if is_fleeting else "\n", file=sys.stderr, flush=True)  # noqa: T201
 
 
 def _outcome(result: TaskResult) -> str:
@@ -109,7 +111,8 @@ def _outcome(result: TaskResult) -> str:
         return f"won: {decision.speedup}, {times}; {tried}"
     if result.verdict is TaskOutcome.UNDECIDED:
         interval = f": {decision.speedup}" if decision is not None else ""
-        return f"undecided{interval}; {tried}"
+        reason = f": {result.reason}" if result.reason else ""
+        return f"undecided{interval}{reason}; {tried}"
     return f"nothing is faster than the compiler's choice; {tried}"
 
 

@@ -6,38 +6,44 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tuninglink.cli import process
-from tuninglink.cli.measuring import Measuring, stopping
+from tuninglink.cli.measuring import Measuring, check_outputs, stopping
 from tuninglink.cli.progress import progress
 from tuninglink.errors import TuninglinkError
+from tuninglink.files import check_directory, write_output
 from tuninglink.mlir.contexts import thread_context
 from tuninglink.mlir.diagnostics import error
 from tuninglink.specs.library import DefaultLibrary
 from tuninglink.specs.sources import SpecFiles, read_specs
-from tuninglink.tuning.budget import Budget
-from tuninglink.tuning.devices import default_device
-from tuninglink.tuning.dispatches import read_program
+from tuninglink.tuning.devices.local import default_device
+from tuninglink.tuning.programs.dispatches import read_program
 from tuninglink.tuning.report import write_report
-from tuninglink.tuning.reporting import report_of
-from tuninglink.tuning.timeline import Stage, Timeline
+from tuninglink.tuning.report.reporting import report_of
+from tuninglink.tuning.scheduling.budget import Budget
+from tuninglink.tuning.scheduling.timeline import Stage, Timeline
 from tuninglink.tuning.tuner import Tuner
 
 if TYPE_CHECKING:
     from tuninglink.cli.tune_options import TuneOptions
     from tuninglink.specs.model import Spec
-    from tuninglink.tuning.dispatches import DispatchedProgram
-    from tuninglink.tuning.results import TuningResult
+    from tuninglink.tuning.programs.dispatches import DispatchedProgram
 
 
-def tune(options: TuneOptions, command: str) -> TuningResult:
-    """Tunes a program and writes the report.
+def tune(options: TuneOptions, command: str) -> TuninglinkError | None:
+    """Tunes a program, and writes the spec and the report.
 
     Args:
         options: what the arguments ask for.
         command: what an interrupt is answered by.
 
+    Returns:
+        What ended it early; None if nothing did.
+
     Raises:
-        TuninglinkError: the program cannot be tuned, or the report not be written.
+        TuninglinkError: the program cannot be tuned, or a result not be written.
     """
+    check_outputs(options)
+    if options.report:
+        check_directory(options.report)
     settings = options.settings
     budget = Budget(settings.seconds, settings.trials)
     timeline = Timeline()
@@ -51,10 +57,11 @@ def tune(options: TuneOptions, command: str) -> TuningResult:
         tasks.listener.found(program, descriptions)
         specs = _specs(program, options)
         result = Tuner(program, options.flags, tasks, budget, specs, process.show).run()
+    write_output(options.output, result.spec.encode())  # first: nothing that fails later loses it
     if options.report:
         report = report_of(options.input, descriptions[0], result)
         write_report(report, Path(options.report))
-    return result
+    return result.failure
 
 
 def _default_devices(program: DispatchedProgram) -> tuple[str, ...]:

@@ -80,6 +80,7 @@ class CompileOptions:
         upgrade: whether specs that were written for an older compiler are upgraded; else they are refused.
         spec_dumps: a directory for the linked specs, `-` for standard output, or nothing.
         prune: whether each dispatch gets only the entries that may match in it.
+        derived_entries: whether entries are derived for other forms of their problems.
         explanation: the file that gets an explanation, or nothing for standard error; None for no explanation.
         profile: a file with measured times for an explanation, or None.
         database: a database of trials for an explanation, or None.
@@ -106,6 +107,7 @@ class CompileOptions:
     upgrade: bool = True
     spec_dumps: str = ""
     prune: bool = True
+    derived_entries: bool = True
     explanation: str | None = None
     report_format: ReportFormat | None = None
     profile: str | None = None
@@ -144,6 +146,7 @@ COMPILE_FLAGS: Final = {
     "no-upgrade": Flag("upgrade", _unless, switch=True),
     "dump-specs-to": Flag("spec_dumps"),
     "prune": Flag("prune", _switch),
+    "no-derived-entries": Flag("derived_entries", _unless, switch=True),
     _EXPLAIN: Flag("explanation", switch=True),
     "iree-codegen-tuning-spec-path": Flag("specs", repeats=True),
     "iree-codegen-enable-default-tuning-specs": Flag("default_specs", read_boolean, switch=True),

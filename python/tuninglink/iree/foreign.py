@@ -5,7 +5,7 @@ does not have.
 
 Source: `iree-compile` 3.13, given each pipeline on each backend ("failed to build pass pipeline", "cannot be
 converted to LLVM IR"), and intrinsics that the target does not list ("no intrinsic matching MFMA size on given
-chipset", "Cannot select"), on which the compiler may end the process. `test/python/test_foreign.py` asks it again.
+chipset", "Cannot select"), on which the compiler may end the process. `test/compiler/test_foreign.py` asks it again.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 Source: the compiler. `iree-compile` 3.13 was given each name with `--iree-rocm-target`,
 `--iree-cuda-target` or `--iree-vulkan-target`, and the architecture, SKU and compute units are what it then
 writes into the executable target; names of CPUs are what it lists when `--iree-llvmcpu-target-cpu` is not
-one of them. `test/python/test_targets.py` asks it again. Families follow the vendors' names for their
+one of them. `test/compiler/test_targets.py` asks it again. Families follow the vendors' names for their
 generations, as the compiler uses them.
 """
 

@@ -70,14 +70,19 @@ _MOST_MILLISECONDS = (1 << 32) - 2
 class Deadline:
     """The moment at which an answer is due, and the steps that are left until then."""
 
-    def __init__(self, at: float, limits: Limits, steps: float) -> None:
+    def __init__(
+        self, at: float, limits: Limits, steps: float, whole: Deadline | None = None
+    ) -> None:
         self._at = at
         self._limits = limits
         self._steps = steps
+        self._whole = whole
 
     def postpone(self, seconds: float) -> None:
         """Gives back time that somebody else used."""
         self._at += seconds
+        if self._whole is not None:
+            self._whole.postpone(seconds)
 
     def remaining(self) -> float:
         """Returns the seconds that are left, not less than zero."""
@@ -89,9 +94,13 @@ class Deadline:
         return max(1, int(min(wanted, _MOST_MILLISECONDS)))
 
     def share(self, parts: int) -> Deadline:
-        """Returns the deadline that comes when one of so many equal parts of what is left has passed."""
+        """Returns the deadline of one of so many equal parts of what is left; its steps count for the whole."""
         at = time.monotonic() + self.remaining() / parts
-        return Deadline(at, self._limits, self._steps / parts)
+        return Deadline(at, self._limits, self._steps / parts, self)
+
+    def within(self, steps: float) -> Deadline:
+        """Returns a deadline after a number of steps, which count for the whole; it is never later."""
+        return Deadline(self._at, self._limits, min(steps, self._steps), self)
 
     def check(self) -> None:
         """Takes a step.
@@ -100,6 +109,8 @@ class Deadline:
             UndecidedError: the time is up, or no step is left.
         """
         self._steps -= 1
+        if self._whole is not None:
+            self._whole.check()
         if self._steps < 0:
             raise UndecidedError(f"the limit of {self._limits.steps:g} steps is reached")
         if self.remaining() == 0:

@@ -33,7 +33,7 @@ _TEMPLATES = {
 }
 
 
-class _Writer:
+class SourceWriter:
     """Writes terms as Python expressions, nodes that are used more than once as local variables."""
 
     def __init__(
@@ -90,9 +90,9 @@ def conjunction(
     lines: list[str] = []
     # One by one, so that a cheap one that fails spares the others.
     for number, each in enumerate(sorted(assertions, key=lambda term: term.tree_size)):
-        writer = _Writer([each], slots, bounds, f"a{number}_")
+        writer = SourceWriter([each], slots, bounds, f"a{number}_")
         lines += [*writer.lines, f"if not {writer.text(each)}: return False"]
-    function: Callable[[Values], bool] = _compile([*lines, "return True"])
+    function: Callable[[Values], bool] = compile_function([*lines, "return True"])
     return function
 
 
@@ -117,13 +117,13 @@ def outlook(
             parts.setdefault((part.kind, part.name, *map(id, part.operands)), part)
     lines: list[str] = []
     for number, part in enumerate(parts.values()):
-        writer = _Writer([part], slots, bounds, f"p{number}_")
+        writer = SourceWriter([part], slots, bounds, f"p{number}_")
         inside = [*writer.lines, f"k{number} = {writer.text(part)}"]
         # What is divided by zero looks the same whatever it is: it decides nothing, or nothing is decided.
         lines += ["try:", *(f"    {line}" for line in inside)]
         lines += ["except ZeroDivisionError:", f"    k{number} = None"]
     keys = "".join(f"k{number}, " for number in range(len(parts)))
-    function: Callable[[Values], Hashable] = _compile([*lines, f"return ({keys})"])
+    function: Callable[[Values], Hashable] = compile_function([*lines, f"return ({keys})"])
     return function
 
 
@@ -145,42 +145,89 @@ _FOLDABLE = (Kind.ADD, Kind.MUL, Kind.AND, Kind.OR)
 """What of these is known is seen as one value."""
 
 
-def solution(
-    equation: Term, name: str, slots: Mapping[str, int], bounds: Bounds
-) -> Callable[[Values], int | None] | None:
-    """Returns a function that computes from the other values what `name` must be for `equation` to hold.
+def alternatives(assertion: Term, name: str) -> int:
+    """Returns how many values a variable can have once the others have theirs; 0 if that is not known.
+
+    An equation over one occurrence of the variable leaves one value, a disjunction of such equations as many as it
+    has parts.
+    """
+    if assertion.kind is Kind.OR:
+        counts = [alternatives(each, name) for each in assertion.operands]
+        return sum(counts) if all(counts) else 0
+    if assertion.kind is not Kind.EQ or assertion.occurrences(name) != 1:
+        return 0
+    return int(all(each.kind in _INVERTIBLE for each in _path(assertion, name)[1]))
+
+
+def solutions(
+    assertion: Term, name: str, slots: Mapping[str, int], bounds: Bounds
+) -> Callable[[Values], Sequence[int]] | None:
+    """Returns a function that computes from the other values what `name` can be for `assertion` to hold.
 
     Returns:
-        None if the equation does not determine the variable. Else the function, which returns None if no
-        integer solves the equation, and raises `ZeroDivisionError` if it cannot tell which do.
+        None if the assertion leaves more than a few values. Else the function, which raises `ZeroDivisionError` if it
+        cannot tell which they are.
     """
-    if equation.kind is not Kind.EQ or equation.occurrences(name) != 1:
+    if not alternatives(assertion, name):
         return None
+    equations = assertion.operands if assertion.kind is Kind.OR else (assertion,)
+    lines: list[str] = ["found = []"]
+    for number, each in enumerate(_equations(equations)):
+        lines += [
+            *_inversion(each, name, slots, bounds, f"t{number}_"),
+            "if not r: found.append(x)",
+        ]
+    function: Callable[[Values], Sequence[int]] = compile_function([*lines, "return found"])
+    return function
+
+
+_INVERTIBLE = (Kind.ADD, Kind.MUL, Kind.NEG)
+
+
+def _equations(assertions: Sequence[Term]) -> Iterator[Term]:
+    """Yields the equations of disjunctions."""
+    for each in assertions:
+        if each.kind is Kind.OR:
+            yield from _equations(each.operands)
+        else:
+            yield each
+
+
+def _path(equation: Term, name: str) -> tuple[Term, list[Term]]:
+    """Returns the side of an equation without a variable, and the terms from the other side down to the variable."""
     left, right = equation.operands
     inside, other = (left, right) if name in left.variables else (right, left)
-    path: list[tuple[Term, list[Term]]] = []
+    path = []
     while inside.kind is not Kind.VARIABLE:
-        if inside.kind not in (Kind.ADD, Kind.MUL, Kind.NEG):
-            return None
-        nexts = [each for each in inside.operands if name in each.variables]
-        path.append((inside, [each for each in inside.operands if each is not nexts[0]]))
-        inside = nexts[0]
-    needed = [other, *(each for _, others in path for each in others)]
-    writer = _Writer(needed, slots, bounds, "t")
-    lines = [*writer.lines, f"x = {writer.text(other)}"]
-    for term, others in path:
+        path.append(inside)
+        inside = next(each for each in inside.operands if name in each.variables)
+    return other, path
+
+
+def _inversion(
+    equation: Term, name: str, slots: Mapping[str, int], bounds: Bounds, local: str
+) -> list[str]:
+    """Returns lines that compute the value `x` of a variable, which solves an equation unless `r` is not zero."""
+    other, path = _path(equation, name)
+    steps = [
+        (term, [each for each in term.operands if name not in each.variables]) for term in path
+    ]
+    needed = [other, *(each for _, others in steps for each in others)]
+    writer = SourceWriter(needed, slots, bounds, local)
+    lines = [*writer.lines, f"x = {writer.text(other)}", "r = 0"]
+    for term, others in steps:
         texts = [writer.text(each) for each in others]
         if term.kind is Kind.NEG:
             lines.append("x = -x")
         elif term.kind is Kind.ADD:
             lines.append(f"x -= {' + '.join(texts)}")
         else:
-            lines += [f"x, r = divmod(x, {' * '.join(texts)})", "if r: return None"]
-    function: Callable[[Values], int | None] = _compile([*lines, "return x"])
-    return function
+            lines += [f"x, rest = divmod(x, {' * '.join(texts)})", "r = r or rest"]
+    return lines
 
 
-def _compile(lines: list[str]) -> Any:
+def compile_function(lines: list[str]) -> Any:
+    """Returns the function of values `v` whose body these lines are."""
     source = "def function(v):\n" + "".join(f"    {line}\n" for line in lines)
     scope: dict[str, object] = {"divide": divide, "modulo": modulo}
     # The source is made of operators, numbers and local names, all of them written above.

@@ -179,7 +179,7 @@ def _plan(group: _Group, domains: Domains, hidden: frozenset[str], deadline: Dea
         choosing = {
             each.name
             for each in levels
-            if each.name in hidden and len(each.domain) > 1 and each.solve is None
+            if each.name in hidden and len(each.domain) > 1 and not each.is_determined
         }
         if choosing <= late:
             break
@@ -309,5 +309,4 @@ class _Count:
 def _choices(level: Level, values: Values) -> Sequence[int]:
     if level.solve is None:
         return level.domain
-    value = level.solve(values)
-    return (value,) if value in level.allowed else ()
+    return level.few(level.solve(values), level.ranks)

@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tuninglink.solver.bounds import Bounds
-from tuninglink.solver.compiled_terms import conjunction, solution
+from tuninglink.solver.compiled_bounds import possibility
+from tuninglink.solver.compiled_terms import alternatives, conjunction, solutions
 from tuninglink.solver.terms import Kind, Term
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from tuninglink.solver.answers import Deadline
     from tuninglink.solver.compiled_terms import Values
@@ -26,27 +27,40 @@ class Level:
     Attributes:
         name: the variable.
         domain: the values that it can have, ascending.
+        ranks: their places in the domain.
         terms: the assertions of which it is the last variable.
-        holds: tells of the values so far whether all of `terms` hold.
-        solve: computes the only value with which one of `terms` can hold, if there is such a one.
+        holds: tells of the values so far whether all of `terms` hold, and the assertions of later variables can.
+        solve: computes the few values with which one of `terms` can hold, if it leaves no more.
+        is_determined: whether `solve` leaves one value at most.
     """
 
     name: str
     domain: tuple[int, ...]
-    allowed: frozenset[int]
+    ranks: Mapping[int, int]
     terms: tuple[Term, ...]
     holds: Callable[[Values], bool]
-    solve: Callable[[Values], int | None] | None
+    solve: Callable[[Values], Sequence[int]] | None
+    is_determined: bool
 
-    def choices(self, domain: Sequence[int], values: Values) -> Sequence[int]:
-        """Returns those of the values in `domain` that are worth trying, given the values so far."""
+    def choices(self, ranks: Mapping[int, int], values: Values) -> Iterable[int]:
+        """Returns the values that are worth trying, given the values so far.
+
+        Args:
+            ranks: the values of the domain in the order in which they are tried, and their places in it.
+            values: the values so far.
+        """
         if self.solve is None:
-            return domain
+            return ranks
         try:
-            value = self.solve(values)
+            return self.few(self.solve(values), ranks)
         except ZeroDivisionError:
-            return domain
-        return (value,) if value in self.allowed else ()
+            return ranks
+
+    def few(self, values: Sequence[int], ranks: Mapping[int, int]) -> Sequence[int]:
+        """Returns those of a few values that are in the domain, once, in the order in which they are tried."""
+        if len(values) == 1:
+            return values if values[0] in ranks else ()
+        return sorted(ranks.keys() & set(values), key=ranks.__getitem__)
 
 
 def order_variables(
@@ -86,6 +100,8 @@ def _cost(name: str, size: int, pending: Sequence[Term], placed: set[str]) -> fl
             if each.kind is Kind.EQ and each.occurrences(name) == 1:
                 divides = any(side.kind is Kind.MOD for side in each.operands)
                 cost = cost * 0.5 if divides else min(cost, _DETERMINED)
+            elif count := alternatives(each, name):
+                cost = min(cost, count)
             else:
                 cost *= 0.8
     return cost
@@ -107,17 +123,32 @@ def plan_levels(
     for each in assertions:
         decided[max((slots[name] for name in each.variables), default=0)].append(each)
     levels = []
-    for name, terms in zip(order, decided, strict=True):
+    for at, (name, terms) in enumerate(zip(order, decided, strict=True)):
+        known = frozenset(order[: at + 1])
+        later = [each for ahead in decided[at + 1 :] for each in ahead if name in each.variables]
         domain = tuple(domains[name])
-        solvers = (solution(each, name, slots, bounds) for each in terms)
+        counts = {each: alternatives(each, name) for each in terms} if len(domain) > 1 else {}
+        solvable = min(filter(counts.get, counts), key=counts.__getitem__, default=None)
         levels.append(
             Level(
                 name,
                 domain,
-                frozenset(domain),
+                {value: place for place, value in enumerate(domain)},
                 tuple(terms),
-                conjunction(terms, slots, bounds),
-                next(filter(None, solvers), None) if len(domain) > 1 else None,
+                _both(
+                    conjunction(terms, slots, bounds),
+                    possibility(later, known, slots, bounds) if len(domain) > 1 else None,
+                ),
+                None if solvable is None else solutions(solvable, name, slots, bounds),
+                solvable is not None and counts[solvable] == 1,
             )
         )
     return levels
+
+
+def _both(
+    holds: Callable[[Values], bool], may_hold: Callable[[Values], bool] | None
+) -> Callable[[Values], bool]:
+    if may_hold is None:
+        return holds
+    return lambda values: holds(values) and may_hold(values)

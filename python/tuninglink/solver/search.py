@@ -106,7 +106,10 @@ class SearchPlan:
     def _all(self, values: Values) -> dict[str, int]:
         return {name: values[slot] for name, slot in self._slots.items()}
 
-    def _ordered(self, seed: int | None, near: Mapping[str, int] | None) -> list[tuple[int, ...]]:
+    def _ordered(self, seed: int | None, near: Mapping[str, int] | None) -> list[Mapping[int, int]]:
+        """Returns the ranks of the values of each level."""
+        if seed is None and near is None:
+            return [level.ranks for level in self._levels]
         domains = [level.domain for level in self._levels]
         if near is not None:
             wanted = [near.get(level.name) for level in self._levels]
@@ -117,11 +120,11 @@ class SearchPlan:
         if seed is not None:
             shuffler = random.Random(seed)  # noqa: S311 - no secret
             domains = [tuple(shuffler.sample(each, len(each))) for each in domains]
-        return domains
+        return [{value: place for place, value in enumerate(each)} for each in domains]
 
     def _walk(
         self,
-        domains: list[tuple[int, ...]],
+        ranks: list[Mapping[int, int]],
         deadline: Deadline,
         prune: Callable[[int, Values], bool] | None,
     ) -> Iterator[Values]:
@@ -133,7 +136,7 @@ class SearchPlan:
         is_open = [False] * len(levels)  # whether something at the level was divided by zero
         last = len(levels) - 1
         nodes = 0
-        choices = [iter(levels[0].choices(domains[0], values))] * len(levels)
+        choices = [iter(levels[0].choices(ranks[0], values))] * len(levels)
         at = 0
         deadline.check()
         while at >= 0:
@@ -152,7 +155,7 @@ class SearchPlan:
                     continue
                 if at < last:
                     at += 1
-                    choices[at] = iter(levels[at].choices(domains[at], values))
+                    choices[at] = iter(levels[at].choices(ranks[at], values))
                     break
                 if any(is_open) and not self._confirm(self._all(values), deadline):
                     continue

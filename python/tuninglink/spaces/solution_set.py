@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 import time
 from contextlib import suppress
-from fractions import Fraction
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
@@ -24,6 +23,9 @@ if TYPE_CHECKING:
 
 MOST_KEPT: Final = 1 << 18
 """A sample is drawn from all solutions if there are fewer than this."""
+
+_FIRST_STEPS: Final = 4
+"""The steps that a search in a random order has before it starts again."""
 
 
 class SolutionSet:
@@ -102,40 +104,64 @@ class SolutionSet:
     def sample(
         self, n: int, seed: int = 0, limits: Limits = DEFAULT_LIMITS
     ) -> list[dict[str, int]]:
-        """Returns `n` distinct valid assignments spread over the space, or all if there are fewer.
+        """Returns `n` distinct valid assignments, or all if there are fewer.
 
-        Every valid assignment is as likely as any other, and neighbors are unlikely to come together, as long
-        as all can be counted or found in half of the time. Else they are the first ones of searches in random
-        orders.
+        They are the first ones of `draws`.
 
         Args:
-            n: how many.
-            seed: fixes which.
-            limits: how long it may take.
+            n: the number of assignments.
+            seed: fixes the selection.
+            limits: the limits of the search.
 
         Raises:
-            UndecidedError: the limit is reached before `n` are found.
+            UndecidedError: a limit is reached before `n` are found.
             ValueError: `n` is negative.
         """
         if n < 0:
-            raise ValueError(f"there is no sample of {n}")
+            raise ValueError(f"the size of a sample must not be negative: {n}")
         self._expect_known()
-        deadline = limits.start()
+        return list(islice(self._draws(seed, limits.start()), n))
+
+    def draws(self, seed: int = 0, limits: Limits = DEFAULT_LIMITS) -> Iterator[dict[str, int]]:
+        """Yields distinct valid assignments in a random order, for a caller that rejects some of them.
+
+        Every order is as likely as any other, as long as all assignments can be counted or listed in half of the
+        limits. Otherwise they are the first solutions of searches in random orders.
+
+        Args:
+            seed: fixes the order.
+            limits: the limits of the search, without the time that the caller spends between assignments. The
+                iterator ends where a limit is reached.
+
+        Raises:
+            UndecidedError: the valid assignments are unknown.
+        """
+        self._expect_known()
+        return self._until_limit(seed, limits.start())
+
+    def _until_limit(self, seed: int, deadline: Deadline) -> Iterator[dict[str, int]]:
+        with suppress(UndecidedError):
+            for assignment in self._draws(seed, deadline):
+                since = time.monotonic()
+                yield assignment
+                deadline.postpone(time.monotonic() - since)
+
+    def _draws(self, seed: int, deadline: Deadline) -> Iterator[dict[str, int]]:
         chance = random.Random(seed)  # noqa: S311 - no secret
         half = deadline.share(2)
-        try:
+        everything: list[dict[str, int]] = []
+        with suppress(UndecidedError):
             counted = self._decider.count(half)
             if counted is not None and counted.is_indexed:
-                chosen = _spread(n, counted.answer.count, chance)
-                return [self._in_order(counted.solution(each)) for each in chosen]
-            everything = list(islice(self._solutions(None, half), MOST_KEPT))
-        except UndecidedError:
-            everything = []
-        if not everything or len(everything) == MOST_KEPT:
-            found: dict[tuple[int, ...], dict[str, int]] = {}
-            self._probe(n, chance, deadline, found)
-            return list(found.values())
-        return [everything[each] for each in _spread(n, len(everything), chance)]
+                for number in _shuffled(counted.answer.count, chance):
+                    yield self._in_order(counted.solution(number))
+                return
+            if counted is None or counted.answer.count < MOST_KEPT:
+                everything = list(islice(self._solutions(None, half), MOST_KEPT))
+        if everything and len(everything) < MOST_KEPT:
+            yield from (everything[number] for number in _shuffled(len(everything), chance))
+        else:
+            yield from self._probes(chance, deadline)
 
     def probe(self, n: int, seed: int = 0, limits: Limits = DEFAULT_LIMITS) -> list[dict[str, int]]:
         """Returns up to `n` distinct valid assignments: the first solutions of searches in random orders.
@@ -143,15 +169,16 @@ class SolutionSet:
         Nothing is counted, so the first ones come at once, but they are not equally likely.
 
         Args:
-            n: how many.
-            seed: fixes which, as far as the limit allows.
-            limits: how long it may take; what is found by then is returned.
+            n: the number of assignments.
+            seed: fixes the selection, as far as the limit allows.
+            limits: the limits of the search; the assignments that were found by then are returned.
         """
         self._expect_known()
-        found: dict[tuple[int, ...], dict[str, int]] = {}
+        chance = random.Random(seed)  # noqa: S311 - no secret
+        assignments: list[dict[str, int]] = []
         with suppress(UndecidedError):
-            self._probe(n, random.Random(seed), limits.start(), found)  # noqa: S311 - no secret
-        return list(found.values())
+            assignments.extend(islice(self._probes(chance, limits.start()), n))
+        return assignments
 
     def count(self, limits: Limits = DEFAULT_LIMITS) -> CountAnswer:
         """Counts the valid assignments, which need not be listed for that as a rule.
@@ -192,28 +219,40 @@ class SolutionSet:
             return search.solutions(deadline, seed)
         return self._solver.models(self._decider.expressions(), self._names, deadline, seed or 0)
 
-    def _probe(
-        self,
-        n: int,
-        chance: random.Random,
-        deadline: Deadline,
-        found: dict[tuple[int, ...], dict[str, int]],
-    ) -> None:
-        while len(found) < n:
-            deadline.check()
-            # The first that is new: a search that meets only known ones ends after the last.
-            for each in self._solutions(chance.getrandbits(31), deadline):
-                if tuple(each.values()) not in found:
-                    found[tuple(each.values())] = each
-                    break
-            else:
-                break
+    def _probes(self, chance: random.Random, deadline: Deadline) -> Iterator[dict[str, int]]:
+        """Yields the first new solutions of searches in random orders, until there are no more.
+
+        The times of such searches have a heavy tail, so a search starts again after a few steps, and may take twice
+        as many the next time (Gomes, Selman and Kautz, "Boosting Combinatorial Search through Randomization", 1998).
+        """
+        keys: set[tuple[int, ...]] = set()
+        steps = _FIRST_STEPS
+        while True:
+            attempt = deadline.within(steps)
+            try:
+                solution = next(
+                    (
+                        each
+                        for each in self._solutions(chance.getrandbits(31), attempt)
+                        if tuple(each.values()) not in keys
+                    ),
+                    None,
+                )
+            except UndecidedError:
+                deadline.check()
+                steps *= 2
+                continue
+            if solution is None:
+                return
+            keys.add(tuple(solution.values()))
+            steps = _FIRST_STEPS
+            yield solution
 
 
-def _spread(n: int, size: int, chance: random.Random) -> list[int]:
-    """Returns `n` different numbers below `size` at even distances, or all there are, in a random order."""
-    n = min(n, size)
-    start = Fraction(chance.random())
-    numbers = [int((index + start) * size / n) for index in range(n)]
-    chance.shuffle(numbers)
-    return numbers
+def _shuffled(size: int, chance: random.Random) -> Iterator[int]:
+    """Yields the numbers below `size` in a random order; the memory grows with those that are taken."""
+    moved: dict[int, int] = {}
+    for place in range(size):
+        other = chance.randrange(place, size)
+        yield moved.get(other, other)
+        moved[other] = moved.pop(place, place)

@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Final
 from iree.compiler import ir as mlir
 
 from tuninglink.errors import SpecError
+from tuninglink.iree.like_targets import is_like
 from tuninglink.iree.targets import known_target_names
 from tuninglink.mlir.diagnostics import error
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from tuninglink.iree.targets import Target
     from tuninglink.specs.structure import Anatomy, Entry
@@ -93,6 +94,20 @@ def covers(binding: Binding, target: Target | None) -> bool:
     if binding is None:
         return True
     return target is not None and not set(binding).isdisjoint(target.names)
+
+
+def is_for_like_target(
+    binding: Binding, target: Target | None, element_types: Iterable[str]
+) -> bool:
+    """Tells whether what has a binding is for a target that is like another one.
+
+    Args:
+        binding: the binding, which does not cover the target.
+        target: the target.
+        element_types: the element types of what has the binding.
+    """
+    types = tuple(element_types)
+    return target is not None and any(is_like(name, target, types) for name in binding or ())
 
 
 def _names(name: str) -> tuple[str, ...]:

@@ -8,20 +8,20 @@ from typing import TYPE_CHECKING
 
 from tuninglink.errors import TuninglinkError
 from tuninglink.mlir.diagnostics import error
-from tuninglink.tuning.budget import Budget
-from tuninglink.tuning.compilation import CandidateCompiler
-from tuninglink.tuning.devices import Devices, default_device
-from tuninglink.tuning.dispatches import read_program
+from tuninglink.tuning.candidates.compilation import CandidateCompiler
+from tuninglink.tuning.devices.local import Devices, default_device
+from tuninglink.tuning.devices.timing import Settings
 from tuninglink.tuning.listener import Listener
-from tuninglink.tuning.task_tuner import TaskTuner
-from tuninglink.tuning.timing import Settings
+from tuninglink.tuning.programs.dispatches import read_program
+from tuninglink.tuning.scheduling.budget import Budget
+from tuninglink.tuning.scheduling.task_tuner import TaskTuner
 from tuninglink.tuning.tuner import Tuner
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tuninglink.specs.model import Spec
-    from tuninglink.tuning.results import TuningResult
+    from tuninglink.tuning.results.task_result import TuningResult
     from tuninglink.tuning.settings import TuningSettings
 
 

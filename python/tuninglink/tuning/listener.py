@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tuninglink.tuning.budget import Budget
-    from tuninglink.tuning.device import DeviceDescription
-    from tuninglink.tuning.dispatches import DispatchedProgram, Omission
-    from tuninglink.tuning.model_run import ModelVerdict
-    from tuninglink.tuning.results import TaskResult, TrialResult
-    from tuninglink.tuning.timeline import Timeline
-    from tuninglink.tuning.tunable import TunableTask
+    from tuninglink.tuning.candidates.tunable import TunableTask
+    from tuninglink.tuning.deciding.model_run import ModelVerdict
+    from tuninglink.tuning.devices.device import DeviceDescription
+    from tuninglink.tuning.programs.dispatches import DispatchedProgram, Omission
+    from tuninglink.tuning.results.task_result import TaskResult, TrialResult
+    from tuninglink.tuning.scheduling.budget import Budget
+    from tuninglink.tuning.scheduling.timeline import Timeline
 
 
 class Listener:

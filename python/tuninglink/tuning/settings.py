@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from tuninglink.tuning.timing import Caches
+from tuninglink.tuning.devices.timing import Caches
 
 
 @dataclass(frozen=True)

@@ -8,32 +8,32 @@ from typing import TYPE_CHECKING, Final
 
 from tuninglink.emission.spec_writer import SpecEntry, write_spec
 from tuninglink.errors import TuninglinkError
-from tuninglink.mlir.diagnostics import error, note
+from tuninglink.mlir.diagnostics import Diagnostic, Severity, error, note
 from tuninglink.spaces.registry import ProviderRegistry
-from tuninglink.tuning.compute_units import COMPUTE_UNITS, compute_units
-from tuninglink.tuning.defaults import measure_defaults
-from tuninglink.tuning.devices import may_run
-from tuninglink.tuning.dispatches import Omission
-from tuninglink.tuning.generalization import Generalizer
-from tuninglink.tuning.model_run import ModelRuns, ModelVerdict, judge_entries
-from tuninglink.tuning.preparation import NotTunableError, PreparedTask, prepare
-from tuninglink.tuning.results import TaskOutcome, TaskResult, TuningResult
+from tuninglink.tuning.candidates.preparation import PreparedTask, prepare
+from tuninglink.tuning.deciding.defaults import measure_defaults
+from tuninglink.tuning.deciding.model_run import ModelRuns, ModelVerdict, judge_entries
+from tuninglink.tuning.devices.compute_units import COMPUTE_UNITS, compute_units
+from tuninglink.tuning.devices.local import may_run
+from tuninglink.tuning.programs.dispatches import Omission
+from tuninglink.tuning.results.task_result import TaskOutcome, TaskResult, TuningResult
+from tuninglink.tuning.scheduling.generalization import Generalizer
+from tuninglink.tuning.scheduling.isolation import FATAL, reason_of
+from tuninglink.tuning.scheduling.timeline import Stage
 from tuninglink.tuning.search import search_named
 from tuninglink.tuning.search.base import FIRST_CANDIDATES
-from tuninglink.tuning.timeline import Stage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from concurrent.futures import Future
 
-    from tuninglink.mlir.diagnostics import Diagnostic
     from tuninglink.specs.model import Spec
-    from tuninglink.tuning.budget import Budget
-    from tuninglink.tuning.compilation import Compiled
-    from tuninglink.tuning.defaults import MeasuredTask
-    from tuninglink.tuning.dispatches import DispatchedProgram, TuningTask
-    from tuninglink.tuning.failures import Failure
-    from tuninglink.tuning.task_tuner import TaskTuner
+    from tuninglink.tuning.candidates.compilation import Compiled
+    from tuninglink.tuning.deciding.defaults import MeasuredTask
+    from tuninglink.tuning.programs.dispatches import DispatchedProgram, TuningTask
+    from tuninglink.tuning.results.failures import Failure
+    from tuninglink.tuning.scheduling.budget import Budget
+    from tuninglink.tuning.scheduling.task_tuner import TaskTuner
 
 _GENERALIZING: Final = 0.3
 """The part of the time that is kept for generalized entries, where they are wanted."""
@@ -129,7 +129,17 @@ class Tuner:
         generalizer = Generalizer(self.tasks, self.flags, self.budget)
         for each in results:
             entry = self._entry(each) if each.verdict is TaskOutcome.WON else None
-            general = generalizer.generalize(entry) if entry is not None else None
+            try:
+                general = generalizer.generalize(entry) if entry is not None else None
+            except FATAL:
+                return  # the entries of single sizes are worth writing
+            except Exception as failure:  # noqa: BLE001 - an error loses one range only
+                self.warn(
+                    Diagnostic(
+                        Severity.WARNING, f"no range for {each.task.name}: {reason_of(failure)}"
+                    )
+                )
+                continue
             if general is not None:
                 self._general[each.task.key] = general
 
@@ -167,7 +177,7 @@ class Tuner:
         for each in tasks:
             if all(job.done() for job in jobs):
                 return
-            with suppress(NotTunableError, TuninglinkError):  # told when it is its turn
+            with suppress(Exception):  # it is omitted with its reason in its turn
                 self._prepare(each).spaces.sample(FIRST_CANDIDATES, settings.seed)
 
     def _prepare(self, task: TuningTask) -> PreparedTask:
@@ -199,8 +209,10 @@ class Tuner:
                 break
             try:
                 prepared = self._prepare(task)
-            except NotTunableError as failure:
-                self._omit(Omission(task.dispatches, str(failure)))
+            except FATAL:
+                raise
+            except Exception as failure:  # noqa: BLE001 - an error loses one task only
+                self._omit(Omission(task.dispatches, reason_of(failure)))
                 continue
             known = found.get(prepared.matcher)
             if known is None:
@@ -226,9 +238,12 @@ class Tuner:
             part = self.budget.part((1 - kept) * (measured.share / weight if weight else 1.0))
             try:
                 results.append(self.tasks.tune(task, measured, part))
-            except TuninglinkError as failure:
-                # The device is gone, or the disk full: what was won so far is worth writing.
+            except FATAL as failure:
+                # What was won so far is worth writing.
                 return failure
+            except Exception as failure:  # noqa: BLE001 - an error loses one task only
+                self._omit(Omission(task.task.dispatches, reason_of(failure)))
+                continue
             self.tasks.listener.ended(results[-1])
         return None
 

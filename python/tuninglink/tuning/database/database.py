@@ -16,7 +16,7 @@ from tuninglink.tuning.database.records import (
     Winner,
 )
 from tuninglink.tuning.database.schema import open_connection
-from tuninglink.tuning.failures import Failure, FailureKind
+from tuninglink.tuning.results.failures import Failure, FailureKind
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

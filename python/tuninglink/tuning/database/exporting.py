@@ -8,13 +8,13 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Final
 
-from tuninglink.tuning.failures import FailureKind
-from tuninglink.tuning.tables import RecordedTable, RecordedTrial, recorded_candidate
+from tuninglink.tuning.database.tables import RecordedTable, RecordedTrial, recorded_candidate
+from tuninglink.tuning.results.failures import FailureKind
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from tuninglink.tuning.candidates import Candidate
+    from tuninglink.tuning.candidates.candidate import Candidate
     from tuninglink.tuning.database.records import (
         ConfigurationRecord,
         EnvironmentRecord,

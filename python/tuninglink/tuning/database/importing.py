@@ -8,21 +8,21 @@ from typing import TYPE_CHECKING, Any
 
 from tuninglink.tuning.database.errors import database_error
 from tuninglink.tuning.database.exporting import FORMAT, VERSION
+from tuninglink.tuning.database.recorded_problems import problem_of_table
 from tuninglink.tuning.database.records import (
     ConfigurationRecord,
     EnvironmentRecord,
     ProblemRecord,
     Trial,
 )
-from tuninglink.tuning.failures import Failure, FailureKind
-from tuninglink.tuning.recorded_problems import problem_of_table
-from tuninglink.tuning.tables import load_table
+from tuninglink.tuning.database.tables import load_table
+from tuninglink.tuning.results.failures import Failure, FailureKind
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
-    from tuninglink.tuning.tables import RecordedTable, RecordedTrial
+    from tuninglink.tuning.database.tables import RecordedTable, RecordedTrial
 
 
 def read_trials(path: Path) -> list[Trial]:

@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from tuninglink.tuning.timing import PROTOCOL_VERSION
+from tuninglink.tuning.devices.timing import PROTOCOL_VERSION
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from tuninglink.tuning.failures import Failure
+    from tuninglink.tuning.results.failures import Failure
 
 
 def now() -> str:

@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING
 
 from tuninglink.errors import CompileError
 from tuninglink.specs.revision import Revision
-from tuninglink.tuning.candidate_spaces import CandidateSpaces
-from tuninglink.tuning.compilation import BenchmarkTemplate
-from tuninglink.tuning.preparation import NotTunableError
-from tuninglink.tuning.templates import apply_specs, configure
-from tuninglink.tuning.tunable import TunableTask
+from tuninglink.tuning.candidates.candidate_spaces import CandidateSpaces
+from tuninglink.tuning.candidates.compilation import BenchmarkTemplate
+from tuninglink.tuning.candidates.preparation import NotTunableError
+from tuninglink.tuning.candidates.templates import apply_specs, configure
+from tuninglink.tuning.candidates.tunable import TunableTask
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from tuninglink.spaces.registry import ProviderRegistry
     from tuninglink.specs.model import Spec
-    from tuninglink.tuning.candidates import Candidate
-    from tuninglink.tuning.dispatches import TuningTask
+    from tuninglink.tuning.candidates.candidate import Candidate
+    from tuninglink.tuning.programs.dispatches import TuningTask
 
 
 class RefusedError(Exception):

@@ -8,12 +8,13 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tuninglink.errors import TuninglinkError
 from tuninglink.payloads import PayloadError, payload_for
 from tuninglink.specs.revision import alone
-from tuninglink.tuning.dispatches import read_program
-from tuninglink.tuning.preparation import NotTunableError
+from tuninglink.tuning.candidates.preparation import NotTunableError
+from tuninglink.tuning.candidates.templates import apply_specs
+from tuninglink.tuning.programs.dispatches import read_program
 from tuninglink.tuning.retuning.entry_task import EntryTask, ProblemSource, prepare_entry
-from tuninglink.tuning.templates import apply_specs
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from tuninglink.payloads import Payload
     from tuninglink.spaces.registry import ProviderRegistry
     from tuninglink.specs.model import Spec
-    from tuninglink.tuning.dispatches import DispatchedProgram, TuningTask
+    from tuninglink.tuning.programs.dispatches import DispatchedProgram, TuningTask
 
 
 @dataclass(frozen=True)
@@ -47,12 +48,15 @@ class EntryProblems:
     def add_model(self, model: DispatchedProgram, specs: Sequence[Spec]) -> None:
         """Adds the dispatches of a model to the problems of the entries of specs that configure them.
 
-        Raises:
-            CompileError: a dispatch does not compile with a spec.
+        A dispatch that does not compile with a spec is none of them.
         """
         for task in model.tasks:
             for spec in specs:
-                for each in apply_specs(task.source, self.flags, [spec]).applied:
+                try:
+                    applied = apply_specs(task.source, self.flags, [spec]).applied
+                except TuninglinkError:
+                    continue
+                for each in applied:
                     if each.entry is not None:
                         pair = each.entry.matcher, each.entry.action
                         self._in_model[id(spec), pair].append(task)

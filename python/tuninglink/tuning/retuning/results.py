@@ -12,11 +12,11 @@ if TYPE_CHECKING:
     from tuninglink.errors import TuninglinkError
     from tuninglink.specs.model import Spec
     from tuninglink.specs.structure import Entry
-    from tuninglink.tuning.benchmark import Benchmark
-    from tuninglink.tuning.candidates import Candidate
-    from tuninglink.tuning.decision import Decision
-    from tuninglink.tuning.defaults import MeasuredTask
-    from tuninglink.tuning.failures import Failure
+    from tuninglink.tuning.candidates.candidate import Candidate
+    from tuninglink.tuning.deciding.decision import Decision
+    from tuninglink.tuning.deciding.defaults import MeasuredTask
+    from tuninglink.tuning.programs.benchmark import Benchmark
+    from tuninglink.tuning.results.failures import Failure
     from tuninglink.tuning.retuning.entry_task import EntryTask
 
 _CHANGING: Final = ("compiler", "device", "driver", "default_us", "tuned_us")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar, Final
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from tuninglink.tuning.candidates import Candidate
+    from tuninglink.tuning.candidates.candidate import Candidate
     from tuninglink.tuning.search.measured_problem import MeasuredProblem
     from tuninglink.tuning.search.pool import CandidatePool
 

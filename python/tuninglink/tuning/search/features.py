@@ -13,8 +13,8 @@ from tuninglink.tuning.search.gpu_shape import gpu_features, shape_of
 from tuninglink.tuning.search.sides import logarithm, side_of
 
 if TYPE_CHECKING:
-    from tuninglink.tuning.candidates import Candidate
-    from tuninglink.tuning.search_problem import SearchProblem
+    from tuninglink.tuning.candidates.candidate import Candidate
+    from tuninglink.tuning.candidates.search_problem import SearchProblem
 
 _LEVELS: Final = {
     "wg": "workgroup",

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from tuninglink.tuning.candidates import Candidate
-    from tuninglink.tuning.search_problem import SearchProblem
+    from tuninglink.tuning.candidates.candidate import Candidate
+    from tuninglink.tuning.candidates.search_problem import SearchProblem
 
 
 @dataclass(frozen=True)

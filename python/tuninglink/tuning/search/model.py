@@ -16,7 +16,7 @@ from tuninglink.tuning.search.transfer import Transfer
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tuninglink.tuning.candidates import Candidate
+    from tuninglink.tuning.candidates.candidate import Candidate
 
 _FIRST: Final = 8
 """Trials before there is a model: half of them the best by the estimate, the others drawn from its best quarter, or

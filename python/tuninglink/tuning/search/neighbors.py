@@ -10,7 +10,7 @@ from tuninglink.tuning.search.base import FIRST_CANDIDATES, MOST_CANDIDATES, Sea
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tuninglink.tuning.candidates import Candidate
+    from tuninglink.tuning.candidates.candidate import Candidate
 
 _CLIMBERS: Final = 3
 """The neighbors of this many candidates are tried."""

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tuninglink.tuning.candidates import Candidate
-    from tuninglink.tuning.search_problem import SearchProblem
+    from tuninglink.tuning.candidates.candidate import Candidate
+    from tuninglink.tuning.candidates.search_problem import SearchProblem
 
 
 class CandidatePool(Protocol):

@@ -9,7 +9,7 @@ from tuninglink.tuning.search.base import FIRST_CANDIDATES, MOST_CANDIDATES, Sea
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tuninglink.tuning.candidates import Candidate
+    from tuninglink.tuning.candidates.candidate import Candidate
 
 
 class RandomSearch(Search):

@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from tuninglink.tuning.search_problem import SearchProblem
+    from tuninglink.tuning.candidates.search_problem import SearchProblem
 
 _SIDES: Final = {
     "m": "m",

@@ -1,0 +1,146 @@
+"""Conditions that assertions put on values while other variables have none yet, as Python functions.
+
+A search that chose values which are too large backs up as soon as the least value of a product exceeds its limit, and
+not only after all values of the last factor were tried.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tuninglink.solver.compiled_terms import SourceWriter, compile_function
+from tuninglink.solver.terms import Kind, graph
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from tuninglink.solver.bounds import Bounds
+    from tuninglink.solver.compiled_terms import Values
+    from tuninglink.solver.terms import Term
+
+
+class _UnboundedError(Exception):
+    """The values of a term have no bounds that a function can compute."""
+
+
+def possibility(
+    assertions: Iterable[Term],
+    known: frozenset[str],
+    slots: Mapping[str, int],
+    bounds: Bounds,
+) -> Callable[[Values], bool] | None:
+    """Returns a function of the known values that is false only if some assertion cannot hold with them.
+
+    Args:
+        assertions: boolean terms over further variables.
+        known: the variables that have values.
+        slots: the places of the variables in the values.
+        bounds: the bounds of all variables.
+
+    Returns:
+        None if no assertion depends on the known values in a way that bounds tell.
+    """
+    lines: list[str] = []
+    for number, assertion in enumerate(sorted(assertions, key=lambda term: term.tree_size)):
+        writer = _BoundsWriter(known, slots, bounds, f"b{number}_")
+        try:
+            condition = writer.condition(assertion)
+        except _UnboundedError:
+            continue
+        lines += [*writer.lines, f"if not {condition}: return False"]
+    return compile_function([*lines, "return True"]) if lines else None
+
+
+class _BoundsWriter:
+    """Writes the least and the greatest value of terms as Python expressions."""
+
+    def __init__(
+        self, known: frozenset[str], slots: Mapping[str, int], bounds: Bounds, local: str
+    ) -> None:
+        self._known = known
+        self._slots = slots
+        self._bounds = bounds
+        self._local = local
+        self._texts: dict[int, tuple[str, str]] = {}
+        self.lines: list[str] = []
+
+    def condition(self, assertion: Term) -> str:
+        """Returns the expression that is false if an assertion cannot hold.
+
+        Raises:
+            _UnboundedError: bounds do not tell.
+        """
+        kind = assertion.kind
+        if kind is Kind.AND or kind is Kind.OR:
+            parts = [self.condition(each) for each in assertion.operands]
+            return f"({(' and ' if kind is Kind.AND else ' or ').join(parts)})"
+        if kind not in (Kind.LE, Kind.LT, Kind.EQ):
+            raise _UnboundedError
+        (low, most), (least, high) = map(self._range, assertion.operands)
+        if kind is Kind.EQ:
+            return f"({low} <= {high} and {least} <= {most})"
+        return f"({low} {'<=' if kind is Kind.LE else '<'} {high})"
+
+    def _range(self, term: Term) -> tuple[str, str]:
+        key = id(term)
+        if key not in self._texts:
+            if term.variables <= self._known:
+                texts = (self._value(term),) * 2
+            else:
+                texts = self._named(self._range_of_open(term))
+            self._texts[key] = texts
+        return self._texts[key]
+
+    def _named(self, texts: tuple[str, str]) -> tuple[str, str]:
+        names = []
+        for text in texts:
+            names.append(f"{self._local}{len(self.lines)}")
+            self.lines.append(f"{names[-1]} = {text}")
+        return names[0], names[1]
+
+    def _value(self, term: Term) -> str:
+        for node in graph([term]):
+            if node.kind in (Kind.DIV, Kind.MOD) and 0 in self._bounds.of(node.operands[1]):
+                raise _UnboundedError
+        writer = SourceWriter(
+            [term], self._slots, self._bounds, f"{self._local}v{len(self.lines)}_"
+        )
+        self.lines += writer.lines
+        name = f"{self._local}{len(self.lines)}"
+        self.lines.append(f"{name} = {writer.text(term)}")
+        return name
+
+    def _range_of_open(self, term: Term) -> tuple[str, str]:
+        """Returns the bounds of a term in which some variable has no value yet."""
+        if term.kind is Kind.ITE:
+            return self._range_of_choice(term)
+        within = [self._bounds.of(each) for each in term.operands]
+        if term.kind is Kind.ADD:
+            return self._joined(term, " + ")
+        if term.kind is Kind.MUL and all(each.low >= 0 for each in within):
+            return self._joined(term, " * ")
+        if term.kind is Kind.DIV and within[0].low >= 0 and within[1].low > 0:
+            (low, high), (least, most) = map(self._range, term.operands)
+            return f"{low} // {most}", f"{high} // {least}"
+        if term.kind is Kind.NEG:
+            low, high = self._range(term.operands[0])
+            return f"-{high}", f"-{low}"
+        interval = self._bounds.of(term)
+        if not interval.is_finite:
+            raise _UnboundedError
+        return f"({int(interval.low)})", f"({int(interval.high)})"
+
+    def _joined(self, term: Term, operator: str) -> tuple[str, str]:
+        ranges = [self._range(each) for each in term.operands]
+        return operator.join(low for low, _ in ranges), operator.join(high for _, high in ranges)
+
+    def _range_of_choice(self, term: Term) -> tuple[str, str]:
+        condition, *options = term.operands
+        (yes_low, yes_high), (no_low, no_high) = map(self._range, options)
+        if condition.variables <= self._known:
+            chosen = self._value(condition)
+            return (
+                f"({yes_low} if {chosen} else {no_low})",
+                f"({yes_high} if {chosen} else {no_high})",
+            )
+        return f"min({yes_low}, {no_low})", f"max({yes_high}, {no_high})"

@@ -1,0 +1,1 @@
+"""Candidates of tasks: search spaces, given configurations, templates, and their compilation."""

@@ -1,0 +1,215 @@
+"""The candidates of one problem: the valid configurations of its spaces, and those that are given."""
+
+from __future__ import annotations
+
+from copy import copy
+from typing import TYPE_CHECKING, Final
+
+from tuninglink.mlir import names
+from tuninglink.solver.answers import AssignmentError, Limits, UndecidedError, Verdict
+from tuninglink.spaces.configuration import Configuration, MismatchError
+from tuninglink.spaces.knobs import OneOfKnob
+from tuninglink.tuning.candidates.candidate import Candidate, CandidateOrigin
+from tuninglink.tuning.candidates.making import CHECKING, CandidateMaker, written
+from tuninglink.tuning.candidates.sampling import SpaceSampler
+from tuninglink.tuning.candidates.search_problem import SearchProblem
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from tuninglink.spaces.knobs import Knob
+    from tuninglink.spaces.providers import Space
+    from tuninglink.spaces.registry import ProviderRegistry
+    from tuninglink.spaces.workload import Workload
+
+_SEARCHING: Final = Limits(seconds=2.0, steps=5000)
+"""What finding the neighbors of one candidate may take."""
+
+_MOST_CHANGES: Final = 2
+"""In how many knobs a neighbor may differ."""
+
+
+class CandidateSpaces:
+    """The candidates of one problem: what a search chooses from.
+
+    It belongs to the thread that made it.
+
+    Args:
+        dispatch: the dispatch, without a configuration.
+        default: the compiler's own choice.
+        given: configurations from specs.
+        registry: who knows spaces.
+        limits: what is known of the device.
+
+    Attributes:
+        problem: what the root op computes.
+        program: the function of the dispatch with its target, as MLIR text.
+        default: the compiler's own choice, as a candidate.
+        given: candidates from specs, other than the default.
+        spaces: the spaces.
+    """
+
+    def __init__(
+        self,
+        dispatch: Workload,
+        default: Configuration,
+        given: Sequence[Configuration],
+        registry: ProviderRegistry,
+        limits: Mapping[str, int],
+    ) -> None:
+        self.problem = SearchProblem.of(dispatch.problem, limits)
+        self.program = _text(dispatch)
+        self._reasons: list[str] = []
+        self.spaces: tuple[Space, ...] = tuple(self._find_spaces(dispatch, default, registry))
+        self._sampler = SpaceSampler(self.spaces, self._maker)
+        self.default = self._known(default, CandidateOrigin.DEFAULT)
+        unlike = {self.default.key: self.default}
+        for each in given:
+            candidate = self._known(each, CandidateOrigin.SPEC)
+            unlike.setdefault(candidate.key, candidate)
+        self.given = tuple(unlike.values())[1:]
+
+    def around(self, start: Candidate) -> CandidateSpaces:
+        """Returns these candidates with another one in the place of the compiler's choice: one to improve on."""
+        found = copy(self)
+        found.default = start
+        found.given = ()
+        return found
+
+    def _find_spaces(
+        self, dispatch: Workload, default: Configuration, registry: ProviderRegistry
+    ) -> Iterator[Space]:
+        for pipeline in _pipelines(default, registry):
+            try:
+                yield from registry.spaces(dispatch, pipeline)
+            except UndecidedError as failure:
+                self._reasons.append(failure.reason)
+
+    def sample(self, n: int, seed: int) -> list[Candidate]:
+        """Returns candidates drawn from the spaces, as many from each as there are.
+
+        Args:
+            n: how many.
+            seed: fixes which, as far as the time limit allows.
+        """
+        return self._sampler.sample(n, seed)
+
+    @property
+    def reason(self) -> str:
+        """Why there are no candidates, where there are none."""
+        return "; ".join(dict.fromkeys((*self._reasons, *self._sampler.reasons.values())))
+
+    def neighbors(self, candidate: Candidate) -> list[Candidate]:
+        """Returns the valid candidates that differ in one knob by a step, or in two that depend on each other.
+
+        A step doubles, halves, or goes to the next option; two at once let a tile grow with the threads that
+        share it. Those with one step come first.
+        """
+        if candidate.space < 0:
+            return []
+        found: list[tuple[int, dict[str, int]]] = []
+        try:
+            constraints = self.spaces[candidate.space].constraints
+            near = {
+                each.name: _near(each, candidate.knobs[each.name]) for each in constraints.knobs
+            }
+            broken = constraints.broken_heuristics(candidate.knobs)
+            for each in constraints.enumerate_within(near, _SEARCHING, without=broken):
+                changed = sum(candidate.knobs[name] != value for name, value in each.items())
+                if 0 < changed <= _MOST_CHANGES:
+                    found.append((changed, each))
+        except UndecidedError:
+            pass  # some are better than none
+        found.sort(key=lambda each: each[0])
+        make = self._maker(candidate.space)
+        made = [each for each in (make(knobs) for _, knobs in found) if each is not None]
+        return list({each.key: each for each in made if each.key != candidate.key}.values())
+
+    def candidate(self, pipeline: str, knobs: Mapping[str, int]) -> Candidate | None:
+        """Returns the candidate that gives the knobs these values, such as a winner of a similar problem.
+
+        Args:
+            pipeline: its pipeline, as MLIR writes it.
+            knobs: the values.
+
+        Returns:
+            None if no space has these knobs, or they are not valid in it.
+        """
+        for number, space in enumerate(self.spaces):
+            constraints = space.constraints
+            names_of_knobs = {each.name for each in constraints.knobs}
+            if constraints.pipeline != pipeline or names_of_knobs != set(knobs):
+                continue
+            if constraints.check(knobs, CHECKING).verdict is not Verdict.REFUTED:
+                return self._maker(number)(knobs)
+        return None
+
+    def _maker(self, number: int) -> CandidateMaker:
+        space = self.spaces[number]
+        judges = [
+            each
+            for each in self.spaces
+            if each.is_sufficient and each.constraints.pipeline == space.constraints.pipeline
+        ]
+        return CandidateMaker(space, number, () if space.is_sufficient else judges)
+
+    def _known(self, configuration: Configuration, origin: CandidateOrigin) -> Candidate:
+        """Returns a configuration as a candidate of the first space in which it is valid."""
+        text = written(configuration)
+        decomposition = configuration.decomposition_config
+        candidate = Candidate(
+            str(configuration.pipeline), {}, text, str(decomposition or ""), origin
+        )
+        for number, space in enumerate(self.spaces):
+            if space.constraints.pipeline != candidate.pipeline:
+                continue
+            try:
+                knobs = dict(space.assignment(configuration))
+                verdict = space.constraints.check(knobs, CHECKING).verdict
+            except (MismatchError, AssignmentError, UndecidedError):
+                continue
+            if verdict is not Verdict.REFUTED:
+                return Candidate(
+                    candidate.pipeline, knobs, text, candidate.decomposition, origin, number
+                )
+        return candidate
+
+
+def _text(dispatch: Workload) -> str:
+    """Returns the function of a dispatch with the target on it, as a module of its own can hold it."""
+    function = dispatch.function.clone().operation
+    if dispatch.target is not None:
+        function.attributes[names.EXECUTABLE_TARGET] = dispatch.target
+    return str(function.get_asm(use_local_scope=True))
+
+
+def _pipelines(default: Configuration, registry: ProviderRegistry) -> list[str]:
+    """Returns the pipelines worth asking about: the default's, and all others of its backend's GPUs."""
+    own = str(default.pipeline)
+    known = {each for provider in registry.all() for each in provider.pipelines or ()}
+    dialect = own.partition(".")[0]
+    others = sorted(each for each in known if each.startswith(f"{dialect}."))
+    if dialect == _CPU:
+        others = [_DOUBLE_TILING] if own != _DOUBLE_TILING and own in _VECTORIZING else []
+    return list(dict.fromkeys((own, *others)))
+
+
+_CPU: Final = "#iree_cpu"
+_DOUBLE_TILING: Final = "#iree_cpu.pipeline<DoubleTilingExpert>"
+_VECTORIZING: Final = frozenset({"#iree_cpu.pipeline<ConvTileAndDecomposeExpert>"})
+"""Pipelines in the place of which the general one may be tried."""
+
+
+def _near(knob: Knob, value: int) -> list[int]:
+    """Returns a value and those that are one step away from it."""
+    if isinstance(knob, OneOfKnob):
+        return [each for each in (value - 1, value, value + 1) if 0 <= each < len(knob.options)]
+    steps = (
+        {value, value * 2, value // 2, value + 1, value - 1}
+        if value
+        else {0, 1, 2, 4, 8, 16, 32, 64}
+    )
+    low = 0 if knob.low is None else knob.low
+    return sorted(
+        each for each in steps if each >= low and (knob.high is None or each <= knob.high)
+    )

@@ -1,0 +1,208 @@
+"""Compiling candidates in worker processes, from `executable-configurations` on."""
+
+from __future__ import annotations
+
+import os
+import time
+from concurrent.futures import CancelledError, Future
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
+
+from tuninglink.compiler.applying import SpecChoice
+from tuninglink.compiler.compilation import Compiler
+from tuninglink.compiler.flags import CompileOptions
+from tuninglink.compiler.phases import Phase
+from tuninglink.compiler.session import set_up_command_line
+from tuninglink.errors import CompileError, TuninglinkError
+from tuninglink.specs.loading import load_spec
+from tuninglink.tuning.candidates.templates import apply_candidate
+from tuninglink.tuning.programs.benchmark import Benchmark
+from tuninglink.tuning.programs.invocations import compiler_run
+from tuninglink.tuning.results.failures import Failure, FailureKind
+from tuninglink.workers import JobTimeoutError, Pool, WorkerCrashedError, do_nothing
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from tuninglink.tuning.candidates.candidate import Candidate
+    from tuninglink.tuning.programs.benchmark import BufferLayout
+    from tuninglink.workers.interface import JobPool
+
+Outcome = Benchmark | Failure
+"""What comes of compiling a candidate."""
+
+_WORKER_FLAGS: Final = ("--mlir-disable-threading",)
+"""A worker has one core; the output is the same."""
+
+
+@dataclass(frozen=True)
+class BenchmarkTemplate:
+    """What candidates of a problem are compiled from.
+
+    Attributes:
+        content: the configured benchmark, see `tuning.templates`.
+        function: the name of its function.
+        layout: the buffer that it runs on.
+    """
+
+    content: bytes
+    function: str
+    layout: BufferLayout
+
+
+class CandidateCompiler:
+    """Compiles candidates, each in a process that may crash or be ended.
+
+    Args:
+        flags: flags of the compiler, those of the whole process included.
+        jobs: how many compilations may run at once; as many as there are cores by default.
+        start: makes the pool of the processes, given how many, what each runs first, and the arguments of that.
+    """
+
+    def __init__(
+        self,
+        flags: Sequence[str],
+        jobs: int | None = None,
+        start: Callable[[int, Callable[..., object], tuple[Any, ...]], JobPool] = Pool,
+    ) -> None:
+        self.jobs = jobs or os.cpu_count() or 1
+        self._pool = start(self.jobs, prepare_worker, (tuple(flags),))
+        for _ in range(self.jobs):
+            self._pool.submit(do_nothing)  # all processes start now, at once
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Ends the processes, whatever they are at."""
+        self._pool.close()
+
+    def submit(
+        self, template: BenchmarkTemplate, candidate: Candidate, seconds: float
+    ) -> Future[Outcome]:
+        """Compiles a candidate.
+
+        Args:
+            template: the benchmark.
+            candidate: its configuration.
+            seconds: how long that may take.
+
+        Returns:
+            A future of the benchmark, or of why there is none. It is cancelled if the compiler is closed.
+        """
+        job = self._pool.submit(compile_candidate, template.content, candidate, seconds=seconds)
+        return _then(job, lambda image: Benchmark(image, template.function, template.layout))
+
+    def submit_program(
+        self, source: bytes, spec: str, seconds: float
+    ) -> Future[Compiled | Failure]:
+        """Compiles a program at `executable-sources`, such as the benchmark of a task.
+
+        Args:
+            source: the program.
+            spec: a spec to apply, or nothing.
+            seconds: how long that may take.
+        """
+        return _then(
+            self._pool.submit(compile_program, source, spec, seconds=seconds), lambda each: each
+        )
+
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+def _then(job: Future[T | str], convert: Callable[[T], R]) -> Future[R | Failure]:
+    """Returns a future of what a job's result is converted to, or of how the job failed; cancelling it cancels the job."""
+    answer: Future[R | Failure] = Future()
+
+    def hand_over(_: Future[T | str]) -> None:
+        if job.cancelled() or isinstance(job.exception(), CancelledError):
+            answer.cancel()
+        if not answer.set_running_or_notify_cancel():
+            return
+        failure = job.exception()
+        if isinstance(failure, TuninglinkError):
+            answer.set_exception(failure)  # not the candidate's fault
+            return
+        if failure is not None:
+            answer.set_result(_failure(failure))
+            return
+        result = job.result()
+        if isinstance(result, str):
+            answer.set_result(Failure(FailureKind.COMPILE, result))
+        else:
+            answer.set_result(convert(result))
+
+    answer.add_done_callback(lambda _: job.cancel() if answer.cancelled() else None)
+    job.add_done_callback(hand_over)
+    return answer
+
+
+def _failure(failure: BaseException) -> Failure:
+    if isinstance(failure, JobTimeoutError):
+        message = f"it did not compile within {failure.seconds:.3g} s"
+        return Failure(FailureKind.COMPILE_TIMEOUT, message)
+    if isinstance(failure, WorkerCrashedError):
+        return Failure(FailureKind.COMPILE_CRASH, f"the compiler crashed: {failure.status}")
+    # A bug of ours costs the candidate, too, and is told.
+    return Failure(FailureKind.COMPILE_CRASH, f"{type(failure).__name__}: {failure}")
+
+
+# --- In a worker -----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """A compiled program.
+
+    Attributes:
+        image: the module, a VM FlatBuffer.
+        seconds: how long it took.
+    """
+
+    image: bytes
+    seconds: float
+
+
+def prepare_worker(flags: Sequence[str]) -> None:
+    """Sets up the process of a worker."""
+    set_up_command_line("tuninglink tune", (*flags, *_WORKER_FLAGS))
+
+
+def compile_candidate(template: bytes, candidate: Candidate) -> bytes | str:
+    """Compiles a candidate in this process, whose command line has the flags.
+
+    Returns:
+        The module, or the first error of the compiler.
+    """
+    try:
+        with compiler_run(template, (), verify=False) as run:
+            apply_candidate(run.module, candidate)
+            run.advance(Phase.EXECUTABLE_CONFIGURATIONS, Phase.END)
+            return run.image()
+    except CompileError as failure:
+        return failure.diagnostics[0].message
+
+
+def compile_program(source: bytes, spec: str) -> Compiled | str:
+    """Compiles a program at `executable-sources` in this process, whose command line has the flags.
+
+    Args:
+        source: the program.
+        spec: a spec to apply, or nothing.
+
+    Returns:
+        The module, or the first error.
+    """
+    began = time.monotonic()
+    options = CompileOptions(compile_from=Phase.EXECUTABLE_SOURCES)
+    try:
+        specs = [load_spec(spec.encode())] if spec else []
+        compilation = Compiler(options, SpecChoice(specs)).compile_bytes(source, "<dispatches>")
+    except TuninglinkError as failure:
+        return failure.diagnostics[0].message
+    return Compiled(compilation.output, time.monotonic() - began)

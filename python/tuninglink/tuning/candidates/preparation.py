@@ -1,0 +1,124 @@
+"""Preparing tasks: what may be tried, and how a spec will find the dispatches again."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tuninglink.emission.matcher_forms import FORMS, NoMatcherError
+from tuninglink.emission.spec_writer import SpecEntry, matcher_key, write_spec
+from tuninglink.errors import TuninglinkError
+from tuninglink.specs.loading import load_spec
+from tuninglink.tuning.candidates.candidate_spaces import CandidateSpaces
+from tuninglink.tuning.candidates.compilation import BenchmarkTemplate
+from tuninglink.tuning.candidates.templates import apply_specs, configure
+from tuninglink.tuning.candidates.tunable import TunableTask
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from tuninglink.spaces.registry import ProviderRegistry
+    from tuninglink.spaces.workload import Workload
+    from tuninglink.specs.model import Spec
+    from tuninglink.tuning.candidates.candidate import Candidate
+    from tuninglink.tuning.programs.dispatches import TuningTask
+
+
+class NotTunableError(Exception):
+    """A task cannot be tuned; says why not."""
+
+
+@dataclass(frozen=True)
+class PreparedTask(TunableTask):
+    """A task for which a new entry can be written.
+
+    Attributes:
+        dispatch: the dispatch as matchers see it.
+        form: the form of matchers that finds it.
+        matcher: a text that is equal for tasks which the same entry configures.
+    """
+
+    dispatch: Workload
+    form: str
+    matcher: str
+
+    def entry(self, candidate: Candidate, provenance: Mapping[str, object]) -> SpecEntry:
+        """Returns the entry that gives the dispatches of the task a configuration."""
+        task = self.task
+        configuration = candidate.attributes
+        return SpecEntry(
+            task.label, self.dispatch, self.form, configuration, provenance, task.target
+        )
+
+    def spec(self, candidate: Candidate, provenance: Mapping[str, object]) -> str:
+        """See `TunableTask`."""
+        return write_spec("tuned", [self.entry(candidate, provenance)])
+
+
+def prepare(
+    task: TuningTask,
+    flags: Sequence[str],
+    specs: Sequence[Spec],
+    registry: ProviderRegistry,
+    limits: Mapping[str, int],
+) -> PreparedTask:
+    """Finds the candidates of a task, and a matcher that finds its dispatches.
+
+    Args:
+        task: the task.
+        flags: flags of the compiler; those of the whole process must have been set before.
+        specs: specs whose configurations are candidates.
+        registry: who knows spaces.
+        limits: what is known of the device, beside the target's limits.
+
+    Raises:
+        CompileError: the compiler fails on the dispatch.
+        NotTunableError: the dispatch cannot be tuned.
+    """
+    configured = configure(task.source, flags)
+    dispatch, default = configured.dispatch, configured.configuration
+    if dispatch is None or default is None or default.pipeline is None:
+        raise NotTunableError("the compiler gives none of its operations a configuration")
+    if any(each.size is None for each in dispatch.problem.dimensions):
+        raise NotTunableError(
+            "its sizes are dynamic; give the program static shapes, or sizes with --dim"
+        )
+    given = []
+    for spec in specs:
+        other = configure(task.source, flags, spec).configuration
+        if other is not None and other.pipeline is not None:
+            given.append(other)
+    spaces = CandidateSpaces(dispatch, default, given, registry, limits)
+    if not spaces.spaces and not spaces.given:
+        raise NotTunableError(f"there is no space: {spaces.reason}")
+    form = _form(task, dispatch, spaces.default, flags)
+    template = BenchmarkTemplate(configured.template, task.function, task.layout)
+    matcher = f"{task.target.name}\n{matcher_key(dispatch, form)}"
+    return PreparedTask(task, template, spaces, dispatch, form, matcher)
+
+
+def _form(task: TuningTask, dispatch: Workload, default: Candidate, flags: Sequence[str]) -> str:
+    """Returns the first form of matchers that finds the dispatch, as the compiler's interpreter says.
+
+    What a matcher sees is not always what is configured in the end: the compiler may change an operation between
+    the two.
+    """
+    reasons = []
+    none_fits = ""
+    for form in FORMS:
+        try:
+            entry = SpecEntry(task.label, dispatch, form, default.attributes)
+            text = write_spec("trial", [entry])
+        except NoMatcherError as failure:
+            none_fits = str(failure)  # of the last form, which is the most general
+            continue
+        try:
+            applied = apply_specs(task.source, flags, [load_spec(text.encode())]).applied
+        except TuninglinkError as failure:
+            reasons.append(failure.diagnostics[0].message)
+            continue
+        if len(applied) == 1 and applied[0].is_own:
+            return form
+        reasons.append("the compiler changes the operation after it has asked specs")
+    reason = reasons[0] if reasons else none_fits
+    raise NotTunableError(f"a spec cannot configure it: {reason}")

@@ -1,0 +1,129 @@
+"""Templates: benchmarks as the compiler configures them, to which any other configuration can be given instead."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from iree.compiler import ir as mlir
+from iree.compiler.dialects import iree_codegen
+
+from tuninglink.compiler.applying import SpecChoice
+from tuninglink.compiler.compilation import Compiler
+from tuninglink.compiler.flags import CompileOptions
+from tuninglink.compiler.phases import Phase
+from tuninglink.compiler.session import session_flags
+from tuninglink.iree.dispatch_roots import find_root_ops
+from tuninglink.mlir import names
+from tuninglink.mlir.contexts import thread_context
+from tuninglink.mlir.serialization import to_bytecode
+from tuninglink.mlir.walk import visit
+from tuninglink.passes.strip_configs import strip_configurations
+from tuninglink.spaces.configuration import read_configuration
+from tuninglink.spaces.workload import read_workload
+from tuninglink.tuning.candidates.candidate import CandidateOrigin, configuration_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tuninglink.compiler.compilation import Compilation
+    from tuninglink.spaces.configuration import Configuration
+    from tuninglink.spaces.workload import Workload
+    from tuninglink.specs.model import Spec
+    from tuninglink.tuning.candidates.candidate import Candidate
+
+_ROOT: Final = "tuninglink.root"
+"""Marks the root op of a template."""
+
+
+@dataclass(frozen=True)
+class ConfiguredDispatch:
+    """A dispatch that the compiler has configured.
+
+    Attributes:
+        dispatch: the dispatch, from which the configuration is removed.
+        configuration: what it was; None if there was none, or of several operations.
+        template: the benchmark with the configuration, and with a mark on the root op, as bytecode.
+    """
+
+    dispatch: Workload | None
+    configuration: Configuration | None
+    template: bytes
+
+
+def configure(source: bytes, flags: Sequence[str], spec: Spec | None = None) -> ConfiguredDispatch:
+    """Lets the compiler configure a benchmark.
+
+    Args:
+        source: the benchmark at `executable-sources`.
+        flags: flags of the compiler; those of the whole process must have been set before.
+        spec: a spec to apply; None for none.
+
+    Raises:
+        CompileError: it does not compile.
+    """
+    content = apply_specs(source, flags, [spec] if spec else []).output
+    module = mlir.Module.parse(content, thread_context()).operation
+    found = [(root, each.function) for each in find_root_ops(module) for root in each.roots]
+    if len(found) != 1:
+        return ConfiguredDispatch(None, None, content)
+    ((root, function),) = found
+    configuration = read_configuration(root, function)
+    root.attributes[_ROOT] = mlir.UnitAttr.get(module.context)
+    template = to_bytecode(module)
+    del root.attributes[_ROOT]
+    strip_configurations(module)
+    return ConfiguredDispatch(read_workload(root, function, module), configuration, template)
+
+
+def apply_specs(source: bytes, flags: Sequence[str], specs: Sequence[Spec]) -> Compilation:
+    """Configures a program at `executable-sources` with specs; returns it as bytecode, and what took effect.
+
+    Raises:
+        CompileError: it does not compile.
+    """
+    options = CompileOptions(
+        compile_from=Phase.EXECUTABLE_SOURCES,
+        compile_to=Phase.EXECUTABLE_CONFIGURATIONS,
+        emit_bytecode=True,
+    )
+    known = session_flags()
+    flags = [each for each in flags if each.partition("=")[0] in known]
+    return Compiler(options, SpecChoice(specs), flags).compile_bytes(source, "<dispatches>")
+
+
+def apply_candidate(module: mlir.Operation, candidate: Candidate) -> None:
+    """Gives a template another configuration, so that it is as a spec with the candidate would have left it.
+
+    Nothing is left of the compiler's choice on the other operations. For the compiler's choice itself, all of it
+    stays.
+    """
+    roots: list[mlir.Operation] = []
+
+    def look(operation: mlir.Operation) -> None:
+        if _ROOT in operation.attributes:
+            roots.append(operation)
+
+    visit(module, look)
+    (root,) = roots
+    del root.attributes[_ROOT]
+    if candidate.origin is CandidateOrigin.DEFAULT:
+        return
+    strip_configurations(module)
+    attributes = configuration_of(candidate, module.context)
+    info = attributes.pop(names.COMPILATION_INFO)
+    assert isinstance(info, iree_codegen.CompilationInfoAttr)
+    function = _function_around(root)
+    function.attributes[names.TRANSLATION_INFO] = info.translation_info
+    root.attributes[names.LOWERING_CONFIG] = info.lowering_config
+    for name, attribute in attributes.items():
+        root.attributes[name] = attribute
+
+
+def _function_around(root: mlir.Operation) -> mlir.Operation:
+    operation = root
+    while operation.name not in (names.FUNCTION, names.UTIL_FUNCTION):
+        parent = operation.parent
+        assert parent is not None
+        operation = parent.operation
+    return operation

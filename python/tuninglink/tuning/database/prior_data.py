@@ -1,0 +1,122 @@
+"""Prior data: what a database knows of a problem in other environments, and of problems like it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import chain, zip_longest
+from typing import TYPE_CHECKING, Final, Protocol, Self
+
+from tuninglink.errors import TuninglinkError
+from tuninglink.tuning.candidates.search_problem import distance
+from tuninglink.tuning.database.recorded_problems import problem_of_program
+from tuninglink.tuning.database.tables import recorded_candidate
+from tuninglink.tuning.search.measured_problem import MeasuredProblem
+from tuninglink.tuning.search.sides import operand_bytes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from tuninglink.tuning.candidates.candidate import Candidate
+    from tuninglink.tuning.candidates.search_problem import SearchProblem
+    from tuninglink.tuning.database import Database, EnvironmentRecord, Trial
+
+_MOST_WINNERS: Final = 8
+"""How many of the fastest configurations of other problems are tried first."""
+
+_MOST_TRIALS: Final = 3000
+"""How many trials of other problems are learned from, which takes about a second."""
+
+_FEWEST_TRIALS: Final = 8
+"""Fewer do not tell what is fast on a problem."""
+
+
+class KnownCandidates(Protocol):
+    """The candidates of a problem, found by their knobs."""
+
+    def candidate(self, pipeline: str, knobs: Mapping[str, int]) -> Candidate | None:
+        """Returns the candidate that gives the knobs these values, None if it is not valid."""
+
+
+@dataclass(frozen=True)
+class PriorData:
+    """Trials of the same problem in other environments, and of problems of its kind for its target.
+
+    Attributes:
+        problem: the problem that is being tuned.
+        same: its trials elsewhere, the fastest first.
+        others: those of each other problem in each environment, the fastest first; the nearest problems first.
+    """
+
+    problem: SearchProblem
+    same: tuple[Trial, ...]
+    others: tuple[tuple[Trial, ...], ...]
+
+    @classmethod
+    def read(
+        cls, database: Database, problem: SearchProblem, key: str, environment: EnvironmentRecord
+    ) -> Self:
+        """Reads what is known.
+
+        Args:
+            database: where it is kept.
+            problem: the problem that is being tuned.
+            key: its key.
+            environment: where it is tuned. What was measured there is no prior data.
+
+        Raises:
+            DatabaseError: the file cannot be read.
+        """
+        same: list[Trial] = []
+        others: list[tuple[Trial, ...]] = []
+        for group in database.ranked(problem.kind, environment.target):
+            if group[0].problem.key != key:
+                others.append(group)
+            elif group[0].environment != environment:
+                same += group
+        same.sort(key=lambda each: each.median or 0.0)
+        others.sort(key=lambda each: distance(str(problem), each[0].problem.description))
+        return cls(problem, tuple(same), tuple(others))
+
+    def winners(self, candidates: KnownCandidates) -> list[Candidate]:
+        """Returns the fastest configurations of the same problem, then of each of the others, as far as they are valid."""
+        by_rank = chain.from_iterable(zip_longest(*self.others))
+        found: dict[str, Candidate] = {}
+        for trial in chain(self.same, filter(None, by_rank)):
+            configuration = trial.configuration
+            each = candidates.candidate(configuration.pipeline, configuration.knobs)
+            if each is not None:
+                found.setdefault(each.key, each)
+            if len(found) == _MOST_WINNERS:
+                break
+        return list(found.values())
+
+    def measured(self) -> list[MeasuredProblem]:
+        """Returns the problems to learn from: those with operands of the same width, as far as their programs are kept."""
+        found: list[MeasuredProblem] = []
+        left = _MOST_TRIALS
+        for group in filter(None, (self.same, *self.others)):
+            each = self._measured(group[:left])
+            if each is not None:
+                found.append(each)
+                left -= len(each.times)
+        return found
+
+    def _measured(self, trials: Sequence[Trial]) -> MeasuredProblem | None:
+        times = tuple(_times(trials))
+        if len(times) < _FEWEST_TRIALS:
+            return None
+        try:
+            first = trials[0]
+            problem = problem_of_program(first.problem.program, first.environment.device)
+        except TuninglinkError:
+            return None  # older databases keep the names of programs only
+        if operand_bytes(problem) != operand_bytes(self.problem):
+            return None
+        return MeasuredProblem(problem, times)
+
+
+def _times(trials: Sequence[Trial]) -> Iterator[tuple[Candidate, float]]:
+    for each in trials:
+        configuration, median = each.configuration, each.median
+        if configuration.knobs and median:
+            yield recorded_candidate(configuration.pipeline, configuration.knobs), median

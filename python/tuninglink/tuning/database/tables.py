@@ -1,0 +1,184 @@
+"""Recorded tables: the trials of one problem in a file, for judging searches without a device."""
+
+from __future__ import annotations
+
+import json
+import random
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from tuninglink.errors import TuninglinkError
+from tuninglink.mlir.diagnostics import Place, error
+from tuninglink.tuning.candidates.candidate import Candidate
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from tuninglink.tuning.candidates.search_problem import SearchProblem
+
+VERSION: Final = 1
+
+
+def recorded_candidate(pipeline: str, knobs: Mapping[str, int]) -> Candidate:
+    """Returns a candidate of which a table keeps the pipeline and the knobs only."""
+    return Candidate(pipeline, knobs, json.dumps([pipeline, dict(knobs)], sort_keys=True))
+
+
+@dataclass(frozen=True)
+class RecordedTrial:
+    """A trial of a table.
+
+    Attributes:
+        candidate: what was tried.
+        microseconds: its time, None if it failed.
+        failure: the kind of failure, None if there is a time.
+    """
+
+    candidate: Candidate
+    microseconds: float | None
+    failure: str | None
+
+
+@dataclass(frozen=True)
+class RecordedTable:
+    """The trials of one problem on one device.
+
+    Attributes:
+        target: the architecture that was compiled for.
+        device: where it ran.
+        compiler: the version of the compiler.
+        date: when.
+        program: the program, as MLIR text.
+        default_us: the time of the compiler's own choice.
+        trials: the trials, in the order in which they were made.
+        default: the compiler's own choice; None where it is not known, or no space has it.
+    """
+
+    target: str
+    device: str
+    compiler: str
+    date: str
+    program: str
+    default_us: float
+    trials: tuple[RecordedTrial, ...]
+    default: Candidate | None = None
+
+    @property
+    def best_us(self) -> float:
+        """The best time of a trial."""
+        return min(each.microseconds for each in self.trials if each.microseconds is not None)
+
+    def to_json(self) -> dict[str, Any]:
+        """Returns the table as `load_table` reads it."""
+        default = {"microseconds": self.default_us}
+        return {
+            "version": VERSION,
+            "target": self.target,
+            "device": self.device,
+            "compiler": self.compiler,
+            "date": self.date,
+            "program": self.program,
+            "default": default if self.default is None else _knobs(self.default) | default,
+            "trials": [
+                _knobs(each.candidate)
+                | (
+                    {"failure": each.failure}
+                    if each.microseconds is None
+                    else {"microseconds": each.microseconds}
+                )
+                for each in self.trials
+            ],
+        }
+
+
+def _knobs(candidate: Candidate) -> dict[str, Any]:
+    return {"pipeline": candidate.pipeline, "knobs": dict(candidate.knobs)}
+
+
+def load_table(path: Path) -> RecordedTable:
+    """Reads a recorded table.
+
+    Raises:
+        TuninglinkError: the file cannot be read, or is no recorded table.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+        return _table(json.loads(text))
+    except OSError as failure:
+        raise TuninglinkError(error(f"cannot read '{path}': {failure.strerror}")) from None
+    except json.JSONDecodeError as failure:
+        place = Place(str(path), failure.lineno, failure.colno)
+        raise TuninglinkError(error(f"no JSON: {failure.msg}", place)) from None
+    except (KeyError, TypeError, AttributeError, ValueError) as failure:
+        reason = f"{type(failure).__name__}: {failure}"
+        message = f"'{path}' is no recorded table of version {VERSION} ({reason})"
+        raise TuninglinkError(error(message)) from None
+
+
+def _table(data: Mapping[str, Any]) -> RecordedTable:
+    if data["version"] != VERSION:
+        raise ValueError(f"version {data['version']}")
+    default = data["default"]
+    trials = tuple(
+        RecordedTrial(
+            recorded_candidate(each["pipeline"], each["knobs"]),
+            each.get("microseconds"),
+            each.get("failure"),
+        )
+        for each in data["trials"]
+    )
+    return RecordedTable(
+        data["target"],
+        data["device"],
+        data["compiler"],
+        data["date"],
+        data["program"],
+        float(default["microseconds"]),
+        trials,
+        recorded_candidate(default["pipeline"], default["knobs"]) if "knobs" in default else None,
+    )
+
+
+class RecordedPool:
+    """The candidates of a recorded table, for a search that is judged by it; it does not show any times.
+
+    Args:
+        problem: what the program computes.
+        table: the table.
+    """
+
+    given = ()
+
+    def __init__(self, problem: SearchProblem, table: RecordedTable) -> None:
+        self.problem = problem
+        self.default = table.default
+        self._candidates = [each.candidate for each in table.trials]
+
+    def candidate(self, pipeline: str, knobs: Mapping[str, int]) -> Candidate | None:
+        """Returns the candidate of the table with these knobs, None if there is none."""
+        wanted = recorded_candidate(pipeline, knobs)
+        return next((each for each in self._candidates if each.key == wanted.key), None)
+
+    def sample(self, n: int, seed: int) -> Sequence[Candidate]:
+        """Returns `n` candidates in random order, all if there are no more."""
+        chance = random.Random(seed)  # noqa: S311 - no secret
+        return chance.sample(self._candidates, min(n, len(self._candidates)))
+
+    def neighbors(self, candidate: Candidate) -> Sequence[Candidate]:
+        """Returns the candidates of the same pipeline in the order of how many knobs differ, up to two."""
+        found = [
+            (distance, each)
+            for each in self._candidates
+            if 0 < (distance := _distance(candidate, each)) <= _NEAR
+        ]
+        return [each for _, each in sorted(found, key=lambda pair: pair[0])]
+
+
+_NEAR: Final = 2
+
+
+def _distance(one: Candidate, other: Candidate) -> int:
+    if one.pipeline != other.pipeline or one.knobs.keys() != other.knobs.keys():
+        return _NEAR + 1
+    return sum(value != other.knobs[name] for name, value in one.knobs.items())

@@ -1,0 +1,1 @@
+"""Decisions: races of finalists, comparisons of whole programs, and verification of winners."""

@@ -1,0 +1,148 @@
+"""Decisions from interleaved times: whether a candidate is faster than the default, and how sure that is.
+
+Pure functions: the same samples and seed give the same decision.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import ArrayLike
+
+_RESAMPLES: Final = 2000
+_CONFIDENCE: Final = 0.95
+_FEWEST: Final = 3
+"""Fewer rounds have no interval worth the name."""
+
+
+class Outcome(Enum):
+    """What the samples say about a candidate."""
+
+    FASTER = "faster"
+    NOT_FASTER = "not-faster"
+    UNDECIDED = "undecided"
+
+
+@dataclass(frozen=True)
+class ConfidenceInterval:
+    """An estimate of a speedup: the time of the default over the time of the candidate, above 1 if it is faster.
+
+    Attributes:
+        low: the lower bound.
+        median: the estimate.
+        high: the upper bound.
+    """
+
+    low: float
+    median: float
+    high: float
+
+    def __str__(self) -> str:
+        return f"{self.median:.3f} [{self.low:.3f}, {self.high:.3f}]"
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What blocks of rounds say about a candidate.
+
+    Attributes:
+        outcome: the verdict.
+        speedup: of all rounds together.
+        default_us: the median time of the default, in microseconds.
+        tuned_us: that of the candidate.
+        blocks: the speedup in each block.
+    """
+
+    outcome: Outcome
+    speedup: ConfidenceInterval
+    default_us: float
+    tuned_us: float
+    blocks: tuple[ConfidenceInterval, ...]
+
+
+def interval(ratios: ArrayLike, seed: int = 0) -> ConfidenceInterval:
+    """Returns the median of ratios with its bootstrap interval (95 %, percentiles of 2,000 resamples).
+
+    Args:
+        ratios: one a round.
+        seed: fixes the resamples.
+
+    Raises:
+        ValueError: there are no ratios.
+    """
+    values = np.asarray(ratios, np.float64)
+    if not len(values):
+        raise ValueError("there is no median of nothing")
+    median = float(np.median(values))
+    if len(values) < _FEWEST:
+        return ConfidenceInterval(0.0, median, float("inf"))
+    chosen = np.random.default_rng(seed).integers(0, len(values), (_RESAMPLES, len(values)))
+    medians = np.median(values[chosen], axis=1)
+    tail = (1 - _CONFIDENCE) / 2
+    low, high = np.quantile(medians, (tail, 1 - tail))
+    return ConfidenceInterval(float(low), median, float(high))
+
+
+def decide(
+    blocks: Sequence[Sequence[tuple[float, float]]], min_gain: float = 0.02, seed: int = 0
+) -> Decision:
+    """Decides whether a candidate is faster than the default.
+
+    It is if the whole interval of every block is above `1 + min_gain`. It is not if that of any block is below, or
+    that of all rounds together.
+
+    Args:
+        blocks: blocks of rounds that ran seconds apart; a round is the time of the default and of the candidate.
+        min_gain: the least gain worth an entry, as a fraction.
+        seed: fixes the resamples.
+
+    Raises:
+        ValueError: there are no rounds.
+    """
+    rounds = np.asarray([each for block in blocks for each in block], np.float64)
+    if not len(rounds):
+        raise ValueError("there is no decision without rounds")
+    intervals = tuple(
+        interval(_ratios(block), seed + index) for index, block in enumerate(blocks) if len(block)
+    )
+    speedup = interval(_ratios(rounds), seed)
+    least = 1 + min_gain
+    if all(each.low > least for each in intervals):
+        outcome = Outcome.FASTER
+    elif any(each.high < least for each in (*intervals, speedup)):
+        outcome = Outcome.NOT_FASTER
+    else:
+        outcome = Outcome.UNDECIDED
+    default, tuned = (float(each) for each in np.median(rounds, axis=0))
+    return Decision(outcome, speedup, default, tuned, intervals)
+
+
+def survivors(ratios: Mapping[int, Sequence[float]], keep: int, seed: int = 0) -> list[int]:
+    """Returns the candidates of a race that stay in it, fastest first.
+
+    A candidate leaves when even the upper bound of its speedup is below the lower bound of the leader's, or when
+    `keep` others are faster. Candidates without a chance to be faster than the default are left out.
+
+    Args:
+        ratios: by candidate, the time of the default over that of the candidate in each round.
+        keep: how many may stay.
+        seed: fixes the resamples.
+    """
+    if not ratios:
+        return []
+    speedups = {key: interval(each, seed) for key, each in ratios.items()}
+    order = sorted(speedups, key=lambda key: -speedups[key].median)
+    bar = max(1.0, speedups[order[0]].low)
+    return [key for key in order if speedups[key].high >= bar][:keep]
+
+
+def _ratios(rounds: ArrayLike) -> np.ndarray:
+    times = np.asarray(rounds, np.float64)
+    return times[:, 0] / times[:, 1]

@@ -1,0 +1,1 @@
+"""Devices: the processes that hold them, and measurement in these processes."""

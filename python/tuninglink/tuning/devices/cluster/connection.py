@@ -1,0 +1,131 @@
+"""The connection to Dask's scheduler."""
+
+from __future__ import annotations
+
+import uuid
+from contextlib import suppress
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, Self, TypeVar, TypeVarTuple
+
+from distributed import Client
+
+from tuninglink.errors import TuninglinkError
+from tuninglink.mlir.diagnostics import error, note
+from tuninglink.tuning.devices.cluster.on_worker import PoolKey, end_session, run_job, versions
+from tuninglink.tuning.devices.device import driver_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from concurrent.futures import Future
+
+T = TypeVar("T")
+Ts = TypeVarTuple("Ts")
+
+_CONNECT_SECONDS: Final = 5.0
+_END_SECONDS: Final = 5.0
+
+
+class Cluster:
+    """Workers of Dask, some of which have devices as resources.
+
+    Args:
+        address: of the scheduler, as in `tcp://10.0.0.1:8786`.
+
+    Attributes:
+        client: the connection.
+        session: what tells this tuner from others on the same workers.
+        versions: what workers must have.
+
+    Raises:
+        TuninglinkError: nobody answers, or there are no workers.
+    """
+
+    def __init__(self, address: str) -> None:
+        self.session = uuid.uuid4().hex
+        self.versions = versions()
+        try:
+            self.client = Client(address, timeout=_CONNECT_SECONDS, set_as_default=False)
+        except (OSError, ValueError) as failure:
+            message = f"no scheduler answers at '{address}': {failure}"
+            remedy = note("start one with 'dask scheduler', and workers with 'dask worker'")
+            raise TuninglinkError(error(message, notes=[remedy])) from None
+        if not self.workers():
+            self.close()
+            message = f"the scheduler at '{address}' has no workers"
+            raise TuninglinkError(
+                error(message, notes=[note("start some with 'dask worker ADDRESS'")])
+            )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Ends what runs on the workers for this tuner, and the connection."""
+        with suppress(Exception):  # of a worker that is gone, or never had the package
+            self.client.run(end_session, self.session, on_error="return")
+        self.client.close(timeout=_END_SECONDS)
+
+    def workers(self) -> dict[str, Any]:
+        """Returns what the scheduler knows of the workers, by their addresses."""
+        # Not `scheduler_info`, whose answer a periodic update without workers may replace before it is read.
+        identity = self.client.sync(self.client.scheduler.identity, n_workers=-1)
+        workers: dict[str, Any] = identity["workers"]
+        return workers
+
+    @property
+    def threads(self) -> int:
+        """How many jobs run at once, on all workers together."""
+        return sum(each["nthreads"] for each in self.workers().values())
+
+    def devices(self, uri: str) -> list[tuple[str, str]]:
+        """Returns the devices that a URI means: the address of the worker and the name of the resource.
+
+        Args:
+            uri: a device; a driver alone stands for all devices of the driver.
+        """
+        return [
+            (address, resource)
+            for address, worker in sorted(self.workers().items())
+            for resource in sorted(worker["resources"])
+            if resource == uri or ("://" not in uri and driver_of(resource) == uri)
+        ]
+
+    def pool(
+        self, workers: int, initializer: Callable[..., object], arguments: tuple[Any, ...]
+    ) -> ClusterPool:
+        """Returns a pool whose jobs run on the workers; the arguments are those of `Pool`."""
+        del workers  # as many as there are threads, now and later
+        return ClusterPool(self, initializer, arguments)
+
+
+class ClusterPool:
+    """A pool whose processes are on the workers of a cluster: each worker has one for each of its threads.
+
+    A job on a worker that dies runs again on another one.
+
+    Args:
+        cluster: the cluster.
+        initializer: what each new process runs before its first job.
+        arguments: the arguments of the initializer.
+    """
+
+    def __init__(
+        self, cluster: Cluster, initializer: Callable[..., object], arguments: tuple[Any, ...]
+    ) -> None:
+        key = PoolKey(cluster.session, initializer, arguments, cluster.versions)
+        self._run = partial(run_job, key)
+        self._executor = cluster.client.get_executor(pure=False)
+
+    def submit(
+        self, function: Callable[[*Ts], T], *arguments: *Ts, seconds: float = 60.0
+    ) -> Future[T]:
+        """Has a process on a worker call a function; see `Pool.submit`."""
+        job: Future[T] = self._executor.submit(self._run, function, arguments, seconds)
+        return job
+
+    def close(self) -> None:
+        """Cancels all jobs."""
+        self._executor.shutdown(wait=False)

@@ -1,0 +1,159 @@
+"""The process that holds a device: it stays up, and is replaced when a benchmark hangs or breaks it."""
+
+from __future__ import annotations
+
+from threading import Lock
+from typing import TYPE_CHECKING, Any, Final, Self
+
+from tuninglink.mlir.diagnostics import error
+from tuninglink.tuning.devices.device import DeviceDescription, DeviceError, describe
+from tuninglink.tuning.devices.device_interface import Device
+from tuninglink.tuning.devices.measurement import Measurer
+from tuninglink.tuning.devices.running import MeasurementError
+from tuninglink.tuning.results.failures import Failure, FailureKind
+from tuninglink.tuning.scheduling.timeline import UseMeter
+from tuninglink.workers import JobTimeoutError, Pool, WorkerCrashedError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tuninglink.mlir.diagnostics import Diagnostic
+    from tuninglink.tuning.devices.device_interface import Answer, Request
+    from tuninglink.tuning.devices.timing import Settings
+    from tuninglink.tuning.scheduling.timeline import DeviceUse
+
+_OPENING_SECONDS: Final = 60.0
+"""How long a device may take to open; the first context on a GPU of a large machine takes seconds."""
+
+
+_BROKEN: Final = frozenset({FailureKind.RUN, FailureKind.CRASH, FailureKind.TIMEOUT})
+"""Failures that leave a process that is gone, or a context on a GPU in which everything fails from then on."""
+
+
+class DeviceProcess(Device):
+    """A device in a process of its own, one benchmark at a time.
+
+    A benchmark that hangs or ends the process costs itself: the process is replaced before the next one.
+
+    Args:
+        uri: the device.
+        cores: the processors for a threaded CPU device; see `open_device`.
+        settings: how benchmarks are measured.
+        timeout: the seconds that a request may take before its benchmark counts as hanging; see `Request`.
+
+    Raises:
+        DeviceError: there is no such device, or it cannot be opened.
+    """
+
+    def __init__(
+        self,
+        uri: str,
+        cores: Sequence[int] = (),
+        settings: Settings | None = None,
+        timeout: float = 30.0,
+    ) -> None:
+        self._arguments = (uri, tuple(cores), settings)
+        self._timeout = timeout
+        self._meter = UseMeter()
+        self._turn = Lock()
+        self._pool = self._start()
+        try:
+            self._description = self._open()
+        except BaseException:
+            self.close()
+            raise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Ends the process."""
+        self._pool.close()
+
+    @property
+    def description(self) -> DeviceDescription:
+        """The description of the device."""
+        return self._description
+
+    @property
+    def use(self) -> DeviceUse:
+        """How long it was in use so far."""
+        return self._meter.use
+
+    def ask(self, request: Request[Answer]) -> Answer | Failure:
+        """See `Device`."""
+        answer: Answer | Failure
+        limit = request.time_limit(self._timeout)
+        with self._turn, self._meter.question():
+            try:
+                job = self._pool.submit(_answer, request, seconds=limit)
+                answer, loading_seconds = job.result()
+                self._meter.loaded(loading_seconds)
+            except JobTimeoutError:
+                message = f"no answer within {limit:.3g} s; the process of the device was replaced"
+                answer = Failure(FailureKind.TIMEOUT, message)
+            except WorkerCrashedError as failure:
+                answer = Failure(FailureKind.CRASH, str(failure))
+        if isinstance(answer, Failure) and answer.kind in _BROKEN:
+            self._replace()
+        return answer
+
+    def _start(self) -> Pool:
+        return Pool(1, _open_device, self._arguments)
+
+    def _replace(self) -> None:
+        self.close()
+        self._pool = self._start()
+        self._open()
+
+    def _open(self) -> DeviceDescription:
+        uri = self._arguments[0]
+        try:
+            answer = self._pool.submit(_describe, seconds=_OPENING_SECONDS).result()
+        except JobTimeoutError:
+            raise DeviceError(error(f"device '{uri}' does not open: it may be busy")) from None
+        except WorkerCrashedError as failure:
+            message = f"the process that opens device '{uri}' ended: {failure}"
+            raise DeviceError(error(message)) from None
+        if isinstance(answer, DeviceDescription):
+            return answer
+        raise DeviceError(*answer)
+
+
+# --- In the process of the device ------------------------------------------------------------------------
+
+_measurer: Measurer | DeviceError
+_description: DeviceDescription
+
+
+def _open_device(uri: str, cores: tuple[int, ...], settings: Settings | None) -> None:
+    global _measurer, _description  # noqa: PLW0603 - what the process is for
+    try:
+        _description = describe(uri, cores)
+        _measurer = Measurer(uri, cores, settings)
+    except DeviceError as failure:
+        _measurer = failure
+
+
+def _opened() -> Measurer:
+    if isinstance(_measurer, DeviceError):
+        raise MeasurementError(Failure(FailureKind.LOAD, str(_measurer)))
+    return _measurer
+
+
+def _answer(request: Request[Any]) -> tuple[Any, float]:
+    """Returns the answer to a request, and the seconds in which modules were loaded for it."""
+    try:
+        measurer = _opened()
+        before = measurer.loading_seconds
+        answer = request.work(measurer, *request.arguments)
+    except MeasurementError as failure:
+        return failure.failure, 0.0
+    return answer, measurer.loading_seconds - before
+
+
+def _describe() -> DeviceDescription | tuple[Diagnostic, ...]:
+    return _measurer.diagnostics if isinstance(_measurer, DeviceError) else _description

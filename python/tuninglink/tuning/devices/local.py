@@ -1,0 +1,183 @@
+"""Equal devices that share the work; times are compared as ratios to each device's own default."""
+
+from __future__ import annotations
+
+from concurrent.futures import Future, ThreadPoolExecutor
+from queue import SimpleQueue
+from typing import TYPE_CHECKING, Final, Self
+
+from tuninglink.errors import TuninglinkError
+from tuninglink.mlir.diagnostics import error
+from tuninglink.tuning.devices.device import THREADED_DRIVER, driver_of, physical_cores
+from tuninglink.tuning.devices.device_process import DeviceProcess
+from tuninglink.tuning.devices.loading_ahead import COMPILING_DRIVERS, AheadLoader
+from tuninglink.tuning.devices.screening import screen
+from tuninglink.tuning.results.failures import Failure
+from tuninglink.tuning.scheduling.timeline import mean_use
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tuninglink.tuning.devices.device import DeviceDescription
+    from tuninglink.tuning.devices.screening import Measurement
+    from tuninglink.tuning.devices.timing import Settings
+    from tuninglink.tuning.programs.benchmark import Benchmark
+    from tuninglink.tuning.scheduling.timeline import DeviceUse
+
+_AHEAD: Final = 6
+"""Modules that are loaded ahead of those that are measured, where the driver compiles what it loads."""
+
+_DEVICE_OF_BACKEND: Final = {
+    "llvm-cpu": "local-task",
+    "vmvx": "local-task",
+    "cuda": "cuda",
+    "rocm": "hip",
+    "vulkan": "vulkan",
+    "metal": "metal",
+}
+"""The driver that runs what a backend compiles."""
+
+
+def default_device(backend: str) -> str:
+    """Returns the device that runs what a backend compiles.
+
+    Raises:
+        TuninglinkError: none is known.
+    """
+    if backend not in _DEVICE_OF_BACKEND:
+        message = (
+            f"no driver is known to run what backend '{backend}' compiles; name one with --device"
+        )
+        raise TuninglinkError(error(message))
+    return _DEVICE_OF_BACKEND[backend]
+
+
+def may_run(driver: str, backend: str) -> bool:
+    """Tells whether a driver may run what a backend compiles; of drivers that are not known it may."""
+    wanted = _DEVICE_OF_BACKEND.get(backend, driver)
+    same = {"local-task", "local-sync"}
+    return driver == wanted or (driver in same and wanted in same)
+
+
+def _shared_cores(uris: Sequence[str]) -> list[list[int]]:
+    """Returns the processors of each device: threaded CPU devices share them out.
+
+    Raises:
+        TuninglinkError: there are fewer than devices.
+    """
+    if len(uris) == 1 or THREADED_DRIVER not in uris:
+        return [[] for _ in uris]
+    cores = physical_cores()
+    if len(uris) > len(cores):
+        message = (
+            f"{len(uris)} devices '{THREADED_DRIVER}' need as many cores; there are {len(cores)}"
+        )
+        raise TuninglinkError(error(message))
+    each = len(cores) // len(uris)
+    return [cores[first * each : (first + 1) * each] for first in range(len(uris))]
+
+
+class Devices:
+    """Devices of one kind, each in a process of its own.
+
+    Args:
+        uris: the devices.
+        settings: how benchmarks are measured.
+        timeout: the seconds after which a benchmark counts as hanging.
+
+    Attributes:
+        first: the device that races are run on.
+        at_once: how many benchmarks may be given to them at once; see `DeviceSet`.
+
+    Raises:
+        DeviceError: a device is missing or cannot be opened.
+        TuninglinkError: the devices are not equal, or there are more CPU devices than cores.
+    """
+
+    def __init__(self, uris: Sequence[str], settings: Settings, timeout: float) -> None:
+        self._processes: list[DeviceProcess] = []
+        self._free: SimpleQueue[DeviceProcess] = SimpleQueue()
+        self._defaults: dict[DeviceProcess, float] = {}
+        compiles = driver_of(uris[0]) in COMPILING_DRIVERS
+        self._ahead: AheadLoader | None = None
+        self.at_once = len(uris) + (_AHEAD if compiles else 0)
+        self._threads = ThreadPoolExecutor(self.at_once)
+        try:
+            for uri, cores in zip(uris, _shared_cores(uris), strict=True):
+                self._processes.append(DeviceProcess(uri, cores, settings, timeout))
+            self._expect_equal(uris)
+            if compiles:  # not before: what opens a device at the same time delays it
+                self._ahead = AheadLoader(uris[0], _AHEAD, timeout)
+        except BaseException:
+            self.close()
+            raise
+        for each in self._processes:
+            self._free.put(each)
+
+    def _expect_equal(self, uris: Sequence[str]) -> None:
+        names = [each.description.name for each in self._processes]
+        for uri, name in zip(uris, names, strict=True):
+            if name != names[0]:
+                message = (
+                    f"device '{uri}' is a {name}, and '{uris[0]}' is a {names[0]}; "
+                    "devices that share the work must be equal"
+                )
+                raise TuninglinkError(error(message))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Ends the processes."""
+        for each in self._processes:
+            each.close()
+        if self._ahead is not None:
+            self._ahead.close()
+        self._threads.shutdown(wait=False)
+
+    @property
+    def first(self) -> DeviceProcess:
+        """The first device."""
+        return self._processes[0]
+
+    @property
+    def descriptions(self) -> list[DeviceDescription]:
+        """What the devices are."""
+        return [each.description for each in self._processes]
+
+    @property
+    def use(self) -> DeviceUse:
+        """See `DeviceSet`."""
+        return mean_use([each.use for each in self._processes])
+
+    def measure_default(self, benchmark: Benchmark, seconds: float = 0.1) -> float | Failure:
+        """See `DeviceSet`."""
+        if self._ahead is not None:
+            self._ahead.load_default(benchmark)
+        for each in self._processes:
+            timing = each.measure(benchmark, seconds)
+            if isinstance(timing, Failure):
+                return timing
+            self._defaults[each] = timing.least
+        return self._defaults[self.first]
+
+    def submit(
+        self, benchmark: Benchmark, best_microseconds: float
+    ) -> Future[Measurement | Failure]:
+        """See `DeviceSet`."""
+        return self._threads.submit(self._measure, benchmark, best_microseconds)
+
+    def _measure(self, benchmark: Benchmark, best: float) -> Measurement | Failure:
+        if self._ahead is not None:
+            failure = self._ahead.load(benchmark)
+            if failure is not None:
+                return failure
+        device = self._free.get()
+        try:
+            scale = self._defaults[self.first] / self._defaults[device]
+            return screen(device, benchmark, best, scale)
+        finally:
+            self._free.put(device)

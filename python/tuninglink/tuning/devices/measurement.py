@@ -1,0 +1,311 @@
+"""Measurement of benchmarks and programs, in the process that holds the device."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections import defaultdict
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from typing import TYPE_CHECKING, Any, Final
+
+import iree.runtime as rt
+import numpy as np
+
+from tuninglink.tuning.devices.caches import last_level_bytes
+from tuninglink.tuning.devices.clocks import read_clock
+from tuninglink.tuning.devices.device import LOCAL_DRIVERS, driver_of, open_device
+from tuninglink.tuning.devices.inputs import (
+    element_type,
+    find_violation,
+    make_inputs,
+    outputs_of,
+    random_bytes,
+)
+from tuninglink.tuning.devices.numerics import compare
+from tuninglink.tuning.devices.running import (
+    LoadedBenchmark,
+    LoadedProgram,
+    Loader,
+    MeasurementError,
+    Overhead,
+)
+from tuninglink.tuning.devices.sampling import Interleaving, Subject
+from tuninglink.tuning.devices.timing import Caches, CompiledProgram, Rounds, Settings, Timing
+from tuninglink.tuning.results.failures import Failure, FailureKind
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Sequence
+
+    from tuninglink.tuning.devices.inputs import Bytes
+    from tuninglink.tuning.programs.benchmark import Benchmark, BufferLayout
+
+_LEAST_SAMPLES: Final = 3
+_MOST_SAMPLES: Final = 100
+_ENOUGH_SECONDS: Final = 1.0
+"""Time after which one sample of a slow benchmark is enough."""
+
+_FIRST_FACTOR: Final = 3.0
+"""A first iteration that takes this many times the limit is too slow, whatever it pays for."""
+
+_LOCAL_COPIES: Final = 3
+"""Copies of a module that take turns on a CPU: byte-equal code differs by several percent from place to place."""
+
+_MOST_BUFFER_BYTES: Final = 4 << 30
+"""What a buffer of many sets may take."""
+
+_COLD_FACTOR: Final = 4
+"""Sets that rotate are this many times the last-level cache."""
+
+
+@dataclass(frozen=True)
+class Outputs:
+    """What a benchmark computed in one iteration.
+
+    Attributes:
+        bindings: the bytes of each binding that it writes.
+        violation: the write out of bounds, in words, or None.
+    """
+
+    bindings: dict[int, Bytes]
+    violation: str | None
+
+
+class Measurer:
+    """Measures benchmarks on a device that it holds.
+
+    Args:
+        uri: the device.
+        cores: the processors for a threaded CPU device; see `open_device`.
+        settings: how.
+
+    Raises:
+        DeviceError: the device cannot be opened.
+    """
+
+    def __init__(
+        self, uri: str, cores: Sequence[int] = (), settings: Settings | None = None
+    ) -> None:
+        self._uri = uri
+        self._settings = settings or Settings()
+        self._device = open_device(uri, cores)
+        self._loader = Loader(self._device)
+        self._buffers: dict[tuple[BufferLayout, int], rt.HalBuffer] = {}
+        self._inputs = lru_cache(1)(partial(make_inputs, seed=self._settings.seed))
+        self._expected: dict[Benchmark, Outputs] = {}
+        self._overheads: defaultdict[BufferLayout, Overhead] = defaultdict(Overhead)
+        self._is_local = driver_of(uri) in LOCAL_DRIVERS
+
+    @property
+    def loading_seconds(self) -> float:
+        """How long loading modules took so far."""
+        return self._loader.seconds
+
+    def measure(
+        self, benchmark: Benchmark, seconds: float, limit_microseconds: float | None = None
+    ) -> Timing:
+        """Measures one benchmark.
+
+        Args:
+            benchmark: what.
+            seconds: how long sampling may take; three samples are taken in any case, unless they take over a second.
+            limit_microseconds: an iteration that takes longer is not worth a batch.
+
+        Raises:
+            MeasurementError: it cannot be loaded or run.
+        """
+        subject = self._subject(benchmark)
+        once = subject.sample(1)
+        if limit_microseconds is not None and once > limit_microseconds:
+            if once < _FIRST_FACTOR * limit_microseconds:
+                # The first iteration also pays for code and pages that are not there yet.
+                once = subject.sample(1)
+            if once > limit_microseconds:
+                return Timing((once,), 1, self._clocks())
+        batch = subject.fitting_batch()
+        samples: list[float] = []
+        began = time.perf_counter()
+        while _needs_more(len(samples), time.perf_counter() - began, seconds):
+            samples.append(subject.sample(batch))
+        return Timing(tuple(samples), batch, self._clocks())
+
+    def rounds(
+        self, benchmarks: Sequence[Benchmark], count: int, seed: int, seconds: float
+    ) -> Rounds:
+        """Measures benchmarks against each other: in every round each once; see `Interleaving`.
+
+        Args:
+            benchmarks: what; the same layout for all.
+            count: how many rounds.
+            seed: fixes the order within the rounds, and which copies of the modules run.
+            seconds: after this time no further round begins, unless there are too few.
+
+        Raises:
+            MeasurementError: one cannot be loaded or run.
+        """
+        copies = [(seed, each) for each in range(_LOCAL_COPIES)] if self._is_local else [None]
+        subjects = [self._subject(each, copies) for each in benchmarks]
+        return self._rounds(subjects, Interleaving(count, seed, seconds))
+
+    def program_rounds(
+        self, programs: Sequence[CompiledProgram], count: int, seed: int, seconds: float
+    ) -> Rounds:
+        """Measures whole programs against each other, as `rounds` does benchmarks; samples are times of a call.
+
+        Raises:
+            MeasurementError: one cannot be loaded or run.
+        """
+        loaded = [
+            LoadedProgram(self._loader.load(each.image, each.function), self._views(each))
+            for each in programs
+        ]
+        subjects = [Subject([each], self._settings.sample_seconds) for each in loaded]
+        return self._rounds(subjects, Interleaving(count, seed, seconds))
+
+    def compare(self, benchmark: Benchmark, reference: Benchmark, reduction: int) -> Failure | None:
+        """Compares what a benchmark computes with what another does on the same inputs.
+
+        Args:
+            benchmark: the benchmark that is checked.
+            reference: the benchmark whose results are right.
+            reduction: how many products make an element of an output.
+
+        Returns:
+            None if they agree; else what is wrong and where.
+
+        Raises:
+            MeasurementError: one cannot be loaded or run.
+        """
+        expected = self.expected(reference)
+        actual = self.outputs(benchmark)
+        if actual.violation is not None:
+            return Failure(FailureKind.OUT_OF_BOUNDS, actual.violation)
+        for index, output in actual.bindings.items():
+            binding = benchmark.layout.bindings[index]
+            comparison = compare(binding, output, expected.bindings[index], reduction)
+            if not comparison.agrees:
+                return Failure(FailureKind.WRONG, f"binding {index}: {comparison}")
+        return None
+
+    def expected(self, benchmark: Benchmark) -> Outputs:
+        """Returns what `outputs` does; that of the last benchmark is kept, which several are compared with.
+
+        Raises:
+            MeasurementError: it cannot be loaded or run.
+        """
+        if benchmark not in self._expected:
+            self._expected = {benchmark: self.outputs(benchmark)}
+        return self._expected[benchmark]
+
+    def outputs(self, benchmark: Benchmark) -> Outputs:
+        """Returns what one iteration of a benchmark computes on fresh inputs.
+
+        Raises:
+            MeasurementError: it cannot be loaded or run.
+        """
+        layout = benchmark.layout
+        before = self._inputs(layout)
+        buffer = self._to_device(before)
+        call = self._loader.load(benchmark.image, benchmark.function)
+        call((buffer, 1, layout.stride, 1))
+        view = rt.HalBufferView(buffer, [len(before)], rt.HalElementType.UINT_8)
+        after = np.array(rt.DeviceArray(self._device, view).to_host())
+        violation = find_violation(layout, before, after)
+        return Outputs(
+            {index: each.copy() for index, each in outputs_of(layout, after).items()},
+            None if violation is None else str(violation),
+        )
+
+    def _rounds(self, subjects: Sequence[Subject], interleaving: Interleaving) -> Rounds:
+        clocks: list[int] = []
+        samples, batches = interleaving.run(subjects, lambda: clocks.extend(self._clocks()))
+        return Rounds(samples, batches, tuple(clocks))
+
+    def _subject(self, benchmark: Benchmark, copies: Sequence[Hashable] = (None,)) -> Subject:
+        layout = benchmark.layout
+        buffer, sets = self._buffer(layout), self._sets(layout)
+        overhead = self._overheads[layout]
+        loaded = [
+            LoadedBenchmark(
+                self._loader.load(benchmark.image, benchmark.function, copy),
+                buffer,
+                sets,
+                layout.stride,
+                overhead,
+            )
+            for copy in copies
+        ]
+        return Subject(loaded, self._settings.sample_seconds)
+
+    def _sets(self, layout: BufferLayout) -> int:
+        if self._settings.caches is Caches.WARM:
+            return 1
+        cache_bytes = self._settings.last_level_bytes or last_level_bytes(self._uri)
+        wanted = _COLD_FACTOR * cache_bytes // layout.stride + 1
+        return max(2, min(wanted, _MOST_BUFFER_BYTES // layout.stride))
+
+    def _buffer(self, layout: BufferLayout) -> rt.HalBuffer:
+        """Returns the buffer that benchmarks of a layout run on; only that of the last layout is kept."""
+        key = (layout, self._sets(layout))
+        if key not in self._buffers:
+            self._buffers.clear()
+            self._buffers[key] = self._to_device(make_inputs(*key, seed=self._settings.seed))
+        return self._buffers[key]
+
+    def _to_device(self, data: Bytes) -> rt.HalBuffer:
+        try:
+            return self._device.allocator.allocate_buffer_copy(
+                memory_type=rt.MemoryType.DEVICE_LOCAL,
+                allowed_usage=rt.BufferUsage.DEFAULT,
+                device=self._device,
+                buffer=data,
+            )
+        except Exception as failure:  # noqa: BLE001 - a status of the runtime becomes one of several types
+            message = f"cannot allocate {len(data)} bytes on the device: {failure}"
+            raise MeasurementError(Failure(FailureKind.RUN, message)) from None
+
+    def _views(self, program: CompiledProgram) -> list[rt.HalBufferView]:
+        return [
+            rt.HalBufferView(
+                self._to_device(random_bytes(name, math.prod(shape), (self._settings.seed, index))),
+                list(shape),
+                _hal_type(name),
+            )
+            for index, (shape, name) in enumerate(program.inputs)
+        ]
+
+    def _clocks(self) -> tuple[int, ...]:
+        clock = read_clock(self._uri)
+        return () if clock is None else (clock,)
+
+
+def _needs_more(samples: int, taken: float, seconds: float) -> bool:
+    """Tells whether more samples are needed after some time."""
+    if samples < _LEAST_SAMPLES:
+        return not samples or taken < _ENOUGH_SECONDS
+    return samples < _MOST_SAMPLES and taken < seconds
+
+
+def _hal_type(name: str) -> Any:
+    dtype = element_type(name)
+    if dtype is None:
+        message = f"inputs of type '{name}' cannot be made"
+        raise MeasurementError(Failure(FailureKind.LOAD, message))
+    known = {
+        "f64": rt.HalElementType.FLOAT_64,
+        "f32": rt.HalElementType.FLOAT_32,
+        "f16": rt.HalElementType.FLOAT_16,
+        "bf16": rt.HalElementType.BFLOAT_16,
+        "f8E4M3FN": rt.HalElementType.FLOAT_8_E4M3_FN,
+        "f8E4M3FNUZ": rt.HalElementType.FLOAT_8_E4M3_FNUZ,
+        "f8E5M2": rt.HalElementType.FLOAT_8_E5M2,
+        "f8E5M2FNUZ": rt.HalElementType.FLOAT_8_E5M2_FNUZ,
+        "i1": rt.HalElementType.BOOL_8,
+    }
+    integers = {
+        1: rt.HalElementType.INT_8,
+        2: rt.HalElementType.INT_16,
+        4: rt.HalElementType.INT_32,
+        8: rt.HalElementType.INT_64,
+    }
+    return known.get(name, integers[dtype.itemsize])

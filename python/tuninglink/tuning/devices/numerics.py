@@ -1,0 +1,133 @@
+"""Comparison of what two kernels computed from the same inputs."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import ml_dtypes
+import numpy as np
+
+from tuninglink.tuning.devices.inputs import element_type, is_float
+
+if TYPE_CHECKING:
+    from tuninglink.tuning.devices.inputs import Bytes
+    from tuninglink.tuning.programs.benchmark import Binding
+
+_ROUNDINGS: Final = 8
+"""Roundings of single elements that may differ, in units of the type's precision."""
+
+_SUM: Final = 4
+"""Differences of a sum of `n` terms in another order, in units of the precision times `sqrt(n)`.
+
+Roundings of partial sums that grow as a random walk deviate by 0.2 such units (standard deviation); the largest of
+millions is within 6 deviations. Here is room for three times as much.
+"""
+
+_NARROW_BYTES: Final = 1
+"""Types of one byte are rounded once, at the end: sums are kept in wider ones."""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """How far the elements of a binding are from the expected ones.
+
+    Attributes:
+        agrees: whether all are within the tolerance.
+        index: the element that is the farthest from its tolerance.
+        expected: what it should be.
+        actual: what it is.
+        tolerance: how far it may be off.
+        wrong: the number of elements that are outside.
+        count: the number of elements.
+    """
+
+    agrees: bool
+    index: tuple[int, ...] = ()
+    expected: float = 0.0
+    actual: float = 0.0
+    tolerance: float = 0.0
+    wrong: int = 0
+    count: int = 0
+
+    def __str__(self) -> str:
+        if self.agrees:
+            return f"all of {self.count} elements agree"
+        place = ", ".join(map(str, self.index))
+        return (
+            f"{self.wrong} of {self.count} elements differ, most at [{place}]: {self.actual:g}, "
+            f"expected {self.expected:g} (tolerance {self.tolerance:.2g})"
+        )
+
+
+def compare(binding: Binding, actual: Bytes, expected: Bytes, reduction: int = 1) -> Comparison:
+    """Compares the elements of a binding.
+
+    Floating-point elements may differ by what rounding in another order explains; a NaN must stand where one is
+    expected, and so must an infinity. All others must be equal.
+
+    Args:
+        binding: what the bytes hold.
+        actual: what one kernel wrote.
+        expected: what the other wrote.
+        reduction: how many products make an element.
+    """
+    dtype = element_type(binding.element_type)
+    if dtype is None:
+        return _exact(actual, expected, (len(actual),))
+    count = math.prod(binding.shape)
+    size = count * dtype.itemsize
+    found, wanted = (each[:size].view(dtype) for each in (actual, expected))
+    if not is_float(binding.element_type):
+        return _exact(found, wanted, binding.shape)
+    return _close(
+        found.astype(np.float64),
+        wanted.astype(np.float64),
+        _relative_tolerance(dtype, reduction),
+        binding.shape,
+    )
+
+
+def _relative_tolerance(dtype: np.dtype, reduction: int) -> float:
+    precision = float(ml_dtypes.finfo(dtype).eps)  # type: ignore[no-untyped-call]
+    terms = 0 if dtype.itemsize <= _NARROW_BYTES else _SUM * math.sqrt(reduction)
+    roundings = 2 if dtype.itemsize <= _NARROW_BYTES else _ROUNDINGS
+    return precision * (roundings + terms)
+
+
+def _close(
+    found: np.ndarray, wanted: np.ndarray, relative: float, shape: tuple[int, ...]
+) -> Comparison:
+    regular = np.isfinite(wanted)
+    scale = math.sqrt(float(np.mean(np.square(wanted[regular])))) if regular.any() else 0.0
+    with np.errstate(invalid="ignore"):
+        tolerance = relative * np.maximum(np.abs(wanted), scale)
+        excess = np.abs(found - wanted) / np.maximum(tolerance, np.finfo(np.float64).tiny)
+    same = (found == wanted) | (np.isnan(found) & np.isnan(wanted))
+    excess = np.where(same, 0.0, np.where(np.isfinite(excess), excess, np.inf))
+    worst = int(np.argmax(excess))
+    wrong = int(np.count_nonzero(excess > 1))
+    allowed = float(tolerance[worst]) if math.isfinite(tolerance[worst]) else 0.0
+    return Comparison(
+        wrong == 0,
+        _position(worst, shape),
+        float(wanted[worst]),
+        float(found[worst]),
+        allowed,
+        wrong,
+        len(wanted),
+    )
+
+
+def _exact(found: np.ndarray, wanted: np.ndarray, shape: tuple[int, ...]) -> Comparison:
+    different = found != wanted
+    worst = int(np.argmax(different))
+    wrong = int(np.count_nonzero(different))
+    place = _position(worst, shape)
+    expected, actual = float(wanted[worst]), float(found[worst])
+    return Comparison(wrong == 0, place, expected, actual, 0.0, wrong, len(wanted))
+
+
+def _position(index: int, shape: tuple[int, ...]) -> tuple[int, ...]:
+    return tuple(int(each) for each in np.unravel_index(index, shape)) if shape else ()

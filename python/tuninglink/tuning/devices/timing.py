@@ -1,0 +1,103 @@
+"""Times of benchmarks as data, and what they mean."""
+
+from __future__ import annotations
+
+import statistics
+from dataclasses import dataclass
+from enum import Enum
+from typing import Final
+
+PROTOCOL_VERSION: Final = 1
+"""What times in a database mean. It changes when the same kernel would get another time."""
+
+
+class Caches(Enum):
+    """Whether data is in the caches when an iteration begins."""
+
+    WARM = "warm"
+    COLD = "cold"
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How benchmarks are measured.
+
+    Attributes:
+        caches: whether the data stays in the caches.
+        seed: fixes the inputs.
+        sample_seconds: how long one sample takes, if more than one iteration fits in.
+        last_level_bytes: the last-level cache; found out by default.
+    """
+
+    caches: Caches = Caches.WARM
+    seed: int = 0
+    sample_seconds: float = 0.003
+    last_level_bytes: int | None = None
+
+
+@dataclass(frozen=True)
+class Timing:
+    """The times of one benchmark.
+
+    Attributes:
+        samples: microseconds an iteration, of one batch each, in the order in which they ran.
+        batch: the iterations of a sample.
+        clocks_mhz: the device's clock beside each sample, or nothing where it cannot be read.
+    """
+
+    samples: tuple[float, ...]
+    batch: int
+    clocks_mhz: tuple[int, ...] = ()
+
+    @property
+    def median(self) -> float:
+        """The median of the samples."""
+        return statistics.median(self.samples)
+
+    @property
+    def least(self) -> float:
+        """The least sample, which orders candidates: other work only adds to the time."""
+        return min(self.samples)
+
+
+@dataclass(frozen=True)
+class Rounds:
+    """Interleaved times of several benchmarks: each runs once a round, in random order.
+
+    Attributes:
+        samples: microseconds an iteration, by round and benchmark.
+        batches: the iterations of a sample, by benchmark.
+        clocks_mhz: the device's clock after each round, or nothing where it cannot be read.
+    """
+
+    samples: tuple[tuple[float, ...], ...]
+    batches: tuple[int, ...]
+    clocks_mhz: tuple[int, ...] = ()
+
+    def timing(self, index: int) -> Timing:
+        """Returns the times of one benchmark."""
+        samples = tuple(each[index] for each in self.samples)
+        return Timing(samples, self.batches[index], self.clocks_mhz)
+
+
+@dataclass(frozen=True)
+class CompiledProgram:
+    """A compiled program and what one of its functions takes.
+
+    Attributes:
+        image: the module, a VM FlatBuffer.
+        function: the name of the function.
+        inputs: the shape and the element type, as MLIR writes it, of each argument.
+    """
+
+    image: bytes
+    function: str
+    inputs: tuple[tuple[tuple[int, ...], str], ...]
+
+
+def duration(microseconds: float) -> str:
+    """Returns a time with four digits and a unit that suits it: `190.1 us`, `18.51 ms`."""
+    for unit, factor in (("s", 1e6), ("ms", 1e3)):
+        if microseconds >= factor:
+            return f"{microseconds / factor:.4g} {unit}"
+    return f"{microseconds:.4g} us"

@@ -1,0 +1,1 @@
+"""Programs as tasks: dispatches, their benchmarks, and sizes for dynamic dimensions."""

@@ -1,0 +1,266 @@
+"""Making the benchmark of a dispatch: what the compiler dumps, on a buffer that its caller brings.
+
+The benchmark that the compiler's `iree-hal-dump-executable-benchmarks` makes of a dispatch allocates one buffer,
+never initializes it, and runs the dispatch on it `batch` times. Here its function takes the buffer as an argument,
+with the number of copies of the bindings in it, and works on one copy after another; see `tuning.benchmark`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import accumulate
+from math import prod
+from typing import TYPE_CHECKING, Any, Final
+
+from iree.compiler import ir as mlir
+
+from tuninglink.mlir import names
+from tuninglink.mlir.symbols import symbol_name
+from tuninglink.mlir.walk import body, collect
+from tuninglink.tuning.programs.benchmark import Access, Binding, BufferLayout
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    Value = mlir.Value[Any]
+
+GUARD: Final = 4096
+"""Bytes between two bindings: a page, which is more than a tile that runs over one row of a matrix writes."""
+
+_ALIGNMENT: Final = 256
+"""What the offset of a storage buffer must be a multiple of; the largest that Vulkan allows a device to ask for
+(https://registry.khronos.org/vulkan/specs/latest/html/vkspec.html#limits-minmax, minStorageBufferOffsetAlignment)."""
+
+_DISPATCH: Final = "hal.command_buffer.dispatch"
+_SUBSPAN: Final = "hal.interface.binding.subspan"
+_LOADS: Final = frozenset({"iree_tensor_ext.dispatch.tensor.load", "iree_codegen.load_from_buffer"})
+_STORES: Final = frozenset(
+    {"iree_tensor_ext.dispatch.tensor.store", "iree_codegen.store_to_buffer"}
+)
+
+
+class NoBenchmarkError(Exception):
+    """A dispatch cannot be benchmarked; says why not."""
+
+
+@dataclass(frozen=True)
+class _Parts:
+    """The operations of a dumped benchmark that are changed.
+
+    Attributes:
+        function: the function.
+        loop: its loop over the batch.
+        dispatch: the dispatch in the loop.
+        lengths: the bytes of each binding.
+    """
+
+    function: mlir.Operation
+    loop: mlir.Operation
+    dispatch: mlir.Operation
+    lengths: tuple[int, ...]
+
+
+def build_benchmark(module: mlir.Operation) -> tuple[str, BufferLayout]:
+    """Turns a benchmark that the compiler dumped into one on a given buffer, in place.
+
+    Args:
+        module: the benchmark, at `executable-sources`. Functions but the first are removed: they run the same
+            dispatch with other parameters.
+
+    Returns:
+        The name of its function, and the buffer that it expects.
+
+    Raises:
+        NoBenchmarkError: it is not of the form that the compiler dumps.
+    """
+    parts = _read(module)
+    layout = _layout(parts.lengths, _contents(module))
+    with module.context, mlir.Location.unknown():
+        buffer, sets, stride = _replace_arguments(parts.function)
+        _place_bindings(parts, layout, buffer, sets, stride)
+    _remove_buffer(module, parts.function)
+    return symbol_name(parts.function) or "", layout
+
+
+def _read(module: mlir.Operation) -> _Parts:
+    functions = [each for each in body(module) if each.name == names.UTIL_FUNCTION]
+    if not functions:
+        raise NoBenchmarkError("what it is called with is only known when the program runs")
+    function, *others = functions
+    for each in others:
+        each.erase()
+    loops = collect(function, "scf.for")
+    dispatches = collect(function, _DISPATCH)
+    if len(loops) != 1 or len(dispatches) != 1 or not collect(function, "util.global.load"):
+        raise NoBenchmarkError("its benchmark is not of the form that the compiler dumps")
+    _, _, lengths = _bindings(dispatches[0])
+    return _Parts(function, loops[0], dispatches[0], tuple(map(_constant, lengths)))
+
+
+def _segments(operation: mlir.Operation) -> list[range]:
+    """Returns the positions of each group of operands."""
+    sizes: Any = operation.attributes["operandSegmentSizes"]
+    ends = list(accumulate(sizes))
+    return [range(end - size, end) for size, end in zip(sizes, ends, strict=True)]
+
+
+def _bindings(dispatch: mlir.Operation) -> tuple[range, list[Value], list[Value]]:
+    """Returns the positions of the buffers of a dispatch, and the offsets and lengths in them.
+
+    They are its last three groups of operands, but for the flags.
+    """
+    *_, buffers, offsets, lengths = _segments(dispatch)
+    operands = dispatch.operands
+    return buffers, [operands[each] for each in offsets], [operands[each] for each in lengths]
+
+
+def _constant(value: Value) -> int:
+    owner = value.owner
+    if isinstance(owner, mlir.Block) or owner.operation.name != "arith.constant":
+        raise NoBenchmarkError("the size of a binding is only known when the program runs")
+    constant: Any = owner.operation.attributes["value"]
+    return int(constant.value)
+
+
+@dataclass(frozen=True)
+class _Content:
+    """What a dispatch has in one binding.
+
+    Attributes:
+        access: how it uses the binding.
+        element_type: the element type.
+        element_bytes: the bytes of one element in memory.
+        shape: the sizes of the largest tensor in it.
+    """
+
+    access: Access
+    element_type: str
+    element_bytes: int
+    shape: tuple[int, ...]
+
+    def filling(self, length: int) -> tuple[int, ...]:
+        """Returns the sizes of all elements in a binding of so many bytes."""
+        if prod(self.shape) * self.element_bytes == length:
+            return self.shape
+        return (length // self.element_bytes,)
+
+
+def _contents(module: mlir.Operation) -> dict[int, _Content]:
+    """Returns what a dispatch has in its bindings, by their number; the largest thing where there are several."""
+    found: dict[int, _Content] = {}
+    for subspan in collect(module, _SUBSPAN):
+        number: Any = subspan.attributes["binding"]
+        types, access = _uses(subspan.results[0])
+        if not types:
+            continue
+        content = max(types, key=lambda each: prod(each.shape))
+        element = content.element_type
+        this = _Content(access, str(element), _element_bytes(element), tuple(content.shape))
+        known = found.get(number.value, this)
+        if known.access is not access:
+            access = Access.READ_WRITE
+        largest = max(known, this, key=lambda each: prod(each.shape))
+        found[number.value] = replace(largest, access=access)
+    return found
+
+
+_BITS_OF_BYTE: Final = 8
+
+
+def _element_bytes(element: Any) -> int:
+    """Returns the bytes of an element in memory; a complex number is one element."""
+    if isinstance(element, mlir.ComplexType):
+        return 2 * _element_bytes(element.element_type)
+    bits = int(getattr(element, "width", 64))  # an index has no width of its own
+    return max(1, bits // _BITS_OF_BYTE)
+
+
+def _uses(value: Value) -> tuple[list[Any], Access]:
+    """Returns the types of what is loaded from and stored to a binding, and which of both is done."""
+    types: list[Any] = []
+    loads = stores = False
+    for use in value.uses:
+        user = use.owner.operation
+        if user.name in _LOADS:
+            loads = True
+            types.append(user.results[0].type)
+        elif user.name in _STORES:
+            stores = True
+            types.append(user.operands[0].type)
+        else:
+            # What else there is to do with a binding may do both.
+            loads = stores = True
+    types = [each for each in types if isinstance(each, mlir.ShapedType) and each.has_static_shape]
+    access = Access.READ_WRITE if loads and stores else Access.WRITE if stores else Access.READ
+    return types, access
+
+
+def _layout(lengths: Sequence[int], contents: dict[int, _Content]) -> BufferLayout:
+    bindings: list[Binding] = []
+    offset = GUARD
+    for number, length in enumerate(lengths):
+        content = contents.get(number, _Content(Access.READ_WRITE, "i8", 1, (length,)))
+        bindings.append(
+            Binding(content.access, content.element_type, content.filling(length), offset, length)
+        )
+        offset += -(-length // _ALIGNMENT) * _ALIGNMENT + GUARD
+    return BufferLayout(tuple(bindings), stride=offset, guard=GUARD)
+
+
+def _replace_arguments(function: mlir.Operation) -> tuple[Value, Value, Value]:
+    """Gives the function its four arguments in place of the batch size; returns the first three."""
+    block = function.regions[0].blocks[0]
+    (old,) = block.arguments
+    location = function.location
+    i32 = mlir.IntegerType.get_signless(32)
+    types = [mlir.Type.parse("!hal.buffer"), i32, i32, i32]
+    buffer, sets, stride, batch = (block.add_argument(each, location) for each in types)
+    old.replace_all_uses_with(batch)
+    block.erase_argument(0)
+    function.attributes["function_type"] = mlir.TypeAttr.get(mlir.FunctionType.get(types, []))
+    return buffer, sets, stride
+
+
+def _place_bindings(
+    parts: _Parts, layout: BufferLayout, buffer: Value, sets: Value, stride: Value
+) -> None:
+    """Lets the dispatch take its bindings from the set of the iteration."""
+    index = mlir.IndexType.get()
+    first = parts.function.regions[0].blocks[0].operations[0]
+    with mlir.InsertionPoint(first):
+        sets, stride = (
+            mlir.Operation.create("arith.index_cast", results=[index], operands=[each]).result
+            for each in (sets, stride)
+        )
+    buffers, offsets, _ = _segments(parts.dispatch)[-3:]
+    iteration = parts.loop.regions[0].blocks[0].arguments[0]
+    with mlir.InsertionPoint(parts.dispatch):
+        number = _index_operation("arith.remui", iteration, sets)
+        base = _index_operation("arith.muli", number, stride)
+        for position, binding in enumerate(layout.bindings):
+            start = mlir.Operation.create(
+                "arith.constant",
+                results=[index],
+                attributes={"value": mlir.IntegerAttr.get(index, binding.offset)},
+            ).result
+            operands = parts.dispatch.operands
+            operands[buffers[position]] = buffer
+            operands[offsets[position]] = _index_operation("arith.addi", base, start)
+
+
+def _index_operation(name: str, *operands: Value) -> Value:
+    index = mlir.IndexType.get()
+    result: Value = mlir.Operation.create(name, results=[index], operands=list(operands)).result
+    return result
+
+
+def _remove_buffer(module: mlir.Operation, function: mlir.Operation) -> None:
+    """Removes the benchmark's own buffer and what made it."""
+    loads = collect(function, "util.global.load")
+    gone = {str(each.attributes["global"]) for each in loads}
+    for each in loads:
+        each.erase()
+    for each in list(body(module)):
+        is_buffer = each.name == "util.global" and f"@{symbol_name(each)}" in gone
+        if is_buffer or each.name == "util.initializer":
+            each.erase()

@@ -1,0 +1,227 @@
+"""The dispatches of a program as tasks: equal ones are tuned once, and each task has a benchmark."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING, Final
+
+from iree.compiler import ir as mlir
+
+from tuninglink.compiler.inputs import refuse_spec
+from tuninglink.compiler.phases import Phase
+from tuninglink.errors import CompileError
+from tuninglink.iree.dispatch_calls import count_calls
+from tuninglink.iree.dispatches import dispatch_name
+from tuninglink.iree.targets import Target
+from tuninglink.mlir import names
+from tuninglink.mlir.contexts import thread_context
+from tuninglink.mlir.diagnostics import error
+from tuninglink.mlir.serialization import to_bytecode
+from tuninglink.mlir.symbols import symbol_name
+from tuninglink.mlir.walk import body, collect
+from tuninglink.passes.strip_configs import strip_configurations
+from tuninglink.tuning.programs.benchmark_building import NoBenchmarkError, build_benchmark
+from tuninglink.tuning.programs.dumped_benchmarks import dump_benchmarks, is_benchmark
+from tuninglink.tuning.programs.invocations import compiler_run
+from tuninglink.tuning.programs.problem_keys import problem_key
+from tuninglink.tuning.programs.specialization import public_functions, specialize
+
+if TYPE_CHECKING:
+    from collections import Counter
+    from collections.abc import Iterable, Sequence
+
+    from tuninglink.tuning.programs.benchmark import BufferLayout
+    from tuninglink.tuning.programs.specialization import DimensionSize
+
+
+@dataclass(frozen=True)
+class TuningTask:
+    """A problem to tune: equal dispatches of a program, for one target.
+
+    Attributes:
+        key: what tells the problem from others: a hash of the dispatch without configuration and symbols, and of
+            its target.
+        dispatches: the dispatches, such as `@executable::@variant`.
+        label: the name of the function of the first one, which says what it computes.
+        calls: how often the program calls them; see `count_calls`.
+        target: what they are compiled for.
+        source: the benchmark at `executable-sources`, as bytecode.
+        function: the name of its function.
+        layout: the buffer that it runs on.
+    """
+
+    key: str
+    dispatches: tuple[str, ...]
+    label: str
+    calls: int
+    target: Target
+    source: bytes
+    function: str
+    layout: BufferLayout
+
+    @property
+    def name(self) -> str:
+        """The name of the first dispatch."""
+        return self.dispatches[0]
+
+    def is_meant(self, patterns: Sequence[str]) -> bool:
+        """Tells whether a pattern is part of the name of a dispatch or of its function; `*` and `?` match."""
+        subjects = (*self.dispatches, self.label)
+        return any(
+            fnmatchcase(subject, f"*{pattern}*") for pattern in patterns for subject in subjects
+        )
+
+
+@dataclass(frozen=True)
+class Omission:
+    """Dispatches that are not tuned.
+
+    Attributes:
+        dispatches: their names.
+        reason: why not.
+    """
+
+    dispatches: tuple[str, ...]
+    reason: str
+
+    def __str__(self) -> str:
+        more = f" and {len(self.dispatches) - 1} more" if len(self.dispatches) > 1 else ""
+        return f"{self.dispatches[0]}{more}: {self.reason}"
+
+
+@dataclass(frozen=True)
+class ModelFunction:
+    """A function of a program that can be called with random inputs.
+
+    Attributes:
+        name: its symbol.
+        inputs: the shape and the element type of each input.
+    """
+
+    name: str
+    inputs: tuple[tuple[tuple[int, ...], str], ...]
+
+
+@dataclass(frozen=True)
+class DispatchedProgram:
+    """A program with its dispatches formed.
+
+    Attributes:
+        content: the program at `executable-sources`, as bytecode.
+        model: the function that the program is run by; None if none can be called with random inputs.
+        tasks: its problems, in the order of their first dispatches.
+        omissions: the dispatches for which there is no benchmark.
+    """
+
+    content: bytes
+    model: ModelFunction | None
+    tasks: tuple[TuningTask, ...]
+    omissions: tuple[Omission, ...]
+
+
+def read_program(
+    path: str,
+    flags: Sequence[str],
+    *,
+    first: Phase = Phase.START,
+    sizes: Sequence[DimensionSize] = (),
+) -> DispatchedProgram:
+    """Compiles a program up to `executable-sources` and finds its problems.
+
+    Args:
+        path: the program: a model, one dispatch, or a dispatch benchmark that the compiler has dumped, which is
+            stripped of its configuration.
+        flags: flags of the session.
+        first: the phase that the program has gone through already.
+        sizes: sizes of dynamic dimensions of its arguments.
+
+    Raises:
+        CompileError: it cannot be read, does not compile, has no dispatch, or no such dynamic dimension.
+    """
+    model = None
+    with compiler_run(path, flags) as run:
+        refuse_spec(run.module)
+        is_dispatched = any(each.name == names.EXECUTABLE for each in body(run.module))
+        if not is_dispatched and first < Phase.INPUT:
+            _load_functions(run.module)
+            run.advance(first, first := Phase.INPUT)
+        specialize(run.module, sizes)
+        if is_dispatched:
+            strip_configurations(run.module)
+        else:
+            model = _model_function(run.module) if first is Phase.INPUT else None
+            run.advance(first, Phase.EXECUTABLE_SOURCES)
+        content = to_bytecode(run.module)
+    module = mlir.Module.parse(content, thread_context()).operation
+    if any(map(is_benchmark, body(module))):
+        tasks, omissions = _tasks([module], None)
+    else:
+        tasks, omissions = _tasks(dump_benchmarks(module), count_calls(module))
+    if not tasks and not omissions:
+        raise CompileError(error(f"there is no dispatch in '{path}' to tune"))
+    return DispatchedProgram(content, model, tuple(tasks), tuple(omissions))
+
+
+def _load_functions(module: mlir.Operation) -> None:
+    """Loads the dialect of functions, as a program in the portable form of StableHLO has none before the first phase.
+
+    The passes of that phase do not load it; those of later ones would.
+    """
+    module.context.dialects[names.FUNCTION.partition(".")[0]]
+
+
+def _model_function(module: mlir.Operation) -> ModelFunction | None:
+    """Returns the first public function of a program at `input` whose inputs are all static tensors."""
+    for function in public_functions(module):
+        types = [each.type for each in function.regions[0].blocks[0].arguments]
+        if all(isinstance(each, mlir.RankedTensorType) and each.has_static_shape for each in types):
+            inputs = tuple((tuple(each.shape), str(each.element_type)) for each in types)
+            return ModelFunction(symbol_name(function) or "", inputs)
+    return None
+
+
+def _tasks(
+    benchmarks: Iterable[mlir.Operation], calls: Counter[str] | None
+) -> tuple[list[TuningTask], list[Omission]]:
+    tasks: dict[str, TuningTask] = {}
+    omissions: list[Omission] = []
+    seen: set[str] = set()
+    for module in benchmarks:
+        (variant,) = collect(module, names.EXECUTABLE_VARIANT)
+        name = dispatch_name(variant)
+        seen.add(name)
+        count = 1 if calls is None else calls[name]
+        try:
+            task = _task(module, variant, count)
+        except NoBenchmarkError as failure:
+            omissions.append(Omission((name,), str(failure)))
+            continue
+        known = tasks.get(task.key)
+        if known is None:
+            tasks[task.key] = task
+        else:
+            dispatches = (*known.dispatches, name)
+            tasks[task.key] = replace(known, dispatches=dispatches, calls=known.calls + count)
+    omissions += [Omission((name,), _DYNAMIC) for name in calls or () if name not in seen]
+    return list(tasks.values()), omissions
+
+
+_DYNAMIC: Final = (
+    "its sizes are dynamic: they are known only when the program runs; "
+    "give the program static shapes, or sizes with --dim, to tune it at them"
+)
+
+
+def _task(module: mlir.Operation, variant: mlir.Operation, calls: int) -> TuningTask:
+    function, layout = build_benchmark(module)
+    return TuningTask(
+        key=problem_key(variant, layout),
+        dispatches=(dispatch_name(variant),),
+        label=symbol_name(collect(variant, names.FUNCTION)[0]) or "",
+        calls=calls,
+        target=Target.from_attribute(variant.attributes["target"]),
+        source=to_bytecode(module),
+        function=function,
+        layout=layout,
+    )

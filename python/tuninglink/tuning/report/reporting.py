@@ -1,0 +1,103 @@
+"""Reports of what tuning came to."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from importlib import metadata
+from typing import TYPE_CHECKING
+
+from tuninglink.tuning.report import (
+    ModelReport,
+    OmittedDispatch,
+    ProblemReport,
+    Speedup,
+    StageReport,
+    TrialPoint,
+    TuningReport,
+)
+
+if TYPE_CHECKING:
+    from tuninglink.tuning.deciding.decision import ConfidenceInterval
+    from tuninglink.tuning.devices.device import DeviceDescription
+    from tuninglink.tuning.results.task_result import (
+        ModelComparison,
+        TaskResult,
+        TrialResult,
+        TuningResult,
+    )
+    from tuninglink.tuning.scheduling.timeline import StageTime
+
+
+def report_of(program: str, device: DeviceDescription, result: TuningResult) -> TuningReport:
+    """Returns a report.
+
+    Args:
+        program: the path of the program.
+        device: what measured.
+        result: what came of tuning it.
+    """
+    notes = (
+        [f"the whole program was not compared: {result.model_note}"] if result.model_note else []
+    )
+    if result.failure is not None:
+        notes += [each.message for each in result.failure.diagnostics]
+    return TuningReport(
+        program=program,
+        device=device.name,
+        driver=" ".join(filter(None, (device.driver, device.driver_version))),
+        compiler=metadata.version("iree-base-compiler"),
+        date=datetime.now(UTC).isoformat(timespec="seconds"),
+        seconds=result.seconds,
+        stages={each.value: _stage(spent) for each, spent in result.stages.items()},
+        dispatches=tuple(_dispatch(each, result.began) for each in result.tasks),
+        omissions=tuple(
+            OmittedDispatch(name, each.reason)
+            for each in result.omissions
+            for name in each.dispatches
+        ),
+        model=_model(result.model) if result.model else None,
+        notes=tuple(notes),
+        spec=result.spec,
+    )
+
+
+def _stage(spent: StageTime) -> StageReport:
+    use = spent.use
+    return StageReport(spent.seconds, use.busy_seconds, use.loading_seconds)
+
+
+def _dispatch(result: TaskResult, began: float) -> ProblemReport:
+    decision, winner = result.decision, result.winner
+    return ProblemReport(
+        names=result.task.dispatches,
+        problem=str(result.prepared.spaces.problem),
+        target=result.task.target.name,
+        outcome=result.verdict.value,
+        share=result.share,
+        default_us=decision.default_us if decision else result.default_us,
+        tuned_us=decision.tuned_us if decision and winner else None,
+        speedup=_speedup(decision.speedup) if decision and winner else None,
+        configuration=winner.candidate.configuration if winner else None,
+        trials=tuple(_point(each, began) for each in result.trials),
+        notes=tuple(f"{failure.message}: {candidate}" for candidate, failure in result.wrong),
+    )
+
+
+def _point(trial: TrialResult, began: float) -> TrialPoint:
+    candidate = trial.candidate
+    return TrialPoint(
+        seconds=max(0.0, trial.seconds - began),
+        microseconds=trial.microseconds,
+        failure=trial.failure.kind.value if trial.failure else None,
+        origin=candidate.origin.value,
+        pipeline=candidate.pipeline,
+        knobs=candidate.knobs,
+    )
+
+
+def _model(model: ModelComparison) -> ModelReport:
+    return ModelReport(model.default_ms, model.tuned_ms, _speedup(model.speedup))
+
+
+def _speedup(interval: ConfidenceInterval) -> Speedup:
+    return Speedup(interval.low, interval.median, interval.high)

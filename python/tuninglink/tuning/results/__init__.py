@@ -1,0 +1,1 @@
+"""Results of tuning: trials, failures, reproducers, and the journal that keeps them."""

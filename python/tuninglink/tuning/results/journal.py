@@ -1,0 +1,222 @@
+"""What is known from earlier runs, and what this one adds to it: the tuner's view of the database."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from importlib import metadata
+from itertools import pairwise
+from typing import TYPE_CHECKING, Final
+
+from tuninglink.tuning.candidates.candidate import CandidateOrigin
+from tuninglink.tuning.database import (
+    ConfigurationRecord,
+    EnvironmentRecord,
+    ProblemRecord,
+    Trial,
+)
+from tuninglink.tuning.database.prior_data import PriorData
+from tuninglink.tuning.deciding.contestants import BLOCKS
+from tuninglink.tuning.results.task_result import TrialResult
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from tuninglink.tuning.candidates.candidate import Candidate
+    from tuninglink.tuning.candidates.candidate_spaces import CandidateSpaces
+    from tuninglink.tuning.candidates.tunable import TunableTask
+    from tuninglink.tuning.database import Database
+    from tuninglink.tuning.deciding.race import RaceResult
+    from tuninglink.tuning.devices.device import DeviceDescription
+    from tuninglink.tuning.programs.dispatches import TuningTask
+    from tuninglink.tuning.settings import TuningSettings
+
+SCREEN: Final = "screen"
+RACE: Final = "race"
+FINAL: Final = "final"
+"""The stages of trials."""
+
+
+@dataclass(frozen=True)
+class RecordedRace:
+    """A race that an earlier run has finished.
+
+    Attributes:
+        winner: the key of the configuration that was confirmed.
+        blocks: the times of the default and of the winner, by block and round.
+    """
+
+    winner: str
+    blocks: tuple[tuple[tuple[float, float], ...], ...]
+
+
+@dataclass(frozen=True)
+class Journal:
+    """Records trials, and finds those of earlier runs.
+
+    Attributes:
+        database: where they are kept.
+        device: what measures.
+        settings: how it is tuned.
+        flags: flags of the compiler.
+    """
+
+    database: Database
+    device: DeviceDescription
+    settings: TuningSettings
+    flags: Sequence[str]
+    _compiler: str = field(default_factory=lambda: metadata.version("iree-base-compiler"))
+
+    def known(self, prepared: TunableTask) -> Mapping[str, TrialResult]:
+        """Returns what came of the candidates of a task in this environment, by their keys."""
+        found: dict[str, TrialResult] = {}
+        for each in self._trials(prepared.task):
+            if each.stage == SCREEN and each.origin != CandidateOrigin.DEFAULT.value:
+                candidate = _candidate(prepared.spaces, each)
+                found[each.configuration.key] = TrialResult(
+                    candidate, each.median, each.failure, 0.0
+                )
+        return found
+
+    def race(self, prepared: TunableTask, winner: str | None = None) -> RecordedRace | None:
+        """Returns the last race of a task against its default that was finished in this environment.
+
+        Args:
+            prepared: the task.
+            winner: the key of the configuration that was confirmed; None for any.
+        """
+        finals = [each for each in self._trials(prepared.task) if each.stage == FINAL]
+        races = [
+            (default, best)
+            for default, best in zip(finals[::2], finals[1::2], strict=False)
+            if default.configuration.key == prepared.spaces.default.key
+            and winner in (None, best.configuration.key)
+        ]
+        return _recorded(*races[-1]) if races else None
+
+    def prior(self, prepared: TunableTask) -> PriorData:
+        """Returns what is known of the same task elsewhere, and of similar ones.
+
+        Raises:
+            DatabaseError: it cannot be read.
+        """
+        task = prepared.task
+        problem, environment = prepared.spaces.problem, self._environment(task)
+        return PriorData.read(self.database, problem, task.key, environment)
+
+    def record(self, prepared: TunableTask, result: TrialResult) -> None:
+        """Adds what came of a candidate.
+
+        Raises:
+            DatabaseError: it cannot be written.
+        """
+        timing = result.timing
+        trial = self._trial(prepared, result.candidate, SCREEN)
+        if timing is not None:
+            trial = replace(
+                trial,
+                samples=timing.samples,
+                batch=timing.batch,
+                clocks_mhz=timing.clocks_mhz,
+            )
+        self.database.record(replace(trial, failure=result.failure))
+
+    def record_default(self, prepared: TunableTask, microseconds: float) -> None:
+        """Adds the time of the compiler's choice, unless there is one of this environment.
+
+        Raises:
+            DatabaseError: it cannot be written.
+        """
+        default = prepared.spaces.default
+        known = any(
+            each.stage == SCREEN and each.configuration.key == default.key
+            for each in self._trials(prepared.task)
+        )
+        if default.origin is CandidateOrigin.DEFAULT and not known:
+            trial = self._trial(prepared, default, SCREEN)
+            self.database.record(replace(trial, samples=(microseconds,)))
+
+    def record_race(
+        self, prepared: TunableTask, finalists: Sequence[TrialResult], race: RaceResult
+    ) -> None:
+        """Adds what came of a race.
+
+        Raises:
+            DatabaseError: it cannot be written.
+        """
+        self.database.record_all(self._race_trials(prepared, finalists, race))
+
+    def _race_trials(
+        self, prepared: TunableTask, finalists: Sequence[TrialResult], race: RaceResult
+    ) -> Iterator[Trial]:
+        default = self._trial(prepared, prepared.spaces.default, RACE)
+        for position, each in enumerate(finalists):
+            trial = self._trial(prepared, each.candidate, RACE)
+            timing, failure = race.timings.get(position), race.failures.get(position)
+            if timing is not None or failure is not None:
+                samples = timing.samples if timing is not None else ()
+                yield replace(trial, samples=samples, failure=failure)
+        if race.default is not None:
+            yield replace(default, samples=race.default.samples, batch=race.default.batch)
+        if race.winner is None or not race.confirmation:
+            return
+        pairs = [each for rounds in race.confirmation for each in rounds.samples]
+        batches = race.confirmation[0].batches
+        winner = self._trial(prepared, finalists[race.winner].candidate, FINAL)
+        yield replace(
+            winner,
+            configuration=default.configuration,
+            origin=default.origin,
+            batch=batches[0],
+            samples=tuple(each[0] for each in pairs),
+        )
+        yield replace(winner, batch=batches[1], samples=tuple(each[1] for each in pairs))
+
+    def _trials(self, task: TuningTask) -> list[Trial]:
+        caches = self.settings.caches.value
+        found = self.database.trials(task.key, self._environment(task))
+        return [each for each in found if each.caches == caches]
+
+    def _trial(self, prepared: TunableTask, candidate: Candidate, stage: str) -> Trial:
+        task, problem = prepared.task, prepared.spaces.problem
+        return Trial(
+            ProblemRecord(task.key, problem.kind, str(problem), prepared.spaces.program),
+            self._environment(task),
+            ConfigurationRecord(
+                candidate.key,
+                candidate.pipeline,
+                candidate.knobs,
+                candidate.configuration,
+                candidate.decomposition,
+            ),
+            stage,
+            candidate.origin.value,
+            caches=self.settings.caches.value,
+        )
+
+    def _environment(self, task: TuningTask) -> EnvironmentRecord:
+        device, target = self.device, task.target
+        return EnvironmentRecord(
+            target=target.architecture or target.family,
+            sku=target.sku or "",
+            device=device.name,
+            driver=" ".join(filter(None, (device.driver, device.driver_version))),
+            compiler=self._compiler,
+            runtime=device.runtime,
+            flags=" ".join(self.flags),
+            cores=device.cores,
+        )
+
+
+def _recorded(default: Trial, winner: Trial) -> RecordedRace:
+    """Returns a race by what was recorded of its confirmation."""
+    rounds = tuple(zip(default.samples, winner.samples, strict=False))
+    # The rounds are recorded block after block, and the blocks of a confirmation are equally long.
+    bounds = [len(rounds) * each // BLOCKS for each in range(BLOCKS + 1)]
+    blocks = [rounds[first:end] for first, end in pairwise(bounds)]
+    return RecordedRace(winner.configuration.key, tuple(each for each in blocks if each))
+
+
+def _candidate(spaces: CandidateSpaces, trial: Trial) -> Candidate:
+    """Returns the candidate of a trial; where no space speaks of it any more, the default's place."""
+    found = spaces.candidate(trial.configuration.pipeline, trial.configuration.knobs)
+    return found or spaces.default

@@ -1,0 +1,153 @@
+"""What comes of tuning, as data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from enum import Enum
+from typing import TYPE_CHECKING, Final
+
+from tuninglink.tuning.results.failures import FailureKind
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from tuninglink.errors import TuninglinkError
+    from tuninglink.tuning.candidates.candidate import Candidate
+    from tuninglink.tuning.candidates.tunable import TunableTask
+    from tuninglink.tuning.deciding.decision import ConfidenceInterval, Decision
+    from tuninglink.tuning.devices.timing import Timing
+    from tuninglink.tuning.programs.benchmark import Benchmark
+    from tuninglink.tuning.programs.dispatches import Omission, TuningTask
+    from tuninglink.tuning.results.failures import Failure
+    from tuninglink.tuning.scheduling.timeline import Stage, StageTime
+
+
+_WRONG: Final = frozenset({FailureKind.WRONG, FailureKind.OUT_OF_BOUNDS})
+
+
+@dataclass(frozen=True)
+class TrialResult:
+    """What came of one candidate.
+
+    Attributes:
+        candidate: the candidate.
+        microseconds: its time for an iteration, relative to the default on the device that measured it and scaled
+            to the default's time; None if it failed.
+        failure: why it failed.
+        seconds: when it was known, in `time.monotonic()`'s seconds; 0 for what an earlier run has found out.
+        benchmark: the compiled benchmark, where it was compiled in this run.
+        timing: the samples, where they were taken in this run.
+    """
+
+    candidate: Candidate
+    microseconds: float | None
+    failure: Failure | None
+    seconds: float
+    benchmark: Benchmark | None = None
+    timing: Timing | None = None
+
+
+class TaskOutcome(Enum):
+    """What became of a task."""
+
+    WON = "won"
+    """A candidate is faster, and an entry is written for it."""
+
+    DEFAULT = "default"
+    """No candidate is faster than the compiler's choice."""
+
+    UNDECIDED = "undecided"
+    """Measurements did not tell."""
+
+    LEFT_OUT = "left-out"
+    """A candidate is faster, but the whole program is slower with it."""
+
+
+@dataclass(frozen=True)
+class TaskResult:
+    """What came of a task.
+
+    Attributes:
+        prepared: the task.
+        share: its share of the time of all dispatches.
+        default_us: the time of the compiler's choice.
+        trials: all candidates that were tried, in order.
+        verdict: what became of it.
+        winner: the fastest candidate, where there is one that is faster.
+        decision: the rounds that say so; None if there was no race, or nobody finished it.
+        failures: finalists that compute something else or fail when they are measured again, with what is wrong.
+        reason: why there is no decision although a candidate may be faster; empty otherwise.
+        date: the day, in ISO 8601.
+    """
+
+    prepared: TunableTask
+    share: float
+    default_us: float
+    trials: tuple[TrialResult, ...]
+    verdict: TaskOutcome
+    winner: TrialResult | None = None
+    decision: Decision | None = None
+    failures: tuple[tuple[Candidate, Failure], ...] = ()
+    reason: str = ""
+    date: str = field(default_factory=lambda: datetime.now(UTC).date().isoformat())
+
+    @property
+    def task(self) -> TuningTask:
+        """The task itself."""
+        return self.prepared.task
+
+    @property
+    def wrong(self) -> list[tuple[Candidate, Failure]]:
+        """Candidates that are fast and compute something else, with what is wrong."""
+        return [each for each in self.failures if each[1].kind in _WRONG]
+
+
+@dataclass(frozen=True)
+class ModelComparison:
+    """The whole program, without and with the spec.
+
+    Attributes:
+        default_ms: the median time of a call without the spec, in milliseconds.
+        tuned_ms: with it.
+        speedup: how much faster it is with the spec.
+    """
+
+    default_ms: float
+    tuned_ms: float
+    speedup: ConfidenceInterval
+
+
+@dataclass(frozen=True)
+class TuningResult:
+    """What came of tuning a program.
+
+    Attributes:
+        spec: the spec, as text; with no entries if nothing was won.
+        tasks: what came of each task that was tuned.
+        omissions: what was not tuned, and why.
+        model: how the whole program fares; None if it was not run.
+        model_note: why not.
+        began: when tuning began, in `time.monotonic()`'s seconds.
+        stages: what its stages took.
+        failure: what ended it early, such as a device that is gone; None if nothing did.
+    """
+
+    spec: str
+    tasks: Sequence[TaskResult]
+    omissions: Sequence[Omission]
+    model: ModelComparison | None
+    model_note: str
+    began: float
+    stages: Mapping[Stage, StageTime]
+    failure: TuninglinkError | None = None
+
+    @property
+    def seconds(self) -> float:
+        """How long it took."""
+        return sum(each.seconds for each in self.stages.values())
+
+    @property
+    def won(self) -> list[TaskResult]:
+        """The tasks that have an entry in the spec."""
+        return [each for each in self.tasks if each.verdict is TaskOutcome.WON]

@@ -1,0 +1,1 @@
+"""Scheduling: budgets, exploration of candidates, and where the time of a run goes."""

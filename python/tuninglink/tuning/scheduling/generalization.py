@@ -1,0 +1,146 @@
+"""Generalized entries: ranges of sizes in which a winner was measured to win, or not to lose."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass, replace
+from itertools import product
+from typing import TYPE_CHECKING, Final
+
+from tuninglink.emission.matcher_forms import CONTRACTION, SizeRange
+from tuninglink.emission.spec_writer import SpecEntry, write_spec
+from tuninglink.iree.op_kinds import Role
+from tuninglink.iree.structured_op import StructuredOp
+from tuninglink.payloads.preferences import constants, tiles
+from tuninglink.specs.loading import load_spec
+from tuninglink.specs.revision import alone
+from tuninglink.tuning.retuning.results import Standing
+from tuninglink.tuning.retuning.retuner import Retuner
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from tuninglink.tuning.retuning.results import EntryResult
+    from tuninglink.tuning.scheduling.budget import Budget
+    from tuninglink.tuning.scheduling.task_tuner import TaskTuner
+
+_FACTOR: Final = 2
+"""How many times as small and as large as its own size a loop may be."""
+
+_INNER_POINTS: Final = 2
+"""How many points inside a range are measured beside its corners."""
+
+Ranges = dict[int, SizeRange]
+
+
+@dataclass(frozen=True)
+class Generalizer:
+    """Finds ranges of sizes for entries.
+
+    Attributes:
+        tasks: compares configurations.
+        flags: flags of the compiler; those of the whole process must have been set before.
+        budget: the time.
+    """
+
+    tasks: TaskTuner
+    flags: Sequence[str]
+    budget: Budget
+
+    def generalize(self, entry: SpecEntry) -> SpecEntry | None:
+        """Returns an entry for other sizes of the loops of m and n, too.
+
+        At the corners of the ranges and at points inside them, the configuration was faster than the compiler's choice,
+        or at least not slower.
+
+        Args:
+            entry: an entry for one size.
+
+        Returns:
+            The entry, with the widest of the ranges that are tried; None if none is good.
+        """
+        if entry.target is None or entry.form != CONTRACTION:
+            return None
+        for ranges in _proposals(entry):
+            if self.budget.is_over:
+                return None
+            points = _points(ranges, self.tasks.settings.seed)
+            if self._is_good(entry, points):
+                provenance = {
+                    **entry.provenance,
+                    "ranges": [f"loop {loop}: {each}" for loop, each in ranges.items()],
+                    "points": len(points),
+                }
+                label = f"{entry.label}_like"
+                return replace(entry, label=label, ranges=ranges, provenance=provenance)
+        return None
+
+    def _is_good(self, entry: SpecEntry, points: Sequence[Mapping[int, int]]) -> bool:
+        """Tells whether the configuration of an entry loses at no point; points are entries of their own."""
+        assert entry.target is not None
+        entries = [
+            replace(
+                entry,
+                label=f"point_{number}",
+                ranges={loop: SizeRange(size, size) for loop, size in point.items()},
+            )
+            for number, point in enumerate(points)
+        ]
+        spec = load_spec(write_spec("points", entries).encode())
+        results: list[EntryResult] = []
+        for position in range(len(entries)):
+            one = alone(spec, position)
+            part = self.budget.part(1 / (len(entries) - position))
+            retuner = Retuner([one], self.flags, self.tasks, part, entry.target, improves=False)
+            results += retuner.run().entries
+            if not _does_not_lose(results[-1], self.tasks.settings.min_gain):
+                return False
+        return True
+
+
+def _proposals(entry: SpecEntry) -> Iterator[Ranges]:
+    """Yields ranges, the widest first: for m and n, for m, for n."""
+    op = StructuredOp(entry.dispatch.root)
+    spec = load_spec(write_spec("exact", [replace(entry, ranges={})]).encode())
+    matcher = spec.anatomy.table.lookup(spec.anatomy.pairs[0][0])
+    divisors = tiles(constants([matcher]), op) if matcher is not None else {}
+    bounded = {loop for loops in op.operand_loops for loop in loops}
+    loops = [loop for role in (Role.M, Role.N) for loop in op.loops[role][-1:] if loop in bounded]
+    found = {loop: _range(op.sizes[loop] or 1, divisors.get(loop, 1)) for loop in loops}
+    wide = {loop: each for loop, each in found.items() if each is not None}
+    if len(wide) > 1:
+        yield wide
+    for loop, each in wide.items():
+        yield {loop: each}
+
+
+def _range(size: int, tile: int) -> SizeRange | None:
+    """Returns sizes around `size` in whole tiles; None where there are no others, or `size` is not in whole tiles."""
+    low = max(tile, size // _FACTOR // tile * tile)
+    high = size * _FACTOR
+    return SizeRange(low, high, tile) if size % tile == 0 and low < high else None
+
+
+def _points(ranges: Ranges, seed: int) -> list[dict[int, int]]:
+    """Returns the corners of ranges, and points inside them."""
+    corners = product(*((each.low, each.high) for each in ranges.values()))
+    chance = random.Random(seed)  # noqa: S311 - no secret
+    inner = [
+        tuple(chance.randrange(each.low, each.high + 1, each.divisor) for each in ranges.values())
+        for _ in range(_INNER_POINTS)
+    ]
+    points = dict.fromkeys((*corners, *inner))
+    return [dict(zip(ranges, each, strict=True)) for each in points]
+
+
+def _does_not_lose(result: EntryResult, tolerance: float) -> bool:
+    """Tells whether an entry was measured, and is not slower anywhere."""
+    return bool(result.comparisons) and all(
+        each.standing in (Standing.FASTER, Standing.SAME)
+        or (
+            each.standing is Standing.NOT_FASTER
+            and each.decision is not None
+            and each.decision.speedup.low > 1 - tolerance
+        )
+        for each in result.comparisons
+    )

@@ -1,0 +1,158 @@
+"""How the command behaves towards terminals, pipes and interrupts."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from places import ROOT
+from processes import PATIENCE
+from terminals import TerminalCommand
+
+from tuninglink.cli.app import command_names
+from tuninglink.cli.app import run as run_here
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+SPEC = str(ROOT / "examples" / "spec_gfx942.mlir")
+TUNINGLINK = str(Path(sys.executable).with_name("tuninglink"))
+PLAIN = {name: value for name, value in os.environ.items() if name not in {"NO_COLOR", "TERM"}}
+
+
+def run_on_terminal(*arguments: str, **variables: str) -> tuple[int, str]:
+    """Runs the command with a terminal for its output; returns the exit code and what was shown."""
+    with TerminalCommand([TUNINGLINK, *arguments], {**PLAIN, **variables}) as command:
+        return command.finish()
+
+
+def test_errors_are_colored_on_a_terminal() -> None:
+    code, shown = run_on_terminal("link", "missing.mlir")
+    assert code == 1
+    assert "\x1b[0;1;31merror: " in shown
+
+
+def test_no_color_is_honored() -> None:
+    code, shown = run_on_terminal("link", "missing.mlir", NO_COLOR="1")
+    assert code == 1
+    assert "error: cannot read the spec 'missing.mlir'" in shown
+    assert "\x1b[0;1;31m" not in shown
+
+
+def test_output_that_is_no_terminal_has_neither_colors_nor_progress() -> None:
+    done = subprocess.run(
+        [TUNINGLINK, "link", SPEC], capture_output=True, text=True, env=PLAIN, check=True
+    )
+    assert "\x1b" not in done.stdout
+    assert done.stderr == ""
+
+
+def test_bytecode_is_not_written_to_a_terminal() -> None:
+    code, shown = run_on_terminal("link", SPEC, "--emit-bytecode")
+    assert code == 1
+    assert "bytecode is not written to a terminal; name a file with -o" in shown
+
+
+def test_tables_break_no_line_where_nobody_watches() -> None:
+    done = subprocess.run(
+        [TUNINGLINK, "targets"],
+        capture_output=True,
+        text=True,
+        env={**PLAIN, "COLUMNS": "40"},
+        check=True,
+    )
+    row = "match_matmul_transpose_b_2048x1280x5120_f16   configure             IREE 3.13, default spec"
+    assert row in done.stdout
+    assert all(line == line.rstrip() for line in done.stdout.splitlines())
+
+
+@pytest.mark.parametrize("arguments", [("link", SPEC), ("targets", "--all"), ("--help",)])
+def test_a_closed_pipe_is_quiet(arguments: tuple[str, ...]) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    process = subprocess.Popen([TUNINGLINK, *arguments], stdout=writing, stderr=subprocess.PIPE)
+    os.close(writing)
+    _, said = process.communicate(timeout=PATIENCE)
+    assert said == b""
+    assert process.returncode == 1
+
+
+def interrupted(process: subprocess.Popen[bytes]) -> tuple[int, bytes]:
+    """Interrupts a process; returns its exit code and what it said."""
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=PATIENCE)
+    return process.returncode, said
+
+
+@pytest.fixture(autouse=True)
+def _heed_interrupts() -> Iterator[None]:
+    """Undoes what a shell does to its background jobs, and they hand on to their children."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+def start(*command: str) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+
+def test_an_interrupt_ends_with_130_and_leaves_nothing(tmp_path: Path) -> None:
+    waiting = tmp_path / "pipe"
+    os.mkfifo(waiting)
+    process = start(TUNINGLINK, "link", str(waiting), "-o", str(tmp_path / "out.mlir"))
+    with waiting.open("wb"):  # now the command has begun to read
+        assert interrupted(process) == (130, b"tuninglink: interrupted\n")
+    assert list(tmp_path.iterdir()) == [waiting]
+
+
+WRITE_AND_WAIT = """
+import sys, time
+from tuninglink.cli.interrupts import exit_on_interrupt
+from tuninglink.files import replacing
+
+exit_on_interrupt("writing")
+with replacing(sys.argv[1]) as place:
+    place.write_bytes(b"half")
+    print("ready", flush=True)
+    time.sleep(600)
+"""
+
+
+def test_an_interrupt_while_a_file_is_written_leaves_what_was_there(tmp_path: Path) -> None:
+    place = tmp_path / "out"
+    place.write_bytes(b"before")
+    process = start(sys.executable, "-c", WRITE_AND_WAIT, str(place))
+    assert process.stdout
+    assert process.stdout.readline() == b"ready\n"
+    assert interrupted(process) == (130, b"writing: interrupted\n")
+    assert place.read_bytes() == b"before"
+    assert list(tmp_path.iterdir()) == [place]
+
+
+def test_verbose_names_the_steps_and_quiet_leaves_remarks_out(tmp_path: Path) -> None:
+    program = str(ROOT / "examples" / "mmt_2048x1280x5120.mlir")
+    command = ["compile", program, "--iree-hal-target-device=hip", "--iree-rocm-target=gfx942"]
+    command += ["--compile-to=executable-configurations", "-o", str(tmp_path / "out.mlir")]
+    said = {
+        flag: subprocess.run(
+            [TUNINGLINK, *command, flag], capture_output=True, text=True, env=PLAIN, check=True
+        ).stderr
+        for flag in ("-v", "-q")
+    }
+    assert f"compiling {program}: choosing configurations: " in said["-v"]
+    assert "remark: the default spec for gfx942 configured 1 operation" in said["-v"]
+    assert said["-q"] == ""
+
+
+@pytest.mark.parametrize("command", command_names())
+def test_the_help_of_every_command_has_an_example(
+    command: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run_here([*command.split(), "--help"]) == 0
+    shown = capsys.readouterr().out
+    assert f"tuninglink {command} " in shown.partition("Examples:")[2]

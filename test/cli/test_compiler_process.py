@@ -1,0 +1,127 @@
+"""`tuninglink compile` as a process: interrupts, closed pipes, full disks, terminals."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+from elementwise_specs import PROGRAM
+from places import TOOLS
+from programs import TARGETS, listening
+from terminals import TerminalCommand
+
+VMVX = TARGETS["vmvx"]
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> Path:
+    path = tmp_path / "program.mlir"
+    path.write_text(PROGRAM)
+    return path
+
+
+def write_functions(path: Path, count: int) -> Path:
+    functions = [PROGRAM.replace("@add", f"@add{i}").replace("16", str(i)) for i in range(count)]
+    path.write_text("".join(functions))
+    return path
+
+
+@pytest.fixture
+def large_program(tmp_path: Path) -> Path:
+    """Takes the compiler a second."""
+    return write_functions(tmp_path / "large.mlir", 200)
+
+
+@pytest.fixture
+def endless_program(tmp_path: Path) -> Path:
+    """Takes the compiler much longer than a test waits."""
+    return write_functions(tmp_path / "endless.mlir", 4000)
+
+
+def command(*arguments: str | Path) -> list[str]:
+    return [str(each) for each in (TOOLS / "tuninglink", "compile", *arguments)]
+
+
+def is_compiling(process: int) -> bool:
+    """Tells whether a command has got to the compiler's own threads, beside the one that awaits interrupts."""
+    return len(list(Path(f"/proc/{process}/task").iterdir())) > 3
+
+
+def test_an_interrupt_ends_it_at_once_and_leaves_nothing(
+    endless_program: Path, tmp_path: Path
+) -> None:
+    output = tmp_path / "out" / "large.vmfb"
+    output.parent.mkdir()
+    process = subprocess.Popen(
+        listening(command(endless_program, *VMVX, "-o", output)), stderr=subprocess.PIPE, text=True
+    )
+    while process.poll() is None and not is_compiling(process.pid):
+        time.sleep(0.01)
+    assert process.poll() is None, "it must still be compiling"
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate()
+    # Had it waited for the compiler, it would have succeeded.
+    assert process.returncode == 130
+    assert errors == "tuninglink: interrupted\n"
+    assert list(output.parent.iterdir()) == []
+
+
+def test_a_reader_who_has_gone_is_told_nothing(program: Path) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    result = subprocess.run(
+        command(program, *VMVX), stdout=writing, stderr=subprocess.PIPE, text=True, check=False
+    )
+    os.close(writing)
+    assert result.returncode == 1
+    assert result.stderr == ""
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs Linux's /dev/full")
+def test_a_full_disk_is_an_error(program: Path) -> None:
+    with Path("/dev/full").open("w") as full:
+        result = subprocess.run(
+            command(program, *VMVX), stdout=full, stderr=subprocess.PIPE, text=True, check=False
+        )
+    assert result.returncode == 1
+    assert result.stderr == "error: cannot write '<stdout>': no space left on device\n"
+    result = subprocess.run(
+        command(program, *VMVX, "-o", "/dev/full"), capture_output=True, text=True, check=False
+    )
+    assert result.returncode == 1
+    assert result.stderr == "error: cannot write '/dev/full': no space left on device\n"
+
+
+def test_the_output_can_be_a_pipe_or_no_file_at_all(program: Path, tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    process = subprocess.Popen(command(program, *VMVX, "-o", pipe))
+    assert pipe.read_bytes().startswith(b"PK")
+    assert process.wait() == 0
+    subprocess.run(command(program, *VMVX, "-o", "/dev/null"), check=True)
+
+
+def test_the_input_can_be_a_pipe(program: Path, tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    process = subprocess.Popen(command(pipe, *VMVX), stdout=subprocess.PIPE)
+    pipe.write_text(program.read_text())
+    output, _ = process.communicate()
+    assert process.returncode == 0
+    assert output.startswith(b"PK")
+
+
+def test_it_is_quiet_where_nobody_watches(large_program: Path) -> None:
+    flags = [*VMVX, "--compile-to=flow", "-o", "/dev/null"]
+    result = subprocess.run(command(large_program, *flags), capture_output=True, check=True)
+    assert (result.stdout, result.stderr) == (b"", b"")
+
+
+def test_it_shows_on_a_terminal_that_it_works(endless_program: Path) -> None:
+    flags = [*VMVX, "--compile-to=stream", "-o", "/dev/null"]
+    with TerminalCommand(command(endless_program, *flags)) as terminal:
+        terminal.wait_for("compiling")

@@ -1,0 +1,109 @@
+"""Specs for winners: they find their dispatch, and give the binary that was measured."""
+
+from __future__ import annotations
+
+import pytest
+from programs import FROM_SOURCES, TARGETS
+from tuning_programs import (
+    ATTENTION,
+    CONVOLUTION,
+    ONE_IMAGE,
+    REDUCTION,
+    dispatched,
+    matmul,
+    prepared,
+)
+
+import tuninglink
+from tuninglink.compiler.phases import Phase
+from tuninglink.emission.spec_writer import write_spec
+from tuninglink.specs.applicability import Applicability
+from tuninglink.specs.provenance import provenance_of
+from tuninglink.tuning.candidates.templates import apply_candidate, apply_specs
+from tuninglink.tuning.programs.invocations import compiler_run
+
+PROVENANCE = {"device": "a device", "default_us": 2.5, "interval": [1.25, 1.5], "trials": 7}
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "form"),
+    [
+        (matmul(8, 256, 512), "llvm-cpu", "contraction"),
+        (CONVOLUTION, "llvm-cpu", "convolution"),
+        (ONE_IMAGE, "llvm-cpu", "convolution"),
+        (REDUCTION, "llvm-cpu", "dag"),
+        (matmul(128, 256, 512, "f16"), "cuda", "contraction"),
+        (matmul(128, 256, 512, "f16"), "hip", "contraction"),
+        (ATTENTION, "cuda", "attention"),
+    ],
+)
+def test_a_spec_gives_the_binary_that_was_measured(source: str, target: str, form: str) -> None:
+    task = prepared(source, target)
+    assert task.form == form
+    flags = TARGETS[target]
+    candidate = (task.spaces.neighbors(task.spaces.default) or task.spaces.sample(1, 0))[0]
+    assert candidate.configuration != task.spaces.default.configuration
+
+    spec = write_spec("tuned", [task.entry(candidate, PROVENANCE)])
+    compiled = tuninglink.compile(
+        task.task.source, specs=[spec.encode()], default_specs=False, flags=[*flags, FROM_SOURCES]
+    )
+    with compiler_run(task.template.content, flags) as run:
+        apply_candidate(run.module, candidate)
+        run.advance(Phase.EXECUTABLE_CONFIGURATIONS, Phase.END)
+        assert run.image() == compiled.output
+
+    # It takes effect in the program itself.
+    loaded = tuninglink.load_spec(spec.encode())
+    (applied,) = apply_specs(dispatched(source, target).content, flags, [loaded]).applied
+    assert applied.is_own
+
+
+def test_the_compilers_choice_stays_as_it_is() -> None:
+    task = prepared(matmul(8, 256, 512), "llvm-cpu")
+    flags = TARGETS["llvm-cpu"]
+    compiled = tuninglink.compile(
+        task.task.source, default_specs=False, flags=[*flags, FROM_SOURCES]
+    )
+    with compiler_run(task.template.content, flags) as run:
+        apply_candidate(run.module, task.spaces.default)
+        run.advance(Phase.EXECUTABLE_CONFIGURATIONS, Phase.END)
+        assert run.image() == compiled.output
+
+
+def test_provenance_is_on_the_matcher_and_survives_linking() -> None:
+    first, second = (prepared(matmul(m, 256, 512), "llvm-cpu") for m in (8, 16))
+    specs = [
+        tuninglink.load_spec(
+            write_spec("tuned", [each.entry(each.spaces.default, PROVENANCE)]).encode()
+        )
+        for each in (first, second)
+    ]
+    linked = tuninglink.link(specs)
+    found = [provenance_of(each.anatomy.table, each.matcher) for each in linked.entries]
+    assert found == [PROVENANCE, PROVENANCE]
+
+
+def test_entries_are_bound_to_their_targets() -> None:
+    here, there = (prepared(matmul(128, 256, 512, "f16"), each) for each in ("cuda", "hip"))
+    assert here.matcher != there.matcher
+    text = write_spec("tuned", [each.entry(each.spaces.default, {}) for each in (here, there)])
+    spec = tuninglink.load_spec(text.encode())
+    for task, position in ((here, 0), (there, 1)):
+        applicability = Applicability(spec, task.task.target)
+        assert applicability.among(None) == (position,)
+        assert list(applicability.foreign()) == []
+
+
+def test_entries_of_the_same_name_are_kept_apart() -> None:
+    task = prepared(matmul(8, 256, 512), "llvm-cpu")
+    entry = task.entry(task.spaces.default, {})
+    spec = tuninglink.load_spec(write_spec("tuned", [entry, entry]).encode())
+    assert len({each.matcher for each in spec.entries}) == 2
+
+
+def test_a_spec_without_entries_configures_nothing() -> None:
+    spec = tuninglink.load_spec(write_spec("tuned", []).encode())
+    assert spec.entries == ()
+    program = dispatched(matmul(8, 256, 512), "llvm-cpu")
+    assert apply_specs(program.content, TARGETS["llvm-cpu"], [spec]).applied == ()

@@ -1,0 +1,258 @@
+"""Retuning with recorded timings: which entries are dropped, kept, improved or left alone, and what is written."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import pytest
+from programs import TARGETS
+from recorded_tuning import DESCRIPTION, RecordedDevices, without_pauses
+from tuning_programs import dispatched, matmul, prepared
+
+import tuninglink
+from tuninglink.emission.spec_writer import SpecEntry, write_spec
+from tuninglink.specs.provenance import provenance_of
+from tuninglink.specs.revision import Revision, alone
+from tuninglink.specs.settings import settings_of
+from tuninglink.tuning.candidates.compilation import CandidateCompiler
+from tuninglink.tuning.candidates.templates import apply_specs
+from tuninglink.tuning.database import Database
+from tuninglink.tuning.devices.timing import Rounds
+from tuninglink.tuning.results.failures import Failure, FailureKind
+from tuninglink.tuning.results.journal import Journal
+from tuninglink.tuning.retuning.results import EntryVerdict, RetuningResult, Standing
+from tuninglink.tuning.retuning.retuner import Retuner, target_of
+from tuninglink.tuning.retuning.writing import retuned_spec, to_json
+from tuninglink.tuning.scheduling.budget import Budget
+from tuninglink.tuning.scheduling.generalization import Generalizer
+from tuninglink.tuning.scheduling.task_tuner import TaskTuner
+from tuninglink.tuning.settings import TuningSettings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from tuninglink.specs.model import Spec
+    from tuninglink.tuning.programs.benchmark import Benchmark
+
+FLAGS = TARGETS["llvm-cpu"]
+SETTINGS = TuningSettings(trials=3, search="neighbors")
+
+ENTRY = """
+  transform.named_sequence @match_NAME(%op: !transform.any_op {transform.readonly}) -> (!transform.any_op, !transform.any_param)
+      attributes {tuninglink.provenance = {compiler = "3.5.0", default_us = 9.0, trials = 40 : i64}} {
+    %batch, %m, %n, %k = transform.iree.match.contraction %op, lhs_type = f32, rhs_type = f32, output_type = f32,
+      indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>]
+      : !transform.any_op -> !transform.param<i64>
+    transform.iree.match.dims_equal %m, [8] : !transform.param<i64>
+    transform.iree.match.dims_equal %n, [N] : !transform.param<i64>
+    transform.iree.match.dims_equal %k, [128] : !transform.param<i64>
+    %configuration = transform.param.constant #iree_codegen.compilation_info<
+      lowering_config = #iree_cpu.lowering_config<distribution = [4, 32, 0], vector_common_parallel = [4, 8, 0], vector_reduction = [0, 0, 4]>,
+      translation_info = #iree_codegen.translation_info<pipeline = #iree_cpu.pipeline<DoubleTilingExpert>>> -> !transform.any_param
+    transform.yield %op, %configuration : !transform.any_op, !transform.any_param
+  }"""
+
+
+def spec(**sizes: int) -> Spec:
+    """Returns a spec with an entry for each size."""
+    entries = [ENTRY.replace("NAME", name).replace("[N]", f"[{n}]") for name, n in sizes.items()]
+    pairs = ", ".join(f"@match_{name} -> @configure" for name in sizes)
+    text = f"""
+module @entries attributes {{transform.with_named_sequence, iree_codegen.tuning_spec_with_default_entrypoint}} {{
+  transform.named_sequence @configure(%op: !transform.any_op {{transform.readonly}}, %value: !transform.any_param {{transform.readonly}}) {{
+    transform.annotate %op "compilation_info" = %value : !transform.any_op, !transform.any_param
+    transform.yield
+  }}
+  {"".join(entries)}
+  transform.named_sequence @__kernel_config(%all: !transform.any_op {{transform.consumed}}) -> !transform.any_op
+      attributes {{iree_codegen.tuning_spec_entrypoint}} {{
+    %done = transform.foreach_match in %all {pairs} : (!transform.any_op) -> !transform.any_op
+    transform.yield %done : !transform.any_op
+  }}
+}}"""
+    return tuninglink.load_spec(text.encode(), name="entries.mlir")
+
+
+@dataclass
+class Devices(RecordedDevices):
+    """Devices on which the compiler's choice takes 200 us, and whatever else what the size of its output says.
+
+    Attributes:
+        times: the microseconds by the columns of the output; two of them come in turn.
+        races: how many were run.
+    """
+
+    times: dict[int, tuple[float, ...]] = field(default_factory=dict)
+    races: int = 0
+
+    def us(self, benchmark: Benchmark, number: int = 0) -> float:
+        columns = benchmark.layout.bindings[-1].shape[-1]
+        times = self.times.get(columns, (100.0,))
+        return 200.0 if benchmark.image in self._defaults else times[number % len(times)]
+
+    def compare(self, benchmark: Benchmark, *_: object) -> Failure | None:
+        wrong = benchmark.layout.bindings[-1].shape[-1] == 160
+        return Failure(FailureKind.WRONG, "it differs") if wrong else None
+
+    def rounds(self, benchmarks: Sequence[Benchmark], count: int, *_: object) -> Rounds:
+        self.races += 1
+        numbers = range(count)
+        times = tuple(tuple(self.us(each, number) for each in benchmarks) for number in numbers)
+        return Rounds(times, (1,) * len(benchmarks))
+
+
+@pytest.fixture(scope="module")
+def compiler() -> Iterator[CandidateCompiler]:
+    with CandidateCompiler(FLAGS, 1) as made:
+        yield made
+
+
+@pytest.fixture(autouse=True)
+def _no_pauses() -> Iterator[None]:
+    with without_pauses():
+        yield
+
+
+def retune(
+    spec: Spec,
+    devices: Devices,
+    compiler: CandidateCompiler,
+    *,
+    database: Database | None = None,
+    budget: Budget | None = None,
+    **options: object,
+) -> RetuningResult:
+    journal = Journal(database, DESCRIPTION, SETTINGS, FLAGS) if database else None
+    tasks = TaskTuner(SETTINGS, compiler, devices, journal=journal)
+    budget = budget or Budget(60.0, SETTINGS.trials)
+    return Retuner([spec], FLAGS, tasks, budget, target_of(FLAGS), **options).run()
+
+
+def test_entries_are_dropped_kept_or_left_alone(compiler: CandidateCompiler) -> None:
+    entries = spec(fast=32, slow=64, unsteady=96, wrong=160)
+    devices = Devices(times={32: (100.0,), 64: (300.0,), 96: (150.0, 250.0)})
+    with Database() as database:
+        found = retune(
+            entries, devices, compiler, database=database, improves=False, budget=Budget(60)
+        )
+        assert devices.races > 0
+        devices.races = 0
+        again = retune(entries, devices, compiler, database=database, improves=False)
+        assert devices.races == 0
+    assert found.failure is None
+    assert [each.verdict for each in found.entries] == [
+        EntryVerdict.KEPT,
+        EntryVerdict.DROPPED,
+        EntryVerdict.UNDECIDED,
+        EntryVerdict.DROPPED,
+    ]
+    assert [each.verdict for each in again.entries] == [each.verdict for each in found.entries]
+    assert "slower" in found.entries[1].reason
+    assert found.entries[3].reason.endswith("(payload): it differs")
+    assert found.entries[0].changes[0].startswith("compiler 3.5.0 -> ")
+    assert "default_us 9 us -> 200 us" in found.entries[0].changes
+
+    text = retuned_spec(entries, found.entries)
+    written = tuninglink.load_spec(text.encode())
+    assert [each.matcher for each in written.entries] == ["match_fast", "match_unsteady"]
+    assert "match_slow" not in text
+    table = written.anatomy.table
+    fast, unsteady = (provenance_of(table, each.matcher) for each in written.entries)
+    assert (fast["default_us"], fast["tuned_us"], fast["trials"]) == (200.0, 100.0, 40)
+    assert unsteady["compiler"] == "3.5.0"
+    standings = [each["problems"][0]["standing"] for each in to_json(found)["entries"]]
+    assert standings == ["faster", "slower", "undecided", "failed"]
+
+
+def test_what_wins_is_improved_where_something_is_faster(compiler: CandidateCompiler) -> None:
+    """Each benchmark that is measured is faster than the one before, so that the search finds something."""
+
+    class Faster(Devices):
+        seen: dict[bytes, float] = {}  # noqa: RUF012 - of one test
+
+        def us(self, benchmark: Benchmark, _number: int = 0) -> float:
+            return self.seen.setdefault(benchmark.image, 200.0 / (len(self.seen) + 1))
+
+    entries = spec(first=32)
+    (result,) = retune(entries, Faster(), compiler).entries
+    assert result.verdict is EntryVerdict.IMPROVED
+    assert result.configuration is not None
+    written = tuninglink.load_spec(retuned_spec(entries, [result]).encode())
+    settings = settings_of(written, written.entries[0])
+    assert settings is not None
+    assert str(settings["compilation_info"]) == result.configuration.configuration
+    assert result.after["trials"] == 3
+
+
+def test_the_dispatches_of_a_model_count(compiler: CandidateCompiler) -> None:
+    """The model's matmul is the payload's size, but compiled as it stands there."""
+    model = dispatched(matmul(8, 32, 128), "llvm-cpu")
+    result = retune(spec(first=32, other=64), Devices(), compiler, improves=False, model=model)
+    sources = [[each.task.source.value for each in entry.comparisons] for entry in result.entries]
+    assert sources == [["payload", "model"], ["payload"]]
+    assert all(each.standing is Standing.FASTER for each in result.entries[0].comparisons)
+
+
+def test_what_does_not_compile_is_dropped(compiler: CandidateCompiler) -> None:
+    """A tile of parallel loops must not tile the reduction."""
+    text = spec(broken=32).text().replace("parallel = [4, 8, 0]", "parallel = [4, 8, 4]")
+    (result,) = retune(tuninglink.load_spec(text.encode()), Devices(), compiler).entries
+    assert result.verdict is EntryVerdict.DROPPED
+    assert result.reason.startswith(("the compiler refuses", "it fails on"))
+
+
+def test_what_was_decided_before_an_interrupt_is_written(compiler: CandidateCompiler) -> None:
+    budget = Budget()
+    entries = spec(slow=64, later=32)
+    result = retune(
+        entries,
+        Devices(times={64: (300.0,)}),
+        compiler,
+        budget=budget,
+        tell=lambda _: budget.stop(),
+    )
+    assert [each.verdict for each in result.entries] == [
+        EntryVerdict.DROPPED,
+        EntryVerdict.UNTOUCHED,
+    ]
+    assert "interrupted before its turn" in result.entries[1].reason
+    written = tuninglink.load_spec(retuned_spec(entries, result.entries).encode())
+    assert [each.matcher for each in written.entries] == ["match_later"]
+
+
+def test_a_configuration_is_changed_for_one_entry_only() -> None:
+    """The other entry, and the spec that was revised, keep theirs."""
+    entries = spec(one=32, other=64)
+    assert [each.matcher for each in alone(entries, 1).entries] == ["match_other"]
+    revision = Revision(entries)
+    assert revision.configures_with(0) == {"compilation_info"}
+    changed = re.search(r"#iree_codegen.compilation_info<.*?>>>", ENTRY, re.DOTALL)
+    assert changed is not None
+    revision.configure(0, {"compilation_info": changed[0].replace("[4, 32, 0]", "[8, 32, 0]")})
+    text = revision.finish([0, 1]).text()
+    assert "distribution = [8, 32, 0]" in text
+    assert "distribution = [4, 32, 0]" in text
+    assert "distribution = [8, 32, 0]" not in entries.text()
+
+
+def test_ranges_of_sizes_end_where_the_configuration_loses(compiler: CandidateCompiler) -> None:
+    """It is slow for 128 columns, so that only the rows get a range."""
+    task = prepared(matmul(8, 64, 128), "llvm-cpu")
+    changed = re.search(r"#iree_codegen.compilation_info<.*?>>>", ENTRY, re.DOTALL)
+    assert changed is not None
+    configuration = {"compilation_info": changed[0]}
+    target = task.task.target
+    entry = SpecEntry("own", task.dispatch, task.form, configuration, {"trials": 3}, target)
+    tasks = TaskTuner(SETTINGS, compiler, Devices(times={128: (300.0,)}))
+    general = Generalizer(tasks, FLAGS, Budget()).generalize(entry)
+    assert general is not None
+    assert {loop: str(each) for loop, each in general.ranges.items()} == {0: "4..16 by 4"}
+    assert general.provenance["ranges"] == ["loop 0: 4..16 by 4"]
+    assert general.provenance["trials"] == 3
+
+    written = tuninglink.load_spec(write_spec("general", [general]).encode())
+    for sizes, is_configured in (((12, 64), True), ((10, 64), False), ((12, 96), False)):
+        program = dispatched(matmul(*sizes, 128), "llvm-cpu")
+        assert bool(apply_specs(program.content, FLAGS, [written]).applied) == is_configured

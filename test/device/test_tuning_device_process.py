@@ -1,0 +1,231 @@
+"""The process of a device: what it measures, and what hanging, crashing and wrong benchmarks cost."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from typing import TYPE_CHECKING
+
+import pytest
+from clocks import limits_in_processor_time
+from device_benchmarks import (
+    DOUBLE,
+    FAULT,
+    HANG,
+    LAYOUT,
+    OVERRUN,
+    SLOW_DOUBLE,
+    VERY_SLOW_DOUBLE,
+    WRONG,
+    benchmark,
+    compile_program,
+    straight,
+)
+from processes import PATIENCE, eventually, marked, processor_seconds
+
+from tuninglink.tuning.deciding.contestants import Contestant, RaceRules
+from tuninglink.tuning.deciding.decision import Outcome
+from tuninglink.tuning.deciding.output_checks import OutputChecks
+from tuninglink.tuning.deciding.race import Race
+from tuninglink.tuning.devices.device import DeviceError
+from tuninglink.tuning.devices.device_process import DeviceProcess
+from tuninglink.tuning.devices.loading_ahead import AheadLoader
+from tuninglink.tuning.devices.timing import Caches, CompiledProgram, Rounds, Settings, Timing
+from tuninglink.tuning.programs.benchmark import Benchmark
+from tuninglink.tuning.results.failures import Failure, FailureKind
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+@pytest.fixture(scope="module", params=["local-sync", "local-task"])
+def device(request: pytest.FixtureRequest) -> Iterator[DeviceProcess]:
+    with DeviceProcess(request.param, timeout=PATIENCE) as opened:
+        yield opened
+
+
+def failure(answer: object, kind: FailureKind) -> str:
+    assert isinstance(answer, Failure)
+    assert answer.kind is kind
+    return answer.message
+
+
+def test_a_benchmark_is_timed_in_batches(device: DeviceProcess) -> None:
+    def is_batched() -> bool:
+        found = device.measure(benchmark(DOUBLE))
+        assert isinstance(found, Timing)
+        assert len(found.samples) >= 3
+        assert found.median > 0
+        return found.batch > 1
+
+    assert eventually(is_batched)  # a batch is one call where the machine stands still during it
+
+
+def test_a_benchmark_beyond_the_limit_is_timed_once(device: DeviceProcess) -> None:
+    found = device.measure(benchmark(SLOW_DOUBLE), limit_microseconds=0.001)
+    assert isinstance(found, Timing)
+    assert len(found.samples) == found.batch == 1
+
+
+def test_rounds_tell_the_slower_benchmark(device: DeviceProcess) -> None:
+    found = device.rounds([benchmark(DOUBLE), benchmark(SLOW_DOUBLE)], 5, seed=0)
+    assert isinstance(found, Rounds)
+    assert len(found.samples) == 5
+    assert found.timing(1).median > found.timing(0).median
+
+
+def test_a_round_of_a_very_slow_benchmark_takes_no_equal_batches(device: DeviceProcess) -> None:
+    slow, fast = benchmark(VERY_SLOW_DOUBLE), benchmark(DOUBLE)
+    found = device.rounds([slow, fast], 3, seed=0)
+    assert isinstance(found, Rounds)
+    assert found.batches[0] < found.batches[1]
+
+
+def test_rounds_end_when_their_time_is_over_but_never_below_three(device: DeviceProcess) -> None:
+    found = device.rounds([benchmark(DOUBLE)], 10_000_000, seed=0, seconds=0.0)
+    assert isinstance(found, Rounds)
+    assert len(found.samples) == 3
+
+
+def test_a_default_a_thousand_times_as_slow_is_beaten(device: DeviceProcess) -> None:
+    """Equal batches of these two would take longer than the time limit of the device."""
+    contestants = []
+    for element in (VERY_SLOW_DOUBLE, DOUBLE, WRONG):
+        timing = device.measure(benchmark(element))
+        assert isinstance(timing, Timing)
+        contestants.append(Contestant(benchmark(element), timing.least))
+    default, right, wrong = contestants
+    assert default.microseconds > 100 * right.microseconds
+    checks = OutputChecks(device, default.benchmark, reduction=1)
+    rules = RaceRules(gap_seconds=0.0)
+    result = Race(device, default, [wrong, right], checks.failure, rules).run()
+    assert result.winner == 1
+    assert result.decision is not None
+    assert result.decision.outcome is Outcome.FASTER
+    assert {each.kind for each in result.failures.values()} == {FailureKind.WRONG}
+
+
+def test_a_finalist_that_hangs_in_the_heat_is_found_and_the_others_race() -> None:
+    with DeviceProcess("local-sync", timeout=1) as device:
+        benchmarks = (SLOW_DOUBLE, DOUBLE)
+        default, right = (Contestant(benchmark(each), 10.0) for each in benchmarks)
+        hanging = Contestant(straight(HANG), 10.0)
+        rules = RaceRules(gap_seconds=0.0)
+        result = Race(device, default, [hanging, right], lambda _: None, rules).run()
+    assert {position: each.kind for position, each in result.failures.items()} == {
+        0: FailureKind.TIMEOUT
+    }
+    assert result.winner == 1
+
+
+def test_a_benchmark_agrees_with_itself_and_with_a_slower_one(device: DeviceProcess) -> None:
+    assert device.compare(benchmark(DOUBLE), benchmark(DOUBLE)) is None
+    assert device.compare(benchmark(SLOW_DOUBLE), benchmark(DOUBLE)) is None
+
+
+def test_a_wrong_result_is_found_and_placed(device: DeviceProcess) -> None:
+    message = failure(device.compare(benchmark(WRONG), benchmark(DOUBLE)), FailureKind.WRONG)
+    assert message.startswith("binding 1: 64 of 64 elements differ, most at [")
+    assert "expected" in message
+
+
+def test_a_write_out_of_bounds_is_found_and_placed(device: DeviceProcess) -> None:
+    answer = device.compare(benchmark(OVERRUN), benchmark(DOUBLE))
+    message = failure(answer, FailureKind.OUT_OF_BOUNDS)
+    output = LAYOUT.bindings[1]
+    assert f"the first at byte {output.offset + output.byte_length}, after binding 1" in message
+
+
+def test_a_module_that_is_none_costs_itself(device: DeviceProcess) -> None:
+    failure(device.measure(Benchmark(b"no module", "f", LAYOUT)), FailureKind.LOAD)
+    missing = Benchmark(benchmark(DOUBLE).image, "missing", LAYOUT)
+    failure(device.measure(missing), FailureKind.LOAD)
+    assert isinstance(device.measure(benchmark(DOUBLE)), Timing)
+
+
+def test_a_fault_costs_itself(device: DeviceProcess) -> None:
+    failure(device.measure(straight(FAULT)), FailureKind.RUN)
+    assert isinstance(device.measure(benchmark(DOUBLE)), Timing)
+
+
+def test_a_hang_costs_itself() -> None:
+    with limits_in_processor_time(), DeviceProcess("local-sync", timeout=1) as device:
+        message = failure(device.measure(straight(HANG)), FailureKind.TIMEOUT)
+        assert "within 1 s" in message
+        assert isinstance(device.measure(benchmark(DOUBLE)), Timing)
+
+
+def test_a_crash_costs_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    marker = f"TEST_OF_DEVICES_{os.getpid()}"
+    monkeypatch.setenv(marker, "1")
+    with DeviceProcess("local-sync", timeout=PATIENCE) as device:
+        (process,) = marked(marker)
+
+        def crash() -> None:
+            busy_before = processor_seconds(process)
+            assert eventually(lambda: processor_seconds(process) > busy_before + 0.1)
+            os.kill(process, signal.SIGSEGV)
+
+        crashing = threading.Thread(target=crash)
+        crashing.start()
+        failure(device.measure(straight(HANG)), FailureKind.CRASH)
+        crashing.join()
+        assert isinstance(device.measure(benchmark(DOUBLE)), Timing)
+        assert marked(marker) != [process]
+
+
+def test_cold_caches_rotate_through_more_than_they_hold() -> None:
+    settings = Settings(caches=Caches.COLD, last_level_bytes=1 << 16)
+    with DeviceProcess("local-sync", settings=settings) as device:
+        found = device.measure(benchmark(DOUBLE))
+        assert isinstance(found, Timing)
+        assert found.batch * LAYOUT.stride > 4 << 16
+
+
+def test_programs_are_timed_against_each_other() -> None:
+    text = """
+    func.func @main(%x: tensor<64xf32>, %n: tensor<2xi32>) -> (tensor<64xf32>, tensor<2xi32>) {
+      %y = arith.addf %x, %x : tensor<64xf32>
+      return %y, %n : tensor<64xf32>, tensor<2xi32>
+    }"""
+    flags = ("--iree-hal-target-device=local", "--iree-hal-local-target-device-backends=vmvx")
+    program = CompiledProgram(
+        compile_program(text, *flags), "main", (((64,), "f32"), ((2,), "i32"))
+    )
+    with DeviceProcess("local-sync") as device:
+        found = device.program_rounds([program, program], 3, seed=1)
+        assert isinstance(found, Rounds)
+        assert len(found.samples) == 3
+
+
+def test_a_device_says_what_it_is() -> None:
+    with DeviceProcess("local-task", cores=[0]) as device:
+        assert device.description.cores == 1
+        assert device.description.driver == "local-task"
+        assert device.description.is_local
+        assert device.description.name
+
+
+@pytest.mark.parametrize(
+    ("uri", "message"),
+    [
+        ("nothing", "there is no driver 'nothing'"),
+        ("hip://77", "driver 'hip' cannot be loaded|there is no device 'hip://77'"),
+        ("vulkan://77", "driver 'vulkan' cannot be loaded|there is no device 'vulkan://77'"),
+    ],
+)
+def test_a_device_that_is_missing_is_one_diagnostic(uri: str, message: str) -> None:
+    with pytest.raises(DeviceError, match=message) as raised:
+        DeviceProcess(uri)
+    assert len(raised.value.diagnostics) == 1
+    assert raised.value.diagnostics[0].notes
+
+
+def test_loading_ahead_answers_for_nothing() -> None:
+    loader = AheadLoader("local-sync", 1, timeout=PATIENCE)
+    try:
+        for each in (benchmark(DOUBLE), Benchmark(b"no module", "main", LAYOUT)):
+            assert loader.load(each) is None
+    finally:
+        loader.close()

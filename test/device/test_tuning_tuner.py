@@ -1,0 +1,259 @@
+"""The tuner as a whole: it survives being killed, failing candidates and a device that is gone."""
+
+from __future__ import annotations
+
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import pytest
+from clocks import limits_in_processor_time
+from device_benchmarks import DOUBLE, FAULT, HANG, OVERRUN, SLOW_DOUBLE, WRONG, benchmark, straight
+from processes import PATIENCE
+from recorded_tuning import FLAGS, RecordedDevices, interrupt, tune, without_pauses
+from tuning_programs import matmul, prepared
+
+import tuninglink
+from tuninglink.errors import TuninglinkError
+from tuninglink.tuning.candidates.compilation import CandidateCompiler, Compiled
+from tuninglink.tuning.database import (
+    ConfigurationRecord,
+    Database,
+    EnvironmentRecord,
+    ProblemRecord,
+    Trial,
+)
+from tuninglink.tuning.deciding.defaults import MeasuredTask
+from tuninglink.tuning.devices import local as devices_module
+from tuninglink.tuning.devices.device import DeviceError, physical_cores
+from tuninglink.tuning.devices.local import Devices
+from tuninglink.tuning.devices.screening import Measurement
+from tuninglink.tuning.devices.timing import CompiledProgram, Settings, Timing
+from tuninglink.tuning.results.failures import Failure, FailureKind
+from tuninglink.tuning.results.journal import Journal
+from tuninglink.tuning.results.task_result import TaskOutcome
+from tuninglink.tuning.scheduling.budget import Budget
+from tuninglink.tuning.scheduling.task_tuner import TaskTuner
+from tuninglink.tuning.settings import TuningSettings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from tuninglink.tuning.candidates.candidate import Candidate
+    from tuninglink.tuning.programs.benchmark import Benchmark
+
+TWO_MATMULS = """
+func.func @main(%a: tensor<8x128xf32>, %b: tensor<128x64xf32>, %c: tensor<64x32xf32>) -> tensor<8x32xf32> {
+  %zero = arith.constant 0.0 : f32
+  %empty = tensor.empty() : tensor<8x64xf32>
+  %start = linalg.fill ins(%zero : f32) outs(%empty : tensor<8x64xf32>) -> tensor<8x64xf32>
+  %first = linalg.matmul ins(%a, %b : tensor<8x128xf32>, tensor<128x64xf32>)
+    outs(%start : tensor<8x64xf32>) -> tensor<8x64xf32>
+  %small = tensor.empty() : tensor<8x32xf32>
+  %next = linalg.fill ins(%zero : f32) outs(%small : tensor<8x32xf32>) -> tensor<8x32xf32>
+  %second = linalg.matmul ins(%first, %c : tensor<8x64xf32>, tensor<64x32xf32>)
+    outs(%next : tensor<8x32xf32>) -> tensor<8x32xf32>
+  return %second : tensor<8x32xf32>
+}
+"""
+
+SETTINGS = TuningSettings(trials=4, search="random", runs_model=False)
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> Path:
+    path = tmp_path / "program.mlir"
+    path.write_text(TWO_MATMULS)
+    return path
+
+
+@pytest.fixture(scope="module")
+def compiler() -> Iterator[RememberingCompiler]:
+    with RememberingCompiler(FLAGS, 2) as made:
+        yield made
+
+
+class RememberingCompiler(CandidateCompiler):
+    """Remembers with which spec a program was compiled."""
+
+    def __init__(self, flags: tuple[str, ...], jobs: int) -> None:
+        super().__init__(flags, jobs)
+        self.specs: dict[bytes, str] = {}
+
+    def submit_program(self, source: bytes, spec: str, seconds: float) -> Future:
+        job = super().submit_program(source, spec, seconds)
+        compiled = job.result()
+        assert isinstance(compiled, Compiled), compiled
+        self.specs[compiled.image] = spec
+        return job
+
+
+def test_a_killed_tuner_loses_nothing_and_finds_the_same(tmp_path: Path) -> None:
+    path = tmp_path / "program.mlir"
+    path.write_text(matmul(8, 64, 128))
+    straight_on, killed = (interrupt(path, tmp_path, kills, 6, seed=1) for kills in (0, 1))
+    assert killed.reported <= set(killed.recorded)
+    assert set(killed.recorded.values()) == {1}
+    assert killed.recorded == straight_on.recorded
+    assert killed.spec == straight_on.spec
+    assert len(tuninglink.load_spec(killed.spec.encode()).entries) == 1
+
+
+def test_what_was_won_before_the_device_was_gone_is_written(
+    program: Path, compiler: RememberingCompiler
+) -> None:
+    devices = RecordedDevices(measurements=6)
+    with Database() as database:
+        result = tune(program, database, devices, compiler, settings=SETTINGS)
+        assert len(list(database.all_trials())) > 6
+    assert isinstance(result.failure, DeviceError)
+    assert [each.verdict for each in result.tasks] == [TaskOutcome.WON]
+    assert len(tuninglink.load_spec(result.spec.encode()).entries) == 1
+
+
+def test_entries_that_slow_the_program_down_are_left_out(
+    program: Path, compiler: RememberingCompiler
+) -> None:
+    harmful = "@match_main_dispatch_0_"
+
+    def program_us(each: CompiledProgram) -> float:
+        spec = compiler.specs[each.image]
+        return (900.0 if spec else 1000.0) * (1.5 if harmful in spec else 1.0)
+
+    settings = TuningSettings(trials=4, search="random")
+    result = tune(program, None, RecordedDevices(program_us), compiler, settings=settings)
+    verdicts = {each.task.name: each.verdict for each in result.tasks}
+    assert verdicts == {
+        "@main_dispatch_0::@embedded_elf_x86_64": TaskOutcome.LEFT_OUT,
+        "@main_dispatch_1::@embedded_elf_x86_64": TaskOutcome.WON,
+    }
+    assert harmful not in result.spec
+    assert len(tuninglink.load_spec(result.spec.encode()).entries) == 1
+    assert result.model is not None
+    assert (result.model.default_ms, result.model.tuned_ms) == (1.0, 0.9)
+
+
+# --- Candidates that fail ----------------------------------------------------------------------------------
+
+INJECTED: dict[str, Benchmark | Failure] = {
+    "right": benchmark(DOUBLE),
+    "wrong": benchmark(WRONG),
+    "out-of-bounds": benchmark(OVERRUN),
+    "slow": benchmark(SLOW_DOUBLE),
+    "run": straight(FAULT),
+    "timeout": straight(HANG),
+    "compile-crash": Failure(FailureKind.COMPILE_CRASH, "the compiler crashed"),
+    "compile-timeout": Failure(FailureKind.COMPILE_TIMEOUT, "too long"),
+}
+
+
+@dataclass
+class InjectingCompiler:
+    """Gives out what is to be injected, one candidate after the other."""
+
+    jobs: int = 1
+    injected: dict[str, str] = field(default_factory=dict)
+
+    def submit(self, _template: object, candidate: Candidate, _seconds: float) -> Future:
+        job: Future = Future()
+        left = [each for each in INJECTED if each not in self.injected.values()]
+        name = self.injected.setdefault(candidate.key, left[0] if left else "right")
+        job.set_result(INJECTED[name])
+        return job
+
+    def submit_program(self, *_: object) -> Future:
+        job: Future = Future()
+        job.set_result(Compiled(benchmark(DOUBLE).image, 0.0))
+        return job
+
+
+def test_failing_candidates_cost_themselves() -> None:
+    task = prepared(matmul(8, 256, 512), "llvm-cpu")
+    settings = TuningSettings(trials=len(INJECTED), search="random")
+    compiler = InjectingCompiler()
+    with (
+        Database() as database,
+        limits_in_processor_time(),
+        Devices(["local-sync"], Settings(), timeout=3.0) as devices,
+        without_pauses(),
+    ):
+        journal = Journal(database, devices.first.description, settings, FLAGS)
+        tuner = TaskTuner(settings, compiler, devices, journal=journal)
+        measured = MeasuredTask(task.task, benchmark(SLOW_DOUBLE), 1.0, 0.0, 1.0)
+        result = tuner.tune(task, measured, Budget(trials=settings.trials))
+        recorded = {
+            (compiler.injected[each.configuration.key], each.failure.kind.value)
+            for each in database.all_trials()
+            if each.failure is not None
+        }
+    failing = set(INJECTED) - {"right", "slow"}
+    assert recorded == {(each, each) for each in failing}
+    wrong = {compiler.injected[each.key] for each, _ in result.wrong}
+    assert wrong == {"wrong", "out-of-bounds"}
+    assert result.winner is None or compiler.injected[result.winner.candidate.key] == "right"
+    assert result.verdict in (TaskOutcome.WON, TaskOutcome.UNDECIDED)
+
+
+# --- Several devices ---------------------------------------------------------------------------------------
+
+
+def test_equal_devices_share_the_work_each_with_its_own_default(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked: list[str] = []
+
+    class SlowerAndSlower:
+        """A device that is twice as slow as the one before."""
+
+        def __init__(self, uri: str, *_: object) -> None:
+            self.description = RecordedDevices.description
+            self._uri, self._factor = uri, 2.0 ** int(uri[-1])
+
+        def measure(self, each: Benchmark, *_: object, **__: object) -> Timing:
+            asked.append(self._uri)
+            us = 60.0 if each is default else 40.0
+            return Timing((us * self._factor,), 1)
+
+        def close(self) -> None:
+            """Nothing is open."""
+
+    monkeypatch.setattr(devices_module, "DeviceProcess", SlowerAndSlower)
+    default, other = benchmark(SLOW_DOUBLE), benchmark(DOUBLE)
+    with Devices(["gpu://0", "gpu://1"], Settings(), timeout=1.0) as devices:
+        assert devices.measure_default(default) == 60.0
+        jobs = [devices.submit(other, 1e9) for _ in range(4)]
+        found = [job.result() for job in jobs]
+    assert set(asked) == {"gpu://0", "gpu://1"}
+    assert all(isinstance(each, Measurement) for each in found)
+    assert [each.microseconds for each in found] == [40.0] * 4
+
+
+def test_threaded_cpu_devices_share_out_the_cores() -> None:
+    count = min(2, len(physical_cores()))
+    with Devices(["local-task"] * count, Settings(), timeout=PATIENCE) as devices:
+        each = len(physical_cores()) // count
+        assert [found.cores for found in devices.descriptions] == [each] * count
+        default, other = benchmark(SLOW_DOUBLE), benchmark(DOUBLE)
+        assert not isinstance(devices.measure_default(default), Failure)
+        jobs = [devices.submit(other, 1e9) for _ in range(3)]
+        assert all(isinstance(job.result(), Measurement) for job in jobs)
+    with pytest.raises(TuninglinkError, match="need as many cores"):
+        Devices(["local-task"] * (len(physical_cores()) + 1), Settings(), timeout=30.0)
+
+
+# --- What is known from elsewhere --------------------------------------------------------------------------
+
+
+def test_winners_of_the_nearest_problems_come_first() -> None:
+    task = prepared(matmul(8, 256, 512), "llvm-cpu")
+    far, near = task.spaces.sample(2, 0)
+    here = EnvironmentRecord("znver4", "", "another device", "local-sync", "3.13.0", "1")
+    with Database() as database:
+        for sizes, winner in (("512x512x512", far), ("8x256x1024", near)):
+            problem = ProblemRecord(sizes, "contraction", f"contraction {sizes} f32xf32xf32", "")
+            won = ConfigurationRecord(winner.key, winner.pipeline, winner.knobs)
+            database.record(Trial(problem, here, won, "screen", "space", (1.0,)))
+        journal = Journal(database, RecordedDevices.description, SETTINGS, FLAGS)
+        winners = journal.prior(task).winners(task.spaces)
+        assert [each.knobs for each in winners] == [near.knobs, far.knobs]

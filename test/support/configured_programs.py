@@ -1,0 +1,68 @@
+"""Programs as the compiler configures them, for tests of constraints."""
+
+from __future__ import annotations
+
+import functools
+import subprocess
+from typing import TYPE_CHECKING
+
+from iree.compiler import ir as mlir
+from places import SUPPORT
+from programs import compiler_tool
+
+from tuninglink.iree.dispatch_roots import find_root_ops
+from tuninglink.mlir import names
+from tuninglink.mlir.walk import collect
+from tuninglink.spaces.workload import Workload, read_workload
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+PROGRAMS = SUPPORT / "constraint_programs"
+TARGETS = {
+    "gfx942": ("--iree-hal-target-backends=rocm", "--iree-rocm-target=gfx942"),
+    "gfx1100": ("--iree-hal-target-backends=rocm", "--iree-rocm-target=gfx1100"),
+    "gfx1201": ("--iree-hal-target-backends=rocm", "--iree-rocm-target=gfx1201"),
+    "sm_80": ("--iree-hal-target-backends=cuda", "--iree-cuda-target=sm_80"),
+    "cpu": ("--iree-hal-target-backends=llvm-cpu", "--iree-llvmcpu-target-cpu=generic"),
+}
+EMIT_CONSTRAINTS = "--iree-codegen-emit-pipeline-constraints"
+
+
+_kept: list[mlir.Module] = []
+"""Operations live as long as their module, which tests are not to care about."""
+
+
+@functools.cache
+def _compiled(program: str, target: str, flags: tuple[str, ...]) -> bytes:
+    command = [
+        compiler_tool("iree-compile"),
+        str(PROGRAMS / f"{program}.mlir"),
+        *TARGETS[target],
+        *flags,
+        "--compile-to=executable-configurations",
+        "--emit-mlir-bytecode",
+        "-o",
+        "-",
+    ]
+    return subprocess.run(command, check=True, capture_output=True).stdout
+
+
+def configured(program: str, target: str, *flags: str) -> mlir.Module:
+    """Returns a program at executable-configurations, in a context of its own."""
+    module = mlir.Module.parse(_compiled(program, target, flags), mlir.Context())
+    _kept.append(module)
+    return module
+
+
+def constraints_ops(module: mlir.Module) -> Sequence[mlir.Operation]:
+    """Returns the compiler's constraints in a program."""
+    return collect(module.operation, names.CONSTRAINTS)
+
+
+def only_dispatch(module: mlir.Module) -> Workload:
+    """Returns the dispatch of a program with one root op."""
+    (root,) = (
+        (root, each.function) for each in find_root_ops(module.operation) for root in each.roots
+    )
+    return read_workload(*root)

@@ -1,0 +1,168 @@
+"""Constraint sets for tests: random ones, and what Z3 alone says about them."""
+
+from __future__ import annotations
+
+import itertools
+from typing import TYPE_CHECKING, Any
+
+import z3
+from hypothesis import strategies as st
+
+from tuninglink.iree.op_kinds import OpKind
+from tuninglink.solver.expressions import all_of, any_of, negation, number, select
+from tuninglink.spaces.builder import ConstraintSetBuilder, TermSetBuilder
+from tuninglink.spaces.knobs import IntegerKnob, OneOfKnob
+from tuninglink.spaces.problem import Problem
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from tuninglink.solver.expressions import Expression
+    from tuninglink.spaces.constraint_set import ConstraintSet
+
+PROBLEM = Problem(OpKind.OTHER)
+RESOURCES = 20_000_000
+"""What Z3 may spend on a question, in its own unit: the same questions are given up on every machine."""
+LOW, HIGH = -3, 4
+
+# An expression is drawn as a tree of these, and built in the context of a set.
+Tree = tuple
+
+
+def _numbers() -> st.SearchStrategy[Tree]:
+    leaves = st.one_of(
+        st.tuples(st.just("number"), st.integers(-4, 12)),
+        st.tuples(st.just("unknown"), st.sampled_from(["a", "b", "c", "hidden"])),
+    )
+
+    def extend(inner: st.SearchStrategy[Tree]) -> st.SearchStrategy[Tree]:
+        binary = st.tuples(st.sampled_from(["+", "-", "*", "div", "mod"]), inner, inner)
+        choice = st.tuples(st.just("if"), st.tuples(st.just("<="), inner, inner), inner, inner)
+        return st.one_of(binary, st.tuples(st.just("neg"), inner), choice)
+
+    return st.recursive(leaves, extend, max_leaves=6)
+
+
+def truths() -> st.SearchStrategy[Tree]:
+    """Returns a strategy for boolean expressions."""
+    comparisons = st.tuples(st.sampled_from(["<=", "<", "==", "!="]), _numbers(), _numbers())
+    divisible = st.tuples(
+        st.just("=="), st.tuples(st.just("mod"), _numbers(), _numbers()), st.just(("number", 0))
+    )
+
+    def extend(inner: st.SearchStrategy[Tree]) -> st.SearchStrategy[Tree]:
+        binary = st.tuples(st.sampled_from(["and", "or", "implies", "xor"]), inner, inner)
+        return st.one_of(binary, st.tuples(st.just("not"), inner))
+
+    return st.recursive(st.one_of(comparisons, divisible), extend, max_leaves=3)
+
+
+_OPERATORS: dict[str, Callable[..., z3.ExprRef]] = {
+    "+": lambda a, b: a + b,
+    "-": lambda a, b: a - b,
+    "*": lambda a, b: a * b,
+    "div": lambda a, b: a / b,
+    "mod": lambda a, b: a % b,
+    "neg": lambda a: -a,
+    "if": z3.If,
+    "<=": lambda a, b: a <= b,
+    "<": lambda a, b: a < b,
+    "==": lambda a, b: a == b,
+    "!=": lambda a, b: a != b,
+    "and": z3.And,
+    "or": z3.Or,
+    "implies": z3.Implies,
+    "xor": z3.Xor,
+    "not": z3.Not,
+}
+
+
+_OF_TERMS: dict[str, Callable[..., Expression]] = {
+    "if": select,
+    "and": all_of,
+    "or": any_of,
+    "implies": lambda a, b: any_of(negation(a), b),
+    "xor": lambda a, b: a != b,
+    "not": negation,
+}
+
+
+def build(trees: list[Tree]) -> ConstraintSet:
+    """Returns a set with the knobs a, b and c, a hidden unknown, and an assertion for each tree."""
+    builder = ConstraintSetBuilder()
+
+    def literal(value: int | bool) -> z3.ExprRef:  # noqa: FBT001 - a truth is a literal, too
+        is_truth = isinstance(value, bool)
+        return (z3.BoolVal if is_truth else z3.IntVal)(value, builder.context)
+
+    return _built(trees, builder, _OPERATORS, literal)
+
+
+def build_of_terms(trees: list[Tree]) -> ConstraintSet:
+    """Returns the same set, of terms."""
+    return _built(trees, TermSetBuilder(), {**_OPERATORS, **_OF_TERMS}, number)
+
+
+def _built(
+    trees: list[Tree],
+    builder: ConstraintSetBuilder | TermSetBuilder,
+    operators: Mapping[str, Callable[..., Any]],
+    literal: Callable[[int], Any],
+) -> ConstraintSet:
+    unknowns: dict[str, Any] = {
+        "a": builder.knob(IntegerKnob("a", LOW, HIGH)),
+        "b": builder.knob(IntegerKnob("b", 1, HIGH)),
+        "c": builder.knob(OneOfKnob("c", ("x", "y", "z"))),
+        "hidden": builder.auxiliary("hidden"),
+    }
+    builder.require(unknowns["hidden"] >= LOW, "hidden from", provenance="test")
+    builder.require(unknowns["hidden"] <= HIGH, "hidden to", provenance="test")
+
+    def expression(tree: Tree) -> Any:
+        head, *rest = tree
+        if head == "number":
+            return literal(rest[0])
+        if head == "unknown":
+            return unknowns[rest[0]]
+        return operators[head](*map(expression, rest))
+
+    for tree in trees:
+        condition = expression(tree)
+        if isinstance(condition, bool):  # two numbers compared by Python
+            condition = literal(condition)
+        builder.require(condition, "{} of the tree", unknowns["a"], provenance="test")
+    return builder.build(PROBLEM, "#test", "test")
+
+
+def is_valid(constraints: ConstraintSet, assignment: dict[str, int]) -> bool | None:
+    """Returns what Z3 says about an assignment, in a context of its own; None if it gives up."""
+    context = z3.Context()
+    solver = z3.Solver(ctx=context)
+    solver.set("rlimit", RESOURCES)
+    solver.add(*(each.expression.translate(context) for each in constraints.assertions))
+    solver.add(*(z3.Int(name, context) == value for name, value in assignment.items()))
+    result = solver.check()
+    return None if result == z3.unknown else result == z3.sat
+
+
+def all_valid(constraints: ConstraintSet) -> set[tuple[int, ...]] | None:
+    """Returns every valid assignment, found by blocking those found before; None if Z3 gives up."""
+    context = z3.Context()
+    solver = z3.Solver(ctx=context)
+    solver.set("rlimit", RESOURCES)
+    solver.add(*(each.expression.translate(context) for each in constraints.assertions))
+    unknowns = [z3.Int(each.name, context) for each in constraints.knobs]
+    found = set()
+    while (result := solver.check()) == z3.sat:
+        model = solver.model()
+        values = tuple(model.eval(each, model_completion=True).as_long() for each in unknowns)
+        found.add(values)
+        pairs = zip(unknowns, values, strict=True)
+        solver.add(z3.Or([unknown != value for unknown, value in pairs]))
+    return found if result == z3.unsat else None
+
+
+def box() -> list[dict[str, int]]:
+    """Returns every assignment within the bounds of the knobs, and some outside."""
+    ranges = [range(LOW - 1, HIGH + 2), range(HIGH + 2), range(4)]
+    return [dict(zip("abc", values, strict=True)) for values in itertools.product(*ranges)]

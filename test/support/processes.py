@@ -1,0 +1,78 @@
+"""Looking at processes from outside."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+PATIENCE = 300
+"""Seconds after which something that takes far less does not happen at all."""
+
+
+def eventually(condition: Callable[[], bool]) -> bool:
+    end = time.monotonic() + PATIENCE
+    while not condition():
+        if time.monotonic() > end:
+            return False
+        time.sleep(0.02)
+    return True
+
+
+def state(pid: int) -> str | None:
+    """Returns the state of a process as the kernel calls it, `Z` for a zombie, or None if there is none."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return None
+
+
+def processor_seconds(pid: int) -> float:
+    """Returns the processor time of a process, zero if there is none."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return 0.0
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def is_gone(pid: int) -> bool:
+    """Tells whether a process has ended, be it that nobody has asked for its exit status yet."""
+    return state(pid) in (None, "Z")
+
+
+def marked(marker: str) -> list[int]:
+    """Returns the processes that have a variable of this name in their environment, zombies left aside."""
+    needle = f"{marker}=".encode()
+    found = []
+    for each in Path("/proc").iterdir():
+        try:
+            if each.name.isdigit() and needle in (each / "environ").read_bytes():
+                found.append(int(each.name))
+        except OSError:  # it has ended, or is not ours
+            continue
+    return found
+
+
+def in_a_fork(action: Callable[[], str]) -> str:
+    """Returns what `action` returns in a process that is forked from this one, or how it failed there."""
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            signal.alarm(PATIENCE)
+            said = action()
+        except BaseException as failure:  # noqa: BLE001 - the parent is to hear of it
+            said = f"{type(failure).__name__}: {failure}"
+        os.write(writer, said.encode())
+        os._exit(0)
+    os.close(writer)
+    with os.fdopen(reader) as file:
+        said = file.read()
+    assert os.waitpid(child, 0)[1] == 0, "the process did not end by itself"
+    return said

@@ -1,0 +1,154 @@
+"""The shared test programs (test/support/programs), compiled as far as tests look at them."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from iree.compiler.tools.binaries import find_tool
+from places import ROOT, SUPPORT, TOOLS
+
+from tuninglink.mlir import names
+from tuninglink.mlir.symbols import symbol_name
+from tuninglink.mlir.walk import collect, visit
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from iree.compiler import ir as mlir
+
+PROGRAMS = SUPPORT / "programs"
+EXAMPLES = ROOT / "examples"
+SEPARATOR = "\n// -----\n"
+
+TARGETS = {
+    "hip": ("--iree-hal-target-device=hip", "--iree-rocm-target=gfx942"),
+    "cuda": ("--iree-hal-target-device=cuda", "--iree-cuda-target=sm_80"),
+    "llvm-cpu": (
+        "--iree-hal-target-device=local",
+        "--iree-hal-local-target-device-backends=llvm-cpu",
+        "--iree-llvmcpu-target-cpu=znver4",
+    ),
+    "vmvx": (
+        "--iree-hal-target-device=local",
+        "--iree-hal-local-target-device-backends=vmvx",
+    ),
+    "vulkan": ("--iree-hal-target-device=vulkan", "--iree-vulkan-target=rdna3"),
+    "metal": ("--iree-hal-target-device=metal",),
+}
+"""Flags of the compiler for each target device that tests compile for."""
+
+CONFIGURATIONS = "--compile-to=executable-configurations"
+FROM_SOURCES = "--compile-from=executable-sources"
+MARK_ROOT_OPS = "--iree-codegen-add-tuner-attributes"
+
+
+def compiler_tool(name: str) -> str:
+    """Returns a tool of the compiler; the command of its name starts Python, which takes longer than most programs."""
+    path: str = find_tool(name)
+    return path
+
+
+def run(tool: str, *arguments: str, source: str) -> str:
+    """Runs one of the compiler's tools or of ours on `source`, and returns what it writes."""
+    path = TOOLS / tool if tool.startswith("tuninglink") else compiler_tool(tool)
+    command = [path, *arguments, "-"]
+    result = subprocess.run(command, input=source, capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stderr[:3000]
+    return result.stdout
+
+
+def iree_compile(program: Path, *flags: str) -> bytes:
+    """Returns what the compiler makes of a program."""
+    command = [compiler_tool("iree-compile"), program, *flags, "-o", "-"]
+    return subprocess.run(command, capture_output=True, check=True).stdout
+
+
+def configure(source: str, *flags: str) -> str:
+    """Compiles each part of `source` until the compiler has chosen configurations."""
+    return run("iree-compile", CONFIGURATIONS, "--split-input-file", *flags, "-o=-", source=source)
+
+
+def all_programs() -> str:
+    """Returns the test programs, as parts of one input."""
+    return SEPARATOR.join(path.read_text() for path in sorted(PROGRAMS.glob("*.mlir")))
+
+
+def separate(module: mlir.Operation) -> str:
+    """Returns the modules in `module`, as the compiler wrote one for each part, as parts of one input."""
+    return SEPARATOR.join(str(part) for part in module.regions[0].blocks[0].operations)
+
+
+@dataclass(frozen=True)
+class Configured:
+    """A function of a dispatch, and how it is configured.
+
+    Attributes:
+        function: its name.
+        choices: its attributes and those of the operations in it that say how it is compiled, as text.
+    """
+
+    function: str
+    choices: tuple[str, ...]
+
+
+CHOICES = (
+    names.TRANSLATION_INFO,
+    names.LOWERING_CONFIG,
+    names.DECOMPOSITION_CONFIG,
+    names.COMPILATION_INFO,
+    names.UKERNEL,
+)
+
+
+def configured_functions(module: mlir.Operation) -> list[Configured]:
+    """Returns how each function of each dispatch is configured."""
+    return [
+        Configured(symbol_name(function) or "", tuple(_choices(function)))
+        for variant in collect(module, names.EXECUTABLE_VARIANT)
+        for function in collect(variant, names.FUNCTION, names.UTIL_FUNCTION)
+    ]
+
+
+def _choices(function: mlir.Operation) -> Iterable[str]:
+    found: list[str] = []
+
+    def visitor(operation: mlir.Operation) -> None:
+        attributes = operation.attributes
+        present = [name for name in CHOICES if name in attributes]
+        found.extend(f"{operation.name}: {name} = {attributes[name]}" for name in present)
+
+    visit(function, visitor)
+    return found
+
+
+def numbered_marks(module: mlir.Operation) -> list[tuple[str, tuple[tuple[int, str, str], ...]]]:
+    """Returns, for each function of each dispatch, where a `root_op` stands: number and name of the op."""
+    return [
+        (symbol_name(function) or "", tuple(_marks(function)))
+        for variant in collect(module, names.EXECUTABLE_VARIANT)
+        for function in collect(variant, names.FUNCTION, names.UTIL_FUNCTION)
+    ]
+
+
+def _marks(function: mlir.Operation) -> Iterable[tuple[int, str, str]]:
+    operations: list[mlir.Operation] = []
+    visit(function, operations.append)
+    for number, operation in enumerate(operations):
+        if names.ROOT_OP in operation.attributes:
+            yield number, operation.name, str(operation.attributes[names.ROOT_OP])
+
+
+def listening(command: list[str]) -> list[str]:
+    """Returns a command that does the same and listens to interrupts.
+
+    What is started in the background, as tests may be, ignores them, and so does whatever it starts.
+    """
+    program = (
+        "import os, signal, sys; "
+        "signal.signal(signal.SIGINT, signal.SIG_DFL); os.execv(sys.argv[1], sys.argv[1:])"
+    )
+    return [sys.executable, "-c", program, *command]

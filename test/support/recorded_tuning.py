@@ -1,0 +1,183 @@
+"""Tuning on a device of recorded timings: the time of a benchmark follows from its code, so every run is the same.
+
+As a program it tunes until it is done or killed, and prints the key of each trial that is kept:
+
+    python recorded_tuning.py PROGRAM DATABASE SPEC TRIALS
+"""
+
+from __future__ import annotations
+
+import random
+import subprocess
+import sys
+import time
+from collections import Counter
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from hashlib import sha256
+from pathlib import Path
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Final
+from unittest.mock import patch
+
+from programs import TARGETS
+
+from tuninglink.mlir.diagnostics import error
+from tuninglink.tuning.candidates.compilation import CandidateCompiler
+from tuninglink.tuning.database import Database
+from tuninglink.tuning.deciding import race
+from tuninglink.tuning.devices.device import DeviceDescription, DeviceError
+from tuninglink.tuning.devices.screening import Measurement
+from tuninglink.tuning.devices.timing import Rounds, Timing
+from tuninglink.tuning.listener import Listener
+from tuninglink.tuning.programs.dispatches import read_program
+from tuninglink.tuning.results.journal import Journal
+from tuninglink.tuning.scheduling.budget import Budget
+from tuninglink.tuning.scheduling.task_tuner import TaskTuner
+from tuninglink.tuning.settings import TuningSettings
+from tuninglink.tuning.tuner import Tuner
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+    from contextlib import AbstractContextManager
+
+    from tuninglink.tuning.candidates.preparation import PreparedTask
+    from tuninglink.tuning.devices.timing import CompiledProgram
+    from tuninglink.tuning.programs.benchmark import Benchmark
+    from tuninglink.tuning.results.task_result import TrialResult, TuningResult
+
+FLAGS: Final = TARGETS["llvm-cpu"]
+DESCRIPTION: Final = DeviceDescription("recorded", "a record", "local-sync", "", "1", 1)
+
+
+@dataclass
+class RecordedDevices:
+    """Stands for `Devices` and for the process of the only one.
+
+    Attributes:
+        program_us: the time of a whole program.
+        measurements: how many times a candidate can be measured until the device is gone.
+    """
+
+    program_us: Callable[[CompiledProgram], float] = lambda _: 0.0
+    measurements: float = float("inf")
+    description: DeviceDescription = DESCRIPTION
+    at_once: int = 1
+    _defaults: set[bytes] = field(default_factory=set)
+
+    @property
+    def first(self) -> RecordedDevices:
+        return self
+
+    def us(self, benchmark: Benchmark) -> float:
+        """Returns the time of a benchmark: from 50 to 150 microseconds, 200 for the default."""
+        if benchmark.image in self._defaults:
+            return 200.0
+        return 50.0 + int.from_bytes(sha256(benchmark.image).digest()[:4], "big") % 1000 / 10
+
+    def measure_default(self, benchmark: Benchmark) -> float:
+        self._defaults.add(benchmark.image)
+        return self.us(benchmark)
+
+    def submit(self, benchmark: Benchmark, _best: float) -> Future:
+        job: Future = Future()
+        self.measurements -= 1
+        if self.measurements < 0:
+            job.set_exception(DeviceError(error("device 'recorded' does not open: it may be busy")))
+        else:
+            us = self.us(benchmark)
+            job.set_result(Measurement(us, Timing((us,), 1)))
+        return job
+
+    def compare(self, *_: object) -> None:
+        """Agrees."""
+
+    def rounds(self, benchmarks: Sequence[Benchmark], count: int, *_: object) -> Rounds:
+        return self._rounds(map(self.us, benchmarks), count)
+
+    def program_rounds(self, programs: Sequence[CompiledProgram], count: int, *_: object) -> Rounds:
+        return self._rounds(map(self.program_us, programs), count)
+
+    def _rounds(self, microseconds: Iterable[float], count: int) -> Rounds:
+        times = tuple(microseconds)
+        return Rounds((times,) * count, (1,) * len(times))
+
+
+def without_pauses() -> AbstractContextManager[object]:
+    """Leaves out the pauses of races, where times are recorded, or do not matter."""
+    clock = SimpleNamespace(monotonic=time.monotonic, sleep=lambda _: None)
+    return patch.object(race, "time", clock)
+
+
+def tune(
+    program: Path,
+    database: Database | None,
+    devices: RecordedDevices,
+    compiler: CandidateCompiler,
+    *,
+    settings: TuningSettings,
+    listener: Listener | None = None,
+) -> TuningResult:
+    """Tunes a program as the command does."""
+    journal = Journal(database, DESCRIPTION, settings, FLAGS) if database else None
+    tasks = TaskTuner(settings, compiler, devices, listener or Listener(), journal)
+    budget = Budget(trials=settings.trials)
+    with without_pauses():
+        return Tuner(read_program(str(program), FLAGS), FLAGS, tasks, budget).run()
+
+
+class _Keys(Listener):
+    def tried(self, prepared: PreparedTask, trial: TrialResult, budget: Budget) -> None:  # noqa: ARG002
+        print(trial.candidate.key, flush=True)  # noqa: T201 - what the process is read by
+
+
+@dataclass
+class Interruption:
+    """What came of a tuner that was killed and started again.
+
+    Attributes:
+        reported: the keys of the trials that it said were kept.
+        recorded: how often each key is in the database.
+        spec: what it wrote in the end.
+    """
+
+    reported: set[str] = field(default_factory=set)
+    recorded: Counter[str] = field(default_factory=Counter)
+    spec: str = ""
+
+
+def interrupt(program: Path, directory: Path, kills: int, trials: int, seed: int) -> Interruption:
+    """Tunes a program, killed so many times at random moments and started again."""
+    database, spec = directory / f"{kills}.db", directory / f"{kills}.mlir"
+    command = [sys.executable, __file__, program, database, spec, str(trials)]
+    chance = random.Random(seed)
+    found = Interruption()
+    for _ in range(kills):
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as tuner:
+            for _ in range(chance.randrange(trials + 2)):
+                found.reported.add(tuner.stdout.readline().rstrip())
+            time.sleep(chance.uniform(0.0, 0.5))
+            tuner.kill()
+            found.reported |= {line.rstrip() for line in tuner.stdout if line.endswith("\n")}
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    found.reported.discard("")
+    with Database(database, read_only=True) as opened:
+        screened = [each for each in opened.all_trials() if each.stage == "screen"]
+    found.recorded = Counter(each.configuration.key for each in screened)
+    found.spec = spec.read_text()
+    return found
+
+
+if __name__ == "__main__":
+    _program, _database, _spec, _trials = sys.argv[1:]
+    _settings = TuningSettings(trials=int(_trials), search="random", runs_model=False)
+    with Database(Path(_database)) as _opened, CandidateCompiler(FLAGS, 2) as _compiler:
+        _result = tune(
+            Path(_program),
+            _opened,
+            RecordedDevices(),
+            _compiler,
+            settings=_settings,
+            listener=_Keys(),
+        )
+    Path(_spec).write_text(_result.spec)

@@ -1,0 +1,92 @@
+"""Programs for tests of the tuner, and what is made of them."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from programs import TARGETS
+
+from tuninglink.spaces.registry import ProviderRegistry
+from tuninglink.tuning.candidates.preparation import PreparedTask, prepare
+from tuninglink.tuning.programs.dispatches import DispatchedProgram, read_program
+
+ZERO = "%zero = arith.constant 0.0 : f32"
+
+
+def matmul(m: int, n: int, k: int, element: str = "f32", name: str = "main") -> str:
+    """Returns a program that multiplies two matrices."""
+    lhs, rhs, out = (
+        f"tensor<{m}x{k}x{element}>",
+        f"tensor<{k}x{n}x{element}>",
+        f"tensor<{m}x{n}xf32>",
+    )
+    return f"""
+func.func @{name}(%a: {lhs}, %b: {rhs}) -> {out} {{
+  {ZERO}
+  %empty = tensor.empty() : {out}
+  %start = linalg.fill ins(%zero : f32) outs(%empty : {out}) -> {out}
+  %product = linalg.matmul ins(%a, %b : {lhs}, {rhs}) outs(%start : {out}) -> {out}
+  return %product : {out}
+}}
+"""
+
+
+REDUCTION = f"""
+func.func @main(%x: tensor<64x256xf32>) -> tensor<64xf32> {{
+  {ZERO}
+  %empty = tensor.empty() : tensor<64xf32>
+  %start = linalg.fill ins(%zero : f32) outs(%empty : tensor<64xf32>) -> tensor<64xf32>
+  %sums = linalg.reduce {{ arith.addf }}
+    ins(%x : tensor<64x256xf32>) outs(%start : tensor<64xf32>) dimensions = [1]
+  return %sums : tensor<64xf32>
+}}
+"""
+
+CONVOLUTION = f"""
+func.func @main(%image: tensor<2x18x18x16xf32>, %filter: tensor<3x3x16x32xf32>) -> tensor<2x16x16x32xf32> {{
+  {ZERO}
+  %empty = tensor.empty() : tensor<2x16x16x32xf32>
+  %start = linalg.fill ins(%zero : f32) outs(%empty : tensor<2x16x16x32xf32>) -> tensor<2x16x16x32xf32>
+  %result = linalg.conv_2d_nhwc_hwcf
+    ins(%image, %filter : tensor<2x18x18x16xf32>, tensor<3x3x16x32xf32>)
+    outs(%start : tensor<2x16x16x32xf32>) -> tensor<2x16x16x32xf32>
+  return %result : tensor<2x16x16x32xf32>
+}}
+"""
+
+ONE_IMAGE = CONVOLUTION.replace("tensor<2x", "tensor<1x")
+
+ATTENTION = """
+func.func @main(%q: tensor<2x64x64xf16>, %k: tensor<2x64x64xf16>, %v: tensor<2x64x64xf16>) -> tensor<2x64x64xf16> {
+  %scale = arith.constant 0.125 : f16
+  %empty = tensor.empty() : tensor<2x64x64xf16>
+  %result = iree_linalg_ext.attention <{indexing_maps = [
+      affine_map<(b, m, n, k1, k2) -> (b, m, k1)>, affine_map<(b, m, n, k1, k2) -> (b, k2, k1)>,
+      affine_map<(b, m, n, k1, k2) -> (b, k2, n)>, affine_map<(b, m, n, k1, k2) -> ()>,
+      affine_map<(b, m, n, k1, k2) -> (b, m, n)>]}>
+    ins(%q, %k, %v, %scale : tensor<2x64x64xf16>, tensor<2x64x64xf16>, tensor<2x64x64xf16>, f16)
+    outs(%empty : tensor<2x64x64xf16>) {
+  ^bb0(%score: f32):
+    iree_linalg_ext.yield %score : f32
+  } -> tensor<2x64x64xf16>
+  return %result : tensor<2x64x64xf16>
+}
+"""
+
+
+@cache
+def dispatched(source: str, target: str) -> DispatchedProgram:
+    """Returns a program for one of the targets of `programs`."""
+    with TemporaryDirectory() as directory:
+        path = Path(directory) / "program.mlir"
+        path.write_text(source)
+        return read_program(str(path), TARGETS[target])
+
+
+@cache
+def prepared(source: str, target: str) -> PreparedTask:
+    """Returns the only task of a program."""
+    (task,) = dispatched(source, target).tasks
+    return prepare(task, TARGETS[target], [], ProviderRegistry(lambda _: None), {})

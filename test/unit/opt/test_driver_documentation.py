@@ -1,0 +1,84 @@
+"""What passes say about themselves, and the reference made from it."""
+
+from __future__ import annotations
+
+import sys
+from types import ModuleType
+from typing import TYPE_CHECKING
+
+import pytest
+from iree.compiler import ir
+from places import ROOT
+
+from tuninglink.cli.reference import reference
+from tuninglink.mlir.diagnostics import Diagnostic, DiagnosticSink
+from tuninglink.opt.documentation import sections, summary
+from tuninglink.opt.execution import run_pass
+from tuninglink.opt.options import make_pass, options_of
+from tuninglink.opt.registry import check_pass
+from tuninglink.passes import PASSES
+
+if TYPE_CHECKING:
+    from tuninglink.mlir.passes import Pass
+
+
+@pytest.mark.parametrize("pass_type", PASSES)
+def test_every_pass_has_a_summary_and_an_example(pass_type: type[Pass]) -> None:
+    assert 10 < len(summary(pass_type)) < 100
+    assert "```mlir" in dict(sections(pass_type))["Example"]
+
+
+def test_sections_lose_their_indentation() -> None:
+    class Documented:
+        """One line.
+
+        More: with a colon,
+        and another line.
+
+        Example:
+            Before:
+
+            ```mlir
+            module {
+            }
+            ```
+
+        Notes:
+
+            One.
+        """
+
+    assert sections(Documented) == [  # type: ignore[arg-type]
+        ("", "One line.\n\nMore: with a colon,\nand another line."),
+        ("Example", "Before:\n\n```mlir\nmodule {\n}\n```"),
+        ("Notes", "One."),
+    ]
+
+
+def test_the_reference_has_every_pass_and_every_option() -> None:
+    text = reference(PASSES)
+    for each in PASSES:
+        _, _, entry = text.partition(f"\n## {each.name}\n")
+        entry = entry.partition("\n## ")[0]
+        assert summary(each) in entry
+        for option in options_of(each):
+            (row,) = [
+                line for line in entry.splitlines() if line.startswith(f"| `{option.name}` |")
+            ]
+            assert option.help in row
+            assert row.replace(r"\|", "").count("|") == 5
+
+
+def test_the_example_of_the_documentation_works() -> None:
+    page = ROOT / "docs" / "tuninglink-opt.md"
+    _, _, rest = page.read_text().partition("```python\n")
+    code, _, _ = rest.partition("```")
+    # A dataclass looks its module up.
+    module = sys.modules["example"] = ModuleType("example")
+    exec(code, module.__dict__)
+    example = module.__dict__["CountOps"]
+    check_pass(example)
+    said: list[Diagnostic] = []
+    function = ir.Operation.parse("func.func @f() { return }", context=ir.Context()).operation
+    assert run_pass(make_pass(example, "limit=0"), function, DiagnosticSink(said.append))
+    assert [each.message for each in said] == ["function has 1 operations"]

@@ -1,0 +1,230 @@
+"""Linking as a library, compared with IREE's own linker where that one is right."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING
+
+import pytest
+from generated_specs import GeneratedEntry, GeneratedSpec, Shape
+from iree.compiler import ir as mlir
+from iree.compiler.passmanager import PassManager
+from steps import count_calls
+
+from tuninglink.errors import SpecError
+from tuninglink.mlir import names
+from tuninglink.mlir.diagnostics import Diagnostic, DiagnosticSink
+from tuninglink.specs import LinkForm, Spec, SpecKind, link_specs, load_spec
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+def generated(
+    name: str | None, shape: Shape, *values: int | None, helper: str | None = None
+) -> GeneratedSpec:
+    entries = (
+        GeneratedEntry(("linalg.fill",), helper, value, action_helper=False) for value in values
+    )
+    return GeneratedSpec(name, shape, tuple(entries))
+
+
+def load(*specs: GeneratedSpec) -> list[Spec]:
+    return [load_spec(each.text().encode(), name=f"spec {n}") for n, each in enumerate(specs)]
+
+
+def linked_by_iree(specs: Sequence[GeneratedSpec]) -> str:
+    nested = "\n".join(each.text() for each in specs)
+    text = f"module @iree_linked_tuning_spec attributes {{transform.with_named_sequence}} {{\n{nested}\n}}"
+    module = mlir.Module.parse(text, mlir.Context())
+    pipeline = "builtin.module(iree-codegen-link-tuning-specs)"
+    PassManager.parse(pipeline, module.context).run(module.operation)
+    return str(module)
+
+
+@pytest.mark.parametrize(
+    "specs",
+    [
+        [generated("a", Shape.DEFAULT, 1), generated("b", Shape.DEFAULT, 2, None)],
+        [generated(name, Shape.DEFAULT, number, None) for number, name in enumerate("abcd")],
+        [generated("a", Shape.TWO_LOOPS, 1, 2)],
+        [generated("a", Shape.TWO_ENTRY_POINTS, 1, 2)],
+        # A later spec that configures nothing needs no guard.
+        [generated("a", Shape.TWO_LOOPS, 1, 2), generated("b", Shape.UNMARKED_LIST, None)],
+    ],
+    ids=["flat", "flat-of-four", "one-opaque", "two-entry-points", "list-behind-opaque"],
+)
+def test_same_ir_as_iree_where_that_is_right(specs: list[GeneratedSpec]) -> None:
+    assert str(link_specs(load(*specs)).spec.module) == linked_by_iree(specs)
+
+
+def test_one_input_in_default_entry_point_form_is_untouched() -> None:
+    (spec,) = load(generated("a", Shape.DEFAULT, 1))
+    linked = link_specs([spec])
+    assert linked.form is LinkForm.UNTOUCHED
+    assert linked.spec is spec
+
+
+@pytest.mark.parametrize("shape", [Shape.UNMARKED_LIST, Shape.LEGACY])
+def test_one_other_matcher_list_gets_the_default_entry_point(shape: Shape) -> None:
+    linked = link_specs(load(generated(None, shape, 1, 2)))
+    assert linked.form is LinkForm.FLAT
+    assert linked.spec.anatomy.has_default_entry_point
+    assert [entry.matcher for entry in linked.spec.entries] == ["m0", "m1"]
+
+
+def test_inputs_stay_as_they_are() -> None:
+    specs = load(generated("a", Shape.LEGACY, 1), generated("a", Shape.TWO_LOOPS, 2, 3))
+    before = [spec.text() for spec in specs]
+    first = link_specs(specs).spec.bytecode()
+    assert [spec.text() for spec in specs] == before
+    assert link_specs(specs).spec.bytecode() == first
+
+
+def test_parts_tell_where_the_inputs_are() -> None:
+    lists = load(generated("a", Shape.DEFAULT, 1, 2), generated("b", Shape.LEGACY, 3))
+    flat = link_specs(lists)
+    assert [(part.spec, part.module, part.first_entry) for part in flat.parts] == [
+        (lists[0], None, 0),
+        (lists[1], None, 2),
+    ]
+    chained = link_specs([*lists, *load(generated("a", Shape.TWO_ENTRY_POINTS, 4, 5))])
+    assert [(part.module, part.first_entry) for part in chained.parts] == [
+        ("a", 0),
+        ("b", 2),
+        ("a_0", 3),
+    ]
+
+
+def test_specs_of_other_threads_are_copied() -> None:
+    loaded: list[Spec] = []
+    thread = threading.Thread(target=lambda: loaded.extend(load(generated("a", Shape.DEFAULT, 1))))
+    thread.start()
+    thread.join()
+    (here,) = load(generated("b", Shape.DEFAULT, 2))
+    assert loaded[0].module.context != here.module.context
+    linked = link_specs([here, loaded[0]]).spec
+    assert linked.module.context == here.module.context
+    assert len(linked.entries) == 2
+
+
+def test_no_spec() -> None:
+    with pytest.raises(SpecError, match="no spec was given"):
+        link_specs([])
+
+
+def test_every_ownership_links_without_a_diagnostic() -> None:
+    """All combinations of entry points that read, consume and say nothing."""
+    text = """module attributes {{transform.with_named_sequence}} {{
+      transform.named_sequence @main(%v: !transform.any_op {0}) -> !transform.any_op
+          attributes {{ iree_codegen.tuning_spec_entrypoint }} {{
+        {1}
+        transform.yield %v : !transform.any_op
+      }}
+    }}"""
+    uses = {
+        "{transform.readonly}": 'transform.annotate %v "x" : !transform.any_op',
+        "": 'transform.annotate %v "x" : !transform.any_op',
+    }
+    consuming = generated(None, Shape.UNMARKED_LIST, 1).text()
+    sources = [text.format(*use) for use in uses.items()] + [consuming]
+    reported: list[Diagnostic] = []
+    for first in sources:
+        for second in sources:
+            specs = [load_spec(each.encode()) for each in (first, second)]
+            linked = link_specs(specs, diagnostics=DiagnosticSink(reported.append)).spec
+            assert linked.module.verify()
+            # Only a copy of the handle is consumed behind the guards.
+            assert not linked.anatomy.entry_points[0].consumes or linked.anatomy.entries
+    assert not reported
+
+
+def test_a_private_entry_point_is_chained() -> None:
+    text = (
+        generated("a", Shape.TWO_LOOPS, 1, 2)
+        .text()
+        .replace("sequence @main", "sequence private @main")
+    )
+    linked = link_specs([load_spec(text.encode())])
+    assert linked.form is LinkForm.CHAINED
+    assert linked.spec.module.verify()
+
+
+def test_warnings_from_threads_of_mlir_do_not_block() -> None:
+    """Nested modules are verified by MLIR's threads, and these entry points are worth a warning each."""
+    module = """module @nested_{0} attributes {{transform.with_named_sequence}} {{
+      transform.named_sequence @unused(%op: !transform.any_op {{transform.consumed}}) {{ transform.yield }}
+    }}"""
+    nested = "\n".join(module.format(number) for number in range(30))
+    spec = generated("a", Shape.DEFAULT, 1).text()
+    text = spec.removesuffix("}") + nested + "}"
+    for _ in range(5):
+        assert load_spec(text.encode(), context=mlir.Context()).entries
+
+
+def test_an_entry_point_that_loses_its_handle_is_refused() -> None:
+    text = """module attributes {transform.with_named_sequence} {
+      transform.named_sequence @eat(%op: !transform.any_op {transform.consumed}) { transform.yield }
+      transform.named_sequence @__kernel_config(%v: !transform.any_op {transform.consumed}) {
+        transform.include @eat failures(propagate) (%v) : (!transform.any_op) -> ()
+        transform.yield
+      }
+    }"""
+    with pytest.raises(SpecError, match="let it return the updated handle"):
+        link_specs([load_spec(text.encode())])
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (b"", "the file is empty"),
+        (b"ML\xefR and then garbage", "bytecode version"),
+        (b"\xff\xfe", "neither UTF-8 text nor MLIR bytecode"),
+        (b"module {}\0", "null characters"),
+        (b"module {", "expected operation name"),
+        (
+            b"func.func private @f()",
+            "expected a module that is or carries a tuning spec, found 'func.func'",
+        ),
+        (b"module {} module {}", "expected one module, found 2 operations at the top level"),
+        (b"module { func.func private @f() }", "not a tuning spec"),
+        (b"module attributes {transform.with_named_sequence} {}", "no entry point: mark a named"),
+    ],
+)
+def test_bad_files(data: bytes, message: str) -> None:
+    with pytest.raises(SpecError, match=message) as raised:
+        load_spec(data, name="bad.mlir")
+    assert raised.value.diagnostics[0].place
+    assert raised.value.diagnostics[0].place.file == "bad.mlir"
+
+
+def test_truncated_bytecode_is_refused_at_every_length() -> None:
+    data = load(generated("a", Shape.DEFAULT, 1))[0].bytecode()
+    for length in range(1, len(data)):
+        with pytest.raises(SpecError):
+            load_spec(data[:length])
+
+
+def test_kinds() -> None:
+    kinds = {shape: load(generated(None, shape, 1, 2))[0].kind for shape in Shape}
+    assert kinds == {
+        shape: SpecKind.MATCHER_LIST if shape.is_list else SpecKind.OPAQUE for shape in Shape
+    }
+
+
+def test_quoted_symbols() -> None:
+    text = generated("a", Shape.DEFAULT, 1).text().replace("@m0", '@"match this"')
+    linked = link_specs([load_spec(text.encode()), load_spec(text.encode())]).spec
+    assert [entry.matcher for entry in linked.entries] == ["match this", "match this_0"]
+    assert names.DEFAULT_ENTRY_POINT in linked.module.attributes
+
+
+def test_the_work_grows_as_the_input_does() -> None:
+    """Twice the entries, every name of which clashes, take twice the steps, not four times as many."""
+
+    def steps(entries: int) -> int:
+        spec = generated(None, Shape.DEFAULT, *range(1, entries + 1), helper="helper")
+        specs = load(spec, spec)
+        return count_calls(lambda: link_specs(specs))
+
+    assert steps(400) < 2.2 * steps(200)

@@ -1,0 +1,119 @@
+"""The candidates of a problem."""
+
+from __future__ import annotations
+
+import pytest
+from iree.compiler import ir as mlir
+from tuning_programs import CONVOLUTION, ONE_IMAGE, REDUCTION, matmul, prepared
+
+from tuninglink.solver.answers import Verdict
+from tuninglink.spaces.configuration import Configuration
+from tuninglink.spaces.verification import broken_necessary_rules
+from tuninglink.tuning.candidates.candidate import CandidateOrigin
+
+CASES = [
+    (matmul(8, 256, 512), "llvm-cpu"),
+    (REDUCTION, "llvm-cpu"),
+    (CONVOLUTION, "llvm-cpu"),
+    (matmul(128, 256, 512, "f16"), "cuda"),
+    (matmul(128, 256, 512, "f16"), "hip"),
+]
+
+
+@pytest.mark.parametrize(("source", "target"), CASES)
+def test_the_default_is_a_candidate(source: str, target: str) -> None:
+    default = prepared(source, target).spaces.default
+    assert default.origin is CandidateOrigin.DEFAULT
+    assert default.pipeline in default.configuration
+
+
+def test_the_default_of_a_matmul_is_in_the_space() -> None:
+    spaces = prepared(matmul(8, 256, 512), "llvm-cpu").spaces
+    assert spaces.default.knobs["vector_common_parallel_0"] > 1
+    assert spaces.candidate(spaces.default.pipeline, spaces.default.knobs) is not None
+
+
+@pytest.mark.parametrize(("source", "target"), CASES)
+def test_a_sample_is_spread_over_the_spaces(source: str, target: str) -> None:
+    spaces = prepared(source, target).spaces
+    filled = {each.space for each in spaces.sample(400, seed=1)}
+    found = spaces.sample(12, seed=1)
+    assert 1 <= len(found) <= 12
+    assert len({each.key for each in found}) == len(found)
+    assert {each.origin for each in found} == {CandidateOrigin.SPACE}
+    assert len({each.space for each in found}) == min(len(filled), len(found))
+    assert len(found) == 12 or target == "llvm-cpu"
+    assert found == spaces.sample(12, seed=1)
+
+
+def test_what_is_proven_invalid_is_no_candidate() -> None:
+    # The compiler's own constraints accept tiles that threads cannot share evenly.
+    task = prepared(matmul(96, 160, 480, "f16"), "cuda")
+    spaces, context = task.spaces, task.dispatch.root.context
+    compilers = [each for each in spaces.spaces if not each.is_sufficient]
+    own = [each for each in spaces.spaces if each.is_sufficient]
+
+    def is_refuted(info: mlir.Attribute) -> bool:
+        configuration = Configuration(info.lowering_config, info.translation_info)
+        judges = [each for each in own if each.constraints.pipeline == str(configuration.pipeline)]
+        return bool(broken_necessary_rules(judges, configuration))
+
+    accepted = [
+        space.compilation_info(each)
+        for space in compilers
+        for each in space.constraints.sample(12, 0)
+    ]
+    assert any(map(is_refuted, accepted))
+    texts = [each.configuration for each in spaces.sample(24, 0)]
+    assert not any(is_refuted(mlir.Attribute.parse(each, context)) for each in texts)
+
+
+@pytest.mark.parametrize(("source", "target"), CASES[:1] + CASES[3:])
+def test_neighbors_differ_in_one_or_two_knobs(source: str, target: str) -> None:
+    spaces = prepared(source, target).spaces
+    neighbors = spaces.neighbors(spaces.default)
+    assert neighbors
+    changes = []
+    for each in neighbors:
+        known = spaces.spaces[each.space].constraints
+        assert known.check(each.knobs).violations == ()
+        old = spaces.default.knobs
+        changes.append(sum(old[name] != value for name, value in each.knobs.items()))
+    assert set(changes) <= {1, 2}
+    assert changes == sorted(changes)
+
+
+def test_neighbors_break_the_heuristics_that_the_default_breaks() -> None:
+    # The compiler's vector tile of 7 for 28 is no power of two.
+    source = ONE_IMAGE.replace("18x18", "30x30").replace("16x16x32", "28x28x32")
+    spaces = prepared(source, "llvm-cpu").spaces
+    tile = spaces.default.knobs["vector_common_parallel_2"]
+    constraints = spaces.spaces[spaces.default.space].constraints
+    assert constraints.broken_heuristics(spaces.default.knobs)
+    neighbors = spaces.neighbors(spaces.default)
+    assert any(each.knobs["vector_common_parallel_2"] == tile for each in neighbors)
+    assert all(constraints.check(each.knobs).verdict is Verdict.PROVEN for each in neighbors)
+
+
+def test_what_no_space_speaks_of_has_no_neighbors() -> None:
+    spaces = prepared(matmul(8, 256, 512), "llvm-cpu").spaces
+    assert spaces.candidate("#iree_cpu.pipeline<DoubleTilingExpert>", {"strange": 1}) is None
+
+
+def test_problems_say_what_is_added_up() -> None:
+    assert prepared(matmul(8, 256, 512), "llvm-cpu").spaces.problem.reduction == 512
+    assert prepared(CONVOLUTION, "llvm-cpu").spaces.problem.reduction == 3 * 3 * 16
+
+
+RAGGED = matmul(333, 640, 320, "f16").replace("xf32>", "xf16>").replace("f32", "f16")
+"""A matmul in half precision of whose assignments code generation refuses many."""
+
+UNDECIDED = CONVOLUTION.replace("f32", "f16")
+"""A convolution for which one of the spaces for GPUs does not tell what is valid."""
+
+
+@pytest.mark.parametrize("source", [RAGGED, UNDECIDED])
+@pytest.mark.parametrize("target", ["cuda", "hip"])
+def test_a_bad_draw_or_an_undecided_space_loses_no_other(source: str, target: str) -> None:
+    spaces = prepared(source, target).spaces
+    assert len(spaces.sample(40, seed=0)) > 8

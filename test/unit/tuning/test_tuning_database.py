@@ -1,0 +1,360 @@
+"""The database: what is recorded is kept, whatever happens to the process, the file or the disk."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import random
+import resource
+import signal
+import sqlite3
+import subprocess
+import sys
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import database_writers
+import jsonschema
+import pytest
+from database_writers import HERE, PROBLEM, failed, trial
+
+from tuninglink.cli import app
+from tuninglink.errors import TuninglinkError
+from tuninglink.tuning.candidates.search_problem import SearchProblem
+from tuninglink.tuning.database import Database, DatabaseError
+from tuninglink.tuning.database.exporting import to_json, to_t4
+from tuninglink.tuning.database.importing import read_trials
+from tuninglink.tuning.database.prior_data import PriorData
+from tuninglink.tuning.database.recorded_problems import problem_of_table
+from tuninglink.tuning.database.schema import VERSION
+from tuninglink.tuning.database.tables import RecordedPool, load_table
+from tuninglink.tuning.results.failures import FailureKind
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+WRITER = Path(database_writers.__file__)
+
+
+def one_diagnostic(raised: pytest.ExceptionInfo[TuninglinkError]) -> str:
+    assert len(raised.value.diagnostics) == 1
+    return str(raised.value)
+
+
+def test_trials_come_back_as_they_were(tmp_path: Path) -> None:
+    recorded = [
+        trial(0, origin="default", clocks_mhz=(1980, 1965)),
+        trial(1, stage="final", caches="cold"),
+        failed(2, FailureKind.OUT_OF_BOUNDS),
+    ]
+    with Database(tmp_path / "t.db") as database:
+        for each in recorded:
+            database.record(each)
+        assert database.trials(PROBLEM.key, HERE) == recorded
+    with Database(tmp_path / "t.db", read_only=True) as database:
+        assert database.trials(PROBLEM.key) == recorded
+        assert database.trials("other") == []
+
+
+def test_a_trial_is_recorded_once() -> None:
+    with Database() as database:
+        each = trial(1)
+        assert database.record_all([each, each]) == 1
+        assert len(database.trials(PROBLEM.key)) == 1
+
+
+def test_another_environment_is_another_result() -> None:
+    newer = dataclasses.replace(HERE, compiler="3.14.0")
+    with Database() as database:
+        database.record_all([trial(1), dataclasses.replace(trial(1), environment=newer)])
+        assert len(database.trials(PROBLEM.key, newer)) == 1
+        facts = SearchProblem("contraction", (8, 8, 8), ("m", "n", "k"), ("f32",), {})
+        (other,) = PriorData.read(database, facts, PROBLEM.key, newer).same
+        assert other.environment == HERE
+
+
+def test_winners_are_judged_by_their_latest_stage() -> None:
+    with Database() as database:
+        database.record_all(
+            [
+                trial(0, origin="default", samples=(100.0,)),
+                trial(1, samples=(50.0,)),
+                trial(1, samples=(95.0,), stage="final"),
+                trial(2, samples=(70.0,)),
+                trial(3, samples=(10.0,)),
+                failed(3, FailureKind.WRONG),
+            ]
+        )
+        (winner,) = database.winners("contraction", "sm_80")
+    assert winner.trial.configuration.key == "c2"
+    assert winner.default_us == 100.0
+
+
+def test_records_are_never_changed(tmp_path: Path) -> None:
+    with Database(tmp_path / "t.db") as database:
+        database.record(trial(1))
+    connection = sqlite3.connect(tmp_path / "t.db")
+    for statement in ("UPDATE trial SET batch = 9", "DELETE FROM problem"):
+        with pytest.raises(sqlite3.IntegrityError, match="never changed"):
+            connection.execute(statement)
+    connection.close()
+
+
+def test_a_killed_writer_loses_nothing_that_it_reported(tmp_path: Path) -> None:
+    path = tmp_path / "t.db"
+    chance = random.Random(0)
+    reported: set[int] = set()
+    for _ in range(20):
+        first = max(reported, default=-1) + 1
+        command = [sys.executable, WRITER, path, str(first), "100000"]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as writer:
+            assert writer.stdout is not None
+            for _ in range(chance.randrange(1, 12)):
+                reported.add(int(writer.stdout.readline()))
+            writer.kill()
+            reported |= {int(line) for line in writer.stdout if line.endswith("\n")}
+    with Database(path) as database:
+        found = {each.configuration.knobs["wg_0"] for each in database.trials(PROBLEM.key)}
+    assert reported <= found
+    assert len(found) <= len(reported) + 20  # at most one in flight each time
+
+
+def test_two_processes_write_to_one_file(tmp_path: Path) -> None:
+    path = tmp_path / "t.db"
+    commands = [
+        [sys.executable, WRITER, path, str(start), str(start + 40)] for start in (0, 1000, 2000)
+    ]
+    writers = [subprocess.Popen(each, stdout=subprocess.DEVNULL) for each in commands]
+    assert [each.wait() for each in writers] == [0, 0, 0]
+    with Database(path) as database:
+        assert len(database.trials(PROBLEM.key)) == 120
+
+
+def test_databases_merge_once(tmp_path: Path) -> None:
+    with Database(tmp_path / "a.db") as one, Database(tmp_path / "b.db") as other:
+        common = trial(1)
+        one.record_all([common, trial(2)])
+        other.record_all([common, trial(3), failed(4)])
+        assert one.merge(tmp_path / "b.db") == 2
+        assert one.merge(tmp_path / "b.db") == 0
+        assert len(one.trials(PROBLEM.key)) == 4
+
+
+def test_a_missing_database_cannot_be_shown(tmp_path: Path) -> None:
+    with pytest.raises(DatabaseError, match="there is no database") as raised:
+        Database(tmp_path / "none.db", read_only=True)
+    one_diagnostic(raised)
+    with pytest.raises(DatabaseError, match="cannot be opened"):
+        Database(tmp_path / "no" / "directory.db")
+
+
+def test_a_file_of_something_else_is_left_alone(tmp_path: Path) -> None:
+    text = tmp_path / "notes.txt"
+    text.write_text("shopping list, long enough to be no empty database " * 20)
+    with pytest.raises(DatabaseError, match="is no SQLite database"):
+        Database(text)
+    assert text.read_text().startswith("shopping")
+    foreign = tmp_path / "foreign.db"
+    with sqlite3.connect(foreign) as connection:
+        connection.execute("CREATE TABLE bookmarks (address TEXT)")
+    connection.close()
+    before = foreign.read_bytes()
+    for read_only in (True, False):
+        with pytest.raises(DatabaseError, match="belongs to another program") as raised:
+            Database(foreign, read_only=read_only)
+        one_diagnostic(raised)
+    assert foreign.read_bytes() == before
+
+
+def test_a_newer_database_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "t.db"
+    Database(path).close()
+    with sqlite3.connect(path) as connection:
+        connection.execute(f"PRAGMA user_version = {VERSION + 1}")
+    connection.close()
+    with pytest.raises(DatabaseError, match=f"is of version {VERSION + 1}") as raised:
+        Database(path)
+    one_diagnostic(raised)
+
+
+@contextmanager
+def unprivileged() -> Iterator[None]:
+    """Lets go of the privilege to write everywhere."""
+    identity = os.geteuid()
+    if identity == 0:
+        os.seteuid(65534)
+    try:
+        yield
+    finally:
+        os.seteuid(identity)
+
+
+def test_a_read_only_file_is_refused_before_the_first_trial(tmp_path: Path) -> None:
+    path = tmp_path / "t.db"
+    with Database(path) as database:
+        database.record(trial(1))
+    for each in (*tmp_path.parents[:2], tmp_path):
+        each.chmod(0o755)
+    path.chmod(0o444)
+    tmp_path.chmod(0o555)
+    try:
+        with unprivileged(), pytest.raises(DatabaseError, match=r"read-only|cannot be opened"):
+            Database(path)
+    finally:
+        tmp_path.chmod(0o755)
+    with Database(path, read_only=True) as database:
+        assert len(database.trials(PROBLEM.key)) == 1
+
+
+def test_a_full_disk_loses_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "t.db"
+    with Database(path) as database:
+        database.record(trial(0))
+        limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+        handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, limits[1]))
+        kept = 1
+
+        def fill() -> None:
+            nonlocal kept
+            for number in range(1, 10_000):
+                database.record(trial(number, samples=tuple(map(float, range(500)))))
+                kept += 1
+
+        try:
+            with pytest.raises(DatabaseError, match=r"disk is full|input/output error") as raised:
+                fill()
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+            signal.signal(signal.SIGXFSZ, handler)
+        one_diagnostic(raised)
+    with Database(path) as database:
+        assert len(database.trials(PROBLEM.key)) == kept
+        database.record(trial(20_000))
+
+
+T4_SCHEMA = {
+    "type": "object",
+    "required": ["schema_version", "results"],
+    "properties": {
+        "schema_version": {"type": "string", "pattern": r"^[0-9]{1,}.[0-9]{1,}.[0-9]{1,}$"},
+        "results": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "required": ["configuration", "times", "invalidity", "correctness"],
+                "properties": {
+                    "configuration": {"type": "object"},
+                    "times": {"type": "object"},
+                    "correctness": {"type": "number"},
+                    "invalidity": {
+                        "enum": [
+                            "timeout",
+                            "compile",
+                            "runtime",
+                            "correctness",
+                            "constraints",
+                            "correct",
+                        ]
+                    },
+                },
+            },
+        },
+    },
+}
+"""What Kernel Tuner asks of T4 results."""
+
+
+def test_exports_are_complete_and_importable(tmp_path: Path) -> None:
+    trials = [
+        trial(1, origin="default"),
+        *(failed(2 + i, kind) for i, kind in enumerate(FailureKind)),
+    ]
+    path = tmp_path / "export.json"
+    path.write_text(json.dumps(to_json(trials)))
+    assert read_trials(path) == trials
+    t4 = to_t4(trials)
+    jsonschema.validate(t4, T4_SCHEMA)
+    assert t4["results"][0]["times"]["runtimes"] == [0.101, 0.09]
+
+
+TABLE = {
+    "version": 1,
+    "target": "sm_80",
+    "device": "NVIDIA H200",
+    "compiler": "3.13.0",
+    "date": "2026-11-21",
+    "program": """func.func @f(%a: tensor<8x4xf32>, %b: tensor<4x16xf32>, %c: tensor<8x16xf32>) -> tensor<8x16xf32> {
+      %r = linalg.matmul ins(%a, %b : tensor<8x4xf32>, tensor<4x16xf32>) outs(%c : tensor<8x16xf32>) -> tensor<8x16xf32>
+      return %r : tensor<8x16xf32>
+    }""",
+    "default": {"microseconds": 10.0},
+    "trials": [
+        {"pipeline": "#p", "knobs": {"wg_0": 8}, "microseconds": 8.0},
+        {"pipeline": "#p", "knobs": {"wg_0": 4}, "failure": "compile"},
+    ],
+}
+
+
+def run(*arguments: object) -> int:
+    return app.run([str(each) for each in arguments])
+
+
+def test_the_commands(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    table, one, other = (tmp_path / name for name in ("table.json", "one.db", "other.db"))
+    table.write_text(json.dumps(TABLE))
+    assert run("database", "import", one, table) == 0
+    assert "3 trials added" in capfd.readouterr().out
+    assert run("database", "merge", other, one, one) == 0
+    assert capfd.readouterr().out == f"{one}: 3 trials added\n{one}: 0 trials added\n"
+    assert run("database", "show", other, "--trials") == 0
+    shown = " ".join(capfd.readouterr().out.split())
+    assert "contraction 8x16x4" in shown
+    assert "1.25" in shown
+    assert "wg_0 = 4" in shown
+    assert run("database", "export", other, "--format", "t4") == 0
+    assert len(json.loads(capfd.readouterr().out)["results"]) == 3
+    assert run("database", "export", other, "-o", tmp_path / "all.json") == 0
+    assert run("database", "import", one, tmp_path / "all.json") == 0
+    assert "0 trials added" in capfd.readouterr().out
+
+
+def test_problems_of_the_same_kind_are_prior_data(tmp_path: Path) -> None:
+    trials = [
+        {"pipeline": "#p", "knobs": {"wg_0": number}, "microseconds": 20.0 - number}
+        for number in range(8)
+    ]
+    path = tmp_path / "table.json"
+    path.write_text(json.dumps({**TABLE, "trials": trials}))
+    table = load_table(path)
+    with Database() as database:
+        database.record_all(read_trials(path))
+        read = partial(PriorData.read, database)
+        prior = read(problem_of_table(table), "another", HERE)
+        half = read(dataclasses.replace(prior.problem, element_types=("f16",)), "another", HERE)
+    (measured,) = prior.measured()
+    assert (measured.problem.sizes, len(measured.times)) == ((8, 16, 4), 8)
+    assert not half.measured()
+    pool = RecordedPool(prior.problem, table)
+    assert [each.knobs["wg_0"] for each in prior.winners(pool)] == [7, 6, 5, 4, 3, 2, 1, 0]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("{", r":1:2: error: no JSON"),
+        ("[]", "is no recorded table of version 1"),
+        ('{"version": 7}', "is no recorded table of version 1"),
+        (json.dumps({**TABLE, "program": "func.func @f( {"}), "cannot be parsed"),
+        ('{"format": "tuninglink.trials", "version": 9}', "is no export of version 1"),
+    ],
+)
+def test_a_table_that_is_none_is_one_diagnostic(tmp_path: Path, content: str, message: str) -> None:
+    path = tmp_path / "table.json"
+    path.write_text(content)
+    with pytest.raises(TuninglinkError, match=message) as raised:
+        read_trials(path)
+    one_diagnostic(raised)

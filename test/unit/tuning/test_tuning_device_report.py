@@ -1,0 +1,167 @@
+"""Reports of tuning: the JSON, and the page in a headless Chromium where one is installed."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import re
+from typing import TYPE_CHECKING
+
+import jsonschema
+import pytest
+from browser import DARK, NASTY, browse, needs_chromium
+
+from tuninglink.errors import TuninglinkError
+from tuninglink.tuning.report import (
+    ModelReport,
+    OmittedDispatch,
+    ProblemReport,
+    Speedup,
+    StageReport,
+    TrialPoint,
+    TuningReport,
+    write_report,
+)
+from tuninglink.tuning.report.json_report import schema, to_object
+from tuninglink.tuning.report.writing import to_html
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def trial(number: int) -> TrialPoint:
+    failure = "compile" if number % 5 == 4 else None
+    time = None if failure else 300.0 - 10 * number + 40 * (number % 3)
+    return TrialPoint(
+        0.1 * number,
+        time,
+        failure,
+        "space",
+        "#iree_gpu.pipeline<TileAndFuse>",
+        {"wg_0": 2**number, "wg_1": number % 3, "threads": 64},
+    )
+
+
+WON = ProblemReport(
+    names=("@main_dispatch_0::@cuda_nvptx_fb", "@main_dispatch_7::@cuda_nvptx_fb"),
+    problem="contraction 2048x1280x5120 f16xf16xf32",
+    target="sm_80",
+    outcome="won",
+    share=0.75,
+    default_us=271.4,
+    tuned_us=141.4,
+    speedup=Speedup(1.88, 1.92, 1.95),
+    configuration="#iree_codegen.compilation_info<…>",
+    trials=tuple(map(trial, range(20))),
+    notes=("a candidate is fast and wrong",),
+)
+KEPT = dataclasses.replace(
+    WON, outcome="default", tuned_us=None, speedup=None, configuration=None, trials=(), share=0.25
+)
+REPORT = TuningReport(
+    program="model.mlir",
+    device="NVIDIA H200",
+    driver="cuda 570",
+    compiler="3.13.0",
+    date="2026-11-21T21:00:00+00:00",
+    seconds=61.5,
+    stages={"program": StageReport(1.5, 0.0, 0.0), "measurement": StageReport(60.0, 55.0, 5.0)},
+    dispatches=(WON, KEPT),
+    omissions=(OmittedDispatch("@main_dispatch_3", "there is no space for a sort"),),
+    model=ModelReport(10.5, 7.25, Speedup(1.4, 1.45, 1.5)),
+    notes=(),
+    spec="module attributes {transform.with_named_sequence} {}",
+)
+
+
+def test_a_report_fits_its_schema(tmp_path: Path) -> None:
+    write_report(REPORT, tmp_path / "report")
+    written = json.loads((tmp_path / "report" / "report.json").read_text())
+    assert written == json.loads(json.dumps(to_object(REPORT)))
+    jsonschema.Draft202012Validator.check_schema(schema())
+    for each in (REPORT, dataclasses.replace(REPORT, model=None, dispatches=())):
+        jsonschema.validate(json.loads(json.dumps(to_object(each))), schema())
+    first = written["dispatches"][0]
+    assert (first["trials"], first["failures"], first["interval"]) == (
+        20,
+        {"compile": 4},
+        [1.88, 1.95],
+    )
+    assert written["model"]["tuned_ms"] == 7.25
+
+
+def test_a_report_that_cannot_be_written_is_one_diagnostic(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(TuninglinkError) as raised:
+        write_report(REPORT, tmp_path / "file")
+    assert len(raised.value.diagnostics) == 1
+
+
+def test_a_page_loads_nothing() -> None:
+    assert not re.search(r"https?:|@import|url\(|<link|\ssrc=", to_html(REPORT))
+
+
+def test_text_cannot_end_the_script_that_holds_it() -> None:
+    page = to_html(dataclasses.replace(REPORT, program=NASTY, spec=NASTY))
+    assert "default-src 'none'" in page
+    assert "<img" not in page
+    assert page.count("</script>") == 1
+
+
+@needs_chromium
+def test_a_page_shows_trials_and_where_the_default_stands(tmp_path: Path) -> None:
+    found = browse(
+        to_html(REPORT),
+        tmp_path,
+        ask="""
+          const rows = [...document.querySelectorAll("#dispatches tr.row")];
+          const opened = document.querySelector("#dispatches tr.details");
+          const answer = {
+            model: document.getElementById("model").textContent,
+            first: [...rows[0].cells].map((each) => each.textContent),
+            captions: [...opened.querySelectorAll("figcaption")].map((each) => each.textContent),
+            points: opened.querySelectorAll("circle.trial").length,
+            failed: opened.querySelectorAll("circle.failed").length,
+            bars: [...opened.querySelectorAll("rect.bar title")].map((each) => parseInt(each.textContent)),
+            best: opened.querySelector("path.best").getBoundingClientRect().width > 100,
+            random: opened.querySelector("path.random").getAttribute("d"),
+            lines: [opened.querySelectorAll("path.slow").length, opened.querySelectorAll("path.fast").length],
+            fastest: [...opened.querySelectorAll("path.fast title")].map((each) => each.textContent),
+            notes: opened.querySelector(".notes").textContent,
+            omitted: document.querySelector("#omissions li").textContent,
+            spec: document.getElementById("spec").textContent,
+          };
+          rows[1].querySelector("button").click();
+          answer.opened = document.querySelectorAll("#dispatches tr.details").length;
+          rows[0].querySelector("button").click();
+          answer.closed = document.querySelectorAll("#dispatches tr.details").length;
+          return answer;""",
+    )
+    assert found["model"].startswith(
+        "The program takes 7.25 ms instead of 10.5 ms: speedup 1.45 [1.40, 1.50]. NVIDIA H200"
+    )
+    assert found["first"][2:7] == ["won", "75.0 %", "271.4", "141.4", "1.92 [1.88, 1.95]"]
+    assert found["captions"][0] == (
+        "Best so far: 271 µs at first, 120 µs in the end; dotted: the same trials in random order"
+    )
+    assert "of 16 trials are faster than the default" in found["captions"][1]
+    assert (found["points"], found["failed"], sum(found["bars"])) == (16, 4, 16)
+    assert found["best"]
+    heights = [float(each) for each in re.findall(r"V([\d.]+)", found["random"])]
+    assert len(heights) == 20
+    assert heights == sorted(heights)
+    assert heights[0] < heights[-1]
+    assert found["captions"][2].endswith("the fastest tenth of 16 trials on top")
+    assert found["lines"] == [14, 2]
+    assert found["fastest"][-1] == "120 µs"
+    assert found["notes"] == "a candidate is fast and wrong"
+    assert found["omitted"] == "@main_dispatch_3: there is no space for a sort"
+    assert found["spec"] == REPORT.spec
+    assert (found["opened"], found["closed"]) == (2, 1)
+
+
+@needs_chromium
+def test_a_page_without_dispatches_is_a_page(tmp_path: Path) -> None:
+    nothing = dataclasses.replace(REPORT, dispatches=(), omissions=(), model=None, notes=(NASTY,))
+    ask = 'return [document.querySelector("#notes").textContent, getComputedStyle(document.body).backgroundColor];'
+    assert browse(to_html(nothing), tmp_path, DARK, ask=ask) == [NASTY, "rgb(20, 23, 27)"]

@@ -1,0 +1,191 @@
+"""Exploring: the order of compiling and measuring, the budget, and what is known already."""
+
+from __future__ import annotations
+
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tuninglink.tuning.candidates.candidate import Candidate
+from tuninglink.tuning.candidates.compilation import BenchmarkTemplate
+from tuninglink.tuning.deciding.decision import ConfidenceInterval
+from tuninglink.tuning.deciding.model_run import harmless
+from tuninglink.tuning.devices.screening import Measurement
+from tuninglink.tuning.devices.timing import Timing
+from tuninglink.tuning.programs.benchmark import Benchmark, BufferLayout
+from tuninglink.tuning.results.failures import Failure, FailureKind
+from tuninglink.tuning.results.task_result import ModelComparison, TrialResult
+from tuninglink.tuning.scheduling.budget import Budget
+from tuninglink.tuning.scheduling.exploration import Alternating, Exploration, Overlapping, Schedule
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+LAYOUT = BufferLayout((), 0, 0)
+TEMPLATE = BenchmarkTemplate(b"", "f", LAYOUT)
+BROKEN = 3
+"""The candidate that does not compile."""
+
+
+def candidate(number: int) -> Candidate:
+    return Candidate("#pipeline", {"tile": number}, f"#configuration<{number}>")
+
+
+@dataclass
+class Machine:
+    """A compiler and a device whose jobs end when they are looked at, and a log of both."""
+
+    log: list[str] = field(default_factory=list)
+    at_once: int = 1
+
+    def submit(self, *arguments: object) -> Future:
+        if len(arguments) == 3:
+            return self._compile(arguments[1])
+        return self._measure(arguments[0])
+
+    def _compile(self, each: Candidate) -> Future:
+        number = each.knobs["tile"]
+        self.log.append(f"compile {number}")
+        job: Future = Future()
+        if number == BROKEN:
+            job.set_result(Failure(FailureKind.COMPILE, "no"))
+        else:
+            job.set_result(Benchmark(str(number).encode(), "f", LAYOUT))
+        return job
+
+    def _measure(self, benchmark: Benchmark) -> Future:
+        number = int(benchmark.image)
+        self.log.append(f"measure {number}")
+        job: Future = Future()
+        job.set_result(Measurement(100.0 - number, Timing((100.0 - number,), 1)))
+        return job
+
+
+@dataclass
+class InOrder:
+    """Asks for the numbers from 0 on."""
+
+    count: int
+    asked: int = 0
+    told: dict[int, float | None] = field(default_factory=dict)
+
+    def ask(self, count: int) -> list[Candidate]:
+        numbers = range(self.asked, min(self.asked + count, self.count))
+        self.asked += len(numbers)
+        return [candidate(each) for each in numbers]
+
+    def tell(self, each: Candidate, microseconds: float | None) -> None:
+        self.told[each.knobs["tile"]] = microseconds
+
+
+def explore(
+    machine: Machine,
+    search: InOrder,
+    schedule: Schedule,
+    budget: Budget,
+    known: dict[str, TrialResult] | None = None,
+) -> list[TrialResult]:
+    seen: list[TrialResult] = []
+    exploration = Exploration(
+        TEMPLATE, machine, machine, search, schedule, budget, 1.0, 100.0, known or {}, seen.append
+    )
+    results = exploration.run()
+    assert seen == results
+    return results
+
+
+@pytest.mark.parametrize("schedule", [Alternating(4), Overlapping(4)])
+def test_all_candidates_are_tried_and_told(schedule: Schedule) -> None:
+    machine, search = Machine(), InOrder(10)
+    results = explore(machine, search, schedule, Budget())
+    assert sorted(each.candidate.knobs["tile"] for each in results) == list(range(10))
+    expected = {each: 100.0 - each for each in range(10)} | {BROKEN: None}
+    assert search.told == expected
+    (broken,) = (each for each in results if each.failure)
+    assert broken.candidate.knobs == {"tile": BROKEN}
+    assert f"measure {BROKEN}" not in machine.log
+
+
+def test_a_cpu_does_not_compile_while_it_measures() -> None:
+    machine = Machine()
+    explore(machine, InOrder(8), Alternating(4), Budget())
+    words = [each.partition(" ")[0] for each in machine.log]
+    assert words == ["compile"] * 4 + ["measure"] * 3 + ["compile"] * 4 + ["measure"] * 4
+
+
+def test_something_else_is_done_only_while_the_last_candidates_are_measured() -> None:
+    machine, search = Machine(), InOrder(6)
+    tried: list[int] = []
+
+    def meanwhile(results: Sequence[TrialResult]) -> bool:
+        assert search.asked == 6
+        tried.append(len(results))
+        return False
+
+    exploration = Exploration(
+        *(TEMPLATE, machine, machine, search, Overlapping(2), Budget(trials=6), 1.0, 100.0, {}),
+        lambda _: None,
+        meanwhile=meanwhile,
+    )
+    assert len(exploration.run()) == 6
+    assert tried
+
+
+@pytest.mark.parametrize("schedule", [Alternating(4), Overlapping(4)])
+def test_the_number_of_trials_is_a_limit(schedule: Schedule) -> None:
+    results = explore(Machine(), InOrder(100), schedule, Budget(trials=6))
+    assert len(results) == 6
+
+
+def test_a_budget_that_is_stopped_ends_it() -> None:
+    budget = Budget()
+    machine, search = Machine(), InOrder(1000)
+    tell = search.tell
+
+    def stop(each: Candidate, microseconds: float | None) -> None:
+        tell(each, microseconds)
+        budget.stop()
+
+    search.tell = stop
+    assert 1 <= len(explore(machine, search, Alternating(4), budget)) <= 5
+
+
+def test_what_is_known_is_neither_compiled_nor_measured() -> None:
+    machine, search = Machine(), InOrder(4)
+    known = {
+        candidate(0).key: TrialResult(candidate(0), 50.0, None, 0.0),
+        candidate(1).key: TrialResult(candidate(1), None, Failure(FailureKind.CRASH, ""), 0.0),
+    }
+    results = explore(machine, search, Alternating(4), Budget(), known)
+    assert len(results) == 4
+    assert search.told == {0: 50.0, 1: None, 2: 98.0, BROKEN: None}
+    assert machine.log == ["compile 2", "compile 3", "measure 2"]
+
+
+def test_parts_of_a_budget_stop_with_it() -> None:
+    budget = Budget(100.0)
+    part = budget.part(0.5)
+    assert 49.0 < part.remaining <= 50.0
+    budget.stop()
+    assert part.is_over
+    assert part.remaining == 0.0
+
+
+# --- The whole model decides -----------------------------------------------------------------------------
+
+
+def comparison(slowdowns: dict[str, float], entries: list[str]) -> ModelComparison:
+    ratio = 1.2
+    for each in entries:
+        ratio *= slowdowns.get(each, 1.0)
+    return ModelComparison(1.0, 1.0 / ratio, ConfidenceInterval(ratio * 0.99, ratio, ratio * 1.01))
+
+
+@pytest.mark.parametrize("harmful", [[], ["c"], ["a", "f"], ["a", "b", "c", "d", "e", "f"]])
+def test_harmful_entries_are_left_out(harmful: list[str]) -> None:
+    entries = list("abcdef")
+    slowdowns = dict.fromkeys(harmful, 0.5)
+    kept = harmless(entries, lambda some: comparison(slowdowns, list(some)))
+    assert kept == [each for each in entries if each not in harmful]

@@ -1,0 +1,346 @@
+"""Searches: what they choose from tables whose times are known."""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+import statistics
+from dataclasses import dataclass, field, replace
+from importlib.metadata import EntryPoint
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tuninglink.errors import TuninglinkError
+from tuninglink.tuning.candidates.search_problem import SearchProblem, distance
+from tuninglink.tuning.database.recorded_problems import problem_of_table
+from tuninglink.tuning.database.tables import RecordedPool, load_table, recorded_candidate
+from tuninglink.tuning.devices.compute_units import TYPICAL, compute_units
+from tuninglink.tuning.search import registry, search_named
+from tuninglink.tuning.search.cpu_shape import cpu_estimate, cpu_shape_of
+from tuninglink.tuning.search.features import features
+from tuninglink.tuning.search.gpu_shape import estimate, shape_of
+from tuninglink.tuning.search.measured_problem import MeasuredProblem
+from tuninglink.tuning.search.random_order import RandomSearch
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
+
+    from tuninglink.tuning.candidates.candidate import Candidate
+
+SEARCHES = ["random", "neighbors", "model"]
+MATMUL = SearchProblem(
+    "contraction",
+    (2048, 2048, 2048),
+    ("m", "n", "k"),
+    ("f16", "f16", "f32"),
+    {"compute_units": 132},
+)
+CPU_MATMUL = SearchProblem(
+    "contraction", (512, 512, 512), ("m", "n", "k"), ("f32", "f32", "f32"), {}
+)
+
+
+@dataclass
+class Pool:
+    """Candidates with times, some of which fail."""
+
+    problem: SearchProblem
+    times: Mapping[Candidate, float | None]
+    default: Candidate | None = None
+    given: tuple[Candidate, ...] = ()
+    asked_neighbors: int = field(default=0)
+
+    def sample(self, n: int, seed: int) -> Sequence[Candidate]:
+        everything = list(self.times)
+        return random.Random(seed).sample(everything, min(n, len(everything)))
+
+    def neighbors(self, candidate: Candidate) -> Sequence[Candidate]:
+        self.asked_neighbors += 1
+        return [
+            each
+            for each in self.times
+            if sum(value != candidate.knobs[name] for name, value in each.knobs.items()) == 1
+        ]
+
+    @property
+    def best(self) -> float:
+        return min(each for each in self.times.values() if each is not None)
+
+
+def gpu_pool(seed: int = 0, count: int = 200) -> Pool:
+    """Returns a pool in which tiles that are large but fit are fast, with 10 % of noise; some do not compile."""
+    chance = random.Random(seed)
+    times: dict[Candidate, float | None] = {}
+    while len(times) < count:
+        rows, columns, step = (2 ** chance.randrange(4, 10) for _ in range(3))
+        threads = 2 ** chance.randrange(5, 9)
+        knobs = {
+            "mma_idx": 0,
+            "wg_0": rows,
+            "wg_1": columns,
+            "red_2": step,
+            "wg_size_x": threads,
+            "sg_size": 32,
+        }
+        candidate = recorded_candidate("#iree_gpu.pipeline<VectorDistribute>", knobs)
+        spilled = max(1.0, rows * columns / threads / 128) ** 2
+        time = 100 * (1 + 32 / rows + 32 / columns + 32 / step + threads / 512) * spilled
+        fails = step * (rows + columns) > 1 << 17
+        times[candidate] = None if fails else time * chance.lognormvariate(0, 0.1)
+    return Pool(MATMUL, times)
+
+
+def cpu_pool(seed: int = 0) -> Pool:
+    """Returns a pool around a default that is nearly the best, in which most are much slower."""
+    chance = random.Random(seed)
+    times: dict[Candidate, float | None] = {}
+    sizes = (1, 2, 4, 8, 16, 32)
+    for rows in sizes:
+        for columns in sizes:
+            for step in sizes:
+                knobs = {
+                    "distribution_0": 64,
+                    "distribution_1": 64,
+                    "vector_common_parallel_0": rows,
+                    "vector_common_parallel_1": columns,
+                    "vector_reduction_2": step,
+                }
+                candidate = recorded_candidate("#iree_cpu.pipeline<DoubleTilingExpert>", knobs)
+                distance = (
+                    abs(math.log2(rows / 8))
+                    + abs(math.log2(columns / 32))
+                    + abs(math.log2(step / 2))
+                )
+                times[candidate] = 100 * 1.6**distance * chance.lognormvariate(0, 0.05)
+    default = next(each for each in times if list(each.knobs.values())[2:] == [8, 16, 1])
+    return Pool(CPU_MATMUL, times, default)
+
+
+def replay(
+    name: str, pool: Pool, seed: int, goal: float = 1.05, most: int = 1000
+) -> tuple[int, list[Candidate]]:
+    """Returns how many trials it takes to come close to the best, and which they were."""
+    default = pool.times[pool.default] if pool.default else None
+    search = search_named(name)(pool, seed, default)
+    tried: list[Candidate] = []
+    while chosen := search.ask(min(4, most - len(tried))):
+        for each in chosen:
+            tried.append(each)
+            time = pool.times[each]
+            if time is not None and time <= pool.best * goal:
+                return len(tried), tried
+            search.tell(each, time)
+    return len(tried), tried
+
+
+def median(name: str, make: Callable[[int], Pool]) -> float:
+    return statistics.median(replay(name, make(seed), seed)[0] for seed in range(3))
+
+
+@pytest.mark.parametrize("name", SEARCHES)
+def test_every_candidate_is_asked_for_once(name: str) -> None:
+    pool = gpu_pool(count=40)
+    count, tried = replay(name, pool, 0, goal=0)
+    assert count == len(set(tried)) == len(pool.times)
+
+
+@pytest.mark.parametrize("name", SEARCHES)
+def test_a_search_depends_on_seed_and_times_alone(name: str) -> None:
+    first, again, other = (replay(name, gpu_pool(), seed, goal=0, most=24)[1] for seed in (3, 3, 4))
+    assert first == again
+    assert first != other
+
+
+@pytest.mark.parametrize("name", SEARCHES)
+def test_a_search_goes_on_while_times_are_missing(name: str) -> None:
+    search = search_named(name)(gpu_pool(), 0, None)
+    asked = [each.key for _ in range(6) for each in search.ask(5)]
+    assert len(asked) == len(set(asked)) == 30
+
+
+@pytest.mark.parametrize("name", SEARCHES)
+def test_a_search_survives_failures_alone(name: str) -> None:
+    pool = gpu_pool(count=50)
+    search = search_named(name)(pool, 0, 100.0)
+    tried = 0
+    while chosen := search.ask(8):
+        tried += len(chosen)
+        for each in chosen:
+            search.tell(each, None)
+    assert tried == 50
+
+
+@pytest.mark.parametrize("name", SEARCHES)
+def test_what_is_known_comes_first(name: str) -> None:
+    pool = gpu_pool()
+    everything = list(pool.times)
+    pool.given = (everything[5],)
+    known = [(everything[7], None), (everything[9], 50.0)]
+    search = search_named(name)(pool, 0, None, known)
+    asked = search.ask(200)
+    assert asked[:2] == [everything[7], everything[5]]
+    assert everything[9] not in asked
+
+
+def test_the_model_needs_few_trials_on_a_gpu() -> None:
+    assert median("model", gpu_pool) <= median("random", gpu_pool) / 2
+
+
+@pytest.mark.parametrize("name", ["model", "neighbors"])
+def test_the_neighborhood_of_the_default_comes_first_on_a_cpu(name: str) -> None:
+    assert median(name, cpu_pool) <= median("random", cpu_pool) / 4
+
+
+def test_what_is_fast_on_other_problems_is_tried_first() -> None:
+    def inverted(seed: int, count: int) -> Pool:
+        """Returns a pool about which the estimate is wrong."""
+        pool = gpu_pool(seed, count)
+        pool.times = {each: time and 1e4 / time for each, time in pool.times.items()}
+        return pool
+
+    smaller = replace(MATMUL, sizes=(1024, 2048, 1024))
+    measured = [
+        MeasuredProblem(smaller, tuple((each, time) for each, time in other.times.items() if time))
+        for other in (inverted(seed, 40) for seed in range(1, 17))
+    ]
+    pool = inverted(0, 200)
+    search = search_named("model")(pool, 0, None, (), measured)
+    asked = [pool.times[each] for each in search.ask(8)]
+    fast = sorted(filter(None, pool.times.values()))[: len(pool.times) // 20]
+    assert any(time in fast for time in asked)
+
+
+def test_a_failing_region_is_left() -> None:
+    pool = gpu_pool(count=200)
+    pool.times = {
+        each: None if each.knobs["wg_size_x"] < 256 else time for each, time in pool.times.items()
+    }
+    _, tried = replay("model", pool, 0, goal=0, most=60)
+    failed = [each for each in tried[24:] if each.knobs["wg_size_x"] < 256]
+    assert len(failed) <= len(tried[24:]) / 4
+
+
+def test_the_estimate_ranks_what_spills_and_what_idles_last() -> None:
+    def time(rows: int, columns: int, threads: int) -> float:
+        knobs = {
+            "mma_idx": 0,
+            "wg_0": rows,
+            "wg_1": columns,
+            "red_2": 32,
+            "wg_size_x": threads,
+            "sg_size": 32,
+        }
+        shape = shape_of(MATMUL, recorded_candidate("#iree_gpu.pipeline<VectorDistribute>", knobs))
+        assert shape is not None
+        return estimate(shape)
+
+    assert time(128, 128, 256) < time(16, 16, 32)
+    assert time(128, 128, 256) < time(512, 512, 64)
+    assert time(128, 128, 256) < time(2048, 2048, 1024)
+
+
+def test_the_estimate_for_cpus_ranks_idle_lanes_and_spilled_sums_last() -> None:
+    def time(rows: int, columns: int, task: int = 64) -> float:
+        knobs = {
+            "distribution_0": task,
+            "distribution_1": task,
+            "vector_common_parallel_0": rows,
+            "vector_common_parallel_1": columns,
+            "vector_reduction_2": 4,
+        }
+        shape = cpu_shape_of(CPU_MATMUL, recorded_candidate("#iree_cpu.pipeline<P>", knobs))
+        assert shape is not None
+        return cpu_estimate(shape)
+
+    assert time(8, 32) < time(8, 4)
+    assert time(8, 32) < time(32, 32)
+    assert time(8, 32) < time(1, 1)
+    assert time(8, 32) < time(8, 32, task=512)
+    assert time(8, 32) < time(8, 32, task=8)
+
+
+def test_features_are_finite_for_whatever_knobs_there_are() -> None:
+    knobs = {"wg_0": 0, "sg_1": 3, "wg_9": 4, "odd": -2, "wg_size_x": 0, "thread_1": 7}
+    for problem in (MATMUL, SearchProblem("other", (None,), ("parallel",), (), {})):
+        found = features(problem, recorded_candidate("#p", knobs))
+        assert all(map(math.isfinite, found.values()))
+
+
+def test_devices_are_known_by_name() -> None:
+    assert compute_units("NVIDIA H200") == 132
+    assert compute_units("NVIDIA H100 PCIe") == 114
+    assert compute_units("AMD Instinct MI300X OAM") == 304
+    assert compute_units("something new") == TYPICAL
+
+
+def test_an_unknown_search_is_one_diagnostic() -> None:
+    with pytest.raises(TuninglinkError, match="there is no search 'genetic'") as raised:
+        search_named("genetic")
+    assert "model" in str(raised.value.diagnostics[0].notes[0])
+
+
+def test_a_plug_in_adds_a_search(monkeypatch: pytest.MonkeyPatch) -> None:
+    points = [
+        EntryPoint("mine", f"{RandomSearch.__module__}:RandomSearch", registry.GROUP),
+        EntryPoint("broken", "nowhere:Nothing", registry.GROUP),
+        EntryPoint("other", "json:dumps", registry.GROUP),
+    ]
+    monkeypatch.setattr(registry, "entry_points", lambda group: points if group else [])
+    assert search_named("mine") is RandomSearch
+    with pytest.raises(TuninglinkError, match="plug-in 'broken'"):
+        search_named("broken")
+    with pytest.raises(TuninglinkError, match="is not a subclass"):
+        search_named("other")
+
+
+def test_a_recorded_table_becomes_a_pool(tmp_path: Path) -> None:
+    program = """func.func @f(%a: tensor<64x32xf16>, %b: tensor<32x16xf16>, %c: tensor<64x16xf32>) -> tensor<64x16xf32> {
+      %r = linalg.matmul ins(%a, %b : tensor<64x32xf16>, tensor<32x16xf16>) outs(%c : tensor<64x16xf32>) -> tensor<64x16xf32>
+      return %r : tensor<64x16xf32>
+    }"""
+    trials = [
+        {"pipeline": "#p", "knobs": {"wg_0": 16, "wg_1": 16}, "microseconds": 3.0},
+        {"pipeline": "#p", "knobs": {"wg_0": 32, "wg_1": 16}, "microseconds": 2.0},
+        {"pipeline": "#q", "knobs": {"wg_0": 32, "wg_1": 16}, "failure": "compile"},
+    ]
+    facts = {
+        "version": 1,
+        "target": "sm_80",
+        "device": "NVIDIA H200",
+        "compiler": "3.13.0",
+        "date": "2026-11-21",
+    }
+    path = tmp_path / "table.json"
+    path.write_text(
+        json.dumps(
+            {**facts, "program": program, "default": {"microseconds": 4.0}, "trials": trials}
+        )
+    )
+    table = load_table(path)
+    problem = problem_of_table(table)
+    assert (problem.kind, problem.sizes, problem.roles) == (
+        "contraction",
+        (64, 16, 32),
+        ("m", "n", "k"),
+    )
+    assert table.best_us == 2.0
+    pool = RecordedPool(problem, table)
+    first = table.trials[0].candidate
+    assert [each.knobs["wg_0"] for each in pool.neighbors(first)] == [32]
+    assert len(pool.sample(10, 0)) == 3
+
+
+def test_problems_are_near_by_their_sizes() -> None:
+    here = SearchProblem("contraction", (8, 256, 512), ("m", "n", "k"), ("f32", "f32", "f32"), {})
+    others = [
+        "contraction 64x256x512 f32xf32xf32",
+        "contraction 8x256x1024 f32xf32xf32",
+        "contraction 8x256x512 f32xf32xf32",
+        "contraction 8x256x512 f16xf16xf32",
+        "contraction 8x256x?x512 f32xf32xf32",
+        "a table's program",
+    ]
+    assert [distance(str(here), each) for each in others] == [3, 1, 0, *[math.inf] * 3]

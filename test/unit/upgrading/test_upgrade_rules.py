@@ -1,0 +1,94 @@
+"""Every rule turns its example into what it says, and that is what today's compiler reads."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from places import ROOT
+
+from tuninglink.mlir.contexts import thread_context
+from tuninglink.mlir.serialization import parse_module
+from tuninglink.upgrading import rules as package
+from tuninglink.upgrading import upgrade
+from tuninglink.upgrading.attributes import AttributeRewriter
+from tuninglink.upgrading.edits import Edits
+from tuninglink.upgrading.generalization import Generalization
+from tuninglink.upgrading.iteration_space import IterationSpaces
+from tuninglink.upgrading.outline import SpecOutline
+from tuninglink.upgrading.reference import table
+from tuninglink.upgrading.rewrites import Rewrites
+from tuninglink.upgrading.rule import REGISTRY, AttributeRule, OperationRule, OperationSite
+from tuninglink.upgrading.rules import RULES
+from tuninglink.upgrading.source import Source
+
+if TYPE_CHECKING:
+    from tuninglink.upgrading.rule import UpgradeRule
+
+DOCUMENTATION = ROOT / "docs" / "upgrade.md"
+
+
+def apply(rule: UpgradeRule, example: str) -> str:
+    """Applies one rule to an example and returns what becomes of it."""
+    if isinstance(rule, AttributeRule):
+        outline = SpecOutline(Source(f"#example = {example}\n"))
+        rewrites = Rewrites(outline)
+        spaces = IterationSpaces(outline, Generalization(outline, Edits()))
+        AttributeRewriter(outline, [rule], spaces).rewrite(rewrites)
+        text = rewrites.edits.apply(outline.source.text).text
+        return text.removeprefix("#example = ").rstrip("\n")
+    assert isinstance(rule, OperationRule)
+    outline, edits = SpecOutline(Source(example)), Edits()
+    for mark in outline.source.marks:
+        if mark.text in rule.targets:
+            rule.rewrite(OperationSite(mark, outline, edits, Generalization(outline, Edits())))
+    return edits.apply(example).text
+
+
+# Denormals are only rewritten beside something else that is old.
+ALONE = [rule for rule in RULES.values() if rule.name != "denormals"]
+
+
+@pytest.mark.parametrize("rule", ALONE, ids=lambda rule: rule.name)
+def test_the_example_before_becomes_the_example_after(rule: UpgradeRule) -> None:
+    assert apply(rule, rule.before) == rule.after
+
+
+@pytest.mark.parametrize("rule", ALONE, ids=lambda rule: rule.name)
+def test_the_example_after_stays(rule: UpgradeRule) -> None:
+    assert apply(rule, rule.after) == rule.after
+
+
+def test_every_file_is_a_rule_with_evidence_that_has_its_place_in_the_order() -> None:
+    files = {path.stem for path in Path(package.__file__).parent.glob("[!_]*.py")}
+    assert {name.replace("-", "_") for name in RULES} == files
+    assert RULES.keys() == REGISTRY.keys()
+    assert all(list(rule.links()) and rule.summary for rule in RULES.values())
+
+
+def test_the_documentation_has_the_table_of_the_rules() -> None:
+    assert table(RULES.values()) in DOCUMENTATION.read_text()
+
+
+def attribute(text: str) -> str:
+    """Upgrades one attribute in a spec and returns it."""
+    spec = f"#example = {text}\nmodule attributes {{transform.with_named_sequence}} {{}}\n"
+    upgraded = upgrade(spec)
+    parse_module(upgraded.text.encode(), "upgraded", thread_context())
+    return upgraded.text.splitlines()[0].removeprefix("#example = ")
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        rule
+        for rule in RULES.values()
+        if isinstance(rule, AttributeRule) and rule.before.startswith("#")
+    ],
+    ids=lambda rule: rule.name,
+)
+def test_all_rules_together_make_what_the_compiler_reads(rule: UpgradeRule) -> None:
+    once = attribute(rule.before)
+    assert once != rule.before
+    assert attribute(once) == once
