@@ -179,7 +179,8 @@ def test_an_entry_point_that_loses_its_handle_is_refused() -> None:
     [
         (b"", "the file is empty"),
         (b"ML\xefR and then garbage", "bytecode version"),
-        (b"\xff\xfe", "neither UTF-8 text nor MLIR bytecode"),
+        (b"module @\xff {}", "byte 0xFF is not UTF-8; save the file as UTF-8"),
+        ("module {}".encode("utf-16"), "the file is UTF-16 text; save it as UTF-8"),
         (b"module {}\0", "null characters"),
         (b"module {", "expected operation name"),
         (

@@ -7,7 +7,7 @@ import time
 from collections import defaultdict
 from dataclasses import dataclass
 from functools import lru_cache, partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import iree.runtime as rt
 import numpy as np
@@ -15,8 +15,8 @@ import numpy as np
 from tuninglink.tuning.devices.caches import last_level_bytes
 from tuninglink.tuning.devices.clocks import read_clock
 from tuninglink.tuning.devices.device import LOCAL_DRIVERS, driver_of, open_device
+from tuninglink.tuning.devices.hal_types import hal_type
 from tuninglink.tuning.devices.inputs import (
-    element_type,
     find_violation,
     make_inputs,
     outputs_of,
@@ -50,6 +50,9 @@ _FIRST_FACTOR: Final = 3.0
 
 _LOCAL_COPIES: Final = 3
 """Copies of a module that take turns on a CPU: byte-equal code differs by several percent from place to place."""
+
+_MOST_COPIED_BYTES: Final = 16 << 20
+"""Larger modules are mostly constants, which need not be in memory several times."""
 
 _MOST_BUFFER_BYTES: Final = 4 << 30
 """What a buffer of many sets may take."""
@@ -116,11 +119,13 @@ class Measurer:
         """
         subject = self._subject(benchmark)
         once = subject.sample(1)
-        if limit_microseconds is not None and once > limit_microseconds:
-            if once < _FIRST_FACTOR * limit_microseconds:
+        if limit_microseconds is not None:
+            # A single iteration is as uncertain as the overhead of the call.
+            limit = limit_microseconds + self._overheads[benchmark.layout].seconds * 1e6
+            if limit < once < _FIRST_FACTOR * limit:
                 # The first iteration also pays for code and pages that are not there yet.
                 once = subject.sample(1)
-            if once > limit_microseconds:
+            if once > limit:
                 return Timing((once,), 1, self._clocks())
         batch = subject.fitting_batch()
         samples: list[float] = []
@@ -143,8 +148,7 @@ class Measurer:
         Raises:
             MeasurementError: one cannot be loaded or run.
         """
-        copies = [(seed, each) for each in range(_LOCAL_COPIES)] if self._is_local else [None]
-        subjects = [self._subject(each, copies) for each in benchmarks]
+        subjects = [self._subject(each, self._copies(each.image, seed)) for each in benchmarks]
         return self._rounds(subjects, Interleaving(count, seed, seconds))
 
     def program_rounds(
@@ -155,11 +159,7 @@ class Measurer:
         Raises:
             MeasurementError: one cannot be loaded or run.
         """
-        loaded = [
-            LoadedProgram(self._loader.load(each.image, each.function), self._views(each))
-            for each in programs
-        ]
-        subjects = [Subject([each], self._settings.sample_seconds) for each in loaded]
+        subjects = [self._program(each, self._copies(each.image, seed)) for each in programs]
         return self._rounds(subjects, Interleaving(count, seed, seconds))
 
     def compare(self, benchmark: Benchmark, reference: Benchmark, reduction: int) -> Failure | None:
@@ -237,6 +237,20 @@ class Measurer:
         ]
         return Subject(loaded, self._settings.sample_seconds)
 
+    def _program(self, program: CompiledProgram, copies: Sequence[Hashable]) -> Subject:
+        views = self._views(program)
+        loaded = [
+            LoadedProgram(self._loader.load(program.image, program.function, copy), views)
+            for copy in copies
+        ]
+        return Subject(loaded, self._settings.sample_seconds)
+
+    def _copies(self, image: bytes, seed: int) -> Sequence[Hashable]:
+        """Returns the keys of the copies of a module for rounds with a seed."""
+        if self._is_local and len(image) <= _MOST_COPIED_BYTES:
+            return [(seed, each) for each in range(_LOCAL_COPIES)]
+        return [None]
+
     def _sets(self, layout: BufferLayout) -> int:
         if self._settings.caches is Caches.WARM:
             return 1
@@ -269,7 +283,7 @@ class Measurer:
             rt.HalBufferView(
                 self._to_device(random_bytes(name, math.prod(shape), (self._settings.seed, index))),
                 list(shape),
-                _hal_type(name),
+                hal_type(name),
             )
             for index, (shape, name) in enumerate(program.inputs)
         ]
@@ -284,28 +298,3 @@ def _needs_more(samples: int, taken: float, seconds: float) -> bool:
     if samples < _LEAST_SAMPLES:
         return not samples or taken < _ENOUGH_SECONDS
     return samples < _MOST_SAMPLES and taken < seconds
-
-
-def _hal_type(name: str) -> Any:
-    dtype = element_type(name)
-    if dtype is None:
-        message = f"inputs of type '{name}' cannot be made"
-        raise MeasurementError(Failure(FailureKind.LOAD, message))
-    known = {
-        "f64": rt.HalElementType.FLOAT_64,
-        "f32": rt.HalElementType.FLOAT_32,
-        "f16": rt.HalElementType.FLOAT_16,
-        "bf16": rt.HalElementType.BFLOAT_16,
-        "f8E4M3FN": rt.HalElementType.FLOAT_8_E4M3_FN,
-        "f8E4M3FNUZ": rt.HalElementType.FLOAT_8_E4M3_FNUZ,
-        "f8E5M2": rt.HalElementType.FLOAT_8_E5M2,
-        "f8E5M2FNUZ": rt.HalElementType.FLOAT_8_E5M2_FNUZ,
-        "i1": rt.HalElementType.BOOL_8,
-    }
-    integers = {
-        1: rt.HalElementType.INT_8,
-        2: rt.HalElementType.INT_16,
-        4: rt.HalElementType.INT_32,
-        8: rt.HalElementType.INT_64,
-    }
-    return known.get(name, integers[dtype.itemsize])
