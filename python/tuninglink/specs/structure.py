@@ -132,7 +132,7 @@ class Anatomy:
             len(self.entry_points) == 1
             and [each.name for each in operations[-2:]] == [names.FOREACH_MATCH, names.YIELD]
             and all(map(_adds_batch_loop, operations[:-2]))
-            and first.name not in self.table.survey.included
+            and first.name not in self.table.scan.included
             and next(self._opaque_pairs(), None) is None
         )
 
