@@ -32,7 +32,7 @@ from tuninglink.tuning.devices.timing import Rounds, Timing
 from tuninglink.tuning.listener import Listener
 from tuninglink.tuning.programs.dispatches import read_program
 from tuninglink.tuning.results.journal import Journal
-from tuninglink.tuning.scheduling.budget import Budget
+from tuninglink.tuning.scheduling.ledger import Ledger
 from tuninglink.tuning.scheduling.task_tuner import TaskTuner
 from tuninglink.tuning.settings import TuningSettings
 from tuninglink.tuning.tuner import Tuner
@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from tuninglink.tuning.devices.timing import CompiledProgram
     from tuninglink.tuning.programs.benchmark import Benchmark
     from tuninglink.tuning.results.task_result import TrialResult, TuningResult
+    from tuninglink.tuning.scheduling.budget import Budget
 
 FLAGS: Final = TARGETS["llvm-cpu"]
 DESCRIPTION: Final = DeviceDescription("recorded", "a record", "local-sync", "", "1", 1)
@@ -64,6 +65,10 @@ class RecordedDevices:
     description: DeviceDescription = DESCRIPTION
     at_once: int = 1
     _defaults: set[bytes] = field(default_factory=set)
+
+    @property
+    def descriptions(self) -> list[DeviceDescription]:
+        return [self.description]
 
     @property
     def first(self) -> RecordedDevices:
@@ -117,9 +122,9 @@ def tune(
     """Tunes a program as the command does."""
     journal = Journal(database, DESCRIPTION, settings, FLAGS) if database else None
     tasks = TaskTuner(settings, compiler, devices, listener or Listener(), journal)
-    budget = Budget(trials=settings.trials)
+    ledger = Ledger(trials=settings.trials)
     with without_pauses():
-        return Tuner(read_program(str(program), FLAGS), FLAGS, tasks, budget).run()
+        return Tuner(read_program(str(program), FLAGS), FLAGS, tasks, ledger).run()
 
 
 class _Keys(Listener):
