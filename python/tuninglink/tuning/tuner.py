@@ -20,7 +20,7 @@ from tuninglink.tuning.scheduling.generalization import Generalizer
 from tuninglink.tuning.scheduling.isolation import FATAL, reason_of
 from tuninglink.tuning.scheduling.ledger import Account
 from tuninglink.tuning.scheduling.prices import guard_seconds, race_seconds
-from tuninglink.tuning.scheduling.priorities import START_SECONDS
+from tuninglink.tuning.scheduling.priorities import Pace
 from tuninglink.tuning.scheduling.scheduler import Scheduler
 from tuninglink.tuning.scheduling.timeline import Stage
 
@@ -129,7 +129,7 @@ class Tuner:
         heaviest = defaults.weighed()[0].default_us
         least = (
             ledger.elapsed
-            + START_SECONDS
+            + Pace().start_seconds
             + race_seconds(heaviest, [heaviest])
             + ledger.reserved(Account.GUARD)
         )

@@ -134,6 +134,11 @@ class Exploration:
         self._pending = 0
         self.is_exhausted = False
 
+    @property
+    def is_between_batches(self) -> bool:
+        """Whether a turn may end without the loss of what compiles."""
+        return not self._pending or self._schedule.may_measure(len(self._compiling) or 1)
+
     def run(
         self,
         budget: Budget,

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import math
+import time
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.tuning.programs.dispatches import Omission
+from tuninglink.tuning.results.task_result import TaskOutcome, TaskResult
 from tuninglink.tuning.scheduling.default_queue import DefaultQueue
 from tuninglink.tuning.scheduling.isolation import FATAL, reason_of
 from tuninglink.tuning.scheduling.ledger import Account
-from tuninglink.tuning.scheduling.priorities import START_SECONDS, expected_gain
+from tuninglink.tuning.scheduling.priorities import Pace
 from tuninglink.tuning.scheduling.progress import Progress
 from tuninglink.tuning.scheduling.task_run import TaskRun
 from tuninglink.tuning.scheduling.timeline import Stage
@@ -24,7 +26,6 @@ if TYPE_CHECKING:
     from tuninglink.tuning.candidates.preparation import PreparedTask
     from tuninglink.tuning.deciding.defaults import MeasuredTask
     from tuninglink.tuning.programs.dispatches import TuningTask
-    from tuninglink.tuning.results.task_result import TaskResult
     from tuninglink.tuning.scheduling.budget import Budget
     from tuninglink.tuning.scheduling.ledger import Ledger
     from tuninglink.tuning.scheduling.task_tuner import TaskTuner
@@ -32,9 +33,14 @@ if TYPE_CHECKING:
 _DEFAULTS: Final = 0.25
 """The part of the time in which defaults are measured before the first task is tuned."""
 
-_LEAST_TURN: Final = 3.0
-_TURN: Final = 0.25
-"""A turn of a task takes this part of the time that the task has had, and at least so many seconds."""
+_FEWEST_TRIALS: Final = 16
+"""With fewer trials, their time is not known."""
+
+_RACE_SECONDS: Final = 5.0
+"""The time of a race, which counts as the start of a task: without it, its trials are lost."""
+
+_LEAST_SECONDS: Final = 3.0
+"""With less time left, no task begins."""
 
 
 @dataclass
@@ -53,11 +59,6 @@ class _OpenTask:
     def progress(self) -> Progress:
         """How the best time falls."""
         return self.run.progress if self.run else Progress(self.measured.default_us)
-
-    @property
-    def expected_gain(self) -> float:
-        """What the program is expected to gain from a second of it."""
-        return expected_gain(self.measured.task.calls, self.progress)
 
     @property
     def gain(self) -> float:
@@ -92,6 +93,8 @@ class Scheduler:
         self._open: list[_OpenTask] = []
         self._admitted: set[str] = set()
         self._prepared_ahead: set[str] = set()
+        self._progress: list[Progress] = []
+        self._start_seconds = 0.0
         self._by_matcher: dict[str, TuningTask] = {}
         self._defaults = DefaultQueue(tuner, (), omit)
         self.results: list[TaskResult] = []
@@ -121,9 +124,7 @@ class Scheduler:
                 defaults.measure(self._budget().part(_DEFAULTS))
             else:
                 break
-        for task in sorted(self._open, key=lambda each: -each.gain):
-            if task.run is not None:
-                self._decide(task)
+        self._decide_all()
         self._omit_rest(defaults)
 
     def _prepare_ahead(self, defaults: DefaultQueue) -> None:
@@ -148,9 +149,22 @@ class Scheduler:
     def _choose(self) -> _OpenTask | None:
         """Returns the task from which the program is expected to gain most; None if there is none to try."""
         self._admit()
-        is_late = self._budget().remaining < START_SECONDS
+        is_late = self._budget().remaining < _LEAST_SECONDS
         tasks = [each for each in self._open if each.run is not None or not is_late]
-        return max(tasks, key=lambda each: each.expected_gain, default=None)
+        return max(tasks, key=self._expected_gain, default=None)
+
+    def _expected_gain(self, task: _OpenTask) -> float:
+        """Returns what the program is expected to gain in a second of the next turn of a task."""
+        return self._pace().expected_gain(task.measured.task.calls, task.progress)
+
+    def _pace(self) -> Pace:
+        """Returns how fast tasks are tuned, as far as that is known."""
+        trials = sum(each.trials for each in self._progress)
+        if trials < _FEWEST_TRIALS:
+            return Pace()
+        seconds = sum(each.seconds for each in self._progress)
+        starts = self._start_seconds / len(self._progress)
+        return Pace(starts + _RACE_SECONDS, seconds / trials)
 
     def _admit(self) -> None:
         """Opens the tasks whose defaults are measured, the heaviest ones, as far as they are to be tuned."""
@@ -174,7 +188,8 @@ class Scheduler:
             if task.run is None:
                 return
             budget = self._budget()
-            task.run.explore(self._turn(task, budget), self._prepare_next)
+            seconds = math.inf if len(self._open) == 1 else self._pace().turn_seconds(task.progress)
+            task.run.explore(budget, seconds, self._prepare_next)
             if task.run.ending(budget) is not None:
                 self._decide(task)
         except FATAL:
@@ -182,15 +197,9 @@ class Scheduler:
         except Exception as failure:  # noqa: BLE001 - an error loses one task only
             self._lose(task, reason_of(failure))
 
-    def _turn(self, task: _OpenTask, budget: Budget) -> Budget:
-        """Returns the time of the next turn of a task: all there is if the task is the only one."""
-        if len(self._open) == 1 or math.isinf(budget.remaining):
-            return budget
-        seconds = max(_LEAST_TURN, _TURN * task.progress.seconds)
-        return budget.part(min(1.0, seconds / budget.remaining)) if budget.remaining else budget
-
     def _begin(self, task: _OpenTask) -> None:
         """Prepares a task for its first turn, or gives its weight to the task that the same entry configures."""
+        began = time.monotonic()
         with self._tuner.timeline.stage(Stage.SPACES):
             prepared = self._prepare(task.measured.task)
         other = self._by_matcher.setdefault(prepared.matcher, prepared.task)
@@ -198,6 +207,8 @@ class Scheduler:
             self._merge(task, other)
             return
         task.run = TaskRun(self._tuner, prepared, task.measured)
+        self._progress.append(task.run.progress)
+        self._start_seconds += time.monotonic() - began
 
     def _merge(self, task: _OpenTask, other: TuningTask) -> None:
         for each in self._open:
@@ -210,7 +221,7 @@ class Scheduler:
         """Prepares the most promising of the other tasks ahead of its turn; tells whether there was one."""
         if self._tuner.is_local:
             return False  # whose processors measure
-        promising = sorted(self._open, key=lambda each: -each.expected_gain)[:2]
+        promising = sorted(self._open, key=self._expected_gain, reverse=True)[:2]
         task = next((each for each in promising if each.run is None), None)
         if task is None or task.measured.task.key in self._prepared_ahead:
             return False
@@ -222,12 +233,23 @@ class Scheduler:
 
     # --- Ends ------------------------------------------------------------------------------------------------
 
+    def _decide_all(self) -> None:
+        """Decides the tasks that had a turn, those first from which the program gains most."""
+        if not any(each.verdict is TaskOutcome.WON for each in self.results):
+            self._ledger.release(Account.GUARD)  # which needs a winner
+        for task in sorted(self._open, key=lambda each: -each.gain):
+            if task.run is not None:
+                self._decide(task)
+
     def _decide(self, task: _OpenTask) -> None:
         """Lets the best candidates of a task race."""
         assert task.run is not None
+        budget = self._ledger.budget(Account.TASKS)
+        if not task.run.trials and task.run.ending(budget) is None:
+            return  # it counts as one that had no turn
         self._open.remove(task)
         try:
-            result = task.run.decide(self._ledger.budget(Account.TASKS))
+            result = task.run.decide(budget)
         except FATAL:
             raise
         except Exception as failure:  # noqa: BLE001 - an error loses one task only
@@ -248,5 +270,7 @@ class Scheduler:
         rest = [each.measured.task for each in self._open]
         if not self._is_complete():
             rest += defaults.waiting
-        for task in rest:
-            self._omit(Omission(task.dispatches, f"{why} before its turn"))
+        if rest:
+            dispatches = tuple(name for task in rest for name in task.dispatches)
+            turn = "its turn" if len(dispatches) == 1 else "their turn"
+            self._omit(Omission(dispatches, f"{why} before {turn}"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 from tuninglink.tuning.deciding.checking_ahead import CheckingDevice
 from tuninglink.tuning.results.failures import Failure, FailureKind
 from tuninglink.tuning.results.task_result import Ending, TaskOutcome, TaskResult, TrialResult
+from tuninglink.tuning.scheduling.budget import Budget
 from tuninglink.tuning.scheduling.exploration import Alternating, Exploration, Overlapping, Schedule
 from tuninglink.tuning.scheduling.prices import race_seconds
 from tuninglink.tuning.scheduling.progress import Progress
@@ -21,7 +23,6 @@ if TYPE_CHECKING:
 
     from tuninglink.tuning.candidates.tunable import TunableTask
     from tuninglink.tuning.deciding.defaults import MeasuredTask
-    from tuninglink.tuning.scheduling.budget import Budget
     from tuninglink.tuning.scheduling.task_tuner import TaskTuner
     from tuninglink.tuning.search import Search
 
@@ -73,7 +74,7 @@ class TaskRun:
         self.default_us = self._measure_default()
         self.progress = Progress(self.default_us)
         self.trials: list[TrialResult] = []
-        self._turn: Budget | None = None
+        self._budget = Budget()
         self._since = 0.0
         journal = tuner.journal
         if journal:
@@ -95,11 +96,17 @@ class TaskRun:
 
     # --- Exploring -------------------------------------------------------------------------------------------
 
-    def explore(self, budget: Budget, meanwhile: Callable[[], bool] = lambda: False) -> None:
-        """Tries candidates for one turn.
+    def explore(
+        self,
+        budget: Budget,
+        seconds: float = math.inf,
+        meanwhile: Callable[[], bool] = lambda: False,
+    ) -> None:
+        """Tries candidates for one turn, which ends with the budget, or after some time between two batches.
 
         Args:
-            budget: the time of the turn, and the trials of all turns.
+            budget: the time, and the trials of all turns.
+            seconds: the time after which no further batch begins.
             meanwhile: see `Exploration.run`.
 
         Raises:
@@ -108,8 +115,15 @@ class TaskRun:
         """
         if len(self._tuner.devices.descriptions) > 1 and self.trials:
             self._measure_default()  # the devices compare with the default of the last task
-        self._turn, self._since = budget, time.monotonic()
-        self._exploration.run(budget, lambda: self.progress.has_converged, meanwhile)
+        self._budget, self._since = budget, time.monotonic()
+        end = self._since + seconds
+
+        def is_done() -> bool:
+            return self.progress.has_converged or (
+                time.monotonic() > end and self._exploration.is_between_batches
+            )
+
+        self._exploration.run(budget, is_done, meanwhile)
         self._spend()
 
     def ending(self, budget: Budget) -> Ending | None:
@@ -161,8 +175,7 @@ class TaskRun:
         self._drop_image()
         if is_new and tuner.journal:
             tuner.journal.record(prepared, trial)
-        assert self._turn is not None
-        tuner.listener.tried(prepared, trial, self._turn)
+        tuner.listener.tried(prepared, trial, self._budget)
         failure = trial.failure
         if is_new and tuner.reproducers and failure and failure.kind in _COMPILE_FAILURES:
             tuner.reproducers.keep(prepared.task.label, prepared.template, trial.candidate, failure)
