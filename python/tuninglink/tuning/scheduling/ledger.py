@@ -72,6 +72,8 @@ class Ledger:
         Returns:
             Whether there is enough: nothing is reserved if it is more than the largest part of the account.
         """
+        if math.isinf(self.seconds):
+            return True  # there is enough for all
         if seconds > self.limit(account):
             self.release(account)
             return False
