@@ -41,6 +41,18 @@ SLOW_DOUBLE: Final = """
   hal.buffer.store<%buffer : !hal.buffer>[%result] value(%w : f32)"""
 """Writes twice the input, and takes several times as long."""
 
+VERY_SLOW_DOUBLE: Final = """
+  %v = hal.buffer.load<%buffer : !hal.buffer>[%source] : f32
+  %c100k = arith.constant 100000 : index
+  %x = scf.for %again = %c0 to %c100k step %c4 iter_args(%carried = %v) -> f32 {
+    %read = hal.buffer.load<%buffer : !hal.buffer>[%source] : f32
+    %mean = arith.maximumf %read, %carried : f32
+    scf.yield %mean : f32
+  }
+  %w = arith.addf %x, %x : f32
+  hal.buffer.store<%buffer : !hal.buffer>[%result] value(%w : f32)"""
+"""Writes twice the input, and takes a thousand times as long."""
+
 WRONG: Final = """
   %v = hal.buffer.load<%buffer : !hal.buffer>[%source] : f32
   %third = arith.constant 3.0 : f32

@@ -27,7 +27,7 @@ from tuninglink.tuning.candidates.compilation import CandidateCompiler
 from tuninglink.tuning.database import Database
 from tuninglink.tuning.deciding import race
 from tuninglink.tuning.devices.device import DeviceDescription, DeviceError
-from tuninglink.tuning.devices.local import Measurement
+from tuninglink.tuning.devices.screening import Measurement
 from tuninglink.tuning.devices.timing import Rounds, Timing
 from tuninglink.tuning.listener import Listener
 from tuninglink.tuning.programs.dispatches import read_program
@@ -38,7 +38,7 @@ from tuninglink.tuning.settings import TuningSettings
 from tuninglink.tuning.tuner import Tuner
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from contextlib import AbstractContextManager
 
     from tuninglink.tuning.candidates.preparation import PreparedTask
@@ -84,7 +84,7 @@ class RecordedDevices:
         self._defaults.add(benchmark.image)
         return self.us(benchmark)
 
-    def submit(self, benchmark: Benchmark, _limit: float) -> Future:
+    def submit(self, benchmark: Benchmark, _best: float) -> Future:
         job: Future = Future()
         self.measurements -= 1
         if self.measurements < 0:
@@ -97,11 +97,15 @@ class RecordedDevices:
     def compare(self, *_: object) -> None:
         """Agrees."""
 
-    def rounds(self, benchmarks: Sequence[Benchmark], count: int, _seed: int) -> Rounds:
-        return Rounds((tuple(map(self.us, benchmarks)),) * count, 1)
+    def rounds(self, benchmarks: Sequence[Benchmark], count: int, *_: object) -> Rounds:
+        return self._rounds(map(self.us, benchmarks), count)
 
-    def program_rounds(self, programs: Sequence[CompiledProgram], count: int, _seed: int) -> Rounds:
-        return Rounds((tuple(map(self.program_us, programs)),) * count, 1)
+    def program_rounds(self, programs: Sequence[CompiledProgram], count: int, *_: object) -> Rounds:
+        return self._rounds(map(self.program_us, programs), count)
+
+    def _rounds(self, microseconds: Iterable[float], count: int) -> Rounds:
+        times = tuple(microseconds)
+        return Rounds((times,) * count, (1,) * len(times))
 
 
 def without_pauses() -> AbstractContextManager[object]:

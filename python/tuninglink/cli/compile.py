@@ -47,6 +47,8 @@ iree-compile; every flag of iree-compile is known, see `iree-compile --help`.
   --spec-dir DIR       Look for default specs in this directory first. May be repeated.
   --no-default-specs   Use no default spec: neither from a directory nor a shipped one.
   --no-upgrade         Refuse specs that were written for an older compiler, instead of upgrading them.
+  --no-derived-entries Apply entries as they are written only. By default an entry is also applied to the other forms of
+                       its problem: with a batch of 1 added or removed, and with its loops in another order.
   --prune=off          Give every dispatch all entries, not only those that may match in it. That takes longer
                        and configures nothing otherwise.
   --dump-specs-to DIR  Write the specs that were linked for each target to DIR, or - for standard output.
@@ -161,4 +163,5 @@ def specs_of(options: CompileOptions, project_specs: Sequence[str]) -> SpecChoic
         exact=False,
         dump=options.spec_dumps,
         prune=options.prune,
+        derive=options.derived_entries,
     )

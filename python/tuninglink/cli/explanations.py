@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from tuninglink.compiler.flags import ReportFormat
 from tuninglink.explaining.model import Status
+from tuninglink.specs.provenance import DERIVED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -154,11 +155,11 @@ def _facts_of_operation(operation: OperationReport, specs: Sequence[SpecSummary]
     if match:
         spec = f"'{specs[match.spec].source}'"
         yield "entry", f"{_entry(match.entry)} of {spec}" if match.entry else f"one of {spec}"
-        if match.provenance:
-            yield (
-                "provenance",
-                ", ".join(f"{name} = {each}" for name, each in match.provenance.items()),
-            )
+        provenance = dict(match.provenance)
+        if DERIVED in provenance:
+            yield "derived", str(provenance.pop(DERIVED))
+        if provenance:
+            yield "provenance", ", ".join(f"{name} = {each}" for name, each in provenance.items())
     for missed in operation.nearest:
         yield "matched" if missed.is_match else "nearest", f"{_entry(missed.entry)}: {missed}"
     for line in operation.configuration.lines():

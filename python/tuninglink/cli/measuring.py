@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from tuninglink.cli.measuring_options import MeasuringOptions
-    from tuninglink.tuning.devices.device_interface import DeviceSet
+    from tuninglink.tuning.devices.device_set import DeviceSet
     from tuninglink.tuning.scheduling.budget import Budget
     from tuninglink.tuning.scheduling.timeline import Timeline
 

@@ -111,7 +111,8 @@ def _outcome(result: TaskResult) -> str:
         return f"won: {decision.speedup}, {times}; {tried}"
     if result.verdict is TaskOutcome.UNDECIDED:
         interval = f": {decision.speedup}" if decision is not None else ""
-        return f"undecided{interval}; {tried}"
+        reason = f": {result.reason}" if result.reason else ""
+        return f"undecided{interval}{reason}; {tried}"
     return f"nothing is faster than the compiler's choice; {tried}"
 
 

@@ -15,7 +15,7 @@ from tuninglink.compiler.tracing import take_tags
 from tuninglink.files import write_standard_output
 from tuninglink.iree.dispatches import containers, find_dispatches
 from tuninglink.matching.materialization import embed_specs, link_dispatches
-from tuninglink.matching.pruning import Pruning
+from tuninglink.matching.prunable import Pruning
 from tuninglink.mlir import names
 from tuninglink.mlir.contexts import thread_context
 from tuninglink.mlir.diagnostics import Diagnostic, DiagnosticSink, Severity, once
@@ -57,6 +57,7 @@ class SpecChoice:
         dump: a directory that gets the linked specs, `-` for standard output, or nothing.
         prune: whether each dispatch gets only the entries that may match in it, unless the specs are dumped or
             the program is written while it carries them.
+        derive: whether entries are derived for ops that have another form of a problem than the entry for it.
     """
 
     given: Sequence[Spec] = ()
@@ -65,6 +66,7 @@ class SpecChoice:
     exact: bool = True
     dump: str = ""
     prune: bool = True
+    derive: bool = False
 
     def __bool__(self) -> bool:
         return bool(self.given) or self.library is not None
@@ -122,6 +124,7 @@ class Application:
             library=choice.library,
             # A program that is written with its specs, or specs that are, go elsewhere: they are whole.
             pruning=self._pruning if choice.prune and tagged and not choice.dump else None,
+            derives=choice.derive,
             diagnostics=DiagnosticSink(self._report),
             context=thread_context(),
         )

@@ -187,11 +187,15 @@ class _Scope:
 
 
 def _scopes(linked: LinkedSpec, module: mlir.Operation) -> Iterator[_Scope]:
+    parts = [
+        (position if part.source is None else part.source, part)
+        for position, part in enumerate(linked.parts)
+    ]
     if linked.form is not LinkForm.CHAINED:
-        yield _Scope(module, list(enumerate(linked.parts)))
+        yield _Scope(module, parts)
         return
     nested = symbols(module)
-    for position, part in enumerate(linked.parts):
+    for position, part in parts:
         if part.module is not None:
             yield _Scope(nested[part.module], [(position, part)])
 

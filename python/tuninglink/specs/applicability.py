@@ -13,14 +13,15 @@ from tuninglink.mlir import names
 from tuninglink.mlir.diagnostics import Diagnostic, Severity, note, place_of
 from tuninglink.mlir.symbols import symbol_name
 from tuninglink.mlir.walk import collect
-from tuninglink.specs.bindings import binding_of, covers, entry_binding
+from tuninglink.specs.bindings import binding_of, covers, entry_binding, is_for_like_target
 from tuninglink.specs.chains import chained_modules
+from tuninglink.specs.matched_types import matched_element_types
 from tuninglink.specs.model import Spec
 from tuninglink.specs.settings import settings_of
 from tuninglink.specs.structure import SpecKind
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from iree.compiler import ir as mlir
 
@@ -54,8 +55,8 @@ class Inapplicability:
 class Applicability:
     """Tells which entries of a spec apply to one target.
 
-    An entry does not apply if it is bound to other targets, or if its configuration is foreign to the target. An
-    opaque spec applies as a whole or not at all.
+    An entry does not apply if it is bound to other targets that are not like this one, or if its configuration is
+    foreign to the target. An opaque spec applies as a whole or not at all.
 
     Args:
         spec: the spec.
@@ -75,7 +76,34 @@ class Applicability:
     @cached_property
     def is_bound_elsewhere(self) -> bool:
         """Whether the spec as a whole is bound to other targets."""
-        return not covers(self._binding, self._target)
+        return not self._is_for(self._binding)
+
+    def _is_for(self, binding: Binding, element_types: Iterable[str] = ()) -> bool:
+        """Tells whether what has a binding is for the target, or for one that it is like."""
+        is_exact = covers(binding, self._target)
+        return is_exact or is_for_like_target(binding, self._target, element_types)
+
+    def is_like(self, position: int | None = None) -> bool:
+        """Tells whether the entry at a position, or the spec as a whole, is for other targets that are like this one."""
+        if position is None:
+            return not covers(self._binding, self._target)
+        return not covers(entry_binding(self.spec.anatomy.entry(position)), self._target)
+
+    def split(
+        self, positions: Sequence[int] | None
+    ) -> tuple[Sequence[int] | None, Sequence[int] | None]:
+        """Splits entries that apply, None for all, into those for the target and those for targets that are like it."""
+        if self._target is None:
+            return positions, ()
+        if self.spec.kind is SpecKind.OPAQUE:
+            return ((), positions) if self.is_like() else (positions, ())
+        every = range(len(self.spec.anatomy.pairs)) if positions is None else positions
+        like = tuple(filter(self.is_like, every))
+        if not like:
+            return positions, ()
+        if len(like) == len(every):
+            return (), positions
+        return tuple(each for each in every if each not in set(like)), like
 
     def among(self, positions: Sequence[int] | None) -> Sequence[int] | None:
         """Returns those of the entries at `positions`, None for all, that apply; the same if all of them do."""
@@ -115,7 +143,10 @@ class Applicability:
     def _why_not(self, position: int) -> Inapplicability | None:
         entry = self.spec.anatomy.entry(position)
         what = f"entry '{entry.matcher}'"
-        if not covers(entry_binding(entry), self._target):
+        binding = entry_binding(entry)
+        if not covers(binding, self._target) and not self._is_for(
+            binding, matched_element_types(self.spec.anatomy.table, entry.matcher)
+        ):
             return Inapplicability(what, entry.place, _BOUND, is_foreign=False)
         settings = settings_of(self.spec, entry) or {}
         reason = next(filter(None, map(self._why_foreign, settings.values())), "")
@@ -131,7 +162,7 @@ class Applicability:
         what = f"opaque spec '{self.spec.name}'"
         for sequence in collect(self.spec.module, names.NAMED_SEQUENCE):
             binding = binding_of(sequence)
-            if not covers(binding, self._target):
+            if not self._is_for(binding):
                 reason = f"'@{symbol_name(sequence)}' in it is bound to {', '.join(binding or ())}"
                 return Inapplicability(what, place_of(sequence.location), reason, is_foreign=True)
         for constant in collect(self.spec.module, names.PARAM_CONSTANT):

@@ -40,12 +40,14 @@ class Part:
         module: the nested module that holds it in the chained form, else None.
         first_entry: the position of its first entry among the entries of the result.
         kept: the positions of those of its entries that are in the result, in order; None for all.
+        source: the position of the input that its entries were derived from; None for an input that was given.
     """
 
     spec: Spec
     module: str | None
     first_entry: int
     kept: Sequence[int] | None = None
+    source: int | None = None
 
     @property
     def entries(self) -> Sequence[Entry]:
@@ -101,11 +103,13 @@ class Share:
         spec: the spec.
         copy: what of it is linked: itself, a copy with some entries, or None where no entry is left.
         kept: the positions of the entries in the copy; None for all.
+        source: the position of the spec that its entries were derived from; None for a spec that was given.
     """
 
     spec: Spec
     copy: Spec | None
     kept: Sequence[int] | None = None
+    source: int | None = None
 
 
 def link_shares(
@@ -229,6 +233,6 @@ def _parts(shares: Sequence[Share], container: mlir.Operation, form: LinkForm) -
     first_entry = 0
     for share in shares:
         module = None if share.copy is None else next(modules, None)
-        yield Part(share.spec, module, first_entry, share.kept)
+        yield Part(share.spec, module, first_entry, share.kept, share.source)
         count = len(share.spec.anatomy.pairs) if share.kept is None else len(share.kept)
         first_entry += count

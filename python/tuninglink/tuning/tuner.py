@@ -11,6 +11,7 @@ from tuninglink.errors import TuninglinkError
 from tuninglink.mlir.diagnostics import Diagnostic, Severity, error, note
 from tuninglink.spaces.registry import ProviderRegistry
 from tuninglink.tuning.candidates.preparation import PreparedTask, prepare
+from tuninglink.tuning.deciding.contestants import Contestant, race_seconds
 from tuninglink.tuning.deciding.model_run import ModelRuns, ModelVerdict, judge_entries
 from tuninglink.tuning.devices.compute_units import COMPUTE_UNITS, compute_units
 from tuninglink.tuning.devices.local import may_run
@@ -19,7 +20,7 @@ from tuninglink.tuning.results.task_result import TaskOutcome, TuningResult
 from tuninglink.tuning.scheduling.generalization import Generalizer
 from tuninglink.tuning.scheduling.isolation import FATAL, reason_of
 from tuninglink.tuning.scheduling.ledger import Account
-from tuninglink.tuning.scheduling.prices import guard_seconds, race_seconds
+from tuninglink.tuning.scheduling.prices import guard_seconds
 from tuninglink.tuning.scheduling.priorities import Pace
 from tuninglink.tuning.scheduling.scheduler import Scheduler
 from tuninglink.tuning.scheduling.timeline import Stage
@@ -126,11 +127,12 @@ class Tuner:
         if settings.runs_model:
             self._guard_price = self._guard_seconds(defaults)
             ledger.reserve(Account.GUARD, self._guard_price)
-        heaviest = defaults.weighed()[0].default_us
+        heaviest = defaults.weighed()[0]
+        contestant = Contestant(heaviest.benchmark, heaviest.default_us)
         least = (
             ledger.elapsed
             + Pace().start_seconds
-            + race_seconds(heaviest, [heaviest])
+            + race_seconds(contestant, [contestant])
             + ledger.reserved(Account.GUARD)
         )
         if least > ledger.seconds:

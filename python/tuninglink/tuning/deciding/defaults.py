@@ -13,7 +13,7 @@ from tuninglink.tuning.results.failures import Failure, FailureKind
 if TYPE_CHECKING:
     from tuninglink.mlir.diagnostics import Diagnostic
     from tuninglink.tuning.candidates.compilation import Compiled
-    from tuninglink.tuning.devices.device_interface import DeviceSet
+    from tuninglink.tuning.devices.device_set import DeviceSet
     from tuninglink.tuning.programs.dispatches import TuningTask
 
 

@@ -38,6 +38,7 @@ class TrialResult:
         seconds: when it was known, in `time.monotonic()`'s seconds; 0 for what an earlier run has found out.
         benchmark: the compiled benchmark, where it was compiled in this run.
         timing: the samples, where they were taken in this run.
+        always_races: whether it races however slow it was: it comes from a spec, or has won elsewhere.
     """
 
     candidate: Candidate
@@ -46,6 +47,7 @@ class TrialResult:
     seconds: float
     benchmark: Benchmark | None = None
     timing: Timing | None = None
+    always_races: bool = False
 
 
 class TaskOutcome(Enum):
@@ -58,7 +60,7 @@ class TaskOutcome(Enum):
     """No candidate is faster than the compiler's choice."""
 
     UNDECIDED = "undecided"
-    """The budget did not suffice to tell."""
+    """Measurements did not tell."""
 
     LEFT_OUT = "left-out"
     """A candidate is faster, but the whole program is slower with it."""
@@ -103,6 +105,7 @@ class TaskResult:
         decision: the rounds that say so; None if there was no race, or nobody finished it.
         ending: why no more candidates were tried; None where none were to be tried.
         failures: finalists that compute something else or fail when they are measured again, with what is wrong.
+        reason: why there is no decision although a candidate may be faster; empty otherwise.
         date: the day, in ISO 8601.
     """
 
@@ -115,6 +118,7 @@ class TaskResult:
     decision: Decision | None = None
     ending: Ending | None = None
     failures: tuple[tuple[Candidate, Failure], ...] = ()
+    reason: str = ""
     date: str = field(default_factory=lambda: datetime.now(UTC).date().isoformat())
 
     @property

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from concurrent.futures import Future
 
     from tuninglink.tuning.candidates.candidate import Candidate
-    from tuninglink.tuning.devices.local import Measurement
+    from tuninglink.tuning.devices.screening import Measurement
     from tuninglink.tuning.programs.benchmark import Benchmark
     from tuninglink.tuning.results.failures import Failure
 
@@ -26,12 +26,8 @@ class Measure(Protocol):
     def at_once(self) -> int:
         """See `DeviceSet`."""
 
-    def submit(self, benchmark: Benchmark, limit_microseconds: float) -> Job:
+    def submit(self, benchmark: Benchmark, best_microseconds: float) -> Job:
         """Returns a future of the time of a candidate, or of why there is none."""
-
-
-_HOPELESS = 2.0
-"""A candidate that takes so many times as long as the best is not worth another sample."""
 
 
 class Feed:
@@ -100,7 +96,7 @@ class Feed:
                 while self._is_open and self._ready and self._measuring < self._measure.at_once:
                     candidate, benchmark = self._ready.popleft()
                     self._measuring += 1
-                    job = self._measure.submit(benchmark, _HOPELESS * self.best_us)
+                    job = self._measure.submit(benchmark, self.best_us)
                     job.add_done_callback(partial(self._finish, candidate, benchmark))
             finally:
                 self._is_pumping = False

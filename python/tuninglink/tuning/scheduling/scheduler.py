@@ -15,6 +15,7 @@ from tuninglink.tuning.scheduling.isolation import FATAL, reason_of
 from tuninglink.tuning.scheduling.ledger import Account
 from tuninglink.tuning.scheduling.priorities import Pace
 from tuninglink.tuning.scheduling.progress import Progress
+from tuninglink.tuning.scheduling.task_race import TaskRace
 from tuninglink.tuning.scheduling.task_run import TaskRun
 from tuninglink.tuning.scheduling.timeline import Stage
 from tuninglink.tuning.search import search_named
@@ -66,6 +67,21 @@ class _OpenTask:
         return self.measured.task.calls * (self.measured.default_us - self.progress.best_us)
 
 
+@dataclass(frozen=True)
+class _OpenRace:
+    """A race that is not over.
+
+    Attributes:
+        task: whose candidates race.
+        race: the race.
+        seconds: its price.
+    """
+
+    task: _OpenTask
+    race: TaskRace
+    seconds: float
+
+
 class Scheduler:
     """Tunes tasks in turns until all have converged or the time is over; then all are decided.
 
@@ -91,6 +107,7 @@ class Scheduler:
         self._prepare = prepare
         self._omit = omit
         self._open: list[_OpenTask] = []
+        self._races: list[_OpenRace] = []
         self._admitted: set[str] = set()
         self._prepared_ahead: set[str] = set()
         self._progress: list[Progress] = []
@@ -117,11 +134,14 @@ class Scheduler:
         defaults.measure(self._budget().part(_DEFAULTS))
         reserve(defaults)
         while not self._budget().is_over:
+            self._advance_races()
             chosen = self._choose()
             if chosen is not None:
                 self._give_turn(chosen)
             elif defaults.waiting and not self._is_complete():
                 defaults.measure(self._budget().part(_DEFAULTS))
+            elif self._races:
+                self._await_race()
             else:
                 break
         self._decide_all()
@@ -144,6 +164,7 @@ class Scheduler:
         """Returns the time in which candidates are tried: without reservations and pending races."""
         budget = self._ledger.budget(Account.TASKS)
         races = sum(each.run.race_seconds for each in self._open if each.run is not None)
+        races += sum(each.seconds for each in self._races)
         return budget.until(budget.deadline - races)
 
     def _choose(self) -> _OpenTask | None:
@@ -178,7 +199,7 @@ class Scheduler:
     def _is_complete(self) -> bool:
         """Tells whether as many tasks are tuned as may be."""
         top = self._tuner.settings.top
-        return top is not None and len(self._open) + len(self.results) >= top
+        return top is not None and len(self._open) + len(self._races) + len(self.results) >= top
 
     def _give_turn(self, task: _OpenTask) -> None:
         """Tries candidates of a task for a while; decides it if no more are to be tried."""
@@ -240,21 +261,50 @@ class Scheduler:
         for task in sorted(self._open, key=lambda each: -each.gain):
             if task.run is not None:
                 self._decide(task)
+                self._advance_races()
+        while self._races:
+            self._await_race()
+            self._advance_races()
 
     def _decide(self, task: _OpenTask) -> None:
-        """Lets the best candidates of a task race."""
+        """Begins the race of the best candidates of a task, or takes its result without one."""
         assert task.run is not None
         budget = self._ledger.budget(Account.TASKS)
         if not task.run.trials and task.run.ending(budget) is None:
             return  # it counts as one that had no turn
         self._open.remove(task)
         try:
-            result = task.run.decide(budget)
+            decided = task.run.decide(budget)
+            if isinstance(decided, TaskRace):
+                self._races.append(_OpenRace(task, decided, task.run.race_seconds))
+            else:
+                self._end(task, decided)
         except FATAL:
             raise
         except Exception as failure:  # noqa: BLE001 - an error loses one task only
-            self._omit(Omission(task.measured.task.dispatches, reason_of(failure)))
-            return
+            self._lose(task, reason_of(failure))
+
+    def _advance_races(self) -> None:
+        """Takes the next step of each race whose pause is over."""
+        for each in [each for each in self._races if each.race.due <= time.monotonic()]:
+            try:
+                result = each.race.advance()
+            except FATAL:
+                raise
+            except Exception as failure:  # noqa: BLE001 - an error loses one task only
+                self._races.remove(each)
+                self._lose(each.task, reason_of(failure))
+                continue
+            if result is not None:
+                self._races.remove(each)
+                self._end(each.task, result)
+
+    def _await_race(self) -> None:
+        """Waits until the pause of a race is over."""
+        due = min(each.race.due for each in self._races)
+        time.sleep(max(0.0, due - time.monotonic()))
+
+    def _end(self, task: _OpenTask, result: TaskResult) -> None:
         self.results.append(replace(result, share=task.measured.share))
         self._tuner.listener.ended(self.results[-1])
 

@@ -7,14 +7,15 @@ import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from tuninglink.tuning.deciding.checking_ahead import CheckingDevice
+from tuninglink.tuning.candidates.candidate import CandidateOrigin
+from tuninglink.tuning.deciding.contestants import Contestant, race_seconds
 from tuninglink.tuning.results.failures import Failure, FailureKind
 from tuninglink.tuning.results.task_result import Ending, TaskOutcome, TaskResult, TrialResult
 from tuninglink.tuning.scheduling.budget import Budget
 from tuninglink.tuning.scheduling.exploration import Alternating, Exploration, Overlapping, Schedule
-from tuninglink.tuning.scheduling.prices import race_seconds
 from tuninglink.tuning.scheduling.progress import Progress
-from tuninglink.tuning.scheduling.task_tuner import FINALISTS, best_trials
+from tuninglink.tuning.scheduling.task_race import TaskRace
+from tuninglink.tuning.scheduling.task_tuner import FINALISTS, best_trials, contestant
 from tuninglink.tuning.scheduling.timeline import Stage
 from tuninglink.tuning.search import search_named
 
@@ -41,6 +42,9 @@ _RACING: Final = 0.3
 
 _LEAST_PRICE: Final = 0.5
 """A race begins if this part of its price is left."""
+
+_CHECK_SECONDS: Final = 0.2
+"""Loading a finalist and comparing its outputs."""
 
 _COMPILE_FAILURES: Final = frozenset(
     {FailureKind.COMPILE, FailureKind.COMPILE_CRASH, FailureKind.COMPILE_TIMEOUT}
@@ -75,6 +79,7 @@ class TaskRun:
         self.progress = Progress(self.default_us)
         self.trials: list[TrialResult] = []
         self._budget = Budget()
+        self._winners: set[str] = set()
         self._since = 0.0
         journal = tuner.journal
         if journal:
@@ -147,6 +152,8 @@ class TaskRun:
         """Returns a search that knows what was recorded of this task elsewhere and of similar ones."""
         tuner, spaces = self._tuner, self.prepared.spaces
         prior = tuner.journal.prior(self.prepared) if tuner.journal else None
+        if prior:
+            self._winners = {each.key for each in prior.winners_elsewhere(spaces)}
         return search_named(tuner.settings.search)(
             spaces,
             tuner.settings.seed,
@@ -169,6 +176,8 @@ class TaskRun:
     def _report(self, trial: TrialResult) -> None:
         tuner, prepared = self._tuner, self.prepared
         is_new = trial.seconds > 0
+        is_given = trial.candidate.origin is CandidateOrigin.SPEC
+        trial = replace(trial, always_races=is_given or trial.candidate.key in self._winners)
         self._spend()
         self.progress.add(trial.microseconds)
         self.trials.append(trial)
@@ -188,7 +197,11 @@ class TaskRun:
 
     def _drop_image(self) -> None:
         """Drops the image of the slowest of the trials that have one, if they are too many."""
-        kept = [position for position, each in enumerate(self.trials) if each.benchmark is not None]
+        kept = [
+            position
+            for position, each in enumerate(self.trials)
+            if each.benchmark is not None and not each.always_races
+        ]
         if len(kept) > _IMAGES:
             slowest = max(kept, key=lambda each: self.trials[each].microseconds or float("inf"))
             self.trials[slowest] = replace(self.trials[slowest], benchmark=None)
@@ -196,32 +209,29 @@ class TaskRun:
     # --- Deciding --------------------------------------------------------------------------------------------
 
     @property
-    def is_promising(self) -> bool:
-        """Whether a candidate may be faster than the compiler's choice."""
-        return bool(best_trials(self.trials, self.default_us))
-
-    @property
     def race_seconds(self) -> float:
         """The price of the race of its best candidates; nothing if there are none."""
-        best = best_trials(self.trials, self.default_us)[:FINALISTS]
-        return race_seconds(self.default_us, [each.microseconds or 0.0 for each in best])
+        benchmark, best = self.measured.benchmark, best_trials(self.trials, self.default_us)
+        if not best:
+            return 0.0
+        finalists = [contestant(each, benchmark, self.default_us) for each in best[:FINALISTS]]
+        default = Contestant(benchmark, self.default_us)
+        return race_seconds(default, finalists) + _CHECK_SECONDS * len(finalists)
 
-    def decide(self, budget: Budget) -> TaskResult:
-        """Lets the best candidates race with the compiler's choice.
+    def decide(self, budget: Budget) -> TaskResult | TaskRace:
+        """Returns the result, or the race of the best candidates, which gives it.
 
         Args:
             budget: the time for it.
 
         Raises:
-            DeviceError: the device is gone.
-            DatabaseError: a result cannot be kept.
-            TuninglinkError: the spec does not give what was measured.
+            TuninglinkError: the spec does not give what was measured in an earlier run.
         """
         self._exploration.close()
-        tuner, prepared = self._tuner, self.prepared
+        tuner = self._tuner
         over = Ending.INTERRUPTED if budget.is_stopped else Ending.BUDGET
         result = TaskResult(
-            prepared,
+            self.prepared,
             self.measured.share,
             self.default_us,
             tuple(self.trials),
@@ -231,14 +241,13 @@ class TaskRun:
         recorded = tuner.recorded(result)
         if recorded is not None:
             return recorded
-        finalists = tuner.finalists(prepared, self.trials, self.default_us)
-        if not finalists:
+        ranked = best_trials(self.trials, self.default_us)
+        if not ranked:
             return result
         if budget.remaining < _LEAST_PRICE * self.race_seconds:
-            return replace(result, verdict=TaskOutcome.UNDECIDED)
-        reduction = prepared.spaces.problem.reduction
-        device = CheckingDevice(tuner.devices.first, self.measured.benchmark, reduction)
-        return tuner.race(result, device, finalists, budget)
+            reason = "the budget was over before the race"
+            return replace(result, verdict=TaskOutcome.UNDECIDED, reason=reason)
+        return tuner.race(result, self.measured.benchmark, ranked, budget)
 
 
 def tune_task(
@@ -259,4 +268,5 @@ def tune_task(
     """
     run = TaskRun(tuner, prepared, measured)
     run.explore(budget.part(1 - _RACING))
-    return run.decide(budget)
+    decided = run.decide(budget)
+    return decided.run() if isinstance(decided, TaskRace) else decided

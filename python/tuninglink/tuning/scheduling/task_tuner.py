@@ -6,22 +6,24 @@ from dataclasses import dataclass, field, replace
 from importlib import metadata
 from typing import TYPE_CHECKING, Final
 
+from tuninglink.tuning.deciding.contestants import Contestant, RaceRules
 from tuninglink.tuning.deciding.decision import Decision, Outcome, decide
-from tuninglink.tuning.deciding.race import duel, race
+from tuninglink.tuning.deciding.output_checks import OutputChecks
+from tuninglink.tuning.deciding.race import Race
 from tuninglink.tuning.deciding.winner_verification import WinnerVerification
 from tuninglink.tuning.listener import Listener
 from tuninglink.tuning.results.failures import Failure
 from tuninglink.tuning.results.task_result import TaskOutcome, TaskResult, TrialResult
+from tuninglink.tuning.scheduling.task_race import TaskRace
 from tuninglink.tuning.scheduling.timeline import Stage, Timeline
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from tuninglink.tuning.candidates.compilation import CandidateCompiler
     from tuninglink.tuning.candidates.tunable import TunableTask
-    from tuninglink.tuning.deciding.checking_ahead import CheckingDevice
     from tuninglink.tuning.deciding.race import RaceResult
-    from tuninglink.tuning.devices.device_interface import DeviceSet
+    from tuninglink.tuning.devices.device_set import DeviceSet
     from tuninglink.tuning.programs.benchmark import Benchmark
     from tuninglink.tuning.results.journal import Journal, RecordedRace
     from tuninglink.tuning.results.reproducers import Reproducers
@@ -31,6 +33,9 @@ if TYPE_CHECKING:
 FINALISTS: Final = 6
 _NEAR: Final = 1.05
 """A candidate that is this much slower than the default in its first samples may still be faster."""
+
+_FAR: Final = 2.0
+"""A candidate that always races may be this many times as slow: such are not measured further."""
 
 _VERDICTS: Final = {
     Outcome.FASTER: TaskOutcome.WON,
@@ -74,46 +79,48 @@ class TaskTuner:
         winner = next((x for x in result.trials if x.candidate.key == recorded.winner), None)
         return self._verified(self._decided(result, winner, self._decision(recorded)))
 
-    def finalists(
-        self, prepared: TunableTask, trials: Sequence[TrialResult], default_us: float
-    ) -> list[TrialResult]:
-        """Returns the best candidates, compiled."""
-        best = best_trials(trials, default_us)[:FINALISTS]
-        compiled = [self._compiled(prepared, each) for each in best]
-        return [each for each in compiled if each is not None]
-
     def race(
-        self,
-        result: TaskResult,
-        device: CheckingDevice,
-        finalists: Sequence[TrialResult],
-        budget: Budget,
-    ) -> TaskResult:
-        """Lets finalists race with the default; the winner of the result is the one that was confirmed, if any.
+        self, result: TaskResult, default: Benchmark, ranked: Sequence[TrialResult], budget: Budget
+    ) -> TaskRace:
+        """Returns the race of the best candidates with the default.
 
-        Raises:
-            DeviceError: the device is gone.
-            DatabaseError: a result cannot be kept.
+        Args:
+            result: the result so far.
+            default: the compiler's choice.
+            ranked: the candidates that may be faster than the default, best first.
+            budget: no confirmation is extended after its end.
         """
-        self.listener.racing(result.prepared, len(finalists))
+        self.listener.racing(result.prepared, min(len(ranked), FINALISTS))
         verification = self._verification(result.prepared)
+        reduction = result.prepared.spaces.problem.reduction
+        checks = OutputChecks(self.devices.first, default, reduction)
+        finalists: list[TrialResult] = []
+
+        def draw() -> Iterator[Contestant]:
+            for trial in ranked:
+                compiled = self._compiled(result.prepared, trial)
+                if compiled is not None and compiled.benchmark is not None:
+                    finalists.append(compiled)
+                    yield contestant(compiled, compiled.benchmark, result.default_us)
 
         def verify(position: int) -> None:
             if not self.is_local:  # whose processors measure
                 verification.begin(finalists[position].candidate)
 
-        found = race(
-            device,
-            device.reference,
-            [each.benchmark for each in finalists if each.benchmark is not None],
-            reduction=device.reduction,
-            min_gain=self.settings.min_gain,
-            seed=self.settings.seed,
-            deadline=budget.deadline,
+        race = Race(
+            checks.device,
+            Contestant(default, result.default_us),
+            draw(),
+            checks.failure,
+            self._rules(budget, ranked),
             timeline=self.timeline,
             confirming=verify,
         )
-        return self._verified(self._raced(result, finalists, found), verification)
+
+        def conclude(outcome: RaceResult) -> TaskResult:
+            return self._verified(self._raced(result, finalists, outcome), verification)
+
+        return TaskRace(race, conclude)
 
     def compare(
         self, result: TaskResult, default: Benchmark, trial: TrialResult, budget: Budget
@@ -130,16 +137,16 @@ class TaskTuner:
             return self._decided(result, trial, self._decision(recorded))
         assert trial.benchmark is not None
         self.listener.racing(result.prepared, 1)
-        found = duel(
-            self.devices.first,
-            default,
-            trial.benchmark,
-            reduction=result.prepared.spaces.problem.reduction,
-            min_gain=self.settings.min_gain,
-            seed=self.settings.seed,
-            deadline=budget.deadline,
+        device = self.devices.first
+        checks = OutputChecks(device, default, result.prepared.spaces.problem.reduction)
+        race = Race(
+            device,
+            Contestant(default, result.default_us),
+            [Contestant(trial.benchmark, trial.microseconds or result.default_us)],
+            checks.failure,
+            self._rules(budget),
         )
-        return self._raced(result, [trial], found)
+        return self._raced(result, [trial], race.run())
 
     def provenance(self, result: TaskResult) -> dict[str, object]:
         """Returns where the configuration of a winner comes from."""
@@ -160,6 +167,11 @@ class TaskTuner:
 
     # --- Steps -------------------------------------------------------------------------------------------
 
+    def _rules(self, budget: Budget, ranked: Sequence[TrialResult] = ()) -> RaceRules:
+        settings = self.settings
+        places = FINALISTS + sum(each.always_races for each in ranked)
+        return RaceRules(settings.min_gain, settings.seed, places, deadline=budget.deadline)
+
     def _compiled(self, prepared: TunableTask, trial: TrialResult) -> TrialResult | None:
         """Returns a candidate with its benchmark, which is not kept from earlier runs; None if it fails now."""
         if trial.benchmark is not None:
@@ -177,9 +189,10 @@ class TaskTuner:
         failures = tuple(
             (finalists[position].candidate, each) for position, each in found.failures.items()
         )
-        result = replace(result, failures=failures)
+        result = replace(result, failures=failures, reason=found.reason)
         if found.winner is None or found.decision is None:
-            return result
+            verdict = TaskOutcome.UNDECIDED if found.reason else TaskOutcome.DEFAULT
+            return replace(result, verdict=verdict)
         return self._decided(result, finalists[found.winner], found.decision)
 
     def _decision(self, recorded: RecordedRace) -> Decision:
@@ -220,10 +233,17 @@ class TaskTuner:
 
 
 def best_trials(trials: Sequence[TrialResult], default_us: float) -> list[TrialResult]:
-    """Returns the candidates that may be faster than the default, best first."""
-    near = [
+    """Returns the candidates that may be faster than the default: those that always race, then the best first."""
+    timed = sorted(
         (each.microseconds, position, each)
         for position, each in enumerate(trials)
-        if each.microseconds is not None and each.microseconds < default_us * _NEAR
-    ]
-    return [each for *_, each in sorted(near)]
+        if each.microseconds is not None
+    )
+    always = [each for us, _, each in timed if each.always_races and us < default_us * _FAR]
+    others = [each for us, _, each in timed if not each.always_races and us < default_us * _NEAR]
+    return always + others
+
+
+def contestant(trial: TrialResult, benchmark: Benchmark, default_us: float) -> Contestant:
+    """Returns a trial as a contestant of a race."""
+    return Contestant(benchmark, trial.microseconds or default_us, trial.always_races)
