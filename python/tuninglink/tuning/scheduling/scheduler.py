@@ -209,14 +209,20 @@ class Scheduler:
             if task.run is None:
                 return
             budget = self._budget()
-            seconds = math.inf if len(self._open) == 1 else self._pace().turn_seconds(task.progress)
-            task.run.explore(budget, seconds, self._prepare_next)
+            task.run.explore(budget, self._turn_seconds(task), self._prepare_next)
             if task.run.ending(budget) is not None:
                 self._decide(task)
         except FATAL:
             raise
         except Exception as failure:  # noqa: BLE001 - an error loses one task only
             self._lose(task, reason_of(failure))
+
+    def _turn_seconds(self, task: _OpenTask) -> float:
+        """Returns the time of the next turn of a task, which ends when a race goes on."""
+        alone = len(self._open) == 1
+        seconds = math.inf if alone else self._pace().turn_seconds(task.progress)
+        due = min((each.race.due for each in self._races), default=math.inf)
+        return min(seconds, due - time.monotonic())
 
     def _begin(self, task: _OpenTask) -> None:
         """Prepares a task for its first turn, or gives its weight to the task that the same entry configures."""
@@ -285,8 +291,9 @@ class Scheduler:
             self._lose(task, reason_of(failure))
 
     def _advance_races(self) -> None:
-        """Takes the next step of each race whose pause is over."""
-        for each in [each for each in self._races if each.race.due <= time.monotonic()]:
+        """Takes the steps of races that are due."""
+        while due := [each for each in self._races if each.race.due <= time.monotonic()]:
+            each = due[0]
             try:
                 result = each.race.advance()
             except FATAL:
