@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from tuninglink.iree.targets import Target
     from tuninglink.matching.materialization import LinkedDispatch
     from tuninglink.specs.library import DefaultLibrary
-    from tuninglink.specs.linking import LinkedSpec
+    from tuninglink.specs.linking.linker import LinkedSpec
     from tuninglink.specs.model import Spec
 
 

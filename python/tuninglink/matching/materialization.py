@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from tuninglink.matching.prunable import Pruning
     from tuninglink.mlir.diagnostics import DiagnosticSink
     from tuninglink.specs.library import DefaultLibrary, DefaultSpecFile
-    from tuninglink.specs.linking import LinkedSpec
+    from tuninglink.specs.linking.linker import LinkedSpec
     from tuninglink.specs.model import Spec
 
     _Key = tuple[Target | None, mlir.Attribute | DefaultSpecFile | None]

@@ -17,9 +17,9 @@ from tuninglink.matching.dispatch_signature import ANYTHING, DispatchSignature
 from tuninglink.matching.prunable import STRUCTURAL, PrunableSpec, Pruning
 from tuninglink.mlir import names
 from tuninglink.mlir.walk import visit
-from tuninglink.specs.chains import chained_modules
-from tuninglink.specs.link_form import LinkForm, choose_form
-from tuninglink.specs.linking import LINKED_SPEC_NAME, Share, link_nothing, link_shares
+from tuninglink.specs.linking.chains import chained_modules
+from tuninglink.specs.linking.forms import LinkForm, choose_form
+from tuninglink.specs.linking.linker import LINKED_SPEC_NAME, Share, link_nothing, link_shares
 from tuninglink.specs.model import Spec
 from tuninglink.specs.side_effects import only_reads
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from tuninglink.matching.derivation.root_forms import RootForm
     from tuninglink.mlir.diagnostics import DiagnosticSink
     from tuninglink.specs.applicability import Selection
-    from tuninglink.specs.linking import LinkedSpec
+    from tuninglink.specs.linking.linker import LinkedSpec
 
 _RUNNING: Final = frozenset(
     {

@@ -74,6 +74,8 @@ CHAINED_ENTRY_POINT: Final = "tuninglink.entry_point"
 """The attribute of the entry points in a chain, which take the decided ops beside the root."""
 NO_ENTRY: Final = "tuninglink.no_entry"
 """The attribute of a matcher that linking adds: its pair is none of the entries."""
+LIST: Final = "tuninglink.list"
+"""The attribute of a sequence to which linking moved a `foreach_match` of the sequence that includes it."""
 NO_OPERATION: Final = "tuninglink.none"
 """A name that no op has."""
 

@@ -14,7 +14,7 @@ from tuninglink.errors import SpecError
 from tuninglink.mlir import names
 from tuninglink.mlir.diagnostics import Diagnostic, Place, error, note, place_of
 from tuninglink.mlir.symbols import symbol_name
-from tuninglink.mlir.walk import body, collect
+from tuninglink.mlir.walk import body
 from tuninglink.specs.sequences import SequenceTable, argument_attributes, is_any_op, signature
 from tuninglink.specs.side_effects import SideEffects
 
@@ -117,7 +117,7 @@ class Anatomy:
             return note(
                 "its entry point is more than one plain 'foreach_match' and a yield", sequence
             )
-        if self.entry_points[0].name in self.table.survey.included:
+        if self.entry_points[0].name in self.table.scan.included:
             return note("its entry point is used by another sequence", sequence)
         return next(self._opaque_pairs(), None)
 
@@ -127,7 +127,7 @@ class Anatomy:
         actions = {action for _, action in self.pairs}
         defined = {action for action in actions if self.table.lookup(action) is not None}
         annotating = {action for action in actions if self.table.annotations(action) is not None}
-        including = self.table.survey.including
+        including = self.table.scan.including
         for matcher, action in dict.fromkeys(self.pairs):
             sequence = self.table.lookup(matcher)
             if sequence is None or action not in defined:
@@ -180,11 +180,18 @@ class Anatomy:
     @cached_property
     def pairs(self) -> list[tuple[str, str]]:
         """The `(matcher, action)` pairs of all entries, in order of precedence."""
+        lists = [
+            self.table.pairs(foreach_match)
+            for entry_point in self.entry_points
+            for foreach_match in self.table.lists(entry_point.sequence)
+        ]
+        # Only guards add pairs that are not entries.
+        are_guarded = names.CHAINED_ENTRY_POINT in self.entry_points[0].sequence.attributes
         return [
             pair
-            for entry_point in self.entry_points
-            for foreach_match in collect(entry_point.sequence, names.FOREACH_MATCH)
-            for pair in self.table.pairs(foreach_match)
+            for pairs in lists
+            for pair in pairs
+            if not (are_guarded and self.table.is_bookkeeping(pair[0]))
         ]
 
     @cached_property

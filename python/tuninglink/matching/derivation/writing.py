@@ -14,8 +14,8 @@ from tuninglink.mlir.attributes import entries_of
 from tuninglink.mlir.symbols import split_path
 from tuninglink.specs.bindings import BINDING
 from tuninglink.specs.builders import add_kernel_config, any_op, named_sequence, yield_
+from tuninglink.specs.foreach_match import named_pair_attributes
 from tuninglink.specs.model import Spec
-from tuninglink.specs.pairs import named_pair_attributes
 from tuninglink.specs.provenance import DERIVED, PROVENANCE
 
 if TYPE_CHECKING:
