@@ -103,7 +103,7 @@ class Dependence:
         """Returns which ops, beside the one it is asked about, a matcher looks at the attributes of."""
         kinds: set[_Shown] = set()
         anything = False
-        looking = self.spec.table.survey.looking
+        looking = self.spec.table.scan.looking
         navigates = any(
             each.name in _NAVIGATING or each.name.startswith(_STRUCTURED_PREFIX) for each in looking
         )
@@ -123,7 +123,7 @@ class Dependence:
         if not isinstance(handle, mlir.BlockArgument) or handle.arg_number:
             return False
         name = handle.owner.owner.attributes.get(names.SYMBOL_NAME)
-        included = self.spec.table.survey.included
+        included = self.spec.table.scan.included
         return isinstance(name, mlir.StringAttr) and not any(
             split_path(each)[-1] == name.value for each in included
         )

@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING
 
 from tuninglink.errors import SpecError
 from tuninglink.mlir.diagnostics import error, note
-from tuninglink.specs.dependence import depend_on_each_other
-from tuninglink.specs.entry_points import check_can_modernize
-from tuninglink.specs.guardable import overrides_because
+from tuninglink.specs.linking.chains import chain_restriction
+from tuninglink.specs.linking.dependence import depend_on_each_other
+from tuninglink.specs.linking.entry_points import check_can_modernize, check_is_defined
+from tuninglink.specs.linking.repeated_matchers import repeated_matchers
+from tuninglink.specs.side_effects import failing_checks
 from tuninglink.specs.structure import SpecKind
 
 if TYPE_CHECKING:
@@ -35,21 +37,24 @@ class LinkForm(Enum):
 
 
 def choose_form(specs: Sequence[Spec], *, diagnostics: DiagnosticSink | None = None) -> LinkForm:
-    """Tells what linking these specs gives, without linking them.
+    """Returns the form that linking gives some specs, without linking them.
 
     Args:
         specs: at least one spec, in order of precedence.
-        diagnostics: told about specs that may override an earlier one; by default nobody is.
+        diagnostics: receives warnings about entries and specs that do not do what they say; by default they are
+            dropped.
 
     Raises:
         SpecError: there is no spec, or one cannot be linked.
     """
     if not specs:
         raise SpecError(error("nothing to link: no spec was given"))
-    members = [each.anatomy for each in specs]
-    if len(specs) == 1 and members[0].has_default_entry_point:
+    members = [spec.anatomy for spec in specs]
+    is_finished = len(specs) == 1 and members[0].has_default_entry_point
+    if is_finished and not repeated_matchers(members[0]):
+        check_is_defined(members[0])
         return LinkForm.UNTOUCHED
-    return form_of(members, [each.name for each in specs], diagnostics)
+    return form_of(members, [spec.name for spec in specs], diagnostics)
 
 
 def form_of(
@@ -61,20 +66,24 @@ def form_of(
         SpecError: one cannot be linked.
     """
     for member in members:
+        check_is_defined(member)
         for entry_point in member.entry_points:
             check_can_modernize(entry_point, member.table)
+        if diagnostics:
+            _warn_about_repeated_matchers(member, diagnostics)
     if _can_be_flat(members):
         return LinkForm.FLAT
     if diagnostics:
-        _warn_about_opaque_specs(members, labels, diagnostics)
+        _warn_about_failures(members, labels, diagnostics)
+        _warn_about_overriding(members, labels, diagnostics)
     return LinkForm.CHAINED
 
 
 def _can_be_flat(members: Sequence[Anatomy]) -> bool:
     """Tells whether one walk over the program decides what one walk for each spec would.
 
-    Not if an entry configures another op than the one that its matcher was asked about, nor if the answer of a
-    matcher depends on what another spec configures elsewhere: the other one may come too early, or too late.
+    It does not if an entry configures an op other than the matched one, or if the answer of a matcher depends on what
+    another spec configures elsewhere: that may be too early, or too late.
     """
     if any(member.kind is SpecKind.OPAQUE for member in members):
         return False
@@ -85,11 +94,36 @@ def _can_be_flat(members: Sequence[Anatomy]) -> bool:
     )
 
 
-def _warn_about_opaque_specs(
+def _warn_about_repeated_matchers(member: Anatomy, diagnostics: DiagnosticSink) -> None:
+    for foreach_match, matcher in repeated_matchers(member):
+        diagnostics.warning(
+            f"matcher '@{matcher}' is used more than once: only its first entry can apply; "
+            "remove the later ones",
+            foreach_match,
+        )
+
+
+def _warn_about_failures(
     members: Sequence[Anatomy], labels: Sequence[str], diagnostics: DiagnosticSink
 ) -> None:
+    """Warns about checks of entry points: a chain suppresses what is an error in a spec alone."""
+    for member, label in zip(members, labels, strict=True):
+        for entry_point in member.entry_points:
+            check = next(failing_checks(member.table, entry_point.sequence), None)
+            if check is not None:
+                diagnostics.warning(
+                    f"entry point '@{entry_point.name}' of '{label}' may fail here, which is an error where the "
+                    "spec is applied alone; linked, it goes on without a diagnostic",
+                    check,
+                )
+
+
+def _warn_about_overriding(
+    members: Sequence[Anatomy], labels: Sequence[str], diagnostics: DiagnosticSink
+) -> None:
+    """Warns about later specs that guards do not keep from changing what earlier ones configured."""
     for position, member in enumerate(members):
-        reason = overrides_because(member) if position else None
+        reason = chain_restriction(member) if position else None
         if reason:
             earlier = ", ".join(f"'{label}'" for label in labels[:position])
             diagnostics.warning(

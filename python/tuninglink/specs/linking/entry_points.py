@@ -21,7 +21,7 @@ from tuninglink.specs.sequences import argument_attributes, signature
 
 if TYPE_CHECKING:
     from tuninglink.specs.sequences import Handle, SequenceTable
-    from tuninglink.specs.structure import EntryPoint
+    from tuninglink.specs.structure import Anatomy, EntryPoint
 
 
 def free_kernel_config(container: mlir.Operation) -> None:
@@ -46,6 +46,21 @@ def check_can_modernize(entry_point: EntryPoint, table: SequenceTable) -> None:
                 entry_point.sequence,
             )
         )
+
+
+def check_is_defined(spec: Anatomy) -> None:
+    """Checks that everything that a spec runs has a body.
+
+    Raises:
+        SpecError: a sequence is only declared.
+    """
+    if not spec.table.scan.has_declarations:
+        return
+    for entry_point in spec.entry_points:
+        for path, sequence in spec.table.run_by(entry_point.name):
+            if not sequence.regions[0].blocks:
+                remedy = "give it a body, or remove what refers to it"
+                raise SpecError(error(f"'@{path}' is declared and not defined; {remedy}", sequence))
 
 
 def modernize(entry_point: EntryPoint, table: SequenceTable) -> None:

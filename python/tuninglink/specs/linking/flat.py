@@ -10,13 +10,13 @@ from tuninglink.mlir import names
 from tuninglink.mlir.symbols import FreshNames, rename_symbols, symbol_name, symbols
 from tuninglink.mlir.walk import body
 from tuninglink.specs.builders import add_kernel_config, yield_
-from tuninglink.specs.entry_points import free_kernel_config
-from tuninglink.specs.pairs import pair_attributes, pairs_of
+from tuninglink.specs.foreach_match import pair_attributes, pairs_of
+from tuninglink.specs.linking.entry_points import free_kernel_config
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tuninglink.specs.pairs import Pair
+    from tuninglink.specs.foreach_match import Pair
     from tuninglink.specs.structure import Anatomy
 
 

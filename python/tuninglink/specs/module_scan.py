@@ -1,4 +1,4 @@
-"""What stands in a module of sequences: the ops that refer to others, and those that look at other ops."""
+"""Scans of a module of sequences for the ops that refer to others, and for those that look at other ops."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from tuninglink.mlir.symbols import reference
 _BLIND = frozenset(
     {
         names.ANNOTATE,
-        names.FOREACH_MATCH,
         names.GET_OPERAND,
         names.GET_RESULT,
         names.MATCH_ATTENTION,
@@ -42,29 +41,44 @@ _SHOWING = frozenset({names.MATCH_DAG, names.MATCH_REGIONS})
 
 
 @dataclass(frozen=True)
-class Survey:
-    """What stands in a module.
+class ModuleScan:
+    """The ops of a module of sequences that linking looks at.
 
     Attributes:
         included: everything that an `include` refers to.
         including: the ops directly around an `include`, such as sequences.
-        looking: the transform ops that may look at configurations, or at other ops than the one in question.
+        looking: the transform ops that may look at configurations, or at ops other than the matched one.
+        lists: the `foreach_match` ops.
+        has_declarations: whether a sequence may be declared without a body.
     """
 
     included: frozenset[str]
     including: frozenset[mlir.Operation]
     looking: tuple[mlir.Operation, ...]
+    lists: tuple[mlir.Operation, ...]
+    has_declarations: bool
 
 
-def survey_of(module: mlir.Operation) -> Survey:
-    """Returns what stands in a module, found in one walk."""
+def scan_module(module: mlir.Operation) -> ModuleScan:
+    """Scans a module in one walk."""
     targets: set[str] = set()
     including: set[mlir.Operation] = set()
     looking: list[mlir.Operation] = []
+    lists: list[mlir.Operation] = []
+    # What follows the head of a sequence is its body, unless it has none.
+    is_at_head = has_declarations = False
 
     def keep(operation: mlir.Operation) -> mlir.WalkResult:
+        nonlocal is_at_head, has_declarations
         name = operation.name
+        is_head = name == names.NAMED_SEQUENCE
+        if is_at_head and (is_head or not name.startswith("transform.")):
+            has_declarations = True
+        is_at_head = is_head
         if name in _BLIND or not name.startswith("transform."):
+            return mlir.WalkResult.ADVANCE
+        if name == names.FOREACH_MATCH:
+            lists.append(operation)
             return mlir.WalkResult.ADVANCE
         looking.append(operation)
         if name == names.INCLUDE:
@@ -75,4 +89,10 @@ def survey_of(module: mlir.Operation) -> Survey:
         return mlir.WalkResult.SKIP if name in _SHOWING else mlir.WalkResult.ADVANCE
 
     module.walk(keep, mlir.WalkOrder.PRE_ORDER)
-    return Survey(frozenset(targets), frozenset(including), tuple(looking))
+    return ModuleScan(
+        frozenset(targets),
+        frozenset(including),
+        tuple(looking),
+        tuple(lists),
+        has_declarations or is_at_head,
+    )

@@ -14,10 +14,13 @@ from tuninglink.mlir.symbols import symbol_name
 from tuninglink.mlir.walk import body
 from tuninglink.specs.bindings import bind_entries
 from tuninglink.specs.builders import add_kernel_config, yield_
-from tuninglink.specs.chained import chain
-from tuninglink.specs.chains import chained_modules
-from tuninglink.specs.flat import flatten
-from tuninglink.specs.link_form import LinkForm, choose_form, form_of
+from tuninglink.specs.linking.chains import chain, chained_modules
+from tuninglink.specs.linking.flat import flatten
+from tuninglink.specs.linking.forms import LinkForm, choose_form, form_of
+from tuninglink.specs.linking.repeated_matchers import (
+    repeated_matchers,
+    separate_repeated_matchers,
+)
 from tuninglink.specs.loading import in_context
 from tuninglink.specs.model import Spec
 from tuninglink.specs.structure import Anatomy, has_entry_point, is_entry_point
@@ -130,7 +133,7 @@ def link_shares(
     if form is LinkForm.UNTOUCHED:
         (share,) = shares
         assert share.copy is not None
-        return LinkedSpec(share.copy, form, (Part(share.spec, None, 0, share.kept),))
+        return LinkedSpec(share.copy, form, (Part(share.spec, None, 0, share.kept, share.source),))
     return _link(shares, form, name)
 
 
@@ -161,13 +164,25 @@ def _link(shares: Sequence[Share], form: LinkForm, name: str) -> LinkedSpec:
         container = _container(name)
         with mlir.InsertionPoint(container.regions[0].blocks[0]):
             members = [Anatomy(each.clone()) for each in modules]
-    for member in members:
-        bind_entries(member)
+    members = _prepared(members)
     if form is LinkForm.FLAT:
         flatten(container, members)
     else:
         chain(container, members)
     return LinkedSpec(Spec(container, name), form, tuple(_parts(shares, container, form)))
+
+
+def _prepared(members: Sequence[Anatomy]) -> list[Anatomy]:
+    """Prepares specs for being moved: binds their entries, and gives each its own matcher."""
+    prepared = []
+    for member in members:
+        bind_entries(member)
+        if repeated_matchers(member):
+            separate_repeated_matchers(member)
+            prepared.append(Anatomy(member.module))
+        else:
+            prepared.append(member)
+    return prepared
 
 
 def link_nested_specs(
@@ -196,8 +211,7 @@ def link_nested_specs(
     members = [Anatomy(op) for op in nested]
     # Flat specs are in default-entrypoint form, which has no second entry point.
     form = form_of(members, labels, diagnostics)
-    for member in members:
-        bind_entries(member)
+    members = _prepared(members)
     if form is LinkForm.FLAT and not own:
         flatten(module, members)
     else:
