@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from tuninglink.matching.materialization import embed_specs, link_dispatches
-from tuninglink.matching.pruning import Pruning
+from tuninglink.matching.prunable import Pruning
 from tuninglink.mlir.passes import Pass, option
 from tuninglink.specs.library import DefaultLibrary
 from tuninglink.specs.loading import load_spec
@@ -35,6 +35,9 @@ class MaterializeSpecs(Pass):
     A dispatch gets only the entries that may match in it, and nothing where none may: it is configured as by
     all of them, and a later run of the pass sees it as one without a spec. `prune=false` embeds them all, for
     programs whose specs are to be read by others.
+
+    An entry is also applied to the other forms of its problem: a copy for the form of the root op follows all other
+    entries, unless one of them matches the op. `derived-entries=false` leaves these out.
 
     A dispatch that carries a spec already keeps it: the given specs are linked before it, and it takes the
     place of the default spec. Without given specs it stays as it is, so running the pass twice is running
@@ -80,6 +83,9 @@ class MaterializeSpecs(Pass):
     upgrade: bool = option(
         default=True, help="upgrade specs of older compilers; else they are refused"
     )
+    derived_entries: bool = option(
+        default=True, help="derive entries for the other forms of their problems"
+    )
     prune: bool = option(default=True, help="embed only the entries that may match in a dispatch")
 
     def apply(self, operation: mlir.Operation, diagnostics: DiagnosticSink) -> None:
@@ -99,6 +105,11 @@ class MaterializeSpecs(Pass):
         library = DefaultLibrary(directories, upgrade=self.upgrade) if self.default_specs else None
         pruning = Pruning() if self.prune else None
         dispatches = link_dispatches(
-            operation, given, library=library, pruning=pruning, diagnostics=diagnostics
+            operation,
+            given,
+            library=library,
+            pruning=pruning,
+            derives=self.derived_entries,
+            diagnostics=diagnostics,
         )
         embed_specs(dispatches, operation.context)

@@ -76,6 +76,18 @@ def make_directory(path: str | os.PathLike[str]) -> Path:
     return place
 
 
+def check_directory(path: str | os.PathLike[str]) -> Path:
+    """Makes a directory for outputs unless it is there, and refuses one that cannot be written to.
+
+    Raises:
+        TuninglinkError: it cannot be made, or is read-only.
+    """
+    place = make_directory(path)
+    if not os.access(place, os.W_OK):
+        raise TuninglinkError(error(f"cannot write to '{path}': the directory is not writable"))
+    return place
+
+
 def write_output(path: str, content: bytes) -> None:
     """Writes a result to a file, or to standard output for `-`.
 
@@ -92,10 +104,17 @@ def check_output(path: str) -> None:
     """Refuses an output that cannot be written before hours are spent on it.
 
     Raises:
-        TuninglinkError: its directory is missing or cannot be written to.
+        TuninglinkError: it is a directory or read-only, or its directory is missing or cannot be written to.
     """
+    if path == STANDARD_STREAM:
+        return
+    place = Path(path)
+    if place.is_dir():
+        raise TuninglinkError(error(f"cannot write '{path}': it is a directory"))
+    if place.exists() and not place.is_file():
+        return  # such as /dev/null, which is written to directly
     directory = os.path.dirname(os.path.abspath(path))  # noqa: PTH100, PTH120 - of a name, not of a file
-    if path != STANDARD_STREAM and not os.access(directory, os.W_OK):
+    if not os.access(directory, os.W_OK):
         problem = "is not writable" if os.path.isdir(directory) else "does not exist"  # noqa: PTH112
         message = f"cannot write '{path}': the directory '{directory}' {problem}"
         raise TuninglinkError(error(message))

@@ -18,20 +18,24 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from tuninglink.tuning.deciding.contestants import Contestant, RaceRules
 from tuninglink.tuning.deciding.decision import Outcome
-from tuninglink.tuning.deciding.race import race
+from tuninglink.tuning.deciding.race import Race
+from tuninglink.tuning.devices.device_interface import Device
 from tuninglink.tuning.devices.device_process import DeviceProcess
+from tuninglink.tuning.devices.measurement import Measurer
 from tuninglink.tuning.devices.timing import CompiledProgram
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tuninglink.tuning.deciding.race import RaceResult
-    from tuninglink.tuning.devices.timing import Rounds
+    from tuninglink.tuning.devices.device import DeviceDescription
+    from tuninglink.tuning.devices.device_interface import Answer, Request
     from tuninglink.tuning.results.failures import Failure
 
 SIZES: Final = ((1, 1024, 1024), (64, 64, 64), (8, 768, 768), (128, 256, 256), (384, 384, 384))
@@ -43,22 +47,22 @@ HOST: Final = (
 MOST_WINNERS: Final = 0.05
 
 
-@dataclass(frozen=True)
-class Whole:
+class ProgramDevice(Device):
     """A device on which races are run by whole programs."""
 
-    process: DeviceProcess
+    def __init__(self, process: DeviceProcess) -> None:
+        self._process = process
 
-    def rounds(
-        self, programs: Sequence[CompiledProgram], count: int, seed: int
-    ) -> Rounds | Failure:
-        """Measures programs against each other."""
-        return self.process.program_rounds(programs, count, seed)
+    @property
+    def description(self) -> DeviceDescription:
+        """The description of the device."""
+        return self._process.description
 
-    def compare(
-        self, program: CompiledProgram, reference: CompiledProgram, reduction: int = 1
-    ) -> None:
-        """Agrees: the code is the same."""
+    def ask(self, request: Request[Answer]) -> Answer | Failure:
+        """See `Device`."""
+        if request.work is Measurer.rounds:
+            request = replace(request, work=Measurer.program_rounds)
+        return self._process.ask(request)
 
 
 def matmul(sizes: tuple[int, int, int], flags: Sequence[str]) -> CompiledProgram:
@@ -83,22 +87,26 @@ def matmul(sizes: tuple[int, int, int], flags: Sequence[str]) -> CompiledProgram
 def run(arguments: argparse.Namespace) -> list[RaceResult]:
     """Runs the races and says what came of each."""
     programs = {each: matmul(each, arguments.flags or HOST) for each in SIZES}
-    found = []
+    results = []
+    rules = RaceRules(gap_seconds=arguments.gap)
     with DeviceProcess(arguments.device) as process:
+        device = ProgramDevice(process)
         for seed, (sizes, program) in zip(
             range(arguments.pairs), itertools.cycle(programs.items())
         ):
             started = time.monotonic()
-            finalists = [program] * arguments.finalists
-            result = race(Whole(process), program, finalists, seed=seed, gap_seconds=arguments.gap)
-            found.append(result)
+            contestant = Contestant(program, microseconds=0.0)
+            finalists = [contestant] * arguments.finalists
+            race = Race(device, contestant, finalists, lambda _: None, replace(rules, seed=seed))
+            result = race.run()
+            results.append(result)
             decision = result.decision
-            words = f"{decision.outcome.value} {decision.speedup}" if decision else "nobody left"
+            words = f"{decision.outcome.value} {decision.speedup}" if decision else "none is left"
             taken = time.monotonic() - started
             print(
                 f"{seed + 1:4} {'x'.join(map(str, sizes)):14} {taken:5.1f} s  {words}", flush=True
             )
-    return found
+    return results
 
 
 def main() -> None:

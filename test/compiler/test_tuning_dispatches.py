@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import struct
 import subprocess
 from typing import TYPE_CHECKING
 
 import pytest
+from compilations import compiler_tool
 from iree.compiler import ir as mlir
-from programs import TARGETS, compiler_tool
+from programs import TARGETS
 from tuning_programs import REDUCTION, dispatched, matmul
 
 from tuninglink.errors import CompileError
 from tuninglink.mlir.contexts import thread_context
+from tuninglink.tuning.candidates.compilation import CandidateCompiler, Compiled
 from tuninglink.tuning.programs.benchmark import Access
 from tuninglink.tuning.programs.dispatches import ModelFunction, read_program
 from tuninglink.tuning.programs.specialization import DimensionSize
@@ -97,6 +100,38 @@ def test_a_dumped_benchmark_is_a_program_too(tmp_path: Path) -> None:
     assert program.model is None
     assert "lowering_config" not in str(mlir.Module.parse(task.source, thread_context()))
     assert [each.shape for each in task.layout.bindings] == [(4, 128), (128, 256), (4, 256)]
+
+
+BIAS = """
+func.func @main(%a: tensor<8x32xf32>) -> tensor<8x4xf32> {
+  %bias = arith.constant dense_resource<bias> : tensor<4xf32>
+  %empty = tensor.empty() : tensor<8x4xf32>
+  %start = linalg.broadcast ins(%bias : tensor<4xf32>) outs(%empty : tensor<8x4xf32>) dimensions = [0]
+  %sums = linalg.generic {indexing_maps = [affine_map<(i, j, k) -> (i, k)>, affine_map<(i, j, k) -> (i, j)>],
+      iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%a : tensor<8x32xf32>) outs(%start : tensor<8x4xf32>) {
+  ^bb0(%x: f32, %sum: f32):
+    %next = arith.addf %x, %sum : f32
+    linalg.yield %next : f32
+  } -> tensor<8x4xf32>
+  return %sums : tensor<8x4xf32>
+}
+{-# dialect_resources: { builtin: { bias: "0x040000000000803F000000400000404000008040" } } #-}
+"""
+
+
+def test_constants_of_dispatches_survive() -> None:
+    (task,) = dispatched(BIAS, CPU).tasks
+    with CandidateCompiler(TARGETS[CPU], 1) as compiler:
+        compiled = compiler.submit_program(task.source, "", 60).result()
+    assert isinstance(compiled, Compiled)
+    assert struct.pack("4f", 1, 2, 3, 4) in compiled.image
+
+
+def test_the_values_of_constants_make_no_other_problem() -> None:
+    (task,) = dispatched(BIAS, CPU).tasks
+    (same,) = dispatched(BIAS.replace("803F", "003F").replace("bias", "another"), CPU).tasks
+    assert task.key == same.key
 
 
 def test_dynamic_sizes_are_named() -> None:

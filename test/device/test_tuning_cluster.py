@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING
 
 import pytest
 import worker_jobs
 from dask_processes import DaskProcesses
 from device_benchmarks import DOUBLE, benchmark
+from processes import PATIENCE, eventually
 from recorded_tuning import FLAGS, without_pauses
 from tuning_programs import dispatched, matmul
 
@@ -19,12 +19,12 @@ from tuninglink.tuning.database import Database
 from tuninglink.tuning.devices.cluster.connection import Cluster
 from tuninglink.tuning.devices.cluster.devices import ClusterDevices
 from tuninglink.tuning.devices.device import DeviceError
-from tuninglink.tuning.devices.local import Measurement
+from tuninglink.tuning.devices.screening import Measurement
 from tuninglink.tuning.devices.timing import Settings
 from tuninglink.tuning.listener import Listener
 from tuninglink.tuning.results.failures import FailureKind
 from tuninglink.tuning.results.journal import Journal
-from tuninglink.tuning.scheduling.budget import Budget
+from tuninglink.tuning.scheduling.ledger import Ledger
 from tuninglink.tuning.scheduling.task_tuner import TaskTuner
 from tuninglink.tuning.settings import TuningSettings
 from tuninglink.tuning.tuner import Tuner
@@ -56,7 +56,7 @@ def test_a_job_that_hangs_or_crashes_costs_itself(processes: DaskProcesses) -> N
         assert pool.submit(worker_jobs.add, 40, 2).result() == 42
         assert pool.submit(worker_jobs.initialized).result() == ["begun"]
         with pytest.raises(DeviceError, match="no worker has device 'local-sync'"):
-            ClusterDevices(cluster, ["local-sync"], Settings(), 30.0)
+            ClusterDevices(cluster, ["local-sync"], Settings(), PATIENCE)
         cluster.versions = ("tuninglink 0.0",)
         other = cluster.pool(1, worker_jobs.initialize, ("begun",))
         with pytest.raises(TuninglinkError, match=r"the tuner has tuninglink 0\.0"):
@@ -83,14 +83,14 @@ def test_a_killed_worker_costs_what_was_in_flight(processes: DaskProcesses) -> N
     with (
         Database() as database,
         Cluster(processes.address) as cluster,
-        ClusterDevices(cluster, ["local-sync"], Settings(), 30.0) as devices,
+        ClusterDevices(cluster, ["local-sync"], Settings(), PATIENCE) as devices,
         CandidateCompiler(FLAGS, cluster.threads, cluster.pool) as compiler,
         without_pauses(),
     ):
         assert (cluster.threads, devices.at_once) == (2, 2)
         journal = Journal(database, devices.first.description, SETTINGS, FLAGS)
         tasks = TaskTuner(SETTINGS, compiler, devices, Killer(), journal)
-        result = Tuner(program, FLAGS, tasks, Budget(trials=SETTINGS.trials)).run()
+        result = Tuner(program, FLAGS, tasks, Ledger(trials=SETTINGS.trials)).run()
         recorded = [
             each
             for each in database.all_trials()
@@ -111,12 +111,11 @@ def test_devices_come_and_the_last_one_ends_the_work(processes: DaskProcesses) -
     first = processes.worker("local-task=1")
     with (
         Cluster(processes.address) as cluster,
-        ClusterDevices(cluster, ["local-task"], Settings(), 30.0) as devices,
+        ClusterDevices(cluster, ["local-task"], Settings(), PATIENCE) as devices,
     ):
         assert isinstance(devices.measure_default(benchmark(DOUBLE)), float)
         second = processes.worker("local-task=1")
-        while devices.at_once < 2:
-            time.sleep(0.2)
+        assert eventually(lambda: devices.at_once == 2)
         first.kill()
         jobs = [devices.submit(benchmark(DOUBLE), 1e9) for _ in range(3)]
         assert all(isinstance(each.result(), Measurement) for each in jobs)

@@ -7,7 +7,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import pytest
+from clocks import limits_in_processor_time
 from device_benchmarks import DOUBLE, FAULT, HANG, OVERRUN, SLOW_DOUBLE, WRONG, benchmark, straight
+from processes import PATIENCE
 from recorded_tuning import FLAGS, RecordedDevices, interrupt, tune, without_pauses
 from tuning_programs import matmul, prepared
 
@@ -24,12 +26,14 @@ from tuninglink.tuning.database import (
 from tuninglink.tuning.deciding.defaults import MeasuredTask
 from tuninglink.tuning.devices import local as devices_module
 from tuninglink.tuning.devices.device import DeviceError, physical_cores
-from tuninglink.tuning.devices.local import Devices, Measurement
+from tuninglink.tuning.devices.local import Devices
+from tuninglink.tuning.devices.screening import Measurement
 from tuninglink.tuning.devices.timing import CompiledProgram, Settings, Timing
 from tuninglink.tuning.results.failures import Failure, FailureKind
 from tuninglink.tuning.results.journal import Journal
 from tuninglink.tuning.results.task_result import TaskOutcome
 from tuninglink.tuning.scheduling.budget import Budget
+from tuninglink.tuning.scheduling.task_run import tune_task
 from tuninglink.tuning.scheduling.task_tuner import TaskTuner
 from tuninglink.tuning.settings import TuningSettings
 
@@ -171,13 +175,14 @@ def test_failing_candidates_cost_themselves() -> None:
     compiler = InjectingCompiler()
     with (
         Database() as database,
-        Devices(["local-sync"], Settings(), timeout=6.0) as devices,
+        limits_in_processor_time(),
+        Devices(["local-sync"], Settings(), timeout=3.0) as devices,
         without_pauses(),
     ):
         journal = Journal(database, devices.first.description, settings, FLAGS)
         tuner = TaskTuner(settings, compiler, devices, journal=journal)
         measured = MeasuredTask(task.task, benchmark(SLOW_DOUBLE), 1.0, 0.0, 1.0)
-        result = tuner.tune(task, measured, Budget(trials=settings.trials))
+        result = tune_task(tuner, task, measured, Budget(trials=settings.trials))
         recorded = {
             (compiler.injected[each.configuration.key], each.failure.kind.value)
             for each in database.all_trials()
@@ -227,7 +232,7 @@ def test_equal_devices_share_the_work_each_with_its_own_default(
 
 def test_threaded_cpu_devices_share_out_the_cores() -> None:
     count = min(2, len(physical_cores()))
-    with Devices(["local-task"] * count, Settings(), timeout=30.0) as devices:
+    with Devices(["local-task"] * count, Settings(), timeout=PATIENCE) as devices:
         each = len(physical_cores()) // count
         assert [found.cores for found in devices.descriptions] == [each] * count
         default, other = benchmark(SLOW_DOUBLE), benchmark(DOUBLE)

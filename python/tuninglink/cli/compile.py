@@ -18,7 +18,7 @@ from tuninglink.errors import CompileError
 from tuninglink.files import write_output
 from tuninglink.mlir.diagnostics import error
 from tuninglink.specs.library import DefaultLibrary
-from tuninglink.specs.sources import SpecFiles, read_specs
+from tuninglink.specs.sources import SpecFiles, automatic_positions, read_specs
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,8 +30,9 @@ PROGRAM: Final = "tuninglink compile"
 
 SPEC_HELP: Final = """\
   --spec SPEC          A tuning spec, as text or bytecode: a file, a directory, a pattern, library:NAME or a URL, with
-                       #sha256=HASH behind it if it must not change. May be repeated: the first wins. TARGET=SPEC
-                       applies it to the dispatches of a target only: an SKU, an architecture or a family.
+                       #sha256=HASH behind it if it must not change; library:auto applies all shipped libraries that fit
+                       the target. May be repeated: the first wins. TARGET=SPEC applies it to the dispatches of a target
+                       only: an SKU, an architecture or a family.
 """
 
 USAGE: Final = f"""\
@@ -47,6 +48,8 @@ iree-compile; every flag of iree-compile is known, see `iree-compile --help`.
   --spec-dir DIR       Look for default specs in this directory first. May be repeated.
   --no-default-specs   Use no default spec: neither from a directory nor a shipped one.
   --no-upgrade         Refuse specs that were written for an older compiler, instead of upgrading them.
+  --no-derived-entries Apply entries as they are written only. By default an entry is also applied to the other forms of
+                       its problem: with a batch of 1 added or removed, and with its loops in another order.
   --prune=off          Give every dispatch all entries, not only those that may match in it. That takes longer
                        and configures nothing otherwise.
   --dump-specs-to DIR  Write the specs that were linked for each target to DIR, or - for standard output.
@@ -157,8 +160,10 @@ def specs_of(options: CompileOptions, project_specs: Sequence[str]) -> SpecChoic
     return SpecChoice(
         SpecFiles((*files, *from_project), upgrade=upgrade, diagnostics=sink),
         from_project=len(from_project),
+        automatic=automatic_positions(files),
         library=library,
         exact=False,
         dump=options.spec_dumps,
         prune=options.prune,
+        derive=options.derived_entries,
     )

@@ -43,6 +43,8 @@ you give; see `tuninglink compile --help`.
   --spec-dir DIR       Look for default specs in this directory first. May be repeated.
   --no-default-specs   Use no default spec: neither from a directory nor a shipped one.
   --no-upgrade         Refuse specs that were written for an older compiler, instead of upgrading them.
+  --no-derived-entries Apply entries as they are written only. By default an entry is also applied to the other forms of
+                       its problem: with a batch of 1 added or removed, and with its loops in another order.
 {PROJECT_HELP}\
   --profile FILE       Measured times: the JSON or CSV of iree-benchmark-module, of dispatch benchmarks or with
                        --dispatch_statistics, or the CSV of tracy-csvexport.

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from tuninglink.compiler.flags import ReportFormat
 from tuninglink.explaining.model import Status
+from tuninglink.specs.provenance import DERIVED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -54,7 +55,18 @@ def _table(explanation: Explanation, stream: TextIO) -> str:
     if explanation.specs:
         counts = ["ENTRIES", "USED", "SHADOWED", "UNREACHABLE", "UNUSED"]
         headings = ["SPEC", "KIND", *counts, "DISPATCHES"]
-        parts.append(render_table(headings, [*map(_spec_row, explanation.specs)], "", stream))
+        parts.append(
+            render_table(
+                headings,
+                [
+                    _spec_row(each)
+                    for each in explanation.specs
+                    if each.configured or not each.is_automatic
+                ],
+                "",
+                stream,
+            )
+        )
     parts.append("".join(f"{line}\n" for line in _summary(explanation)))
     return "\n".join(parts)
 
@@ -154,11 +166,11 @@ def _facts_of_operation(operation: OperationReport, specs: Sequence[SpecSummary]
     if match:
         spec = f"'{specs[match.spec].source}'"
         yield "entry", f"{_entry(match.entry)} of {spec}" if match.entry else f"one of {spec}"
-        if match.provenance:
-            yield (
-                "provenance",
-                ", ".join(f"{name} = {each}" for name, each in match.provenance.items()),
-            )
+        provenance = dict(match.provenance)
+        if DERIVED in provenance:
+            yield "derived", str(provenance.pop(DERIVED))
+        if provenance:
+            yield "provenance", ", ".join(f"{name} = {each}" for name, each in provenance.items())
     for missed in operation.nearest:
         yield "matched" if missed.is_match else "nearest", f"{_entry(missed.entry)}: {missed}"
     for line in operation.configuration.lines():
@@ -194,7 +206,7 @@ def _summary(explanation: Explanation) -> list[str]:
     kept = explanation.count(Status.KEPT)
     if kept:
         lines.append(f"kept a configuration that was there before: {kept:,}")
-    return [*lines, *explanation.notes]
+    return [*lines, *explanation.notes, *explanation.advice]
 
 
 def _part(explanation: Explanation, status: Status) -> str:

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import os
 import signal
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from tuninglink.cli.interrupts import INTERRUPTED
 from tuninglink.cli.tune_progress import ProgressLines
 from tuninglink.cli.verbosity import is_quiet
 from tuninglink.errors import TuninglinkError
-from tuninglink.files import make_directory
+from tuninglink.files import check_directory, check_output
 from tuninglink.mlir.diagnostics import error, note
 from tuninglink.tuning.candidates.compilation import CandidateCompiler
 from tuninglink.tuning.database import Database
@@ -29,9 +28,22 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from tuninglink.cli.measuring_options import MeasuringOptions
-    from tuninglink.tuning.devices.device_interface import DeviceSet
+    from tuninglink.tuning.devices.device_set import DeviceSet
     from tuninglink.tuning.scheduling.budget import Budget
     from tuninglink.tuning.scheduling.timeline import Timeline
+
+
+def check_outputs(options: MeasuringOptions) -> None:
+    """Refuses results that cannot be written before anything is measured.
+
+    Raises:
+        TuninglinkError: the output, the database or the directory for failures is not writable.
+    """
+    check_output(options.output)
+    if options.database:
+        Database(Path(options.database)).close()
+    if options.failures:
+        check_directory(options.failures)
 
 
 @dataclass(frozen=True)
@@ -59,18 +71,15 @@ class Measuring:
         options, settings = self.options, self.options.settings
         timing = Settings(caches=settings.caches, seed=settings.seed)
         with ExitStack() as opened:
-            database = (
-                opened.enter_context(Database(Path(options.database))) if options.database else None
-            )
+            path = Path(options.database) if options.database else None
+            database = opened.enter_context(Database(path))
             reproducers = None
             if options.failures:
-                reproducers = Reproducers(make_directory(options.failures), options.flags)
+                reproducers = Reproducers(options.failures, options.flags)
             with timeline.stage(Stage.DEVICES):
                 devices, compiler = self._machines(opened, timing)
             timeline.watch(devices)
-            journal = None
-            if database:
-                journal = Journal(database, devices.first.description, settings, options.flags)
+            journal = Journal(database, devices.first.description, settings, options.flags)
             listener = Listener() if is_quiet() else ProgressLines()
             yield TaskTuner(settings, compiler, devices, listener, journal, reproducers, timeline)
 
@@ -94,23 +103,34 @@ class Measuring:
         return remote, opened.enter_context(CandidateCompiler(flags, jobs, cluster.pool))
 
 
+_ENDING: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+"""The signals that end a run early: an interrupt, the end of a job, and a terminal that is closed."""
+
+
 @contextmanager
 def stopping(budget: Budget, program: str) -> Iterator[None]:
-    """Lets an interrupt end the budget while the block runs, and a second one end the process."""
-    if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
-        yield
-        return
+    """Lets a signal end the budget while the block runs, and a second one end the process.
 
-    def stop(*_: object) -> None:
+    A signal that the process was started to ignore stays ignored.
+    """
+    watched = [each for each in _ENDING if signal.getsignal(each) != signal.SIG_IGN]
+
+    def stop(number: int, _: object) -> None:
         if budget.is_stopped:
-            os._exit(INTERRUPTED)
+            os._exit(_SIGNALED + number)
         budget.stop()
-        os.write(2, f"\n{program}: interrupted; ending with what is known so far\n".encode())
+        with suppress(OSError):  # the terminal may be closed
+            os.write(2, f"\n{program}: interrupted; ending with what is known so far\n".encode())
 
     watcher = signal.set_wakeup_fd(-1)  # whoever reads it would end the process
-    before = signal.signal(signal.SIGINT, stop)
+    before = {each: signal.signal(each, stop) for each in watched}
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
         signal.set_wakeup_fd(watcher, warn_on_full_buffer=False)
+
+
+_SIGNALED: Final = 128
+"""What a shell adds to the number of the signal that ended a program."""

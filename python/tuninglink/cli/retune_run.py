@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tuninglink.cli import process
-from tuninglink.cli.measuring import Measuring, stopping
+from tuninglink.cli.measuring import Measuring, check_outputs, stopping
 from tuninglink.cli.progress import progress
 from tuninglink.cli.project import project_specs
 from tuninglink.cli.retune_options import RetuneFormat
 from tuninglink.cli.terminal import render_table
 from tuninglink.errors import TuninglinkError
-from tuninglink.files import STANDARD_STREAM, check_output, make_directory, write_output
+from tuninglink.files import STANDARD_STREAM, check_directory, write_output
 from tuninglink.mlir.diagnostics import Diagnostic, Severity, error
 from tuninglink.specs.sources import SpecFiles, read_specs
 from tuninglink.tuning.devices.local import default_device
@@ -48,6 +49,8 @@ def retune(options: RetuneOptions, command: str) -> TuninglinkError | None:
     """
     specs = _read(options)
     outputs = _outputs(options.output, specs)
+    for output in outputs:
+        check_outputs(replace(options, output=output))
     result = _retune(specs, options, command)
     for spec, output in zip(specs, outputs, strict=True):
         write_output(output, retuned_spec(spec, result.of(spec)).encode())
@@ -69,14 +72,13 @@ def _outputs(output: str, specs: Sequence[Spec]) -> list[str]:
         TuninglinkError: nothing can be written there.
     """
     if len(specs) == 1:
-        check_output(output)
         return [output]
     if output == STANDARD_STREAM:
         raise TuninglinkError(error("several specs need a directory; name it with -o"))
     names = [f"{Path(each.source.replace(':', '-')).stem}.mlir" for each in specs]
     if len(set(names)) < len(names):
         raise TuninglinkError(error("several specs have the same name; retune one at a time"))
-    directory = make_directory(output)
+    directory = check_directory(output)
     return [str(directory / each) for each in names]
 
 

@@ -14,7 +14,6 @@ from tuninglink.cli.tune_options import parse_tune_arguments
 from tuninglink.cli.verbosity import COMMON_HELP
 from tuninglink.compiler.probing import check_targets
 from tuninglink.compiler.session import set_up_command_line
-from tuninglink.files import check_output, write_output
 from tuninglink.tuning.search import check_search
 
 if TYPE_CHECKING:
@@ -75,11 +74,9 @@ def tune_command(arguments: Sequence[str]) -> int:
     check_targets(options.flags)
     set_up_command_line(PROGRAM, options.flags)
     check_search(options.settings.search)  # an unknown one is told before anything takes time
-    check_output(options.output)
     from tuninglink.cli.tune_run import tune  # noqa: PLC0415 - mistakes are told before it is loaded
 
-    result = tune(options, PROGRAM)
-    write_output(options.output, result.spec.encode())
-    if result.failure is not None:
-        raise result.failure
+    failure = tune(options, PROGRAM)
+    if failure is not None:
+        raise failure
     return process.SUCCESS

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from tuninglink.tuning.devices.timing import duration
@@ -98,7 +99,8 @@ class ProgressLines(Listener):
 
     def _say(self, text: str, *, is_fleeting: bool = False) -> None:
         erase = "\r\033[K" if self._is_watched else ""
-        print(f"{erase}{text}", end="" if is_fleeting else "\n", file=sys.stderr, flush=True)  # noqa: T201
+        with suppress(OSError):  # the terminal may be closed
+            print(f"{erase}{text}", end="" if is_fleeting else "\n", file=sys.stderr, flush=True)  # noqa: T201
 
 
 def _outcome(result: TaskResult) -> str:
@@ -109,7 +111,8 @@ def _outcome(result: TaskResult) -> str:
         return f"won: {decision.speedup}, {times}; {tried}"
     if result.verdict is TaskOutcome.UNDECIDED:
         interval = f": {decision.speedup}" if decision is not None else ""
-        return f"undecided{interval}; {tried}"
+        reason = f": {result.reason}" if result.reason else ""
+        return f"undecided{interval}{reason}; {tried}"
     return f"nothing is faster than the compiler's choice; {tried}"
 
 

@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tuninglink.cli import process
-from tuninglink.cli.measuring import Measuring, stopping
+from tuninglink.cli.measuring import Measuring, check_outputs, stopping
 from tuninglink.cli.progress import progress
 from tuninglink.errors import TuninglinkError
+from tuninglink.files import check_directory, write_output
 from tuninglink.mlir.contexts import thread_context
 from tuninglink.mlir.diagnostics import error
 from tuninglink.specs.library import DefaultLibrary
@@ -17,7 +18,7 @@ from tuninglink.tuning.devices.local import default_device
 from tuninglink.tuning.programs.dispatches import read_program
 from tuninglink.tuning.report import write_report
 from tuninglink.tuning.report.reporting import report_of
-from tuninglink.tuning.scheduling.budget import Budget
+from tuninglink.tuning.scheduling.ledger import Ledger
 from tuninglink.tuning.scheduling.timeline import Stage, Timeline
 from tuninglink.tuning.tuner import Tuner
 
@@ -25,36 +26,42 @@ if TYPE_CHECKING:
     from tuninglink.cli.tune_options import TuneOptions
     from tuninglink.specs.model import Spec
     from tuninglink.tuning.programs.dispatches import DispatchedProgram
-    from tuninglink.tuning.results.task_result import TuningResult
 
 
-def tune(options: TuneOptions, command: str) -> TuningResult:
-    """Tunes a program and writes the report.
+def tune(options: TuneOptions, command: str) -> TuninglinkError | None:
+    """Tunes a program, and writes the spec and the report.
 
     Args:
         options: what the arguments ask for.
         command: what an interrupt is answered by.
 
+    Returns:
+        What ended it early; None if nothing did.
+
     Raises:
-        TuninglinkError: the program cannot be tuned, or the report not be written.
+        TuninglinkError: the program cannot be tuned, or a result not be written.
     """
+    check_outputs(options)
+    if options.report:
+        check_directory(options.report)
     settings = options.settings
-    budget = Budget(settings.seconds, settings.trials)
+    ledger = Ledger(settings.seconds, settings.trials)
     timeline = Timeline()
     with progress(f"compiling {options.input}"), timeline.stage(Stage.PROGRAM):
         program = read_program(
             options.input, options.flags, first=options.compile_from, sizes=options.sizes
         )
     uris = settings.devices or _default_devices(program)
-    with Measuring(options, uris).tasks(timeline) as tasks, stopping(budget, command):
+    with Measuring(options, uris).tasks(timeline) as tasks, stopping(ledger.whole, command):
         descriptions = tasks.devices.descriptions
         tasks.listener.found(program, descriptions)
         specs = _specs(program, options)
-        result = Tuner(program, options.flags, tasks, budget, specs, process.show).run()
+        result = Tuner(program, options.flags, tasks, ledger, specs=specs, warn=process.show).run()
+    write_output(options.output, result.spec.encode())  # first: nothing that fails later loses it
     if options.report:
         report = report_of(options.input, descriptions[0], result)
         write_report(report, Path(options.report))
-    return result
+    return result.failure
 
 
 def _default_devices(program: DispatchedProgram) -> tuple[str, ...]:

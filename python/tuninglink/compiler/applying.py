@@ -15,7 +15,7 @@ from tuninglink.compiler.tracing import take_tags
 from tuninglink.files import write_standard_output
 from tuninglink.iree.dispatches import containers, find_dispatches
 from tuninglink.matching.materialization import embed_specs, link_dispatches
-from tuninglink.matching.pruning import Pruning
+from tuninglink.matching.prunable import Pruning
 from tuninglink.mlir import names
 from tuninglink.mlir.contexts import thread_context
 from tuninglink.mlir.diagnostics import Diagnostic, DiagnosticSink, Severity, once
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from tuninglink.iree.targets import Target
     from tuninglink.matching.materialization import LinkedDispatch
     from tuninglink.specs.library import DefaultLibrary
-    from tuninglink.specs.linking import LinkedSpec
+    from tuninglink.specs.linking.linker import LinkedSpec
     from tuninglink.specs.model import Spec
 
 
@@ -52,19 +52,23 @@ class SpecChoice:
     Attributes:
         given: the user's specs, in order of precedence.
         from_project: how many of them, the last ones, a project file names: they need not be for the program.
+        automatic: the positions of those that nothing asks for by name: they need not configure anything.
         library: where the default spec of each target is looked up; None for nowhere.
         exact: whether each entry is traced, or only each spec.
         dump: a directory that gets the linked specs, `-` for standard output, or nothing.
         prune: whether each dispatch gets only the entries that may match in it, unless the specs are dumped or
             the program is written while it carries them.
+        derive: whether entries are derived for ops that have another form of a problem than the entry for it.
     """
 
     given: Sequence[Spec] = ()
     from_project: int = 0
+    automatic: frozenset[int] = frozenset()
     library: DefaultLibrary | None = None
     exact: bool = True
     dump: str = ""
     prune: bool = True
+    derive: bool = False
 
     def __bool__(self) -> bool:
         return bool(self.given) or self.library is not None
@@ -122,6 +126,7 @@ class Application:
             library=choice.library,
             # A program that is written with its specs, or specs that are, go elsewhere: they are whole.
             pruning=self._pruning if choice.prune and tagged and not choice.dump else None,
+            derives=choice.derive,
             diagnostics=DiagnosticSink(self._report),
             context=thread_context(),
         )
@@ -206,6 +211,7 @@ class Application:
         return SpecOutcomes(
             given=self._choice.given,
             from_project=self._choice.from_project,
+            automatic=self._choice.automatic,
             library=self._choice.library,
             applied=self.applied,
             targets=self._targets,

@@ -17,7 +17,7 @@ from tuninglink.mlir.diagnostics import DiagnosticSink, error
 from tuninglink.specs.library import DefaultLibrary
 from tuninglink.specs.loading import load_spec
 from tuninglink.specs.model import Spec
-from tuninglink.specs.sources import SpecFiles, read_specs
+from tuninglink.specs.sources import SpecFiles, automatic_positions, read_specs
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -37,6 +37,7 @@ def compile(  # noqa: A001 - as in `re`, the module's own word for what it does
     name: str = "<memory>",
     trace: bool = True,
     prune: bool = True,
+    derived_entries: bool = True,
     upgrade: bool = True,
     diagnostics: DiagnosticSink | None = None,
 ) -> Compilation:
@@ -58,6 +59,7 @@ def compile(  # noqa: A001 - as in `re`, the module's own word for what it does
             of the time.
         prune: whether each dispatch gets only the entries that may match in it. That saves time and memory, and
             configures nothing otherwise.
+        derived_entries: whether entries are derived for ops that have another form of a problem than the entry for it.
         upgrade: whether specs that were written for an older compiler are upgraded; else they are refused. One
             that is loaded already is taken as it is.
         diagnostics: told about warnings and remarks as they are emitted. Errors are raised.
@@ -76,6 +78,7 @@ def compile(  # noqa: A001 - as in `re`, the module's own word for what it does
         default_specs=default_specs,
         spec_directories=spec_directories,
         flags=flags,
+        derived_entries=derived_entries,
         upgrade=upgrade,
     )
     dump = os.fspath(dump_specs_to) or asked.options.spec_dumps
@@ -108,6 +111,7 @@ def read_request(
     spec_directories: Iterable[str | os.PathLike[str]],
     flags: Iterable[str],
     upgrade: bool,
+    derived_entries: bool = True,
 ) -> CompileRequest:
     """Reads the flags of a call, and loads its specs; see `compile` for the arguments and for what is raised."""
     options = parse_arguments(flags)
@@ -119,14 +123,19 @@ def read_request(
     said: list[Diagnostic] = []
     sink = DiagnosticSink(said.append)
     given: list[Spec] = []
+    automatic: set[int] = set()
     for each in (*specs, *options.specs):
         if isinstance(each, Spec):
             given.append(each)
         elif isinstance(each, str):
-            given += SpecFiles(read_specs([each], sink), upgrade=upgrade, diagnostics=sink)
+            files = read_specs([each], sink)
+            automatic.update(len(given) + position for position in automatic_positions(files))
+            given += SpecFiles(files, upgrade=upgrade, diagnostics=sink)
         else:
             given.append(load_spec(each, upgrade=upgrade, diagnostics=sink))
-    return CompileRequest(options, SpecChoice(given, library=library), tuple(said))
+    derives = derived_entries and options.derived_entries
+    choice = SpecChoice(given, automatic=frozenset(automatic), library=library, derive=derives)
+    return CompileRequest(options, choice, tuple(said))
 
 
 def compile_with(

@@ -22,6 +22,7 @@ from tuninglink.llvm_flags import (
     dashed,
     member_of,
     read_boolean,
+    read_name,
     read_number,
 )
 from tuninglink.mlir.diagnostics import error
@@ -80,6 +81,7 @@ class CompileOptions:
         upgrade: whether specs that were written for an older compiler are upgraded; else they are refused.
         spec_dumps: a directory for the linked specs, `-` for standard output, or nothing.
         prune: whether each dispatch gets only the entries that may match in it.
+        derived_entries: whether entries are derived for other forms of their problems.
         explanation: the file that gets an explanation, or nothing for standard error; None for no explanation.
         profile: a file with measured times for an explanation, or None.
         database: a database of trials for an explanation, or None.
@@ -106,6 +108,7 @@ class CompileOptions:
     upgrade: bool = True
     spec_dumps: str = ""
     prune: bool = True
+    derived_entries: bool = True
     explanation: str | None = None
     report_format: ReportFormat | None = None
     profile: str | None = None
@@ -126,7 +129,7 @@ def _switch(text: str) -> bool:
 _EXPLAIN: Final = "explain"
 
 COMPILE_FLAGS: Final = {
-    "o": Flag("output"),
+    "o": Flag("output", read_name),
     "output-format": Flag("output_format", member_of(OutputFormat)),
     "compile-mode": Flag("mode", member_of(Mode)),
     "compile-from": Flag("compile_from", member_of(Phase)),
@@ -138,12 +141,13 @@ COMPILE_FLAGS: Final = {
     "remarks-filter": Flag("remarks_filter"),
     "remarks-output-file": Flag("remarks_file"),
     "split-input-file": Flag("split_input", read_boolean, switch=True),
-    "spec": Flag("specs", repeats=True),
-    "spec-dir": Flag("spec_directories", repeats=True),
+    "spec": Flag("specs", read_name, repeats=True),
+    "spec-dir": Flag("spec_directories", read_name, repeats=True),
     "no-default-specs": Flag("default_specs", _unless, switch=True),
     "no-upgrade": Flag("upgrade", _unless, switch=True),
-    "dump-specs-to": Flag("spec_dumps"),
+    "dump-specs-to": Flag("spec_dumps", read_name),
     "prune": Flag("prune", _switch),
+    "no-derived-entries": Flag("derived_entries", _unless, switch=True),
     _EXPLAIN: Flag("explanation", switch=True),
     "iree-codegen-tuning-spec-path": Flag("specs", repeats=True),
     "iree-codegen-enable-default-tuning-specs": Flag("default_specs", read_boolean, switch=True),
@@ -154,8 +158,8 @@ COMPILE_FLAGS: Final = {
 _EXPLAIN_FLAGS: Final = {
     **{name: known for name, known in COMPILE_FLAGS.items() if name != _EXPLAIN},
     "format": Flag("report_format", member_of(ReportFormat)),
-    "profile": Flag("profile"),
-    "database": Flag("database"),
+    "profile": Flag("profile", read_name),
+    "database": Flag("database", read_name),
 }
 """Those of `tuninglink explain`."""
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from tuninglink.mlir.diagnostics import Diagnostic, Severity, note
 from tuninglink.specs.applicability import Applicability
-from tuninglink.specs.bindings import binding_of, covers
+from tuninglink.specs.bindings import binding_of
 from tuninglink.specs.settings import settings_of
 from tuninglink.specs.structure import SpecKind
 
@@ -29,6 +29,7 @@ class SpecOutcomes:
     Attributes:
         given: the user's specs, in order of precedence.
         from_project: how many of them, the last ones, a project file names.
+        automatic: the positions of those that nothing asks for by name.
         library: where the default spec of each target was looked up; None for nowhere.
         applied: what took effect.
         targets: the targets of the program.
@@ -37,6 +38,7 @@ class SpecOutcomes:
 
     given: Sequence[Spec]
     from_project: int
+    automatic: Collection[int]
     library: DefaultLibrary | None
     applied: Sequence[Applied]
     targets: Collection[Target | None]
@@ -70,6 +72,8 @@ class SpecOutcomes:
             kept = [each for each in applied if each.is_own is False]
             if kept:
                 yield _kept(spec, kept)
+            elif position in self.automatic:
+                continue
             elif not applied and (why or self._would_have_told(position, spec)):
                 other_target = "" if why else self._is_for_others(spec)
                 if other_target and position >= len(self.given) - self.from_project:
@@ -84,7 +88,13 @@ class SpecOutcomes:
                 yield _warning(f"spec '{spec.source}' configured nothing: {reason}", remedy=remedy)
 
     def remarks(self) -> Iterator[Diagnostic]:
-        """Yields a remark on each default spec that configured something: which, and where."""
+        """Yields remarks on derived entries, on entries for like targets, and on the default specs that took effect."""
+        derived = [each for each in self.applied if each.derivation and each.is_own is not False]
+        if derived:
+            yield _derived_remark(derived)
+        like = [each for each in self.applied if each.like_target and each.is_own is not False]
+        if like:
+            yield _like_remark(like)
         found: dict[DefaultSpecFile, list[Applied]] = {}
         for each in self.applied:
             if each.position < len(self.given) or each.is_own is False:
@@ -99,7 +109,7 @@ class SpecOutcomes:
         """Returns why a spec is for none of the program's targets; nothing if it is for one."""
         found = ", ".join(sorted(str(each) for each in self.targets if each)) or "no known target"
         binding = binding_of(spec.module)
-        if not any(covers(binding, each) for each in self.targets):
+        if all(Applicability(spec, each).is_bound_elsewhere for each in self.targets):
             return f"it is bound to {', '.join(binding or ()) or 'no target'}, the program is for {found}"
         if all(Applicability(spec, each).is_empty for each in self.targets):
             return f"none of its entries is for {found}"
@@ -162,6 +172,33 @@ def _remark(file: DefaultSpecFile, applied: Sequence[Applied]) -> Diagnostic:
         "'--no-default-specs' leaves it out"
     )
     notes.append(note(f"the spec is '{file.path}'"))
+    return Diagnostic(Severity.REMARK, message, None, tuple(notes))
+
+
+def _derived_remark(applied: Sequence[Applied]) -> Diagnostic:
+    """Returns a remark on derived entries: from which entries they were derived, and what was changed."""
+    counts = Counter(f"entry of '{each.spec}' derived {each.derivation}" for each in applied)
+    notes = [note(f"{what}: {_operations(count)}") for what, count in counts.items()]
+    message = (
+        f"entries derived for other forms of their problems configured {_operations(len(applied))}; "
+        "'--no-derived-entries' leaves them out"
+    )
+    return Diagnostic(Severity.REMARK, message, None, tuple(notes))
+
+
+def _like_remark(applied: Sequence[Applied]) -> Diagnostic:
+    """Returns a remark on entries for other targets: which, and what decides whether they are fast here."""
+    counts = Counter(
+        f"entry '{each.entry.matcher}' of '{each.spec}' is for {each.like_target}"
+        for each in applied
+        if each.entry
+    )
+    notes = [note(f"{what}: {_operations(count)}") for what, count in counts.items()]
+    notes.append(note("'tuninglink retune' measures which of them are faster here"))
+    message = (
+        f"entries for targets like {applied[0].target} configured {_operations(len(applied))}; "
+        "their times were measured elsewhere"
+    )
     return Diagnostic(Severity.REMARK, message, None, tuple(notes))
 
 

@@ -14,6 +14,8 @@ from tuninglink.mlir import names
 from tuninglink.mlir.diagnostics import place_of
 from tuninglink.mlir.symbols import symbol_name
 from tuninglink.mlir.walk import visit
+from tuninglink.specs.bindings import covers, entry_binding
+from tuninglink.specs.provenance import DERIVED, provenance_of
 from tuninglink.specs.settings import settings_of
 
 if TYPE_CHECKING:
@@ -57,6 +59,19 @@ class Applied:
     spec_name: str
     entry: Entry | None
     is_own: bool | None
+
+    @property
+    def derivation(self) -> str:
+        """Which entry the entry was derived from, and what was changed; nothing if it is one of the spec's own."""
+        if self.entry is None:
+            return ""
+        return str(provenance_of(self.entry.anatomy.table, self.entry.matcher).get(DERIVED, ""))
+
+    @property
+    def like_target(self) -> str:
+        """The targets that the entry is bound to if they are others that are like this one; else nothing."""
+        binding = entry_binding(self.entry) if self.entry is not None else None
+        return "" if covers(binding, self.target) else ", ".join(binding or ())
 
     def __str__(self) -> str:
         entry = f"entry '{self.entry.matcher}' of " if self.entry else ""

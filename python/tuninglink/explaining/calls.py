@@ -35,6 +35,7 @@ def explain(
     spec_directories: Iterable[str | os.PathLike[str]] = (),
     flags: Iterable[str] = (),
     name: str = "<memory>",
+    derived_entries: bool = True,
     upgrade: bool = True,
     times: Iterable[MeasuredTimes] = (),
     diagnostics: DiagnosticSink | None = None,
@@ -51,6 +52,7 @@ def explain(
         spec_directories: where default specs are looked up before those that are shipped.
         flags: flags of `iree-compile`, such as `--iree-hal-target-device=hip`.
         name: what locations call a content.
+        derived_entries: whether entries are derived for ops that have another form of a problem than the entry for it.
         upgrade: whether specs that were written for an older compiler are upgraded; else they are refused.
         times: measured times, such as `tuninglink.explaining.read_profile` returns.
         diagnostics: told about warnings and remarks as they are emitted. Errors are raised.
@@ -69,6 +71,7 @@ def explain(
         default_specs=default_specs,
         spec_directories=spec_directories,
         flags=flags,
+        derived_entries=derived_entries,
         upgrade=upgrade,
     )
     options = until_configured(asked.options)

@@ -42,14 +42,17 @@ class Tiling:
     interchange: tuple[int, ...] = ()
 
 
+def is_cpu_configuration(attribute: mlir.Attribute) -> bool:
+    """Tells whether an attribute is a `#iree_cpu.lowering_config`."""
+    return str(attribute).startswith(_PREFIX)
+
+
 def read_cpu_configuration(attribute: mlir.Attribute) -> Mapping[str, Tiling | None] | None:
     """Returns how each level in a `#iree_cpu.lowering_config` tiles, or None if `attribute` is another one.
 
     A level that is not written as tiling is None.
     """
-    if not str(attribute).startswith(_PREFIX):
-        return None
-    found = named_parameters(attribute)
+    found = named_parameters(attribute) if is_cpu_configuration(attribute) else None
     if found is None:
         return None
     return {name: _tiling(each) for name, each in found.items()}

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Final
 
 from tuninglink.errors import TargetError
 from tuninglink.iree import known_targets
+from tuninglink.iree.cpu_vectors import CpuVectors, vectors_of
 from tuninglink.iree.target_attributes import read_executable_target, string
+from tuninglink.mlir.attributes import integer_value
 from tuninglink.mlir.diagnostics import error
 from tuninglink.spelling import nearest
 
@@ -40,6 +42,8 @@ class Target:
         sku: the product, `mi300x`; None where an architecture was named.
         intrinsics: the names of the intrinsics that multiply matrices, where the target was read from an attribute
             that lists them. Targets are compared without it.
+        cpu_vectors: the vector instructions of a CPU, where the target was read from an attribute that lists them.
+            Targets are compared without it.
     """
 
     backend: str
@@ -47,6 +51,7 @@ class Target:
     architecture: str | None = None
     sku: str | None = None
     intrinsics: tuple[str, ...] = field(default=(), compare=False, repr=False)
+    cpu_vectors: CpuVectors | None = field(default=None, compare=False, repr=False)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -107,7 +112,11 @@ class Target:
             cpu = string(executable.configuration, "cpu")
             triple = string(executable.configuration, "target_triple")
             architecture = None if cpu in _GENERIC_CPUS else cpu
-            return cls(backend, triple.partition("-")[0] or backend, architecture)
+            size = executable.configuration.get("native_vector_size")
+            features = string(executable.configuration, "cpu_features")
+            vectors = vectors_of(features, integer_value(size)) if size is not None else None
+            family = triple.partition("-")[0] or backend
+            return cls(backend, family, architecture, cpu_vectors=vectors)
         return cls(backend, family=backend)
 
 

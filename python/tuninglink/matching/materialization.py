@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from iree.compiler import ir as mlir
 
 from tuninglink.iree.dispatches import find_dispatches
+from tuninglink.matching.derivation.root_forms import RootFormReader
 from tuninglink.matching.dispatch_signature import ANYTHING, SignatureReader
 from tuninglink.matching.pruning import PruningLinker
 from tuninglink.mlir import names
@@ -27,11 +28,12 @@ if TYPE_CHECKING:
 
     from tuninglink.iree.dispatches import Dispatch
     from tuninglink.iree.targets import Target
+    from tuninglink.matching.derivation.root_forms import RootForm
     from tuninglink.matching.dispatch_signature import DispatchSignature
-    from tuninglink.matching.pruning import Pruning
+    from tuninglink.matching.prunable import Pruning
     from tuninglink.mlir.diagnostics import DiagnosticSink
     from tuninglink.specs.library import DefaultLibrary, DefaultSpecFile
-    from tuninglink.specs.linking import LinkedSpec
+    from tuninglink.specs.linking.linker import LinkedSpec
     from tuninglink.specs.model import Spec
 
     _Key = tuple[Target | None, mlir.Attribute | DefaultSpecFile | None]
@@ -56,6 +58,7 @@ def link_dispatches(
     *,
     library: DefaultLibrary | None,
     pruning: Pruning | None = None,
+    derives: bool = False,
     diagnostics: DiagnosticSink | None = None,
     context: mlir.Context | None = None,
 ) -> tuple[LinkedDispatch, ...]:
@@ -71,6 +74,7 @@ def link_dispatches(
         library: where default specs are looked up; None for nowhere.
         pruning: what is known of specs for pruning; each dispatch gets only the entries that may match in it then.
             That configures nothing otherwise, and a dispatch in which none may match gets nothing.
+        derives: whether entries are derived for root ops that have another form of a problem than the entry for it.
         diagnostics: told about entries that are foreign to a target, about specs that may override an earlier
             one, and about entries of an old default spec that cannot be upgraded.
         context: where specs are loaded and linked; by default where `root` lives. A compilation gives
@@ -90,11 +94,14 @@ def link_dispatches(
         context or root.context, specs, library=library, diagnostics=diagnostics, pruning=pruning
     )
     reader = SignatureReader() if pruning else None
+    dispatches = find_dispatches(root)
+    roots = _RootForms(dispatches, each_its_own=pruning is not None) if derives else None
     linked = tuple(
         LinkedDispatch(
-            each, linker.link_for(each, reader.read(each.module) if reader else ANYTHING)
+            each,
+            linker.link_for(each, reader.read(each.module) if reader else ANYTHING, roots),
         )
-        for each in find_dispatches(root)
+        for each in dispatches
     )
     linker.warn_about_foreign()
     return linked
@@ -115,6 +122,34 @@ def embed_specs(dispatches: Iterable[LinkedDispatch], context: mlir.Context) -> 
         if id(linked) not in attributes:
             attributes[id(linked)] = spec_attribute(linked.spec.bytecode(), context)
         each.dispatch.module.attributes[names.EMBEDDED_SPEC] = attributes[id(linked)]
+
+
+class _RootForms:
+    """The root ops that entries are derived for, read where they are needed.
+
+    Args:
+        dispatches: all dispatches.
+        each_its_own: whether a dispatch gets the entries derived for its own root ops; else all dispatches of a target
+            get the same.
+    """
+
+    def __init__(self, dispatches: Sequence[Dispatch], *, each_its_own: bool) -> None:
+        self._dispatches = dispatches
+        self._each_its_own = each_its_own
+        self._reader = RootFormReader()
+        self._by_target: dict[Target | None, tuple[RootForm, ...]] = {}
+
+    def of(self, dispatch: Dispatch) -> tuple[RootForm, ...]:
+        """Returns the root ops that entries are derived for in a dispatch."""
+        if self._each_its_own:
+            return self._reader.read(dispatch)
+        target = dispatch.target
+        if target not in self._by_target:
+            same = [each for each in self._dispatches if each.target == target]
+            self._by_target[target] = tuple(
+                root for each in same for root in self._reader.read(each)
+            )
+        return self._by_target[target]
 
 
 class _Linker:
@@ -139,7 +174,9 @@ class _Linker:
         self._selections: dict[Target | None, Selection] = {}
         self._linkers: dict[_Key, PruningLinker | None] = {}
 
-    def link_for(self, dispatch: Dispatch, signature: DispatchSignature) -> LinkedSpec | None:
+    def link_for(
+        self, dispatch: Dispatch, signature: DispatchSignature, roots: _RootForms | None
+    ) -> LinkedSpec | None:
         """Returns the spec that a dispatch is to carry; None where nothing changes."""
         carried = carried_spec(dispatch.module)
         last = carried or self._default(dispatch.target)
@@ -150,7 +187,11 @@ class _Linker:
         if linker is None:
             return None
         # What is carried is replaced by something, or the compiler would apply it.
-        return linker.link(signature, never_nothing=carried is not None)
+        return linker.link(
+            signature,
+            (lambda: roots.of(dispatch)) if roots else tuple,
+            never_nothing=carried is not None,
+        )
 
     def warn_about_foreign(self) -> None:
         """Warns of the entries that were not linked as they are foreign to a target."""
@@ -168,8 +209,14 @@ class _Linker:
     def _linker(
         self, dispatch: Dispatch, last: mlir.Attribute | DefaultSpecFile | None
     ) -> PruningLinker | None:
-        specs = list(self._specs)
         selection = self._selections.setdefault(dispatch.target, Selection(dispatch.target))
+        # What is bound to other targets decides nothing here.
+        used = {
+            position: each
+            for position, each in enumerate(self._specs)
+            if not selection.of(each).is_bound_elsewhere
+        }
+        specs = [*used.values()]
         if isinstance(last, mlir.Attribute):
             carried = load_embedded_spec(last, dispatch.name, dispatch.module, self._context)
             if not specs and selection.is_whole(carried):
@@ -185,5 +232,9 @@ class _Linker:
         if not specs:
             return None
         return PruningLinker(
-            specs, diagnostics=self._diagnostics, pruning=self._pruning, selection=selection
+            specs,
+            diagnostics=self._diagnostics,
+            pruning=self._pruning,
+            selection=selection,
+            sources=[*used, len(self._specs)],
         )

@@ -6,32 +6,31 @@ compiler preserves of a dispatch rules it out, so that a program is configured e
 
 from __future__ import annotations
 
-import gc
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 from iree.compiler import ir as mlir
 
+from tuninglink.matching.derivation.deriver import Deriver, EntryList
 from tuninglink.matching.dispatch_signature import ANYTHING, DispatchSignature
-from tuninglink.matching.entry_index import EntryIndex
-from tuninglink.matching.pruning_keys import PruningKey, pruning_key
-from tuninglink.matching.reader import MatcherReader
+from tuninglink.matching.prunable import STRUCTURAL, PrunableSpec, Pruning
 from tuninglink.mlir import names
 from tuninglink.mlir.walk import visit
-from tuninglink.specs.chains import chained_modules
-from tuninglink.specs.link_form import LinkForm, choose_form
-from tuninglink.specs.linking import LINKED_SPEC_NAME, Share, link_nothing, link_shares
+from tuninglink.specs.linking.chains import chained_modules
+from tuninglink.specs.linking.forms import LinkForm, choose_form
+from tuninglink.specs.linking.linker import LINKED_SPEC_NAME, Share, link_nothing, link_shares
 from tuninglink.specs.model import Spec
 from tuninglink.specs.side_effects import only_reads
-from tuninglink.specs.structure import SpecKind
-from tuninglink.specs.subsets import Subsets
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
+    from tuninglink.matching.derivation.deriver import DerivedEntry
+    from tuninglink.matching.derivation.root_forms import RootForm
     from tuninglink.mlir.diagnostics import DiagnosticSink
     from tuninglink.specs.applicability import Selection
-    from tuninglink.specs.linking import LinkedSpec
+    from tuninglink.specs.linking.linker import LinkedSpec
 
 _RUNNING: Final = frozenset(
     {
@@ -43,78 +42,6 @@ _RUNNING: Final = frozenset(
     }
 )
 """Operations of a spec that do what the operations do that they run."""
-
-_STRUCTURAL: Final = frozenset(
-    {"indexing_maps", "iterator_types", "operandSegmentSizes", "operand_segment_sizes"}
-)
-"""Attributes without which an operation is another one."""
-
-
-class PrunableSpec:
-    """A spec, some of whose entries can be left out.
-
-    Args:
-        spec: any spec. Of an opaque one nothing can be left out.
-    """
-
-    def __init__(self, spec: Spec) -> None:
-        self.spec = spec
-
-    @cached_property
-    def is_prunable(self) -> bool:
-        """Whether entries can be left out at all."""
-        if self.spec.kind is SpecKind.OPAQUE:
-            return False
-        anatomy = self.spec.anatomy
-        actions = {action for _, action in anatomy.pairs}
-        return not any(
-            each.name in _STRUCTURAL for action in actions for each in anatomy.annotations(action)
-        )
-
-    @cached_property
-    def _subsets(self) -> Subsets:
-        return Subsets(self.spec)
-
-    @cached_property
-    def index(self) -> EntryIndex:
-        """Finds the entries that may match in a dispatch."""
-        reader = MatcherReader(self.spec.anatomy.table)
-        keys: dict[str, PruningKey] = {}
-        for matcher, _ in self.spec.anatomy.pairs:
-            if matcher not in keys:
-                keys[matcher] = pruning_key(reader.read(matcher).predicates)
-        return EntryIndex([keys[matcher] for matcher, _ in self.spec.anatomy.pairs])
-
-    def share(self, kept: Sequence[int]) -> Share:
-        """Returns what is linked if the entries at the positions `kept` are wanted."""
-        if not kept:
-            return Share(self.spec, None, kept)
-        if len(kept) == len(self.spec.anatomy.pairs):
-            return Share(self.spec, self.spec)
-        return Share(self.spec, self._subsets.subset(kept), kept)
-
-
-class Pruning:
-    """What it takes to prune specs, read once for each."""
-
-    def __init__(self) -> None:
-        self._specs: dict[int, PrunableSpec] = {}
-
-    def prunable(self, spec: Spec) -> PrunableSpec:
-        """Returns what it takes to prune a spec, to be read when it is needed."""
-        return self._specs.setdefault(id(spec), PrunableSpec(spec))
-
-    def prepare(self, spec: Spec) -> None:
-        """Reads all that it takes to prune a spec."""
-        collects = gc.isenabled()
-        gc.disable()  # What is read stays, and looking for garbage in it takes a fifth of the time.
-        try:
-            if spec.kind is SpecKind.MATCHER_LIST:
-                spec.anatomy.reaches_other_ops  # noqa: B018 - it remembers
-                self.prunable(spec).index  # noqa: B018
-        finally:
-            if collects:
-                gc.enable()
 
 
 class PruningLinker:
@@ -129,6 +56,8 @@ class PruningLinker:
         diagnostics: told about specs that may override an earlier one, once.
         selection: the entries that apply at all; all of them by default.
         pruning: what is known of specs already.
+        sources: the positions that the parts of results give for specs; by default those in `specs`. The parts of a
+            chain are numbered.
 
     Raises:
         SpecError: a spec cannot be linked.
@@ -142,6 +71,7 @@ class PruningLinker:
         diagnostics: DiagnosticSink | None = None,
         selection: Selection | None = None,
         pruning: Pruning | None = None,
+        sources: Sequence[int] | None = None,
     ) -> None:
         self._given = specs  # What is taken apart lives as long as the whole.
         form = choose_form(specs, diagnostics=diagnostics)
@@ -151,11 +81,15 @@ class PruningLinker:
             is_for_others = selection is not None and selection.of(specs[0]).is_bound_elsewhere
             specs = [] if is_for_others else [Spec(module, specs[0].source) for module in modules]
             form = LinkForm.CHAINED
+            sources = None
         self._name = name
         self._form = form
         self._selection = selection
+        self._sources = sources
         self._specs = list(map((pruning or Pruning()).prunable, specs))
-        self._linked: dict[tuple[Sequence[int] | None, ...], LinkedSpec | None] = {}
+        self._deriver = Deriver(self._specs)
+        self._forms_with: dict[object, LinkForm] = {}
+        self._linked: dict[object, LinkedSpec | None] = {}
 
     @cached_property
     def _prunable(self) -> list[bool]:
@@ -170,12 +104,17 @@ class PruningLinker:
         return prunable
 
     def link(
-        self, signature: DispatchSignature, *, never_nothing: bool = False
+        self,
+        signature: DispatchSignature,
+        roots: Callable[[], Sequence[RootForm]] = tuple,
+        *,
+        never_nothing: bool = False,
     ) -> LinkedSpec | None:
         """Links what may match in a dispatch.
 
         Args:
             signature: what is known of the dispatch.
+            roots: reads the root ops that entries are derived for, behind all others; none by default.
             never_nothing: whether there is to be a linked spec even if no entry may match.
 
         Returns:
@@ -187,7 +126,8 @@ class PruningLinker:
                 each.index.candidates(signature) if is_prunable else None
                 for each, is_prunable in zip(self._specs, self._prunable, strict=True)
             ]
-        linked = self._link_kept(tuple(map(self._applicable, self._specs, kept)))
+        lists = self._lists(kept)
+        linked = self._link_lists(lists, self._deriver.derive(roots, lists))
         return self._nothing if linked is None and never_nothing else linked
 
     @cached_property
@@ -206,14 +146,61 @@ class PruningLinker:
             return () if applicability.is_bound_elsewhere else positions
         return applicability.among(positions)
 
-    def _link_kept(self, kept: tuple[Sequence[int] | None, ...]) -> LinkedSpec | None:
-        if kept not in self._linked:
-            shares = [
-                Share(each.spec, self._whole(each.spec)) if some is None else each.share(some)
-                for each, some in zip(self._specs, kept, strict=True)
+    def _lists(self, kept: Sequence[Sequence[int] | None]) -> tuple[EntryList, ...]:
+        """Returns the entries that apply, those behind the others that are for targets which are like this one."""
+        applicable = [self._applicable(*each) for each in zip(self._specs, kept, strict=True)]
+        if self._selection is None:
+            return tuple(enumerate(applicable))
+        exact: list[EntryList] = []
+        like: list[EntryList] = []
+        for at, positions in enumerate(applicable):
+            spec = self._specs[at].spec
+            if self._selection.members(spec):
+                exact.append((at, positions))
+                continue
+            own, others = self._selection.of(spec).split(positions)
+            exact.append((at, own))
+            like += [(at, others)] if others != () else []
+        return (*exact, *like)
+
+    def _link_lists(
+        self, lists: tuple[EntryList, ...], derived: tuple[DerivedEntry, ...]
+    ) -> LinkedSpec | None:
+        key = lists, derived
+        if key not in self._linked:
+            shares = [replace(self._share(*each), source=self._source(each[0])) for each in lists]
+            shares += [
+                Share(each.spec, each.spec, source=self._source(each.source)) for each in derived
             ]
-            self._linked[kept] = link_shares(shares, self._form, name=self._name)
-        return self._linked[kept]
+            used = [each for each in shares if each.copy is not None]
+            is_as_given = len(used) <= 1 and self._form is LinkForm.UNTOUCHED
+            if is_as_given or len(shares) == len(self._specs):
+                form = self._form
+            else:
+                form = self._form_with(shares[len(self._specs) :])
+            linked = used if is_as_given else shares
+            self._linked[key] = link_shares(linked, form, name=self._name) if linked else None
+        return self._linked[key]
+
+    def _source(self, position: int) -> int:
+        return position if self._sources is None else self._sources[position]
+
+    def _share(self, at: int, positions: Sequence[int] | None) -> Share:
+        prunable = self._specs[at]
+        if positions is None:
+            return Share(prunable.spec, self._whole(prunable.spec))
+        return prunable.share(positions)
+
+    def _form_with(self, added: Sequence[Share]) -> LinkForm:
+        """Returns the form with lists behind the specs; all derived entries ask for the same kind of things."""
+        if self._form is LinkForm.CHAINED:
+            return self._form
+        given = [each.spec for each in self._specs]
+        key = tuple(each.spec in given and each.source for each in added)
+        if key not in self._forms_with:
+            specs = [*(each.spec for each in self._specs), *(each.spec for each in added)]
+            self._forms_with[key] = choose_form(specs)
+        return self._forms_with[key]
 
     def _whole(self, spec: Spec) -> Spec | None:
         """Returns a spec of which no entry is left out by its position: of a chain the members that apply."""
@@ -231,7 +218,7 @@ def may_restructure(module: mlir.Operation) -> bool:
         name = operation.name
         if name == names.ANNOTATE:
             attribute = operation.attributes["name"]
-            if isinstance(attribute, mlir.StringAttr) and attribute.value in _STRUCTURAL:
+            if isinstance(attribute, mlir.StringAttr) and attribute.value in STRUCTURAL:
                 found.append(operation)
         elif name.startswith("transform.") and name not in _RUNNING and not only_reads(operation):
             found.append(operation)

@@ -121,7 +121,7 @@ class AllowedValues:
                 assignment = each.assignment(configuration)
                 if each.constraints.check(assignment, _LIMITS).verdict is not Verdict.REFUTED:
                     return each, assignment
-            except (MismatchError, AssignmentError) as failure:
+            except (MismatchError, AssignmentError, UndecidedError) as failure:
                 self.reason = f"the constraints cover configurations of another form: {failure}"
         self.reason = self.reason or "no space holds the compiler's choice"
         return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from importlib import metadata
 from typing import TYPE_CHECKING, Final
 
@@ -10,16 +11,21 @@ from tuninglink.solver.answers import UndecidedError
 from tuninglink.spaces.compiler_provider import CompilerProvider
 from tuninglink.spaces.cpu.provider import CpuProvider
 from tuninglink.spaces.gpu.provider import GpuProvider
+from tuninglink.spaces.guarded import GuardedSpace
 from tuninglink.spaces.providers import Provider
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from tuninglink.spaces.providers import Space
     from tuninglink.spaces.workload import Workload
 
 GROUP: Final = "tuninglink.constraints"
 """The entry-point group under which a plug-in registers a provider: a class, or a list of classes."""
+
+
+_OWN: Final = (CompilerProvider, GpuProvider, CpuProvider)
+"""The providers that come with Tuninglink."""
 
 
 class ProviderRegistry:
@@ -46,8 +52,7 @@ class ProviderRegistry:
     def all(self) -> Sequence[Provider]:
         """Returns all providers; a plug-in that cannot be loaded is named in a warning and skipped."""
         if self._all is None:
-            default = (CompilerProvider, GpuProvider, CpuProvider)
-            self._all = [each() for each in default] if self._own is None else list(self._own)
+            self._all = [each() for each in _OWN] if self._own is None else list(self._own)
             for each in sorted(self._entry_points(), key=lambda point: point.name):
                 self._load(each, self._all)
         return self._all
@@ -63,7 +68,7 @@ class ProviderRegistry:
         kind = workload.problem.kind
         for each in [provider for provider in self.all() if provider.knows(pipeline, kind)]:
             try:
-                found += each.spaces(workload, pipeline)
+                found += self._guarded(each, each.spaces(workload, pipeline))
             except UndecidedError as failure:
                 reasons.append(failure.reason)
             except Exception as failure:  # noqa: BLE001 - whatever a stranger's code does wrong
@@ -72,6 +77,15 @@ class ProviderRegistry:
             nobody = f"no constraints are known for {workload.problem} in {pipeline}"
             raise UndecidedError("; ".join(reasons) or nobody)
         return found
+
+    def _guarded(self, provider: Provider, spaces: Sequence[Space]) -> Iterator[Space]:
+        """Yields the spaces of a provider; those of a plug-in under guard."""
+        for each in spaces:
+            yield (
+                each
+                if isinstance(provider, _OWN)
+                else GuardedSpace(each, partial(self._failed, provider))
+            )
 
     def _failed(self, provider: Provider, failure: Exception) -> str:
         """Warns of a provider's failure, once: others may answer, and nobody would see it."""

@@ -13,8 +13,9 @@ from tuninglink.mlir import names
 from tuninglink.mlir.diagnostics import Diagnostic, Severity, note, place_of
 from tuninglink.mlir.symbols import symbol_name
 from tuninglink.mlir.walk import collect
-from tuninglink.specs.bindings import binding_of, covers, entry_binding
-from tuninglink.specs.chains import chained_modules
+from tuninglink.specs.bindings import binding_of, covers, entry_binding, is_for_like_target
+from tuninglink.specs.linking.chains import chained_modules
+from tuninglink.specs.matched_types import matched_element_types
 from tuninglink.specs.model import Spec
 from tuninglink.specs.settings import settings_of
 from tuninglink.specs.structure import SpecKind
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from tuninglink.iree.targets import Target
     from tuninglink.mlir.diagnostics import DiagnosticSink, Place
     from tuninglink.specs.bindings import Binding
+    from tuninglink.specs.structure import Entry
 
 _NAMED: Final = 3
 """How many entries a warning names."""
@@ -54,8 +56,8 @@ class Inapplicability:
 class Applicability:
     """Tells which entries of a spec apply to one target.
 
-    An entry does not apply if it is bound to other targets, or if its configuration is foreign to the target. An
-    opaque spec applies as a whole or not at all.
+    An entry does not apply if it is bound to other targets that are not like this one, or if its configuration is
+    foreign to the target. An opaque spec applies as a whole or not at all.
 
     Args:
         spec: the spec.
@@ -75,7 +77,33 @@ class Applicability:
     @cached_property
     def is_bound_elsewhere(self) -> bool:
         """Whether the spec as a whole is bound to other targets."""
-        return not covers(self._binding, self._target)
+        return not self._is_for(self._binding)
+
+    def _is_for(self, binding: Binding) -> bool:
+        """Tells whether what has a binding is for the target, or may be for one that it is like."""
+        return covers(binding, self._target) or is_for_like_target(binding, self._target, ())
+
+    def is_like(self, position: int | None = None) -> bool:
+        """Tells whether the entry at a position, or the spec as a whole, is for other targets that are like this one."""
+        if position is None:
+            return not covers(self._binding, self._target)
+        return not covers(entry_binding(self.spec.anatomy.entry(position)), self._target)
+
+    def split(
+        self, positions: Sequence[int] | None
+    ) -> tuple[Sequence[int] | None, Sequence[int] | None]:
+        """Splits entries that apply, None for all, into those for the target and those for targets that are like it."""
+        if self._target is None:
+            return positions, ()
+        if self.spec.kind is SpecKind.OPAQUE:
+            return ((), positions) if self.is_like() else (positions, ())
+        every = range(len(self.spec.anatomy.pairs)) if positions is None else positions
+        like = tuple(filter(self.is_like, every))
+        if not like:
+            return positions, ()
+        if len(like) == len(every):
+            return (), positions
+        return tuple(each for each in every if each not in set(like)), like
 
     def among(self, positions: Sequence[int] | None) -> Sequence[int] | None:
         """Returns those of the entries at `positions`, None for all, that apply; the same if all of them do."""
@@ -115,7 +143,7 @@ class Applicability:
     def _why_not(self, position: int) -> Inapplicability | None:
         entry = self.spec.anatomy.entry(position)
         what = f"entry '{entry.matcher}'"
-        if not covers(entry_binding(entry), self._target):
+        if not is_bound_for(entry, self._target):
             return Inapplicability(what, entry.place, _BOUND, is_foreign=False)
         settings = settings_of(self.spec, entry) or {}
         reason = next(filter(None, map(self._why_foreign, settings.values())), "")
@@ -131,7 +159,7 @@ class Applicability:
         what = f"opaque spec '{self.spec.name}'"
         for sequence in collect(self.spec.module, names.NAMED_SEQUENCE):
             binding = binding_of(sequence)
-            if not covers(binding, self._target):
+            if not self._is_for(binding):
                 reason = f"'@{symbol_name(sequence)}' in it is bound to {', '.join(binding or ())}"
                 return Inapplicability(what, place_of(sequence.location), reason, is_foreign=True)
         for constant in collect(self.spec.module, names.PARAM_CONSTANT):
@@ -145,6 +173,15 @@ class Applicability:
         if value not in self._reasons:
             self._reasons[value] = why_foreign(value, self._target)
         return self._reasons[value]
+
+
+def is_bound_for(entry: Entry, target: Target | None) -> bool:
+    """Tells whether an entry is not bound, or bound to a target or to others that it is like."""
+    binding = entry_binding(entry)
+    if covers(binding, target):
+        return True
+    types = matched_element_types(entry.anatomy.table, entry.matcher)
+    return is_for_like_target(binding, target, types)
 
 
 class Selection:

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 PROVENANCE: Final = "tuninglink.provenance"
 """The attribute: a dictionary."""
 
+DERIVED: Final = "derived"
+"""Its key that says which entry an entry was derived from, and what was changed."""
+
 
 def provenance_attribute(values: Mapping[str, object]) -> mlir.Attribute:
     """Returns values as an attribute of the current context: numbers, text, lists and dictionaries."""

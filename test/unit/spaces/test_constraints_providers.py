@@ -12,6 +12,7 @@ from tuninglink.iree.op_kinds import OpKind, Role
 from tuninglink.solver.answers import UndecidedError, Verdict
 from tuninglink.spaces.builder import ConstraintSetBuilder
 from tuninglink.spaces.configuration import MismatchError, read_configuration
+from tuninglink.spaces.knob_values import AllowedValues
 from tuninglink.spaces.knobs import IntegerKnob
 from tuninglink.spaces.providers import Provider, Space
 from tuninglink.spaces.registry import ProviderRegistry
@@ -222,3 +223,33 @@ def test_problems_are_read_from_operations() -> None:
         (Role.K1, 64),
         (Role.K2, 128),
     ]
+
+
+class FailingSpace(OneKnobSpace):
+    """A space that fails at one question."""
+
+    def __init__(self, dispatch: Workload, failing: str) -> None:
+        super().__init__(dispatch, 0)
+        self._failing = failing
+
+    def __getattribute__(self, name: str) -> object:
+        if not name.startswith("_") and name == self._failing:
+            raise KeyError(name)
+        return super().__getattribute__(name)
+
+
+@pytest.mark.parametrize("failing", ["assignment", "constraints", "check", "provider"])
+def test_an_exception_of_a_space_is_an_answer(failing: str) -> None:
+    class Failing(CpuProvider):
+        pass
+
+    Failing.spaces = lambda _, dispatch, __: [FailingSpace(dispatch, failing)]  # type: ignore[method-assign]
+    dispatch, warnings = cpu_dispatch(), []
+    configuration = read_configuration(dispatch.root, dispatch.function)
+    assert configuration is not None
+    providers = registry(EntryPoint("f", Failing), warnings=warnings)
+    answer = verify_configuration(dispatch, configuration, providers)
+    allowed = AllowedValues(dispatch, configuration, providers)
+    assert answer.verdict is Verdict.NOT_DECIDED or failing in ("provider", "constraints")
+    assert allowed.by_place or allowed.reason
+    assert any(f"provider 'cpu' failed: KeyError: '{failing}'" in str(each) for each in warnings)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass, field
+import time
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import ml_dtypes
@@ -13,16 +14,25 @@ from device_benchmarks import LAYOUT
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tuninglink.tuning.deciding.contestants import Contestant, RaceRules, race_seconds
 from tuninglink.tuning.deciding.decision import Outcome, decide, interval, survivors
-from tuninglink.tuning.deciding.race import race
+from tuninglink.tuning.deciding.race import Race
+from tuninglink.tuning.devices.device_interface import Device
 from tuninglink.tuning.devices.inputs import find_violation, is_float, make_inputs, outputs_of
 from tuninglink.tuning.devices.numerics import compare
-from tuninglink.tuning.devices.timing import Rounds
+from tuninglink.tuning.devices.timing import Rounds, Timing
 from tuninglink.tuning.programs.benchmark import Access, Benchmark, Binding, BufferLayout
 from tuninglink.tuning.results.failures import Failure, FailureKind
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from tuninglink.tuning.devices.device import DeviceDescription
+    from tuninglink.tuning.devices.device_interface import Request
+
+
+IMMEDIATE = RaceRules(gap_seconds=0.0)
+"""Rules without pauses."""
 
 
 def blocks(
@@ -77,58 +87,86 @@ def test_an_interval_holds_the_median(ratios: list[float]) -> None:
 
 
 def test_survivors_are_the_fastest_ones() -> None:
-    rounds = [(100.0, 50.0 + each, 200.0 + each, 90.0, 51.0 + each) for each in range(8)]
-    assert survivors(rounds, 4) == [0, 3]
-    assert survivors(rounds, 1) == [0]
+    ratios = {
+        position: [100 / (us + each) for each in range(8)]
+        for position, us in {5: 50.0, 6: 200.0, 7: 90.0, 8: 51.0}.items()
+    }
+    assert survivors(ratios, 4) == [5, 8]
+    assert survivors(ratios, 1) == [5]
+    assert survivors({}, 4) == []
 
 
 @dataclass
-class Simulated:
-    """A device whose benchmarks take as long as their images say."""
+class Simulated(Device):
+    """A device whose benchmarks take as long as their images say.
+
+    Attributes:
+        times: microseconds by image.
+        noise: the deviation of the logarithm of a time.
+        wrong: the images that compute something else.
+        failing: the images that fail whenever they run.
+        patience: the seconds that a round may take.
+        asked: the number of benchmarks in each measurement.
+    """
 
     times: Mapping[bytes, float]
     noise: float = 0.01
     wrong: frozenset[bytes] = frozenset()
     failing: frozenset[bytes] = frozenset()
+    patience: float = float("inf")
     asked: list[int] = field(default_factory=list)
 
-    def rounds(self, benchmarks: Sequence[Benchmark], count: int, seed: int) -> Rounds | Failure:
-        if any(each.image in self.failing for each in benchmarks):
+    @property
+    def description(self) -> DeviceDescription:
+        raise NotImplementedError
+
+    def ask(self, request: Request) -> object:
+        raise NotImplementedError
+
+    def measure(self, each: Benchmark, *_: object) -> Timing | Failure:
+        if each.image in self.failing:
             return Failure(FailureKind.RUN, "fault")
-        self.asked.append(len(benchmarks))
+        return Timing((self.times[each.image],), 1)
+
+    def rounds(
+        self, benchmarks: Sequence[Benchmark], count: int, seed: int, *_: object
+    ) -> Rounds | Failure:
+        images = [each.image for each in benchmarks]
+        if any(each in self.failing for each in images):
+            return Failure(FailureKind.RUN, "fault")
+        if sum(self.times[each] for each in images) > self.patience * 1e6:
+            return Failure(FailureKind.TIMEOUT, "no answer")
+        self.asked.append(len(images))
         chance = random.Random(seed)
         return Rounds(
             tuple(
-                tuple(
-                    self.times[each.image] * chance.lognormvariate(0, self.noise)
-                    for each in benchmarks
-                )
+                tuple(self.times[each] * chance.lognormvariate(0, self.noise) for each in images)
                 for _ in range(count)
             ),
-            batch=1,
+            batches=(1,) * len(images),
         )
 
-    def compare(
-        self, benchmark: Benchmark, reference: Benchmark, reduction: int = 1
-    ) -> Failure | None:
-        assert reference.image == b"default"
-        assert reduction == 64
+    def check(self, benchmark: Benchmark) -> Failure | None:
         return Failure(FailureKind.WRONG, "differs") if benchmark.image in self.wrong else None
 
 
-def raced(device: Simulated, *finalists: bytes, **options: float) -> tuple:
-    benchmarks = [Benchmark(each, "f", LAYOUT) for each in finalists]
-    result = race(
-        device,
-        Benchmark(b"default", "f", LAYOUT),
-        benchmarks,
-        reduction=64,
-        gap_seconds=0,
-        **options,
-    )
-    winner = None if result.winner is None else finalists[result.winner]
+def raced(
+    device: Simulated, *candidates: bytes, rules: RaceRules = IMMEDIATE
+) -> tuple[bytes | None, Outcome | None, dict[bytes, FailureKind]]:
+    """Returns the winner of a race, the outcome of its confirmation, and the failures."""
+    result = begun(device, *candidates, rules=rules).run()
+    winner = None if result.winner is None else candidates[result.winner]
     outcome = result.decision.outcome if result.decision else None
-    return winner, outcome, {finalists[each]: found.kind for each, found in result.failures.items()}
+    failures = {candidates[each]: failure.kind for each, failure in result.failures.items()}
+    return winner, outcome, failures
+
+
+def begun(device: Simulated, *candidates: bytes, rules: RaceRules = IMMEDIATE) -> Race:
+    default, *contestants = (
+        Contestant(Benchmark(each, "f", LAYOUT), device.times[each])
+        for each in (b"default", *candidates)
+    )
+    return Race(device, default, contestants, device.check, rules)
 
 
 TIMES = {b"default": 100.0, b"a": 90.0, b"b": 60.0, b"c": 300.0, b"d": 62.0, b"same": 100.0}
@@ -151,10 +189,92 @@ def test_a_failing_finalist_does_not_end_the_race() -> None:
     assert raced(device, b"a", b"b", b"d") == (b"d", Outcome.FASTER, {b"b": FailureKind.RUN})
 
 
+def test_finalists_that_are_wrong_or_fail_are_replaced_until_all_places_are_taken() -> None:
+    wrong, failing = frozenset({b"b"}), frozenset({b"d"})
+    device = Simulated(TIMES, wrong=wrong, failing=failing)
+    rules = replace(IMMEDIATE, places=1)
+    result = begun(device, b"b", b"a", rules=rules).run()
+    assert result.winner == 1
+    found = raced(device, b"b", b"d", b"a", b"same", rules=replace(IMMEDIATE, places=2))
+    assert found == (b"a", Outcome.FASTER, {b"b": FailureKind.WRONG, b"d": FailureKind.RUN})
+
+
+def test_candidates_are_drawn_only_as_long_as_there_are_places() -> None:
+    device = Simulated(TIMES)
+    drawn: list[bytes] = []
+
+    def draw() -> Iterator[Contestant]:
+        for each in (b"b", b"d", b"a"):
+            drawn.append(each)
+            yield Contestant(Benchmark(each, "f", LAYOUT), TIMES[each])
+
+    default = Contestant(Benchmark(b"default", "f", LAYOUT), 100.0)
+    Race(device, default, draw(), device.check, replace(IMMEDIATE, places=2)).run()
+    assert drawn == [b"b", b"d"]
+
+
 def test_no_finalist_beats_the_default() -> None:
-    assert raced(Simulated(TIMES), b"c")[0] is None
+    assert raced(Simulated(TIMES), b"c") == (b"c", Outcome.NOT_FASTER, {})
+    assert raced(Simulated(TIMES), b"c", b"c")[:2] == (None, None)
     assert raced(Simulated(TIMES))[:2] == (None, None)
     assert raced(Simulated(TIMES), b"same")[1] is not Outcome.FASTER
+
+
+def test_a_joint_heat_that_fails_is_raced_in_parts() -> None:
+    times = {b"default": 4e6, b"a": 3e6, b"b": 2.5e6, b"d": 2.9e6}
+    device = Simulated(times, patience=7.5)
+    assert raced(device, b"a", b"b", b"d") == (b"b", Outcome.FASTER, {})
+    assert set(device.asked) == {2}
+
+
+def test_a_race_that_cannot_be_measured_is_not_decided_and_says_why() -> None:
+    device = Simulated({b"default": 4e6, b"a": 3e6, b"b": 2.5e6}, patience=5)
+    result = begun(device, b"a", b"b").run()
+    assert (result.winner, result.decision, dict(result.failures)) == (None, None, {})
+    assert result.reason == "the race could not be measured: no answer"
+    device = Simulated(TIMES, wrong=frozenset({b"a", b"b"}))
+    assert (
+        begun(device, b"a", b"b").run().reason == "all 2 finalists failed, the first one: differs"
+    )
+    assert begun(Simulated(TIMES), b"c", b"c").run().reason == ""
+
+
+def test_a_ratio_far_from_the_threshold_needs_few_rounds() -> None:
+    times = {b"default": 100_000.0, b"b": 100.0}
+    result = begun(Simulated(times), b"b").run()
+    assert result.decision is not None
+    assert result.decision.outcome is Outcome.FASTER
+    assert sum(len(each.samples) for each in result.confirmation) <= 15
+    assert len(result.decision.blocks) == 3
+    near = begun(Simulated(TIMES), b"a").run()
+    assert sum(len(each.samples) for each in near.confirmation) == 75
+
+
+def test_the_price_of_a_race_follows_from_the_slower_program() -> None:
+    slow, fast = (Contestant(Benchmark(b"", "f", LAYOUT), us) for us in (1.4e6, 0.4e6))
+    assert race_seconds(slow, [fast]) < 20
+    assert race_seconds(slow, [fast] * 6) < 60
+    assert race_seconds(fast, [fast] * 6) < race_seconds(slow, [fast] * 6)
+    default = Contestant(Benchmark(b"", "f", LAYOUT), 100.0)
+    assert race_seconds(default, [default] * 6) < 6
+    assert race_seconds(default, []) == 0
+
+
+def test_two_races_advance_in_turns_while_each_has_its_pauses() -> None:
+    device = Simulated(TIMES)
+    rules = replace(IMMEDIATE, gap_seconds=3600.0)
+    races = [begun(device, each, rules=rules) for each in (b"a", b"b")]
+    for _ in range(2):
+        for race in races:
+            assert race.due <= time.monotonic()
+            race.advance()
+    for race in races:
+        assert race.result is None
+        assert race.due > time.monotonic() + 3000
+        while race.result is None:
+            race.advance()
+        assert race.result.decision is not None
+        assert race.result.decision.outcome is Outcome.FASTER
 
 
 def binding(name: str, shape: tuple[int, ...], width: int) -> Binding:

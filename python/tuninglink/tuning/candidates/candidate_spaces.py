@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import random
 from copy import copy
-from functools import cached_property
-from itertools import islice
-from math import inf
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from tuninglink.mlir import names
 from tuninglink.solver.answers import AssignmentError, Limits, UndecidedError, Verdict
@@ -15,6 +11,7 @@ from tuninglink.spaces.configuration import Configuration, MismatchError
 from tuninglink.spaces.knobs import OneOfKnob
 from tuninglink.tuning.candidates.candidate import Candidate, CandidateOrigin
 from tuninglink.tuning.candidates.making import CHECKING, CandidateMaker, written
+from tuninglink.tuning.candidates.sampling import SpaceSampler
 from tuninglink.tuning.candidates.search_problem import SearchProblem
 
 if TYPE_CHECKING:
@@ -25,15 +22,8 @@ if TYPE_CHECKING:
     from tuninglink.spaces.registry import ProviderRegistry
     from tuninglink.spaces.workload import Workload
 
-_SAMPLING: Final = Limits(seconds=inf, steps=2000)
-"""What sampling one space may take; 60 to 800 steps do for most. A space that it is too large for is probed from then
-on. Steps, as on a busy machine the same command must find the same candidates."""
-
-_PROBING: Final = Limits(seconds=inf, steps=1000)
-"""What probing one space may take, about two seconds."""
-
-_SEARCHING: Final = Limits(seconds=inf, steps=5000)
-"""What finding the neighbors of one candidate may take, about ten seconds."""
+_SEARCHING: Final = Limits(seconds=2.0, steps=5000)
+"""What finding the neighbors of one candidate may take."""
 
 _MOST_CHANGES: Final = 2
 """In how many knobs a neighbor may differ."""
@@ -57,7 +47,6 @@ class CandidateSpaces:
         default: the compiler's own choice, as a candidate.
         given: candidates from specs, other than the default.
         spaces: the spaces.
-        reason: why there are no spaces, where there are none.
     """
 
     def __init__(
@@ -70,10 +59,9 @@ class CandidateSpaces:
     ) -> None:
         self.problem = SearchProblem.of(dispatch.problem, limits)
         self.program = _text(dispatch)
-        self.reason = ""
-        self._too_large: set[int] = set()
-        self._drawn: dict[tuple[int, int, int], list[Candidate]] = {}
+        self._reasons: list[str] = []
         self.spaces: tuple[Space, ...] = tuple(self._find_spaces(dispatch, default, registry))
+        self._sampler = SpaceSampler(self.spaces, self._maker)
         self.default = self._known(default, CandidateOrigin.DEFAULT)
         unlike = {self.default.key: self.default}
         for each in given:
@@ -91,52 +79,25 @@ class CandidateSpaces:
     def _find_spaces(
         self, dispatch: Workload, default: Configuration, registry: ProviderRegistry
     ) -> Iterator[Space]:
-        reasons: list[str] = []
         for pipeline in _pipelines(default, registry):
             try:
                 yield from registry.spaces(dispatch, pipeline)
             except UndecidedError as failure:
-                reasons.append(failure.reason)
-        self.reason = "; ".join(dict.fromkeys(reasons))
+                self._reasons.append(failure.reason)
 
     def sample(self, n: int, seed: int) -> list[Candidate]:
         """Returns candidates drawn from the spaces, as many from each as there are.
 
         Args:
             n: how many.
-            seed: fixes which.
+            seed: fixes which, as far as the time limit allows.
         """
-        if not self.filled:
-            return []
-        share = -(-n // len(self.filled))
-        drawn = [self._draw(number, share, seed) for number in self.filled]
-        mixed = [each for group in zip(*map(_padded(share), drawn), strict=True) for each in group]
-        unlike = {each.key: each for each in mixed if each is not None}
-        return list(islice(unlike.values(), n))
+        return self._sampler.sample(n, seed)
 
-    @cached_property
-    def filled(self) -> tuple[int, ...]:
-        """The positions of the spaces that have candidates: some only decide what others write."""
-        return tuple(number for number in range(len(self.spaces)) if self._draw(number, 1, 0))
-
-    def _draw(self, number: int, n: int, seed: int) -> list[Candidate]:
-        key = number, n, seed
-        if key not in self._drawn:
-            self._drawn[key] = self._draw_anew(number, n, seed)
-        return self._drawn[key]
-
-    def _draw_anew(self, number: int, n: int, seed: int) -> list[Candidate]:
-        constraints = self.spaces[number].constraints
-        try:
-            if number in self._too_large:
-                assignments = constraints.probe(n, seed, _PROBING)
-            else:
-                assignments = constraints.sample(n, seed, _SAMPLING)
-        except UndecidedError:
-            self._too_large.add(number)
-            assignments = constraints.probe(n, seed, _PROBING)
-        random.Random(seed).shuffle(assignments)  # noqa: S311 - no secret
-        return [each for each in map(self._maker(number), assignments) if each is not None]
+    @property
+    def reason(self) -> str:
+        """Why there are no candidates, where there are none."""
+        return "; ".join(dict.fromkeys((*self._reasons, *self._sampler.reasons.values())))
 
     def neighbors(self, candidate: Candidate) -> list[Candidate]:
         """Returns the valid candidates that differ in one knob by a step, or in two that depend on each other.
@@ -146,11 +107,13 @@ class CandidateSpaces:
         """
         if candidate.space < 0:
             return []
-        constraints = self.spaces[candidate.space].constraints
-        near = {each.name: _near(each, candidate.knobs[each.name]) for each in constraints.knobs}
-        broken = constraints.broken_heuristics(candidate.knobs)
         found: list[tuple[int, dict[str, int]]] = []
         try:
+            constraints = self.spaces[candidate.space].constraints
+            near = {
+                each.name: _near(each, candidate.knobs[each.name]) for each in constraints.knobs
+            }
+            broken = constraints.broken_heuristics(candidate.knobs)
             for each in constraints.enumerate_within(near, _SEARCHING, without=broken):
                 changed = sum(candidate.knobs[name] != value for name, value in each.items())
                 if 0 < changed <= _MOST_CHANGES:
@@ -203,7 +166,7 @@ class CandidateSpaces:
             try:
                 knobs = dict(space.assignment(configuration))
                 verdict = space.constraints.check(knobs, CHECKING).verdict
-            except (MismatchError, AssignmentError):
+            except (MismatchError, AssignmentError, UndecidedError):
                 continue
             if verdict is not Verdict.REFUTED:
                 return Candidate(
@@ -250,10 +213,3 @@ def _near(knob: Knob, value: int) -> list[int]:
     return sorted(
         each for each in steps if each >= low and (knob.high is None or each <= knob.high)
     )
-
-
-def _padded(length: int) -> Any:
-    def pad(candidates: list[Candidate]) -> list[Candidate | None]:
-        return [*candidates, *[None] * (length - len(candidates))]
-
-    return pad

@@ -45,15 +45,15 @@ class CandidateMaker:
 
     def __call__(self, assignment: Mapping[str, int]) -> Candidate | None:
         """Returns the candidate, None where the values make no configuration or one that is hopeless."""
+        # Only spaces for attention write a decomposition.
+        write_decomposition = getattr(self._space, "decomposition_config", None)
         try:
             info = self._space.compilation_info(assignment)
+            decomposition = write_decomposition(assignment) if write_decomposition else None
         except AssignmentError:
             return None
         if accumulators_per_thread(info) > MOST_ACCUMULATORS:
             return None
-        # Only spaces for attention write one.
-        write_decomposition = getattr(self._space, "decomposition_config", None)
-        decomposition = write_decomposition(assignment) if write_decomposition else None
         assert isinstance(info, iree_codegen.CompilationInfoAttr)
         translation: Any = info.translation_info
         configuration = Configuration(info.lowering_config, translation, decomposition)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import ArrayLike
 
@@ -124,29 +124,23 @@ def decide(
     return Decision(outcome, speedup, default, tuned, intervals)
 
 
-def survivors(rounds: Sequence[Sequence[float]], keep: int, seed: int = 0) -> list[int]:
+def survivors(ratios: Mapping[int, Sequence[float]], keep: int, seed: int = 0) -> list[int]:
     """Returns the candidates of a race that stay in it, fastest first.
 
     A candidate leaves when even the upper bound of its speedup is below the lower bound of the leader's, or when
-    `keep` others are faster.
+    `keep` others are faster. Candidates without a chance to be faster than the default are left out.
 
     Args:
-        rounds: the times by round: the default's, then one of each candidate.
+        ratios: by candidate, the time of the default over that of the candidate in each round.
         keep: how many may stay.
         seed: fixes the resamples.
-
-    Returns:
-        Positions among the candidates; those without a chance to be faster than the default are left out.
     """
-    times = np.asarray(rounds, np.float64)
-    speedups = [
-        interval(times[:, 0] / times[:, column], seed) for column in range(1, times.shape[1])
-    ]
-    order = sorted(range(len(speedups)), key=lambda each: -speedups[each].median)
-    if not order:
+    if not ratios:
         return []
+    speedups = {key: interval(each, seed) for key, each in ratios.items()}
+    order = sorted(speedups, key=lambda key: -speedups[key].median)
     bar = max(1.0, speedups[order[0]].low)
-    return [each for each in order if speedups[each].high >= bar][:keep]
+    return [key for key in order if speedups[key].high >= bar][:keep]
 
 
 def _ratios(rounds: ArrayLike) -> np.ndarray:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from typing import TypeVar
 
     from tuninglink.tuning.candidates.compilation import CandidateCompiler
-    from tuninglink.tuning.devices.device_interface import MeasuringDevice
+    from tuninglink.tuning.devices.device_interface import Device
     from tuninglink.tuning.programs.dispatches import DispatchedProgram
     from tuninglink.tuning.results.task_result import TaskResult
 
@@ -53,7 +53,7 @@ class ModelRuns:
 
     program: DispatchedProgram
     compiler: CandidateCompiler
-    device: MeasuringDevice
+    device: Device
     seed: int
     _default: CompiledProgram | None = None
 

@@ -3,29 +3,35 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from tuninglink.tuning.deciding.decision import Decision, Outcome, decide, survivors
+from tuninglink.tuning.deciding.confirmation import Confirmation
+from tuninglink.tuning.deciding.contestants import (
+    HEATS,
+    Contestant,
+    RaceRules,
+    groups,
+    round_count,
+    round_seconds,
+)
+from tuninglink.tuning.deciding.decision import Decision, survivors
 from tuninglink.tuning.results.failures import Failure
 from tuninglink.tuning.scheduling.timeline import Stage, Timeline
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from tuninglink.tuning.devices.device_interface import MeasuringDevice
+    from tuninglink.tuning.devices.device_interface import Device
     from tuninglink.tuning.devices.timing import Rounds, Timing
     from tuninglink.tuning.programs.benchmark import Benchmark
 
-HEATS: Final = ((8, 4), (16, 2))
-"""The heats of a race: how many rounds each has, and how many finalists may stay after it."""
+_SLACK: Final = 4.0
+"""How many times longer than expected a heat may take before no further round begins."""
 
-BLOCKS: Final = 3
-BLOCK_ROUNDS: Final = 25
-"""Rounds of a block of the confirmation. Forty rounds of 2 to 5 ms in 40 A/A pairs gave no gain above 2 %."""
-
-_MOST_EXTENSIONS: Final = 2
-"""How often a confirmation that is undecided gets as many rounds again."""
+_SLOW_SECONDS: Final = 0.3
+_NEAR: Final = 1.5
+"""A candidate that takes so long races only if it is at most this many times as slow as the best finalist."""
 
 
 @dataclass(frozen=True)
@@ -33,12 +39,14 @@ class RaceResult:
     """How a race ended.
 
     Attributes:
-        winner: the position of the fastest finalist, or None if none is a match for the default.
+        winner: the position of the finalist that was confirmed, among the candidates that were drawn; None if none is
+            a match for the default.
         decision: what fresh rounds say about the winner; None without one.
         failures: the finalists that computed something wrong or failed, by position.
-        timings: the times of each finalist in the heats that it took part in, the last one first decided.
-        default: the times of the default in the first heat; None if there was none.
+        timings: the times of each finalist in the last heat that it took part in.
+        default: the times of the default in the last heat; None if there was none.
         confirmation: the times of the default and of the winner in the confirmation, for the record.
+        reason: why there is no decision although a candidate may be faster; empty otherwise.
     """
 
     winner: int | None
@@ -47,163 +55,219 @@ class RaceResult:
     timings: Mapping[int, Timing]
     default: Timing | None = None
     confirmation: tuple[Rounds, ...] = ()
+    reason: str = ""
 
 
-@dataclass
-class _Race:
-    device: MeasuringDevice
-    default: Benchmark
-    finalists: Sequence[Benchmark]
-    min_gain: float
-    seed: int
-    gap_seconds: float
-    deadline: float | None
-    failures: dict[int, Failure] = field(default_factory=dict)
-    timings: dict[int, Timing] = field(default_factory=dict)
-    default_timing: Timing | None = None
-
-    def check(self, reduction: int) -> list[int]:
-        """Returns the finalists that compute the same as the default."""
-        right = []
-        for index, each in enumerate(self.finalists):
-            failure = self.device.compare(each, self.default, reduction)
-            if failure is None:
-                right.append(index)
-            else:
-                self.failures[index] = failure
-        return right
-
-    def heat(self, running: Sequence[int], rounds: int, keep: int) -> list[int]:
-        """Returns the finalists that stay, fastest first."""
-        contestants = [self.default, *(self.finalists[each] for each in running)]
-        found = self.device.rounds(contestants, rounds, self.seed + rounds)
-        if isinstance(found, Failure):
-            return self._without_failing(running, rounds, keep)
-        self.default_timing = found.timing(0)
-        for column, each in enumerate(running, 1):
-            self.timings[each] = found.timing(column)
-        return [running[each] for each in survivors(found.samples, keep, self.seed)]
-
-    def confirm(self, winner: int) -> tuple[Decision | None, tuple[Rounds, ...]]:
-        """Measures the winner on fresh rounds, in blocks that are seconds apart."""
-        pair = [self.default, self.finalists[winner]]
-        found: list[Rounds] = []
-        blocks: list[list[tuple[float, float]]] = [[] for _ in range(BLOCKS)]
-        decision: Decision | None = None
-        for pass_number in range(1 + _MOST_EXTENSIONS):
-            for number, block in enumerate(blocks):
-                if found:
-                    time.sleep(self.gap_seconds)
-                seed = self.seed + 1000 + pass_number * BLOCKS + number
-                rounds = self.device.rounds(pair, BLOCK_ROUNDS, seed)
-                if isinstance(rounds, Failure):
-                    self.failures[winner] = rounds
-                    return None, tuple(found)
-                found.append(rounds)
-                block.extend((each[0], each[1]) for each in rounds.samples)
-                decision = decide([each for each in blocks if each], self.min_gain, self.seed)
-                if decision.outcome is Outcome.NOT_FASTER:
-                    return decision, tuple(found)
-            if decision is None or decision.outcome is not Outcome.UNDECIDED or self._is_late():
-                break
-        return decision, tuple(found)
-
-    def _without_failing(self, running: Sequence[int], rounds: int, keep: int) -> list[int]:
-        """Finds out which finalist fails by racing each alone, and races the others."""
-        sound = []
-        for each in running:
-            found = self.device.rounds([self.finalists[each]], 1, self.seed)
-            if isinstance(found, Failure):
-                self.failures[each] = found
-            else:
-                sound.append(each)
-        return self.heat(sound, rounds, keep) if 0 < len(sound) < len(running) else []
-
-    def _is_late(self) -> bool:
-        return self.deadline is not None and time.monotonic() > self.deadline
-
-
-def race(
-    device: MeasuringDevice,
-    default: Benchmark,
-    finalists: Sequence[Benchmark],
-    *,
-    reduction: int = 1,
-    min_gain: float = 0.02,
-    seed: int = 0,
-    gap_seconds: float = 2.0,
-    deadline: float | None = None,
-    timeline: Timeline | None = None,
-    confirming: Callable[[int], None] = lambda _: None,
-) -> RaceResult:
+class Race:
     """Finds the fastest finalist that computes what the default does, and decides whether it is faster.
 
     Finalists are interleaved with the default in random order; those that are clearly slower leave. The one that
-    is left is measured again on fresh rounds, since the best of many is also the luckiest.
+    is left is measured again on fresh rounds, since the best of many is also the luckiest. Candidates that are wrong or
+    fail are replaced by the next best.
+
+    A race advances step by step: first the heats, then the blocks of the confirmation, which have pauses between
+    them. Other work fits into the pauses.
 
     Args:
-        device: runs them.
+        device: runs the finalists.
         default: the compiler's own choice.
-        finalists: the best candidates of the search, best first.
-        reduction: how many products make an element of an output.
-        min_gain: the least gain worth an entry, as a fraction.
-        seed: fixes orders and resamples.
-        gap_seconds: the pause between blocks of rounds of the confirmation.
-        deadline: when to stop extending a confirmation that is undecided, in `time.monotonic()`'s seconds.
+        candidates: the candidates, first those that always race, then best first. They are drawn as they are needed.
+        check: returns what is wrong with what a candidate computes, or None.
+        rules: the rules.
         timeline: counts what the stages take.
-        confirming: is told the position of a finalist that is about to be measured again.
+        confirming: receives the position of a finalist that is about to be confirmed.
 
-    Raises:
-        DeviceError: the device is gone.
+    Attributes:
+        due: when the next step may begin, in the seconds of `time.monotonic()`.
+        result: how the race ended; None before.
     """
-    timeline = timeline or Timeline()
-    held = _Race(device, default, finalists, min_gain, seed, gap_seconds, deadline)
-    with timeline.stage(Stage.RACE):
-        running = held.check(reduction)
-        for rounds, keep in HEATS:
-            if len(running) > 1 or held.default_timing is None:
-                running = held.heat(running, rounds, keep) if running else []
-    decision: Decision | None = None
-    confirmation: tuple[Rounds, ...] = ()
-    winner = None
-    while running and decision is None:
-        winner = running.pop(0)
-        confirming(winner)
-        with timeline.stage(Stage.CONFIRMATION):
-            decision, confirmation = held.confirm(winner)
-    winner = winner if decision is not None else None
-    return RaceResult(
-        winner, decision, held.failures, held.timings, held.default_timing, confirmation
-    )
 
+    def __init__(
+        self,
+        device: Device,
+        default: Contestant,
+        candidates: Iterable[Contestant],
+        check: Callable[[Benchmark], Failure | None],
+        rules: RaceRules | None = None,
+        *,
+        timeline: Timeline | None = None,
+        confirming: Callable[[int], None] = lambda _: None,
+    ) -> None:
+        self._device = device
+        self._default = default
+        self._candidates = iter(candidates)
+        self._check = check
+        self._rules = rules or RaceRules()
+        self._timeline = timeline or Timeline()
+        self._confirming = confirming
+        self._drawn: list[Contestant] = []
+        self._running: list[int] | None = None
+        self._failures: dict[int, Failure] = {}
+        self._unmeasured: dict[int, Failure] = {}
+        self._timings: dict[int, Timing] = {}
+        self._default_timing: Timing | None = None
+        self._confirmation: Confirmation | None = None
+        self.due = 0.0
+        self.result: RaceResult | None = None
 
-def duel(
-    device: MeasuringDevice,
-    default: Benchmark,
-    candidate: Benchmark,
-    *,
-    reduction: int = 1,
-    min_gain: float = 0.02,
-    seed: int = 0,
-    gap_seconds: float = 2.0,
-    deadline: float | None = None,
-) -> RaceResult:
-    """Decides whether one candidate computes what the default does, and is faster: a confirmation without heats.
+    def run(self) -> RaceResult:
+        """Advances until the race is over, and waits in the pauses.
 
-    Args:
-        device: runs them.
-        default: the compiler's own choice.
-        candidate: the candidate.
-        reduction: as for `race`.
-        min_gain: as for `race`.
-        seed: as for `race`.
-        gap_seconds: as for `race`.
-        deadline: as for `race`.
+        Raises:
+            DeviceError: the device is gone.
+        """
+        while self.result is None:
+            time.sleep(max(0.0, self.due - time.monotonic()))
+            self.advance()
+        return self.result
 
-    Raises:
-        DeviceError: the device is gone.
-    """
-    held = _Race(device, default, [candidate], min_gain, seed, gap_seconds, deadline)
-    decision, confirmation = held.confirm(0) if held.check(reduction) else (None, ())
-    winner = None if decision is None else 0
-    return RaceResult(winner, decision, held.failures, held.timings, None, confirmation)
+    def advance(self) -> None:
+        """Runs the heats, or else one block of the confirmation.
+
+        Raises:
+            DeviceError: the device is gone.
+        """
+        if self._running is None:
+            with self._timeline.stage(Stage.RACE):
+                self._running = self._run_heats()
+        else:
+            with self._timeline.stage(Stage.CONFIRMATION):
+                self._advance_confirmation(self._running[0])
+        if self.result is None and self._confirmation is None:
+            self._begin_confirmation()
+
+    # --- Heats -------------------------------------------------------------------------------------------
+
+    def _run_heats(self) -> list[int]:
+        """Returns the finalists that are left, fastest first."""
+        running = self._draw([])
+        for number, (rounds, keep) in enumerate(HEATS):
+            if len(running) > 1:
+                running = self._run_heat(running, rounds, keep, refills=number == 0)
+        return running
+
+    def _draw(self, running: Sequence[int]) -> list[int]:
+        """Returns further candidates that compute the right thing, until the finalists are full."""
+        drawn: list[int] = []
+        while len(running) + len(drawn) < self._rules.places and not self._is_late():
+            candidate = next(self._candidates, None)
+            if candidate is None or not self._is_worth(candidate, [*running, *drawn]):
+                break
+            position = len(self._drawn)
+            self._drawn.append(candidate)
+            failure = self._check(candidate.benchmark)
+            if failure is None:
+                drawn.append(position)
+            else:
+                self._failures[position] = failure
+        return drawn
+
+    def _is_worth(self, candidate: Contestant, running: Sequence[int]) -> bool:
+        """Tells whether a candidate is fast enough for the time that it takes."""
+        if candidate.always_races or candidate.sample_seconds < _SLOW_SECONDS or not running:
+            return True
+        best = min(self._drawn[each].microseconds for each in running)
+        return candidate.microseconds <= _NEAR * best
+
+    def _is_late(self) -> bool:
+        deadline = self._rules.deadline
+        return bool(self._drawn) and deadline is not None and time.monotonic() > deadline
+
+    def _run_heat(
+        self, running: Sequence[int], rounds: int, keep: int, *, refills: bool
+    ) -> list[int]:
+        """Returns the finalists that stay, fastest first; those that fail are replaced if the heat `refills`."""
+        ratios: dict[int, list[float]] = {}
+        pending = list(running)
+        while pending:
+            for group in groups(self._default, [self._drawn[each] for each in pending]):
+                ratios |= self._run_group([pending[each] for each in group], rounds)
+            pending = self._draw(list(ratios)) if refills else []
+        return survivors(ratios, keep, self._rules.seed)
+
+    def _run_group(self, group: Sequence[int], rounds: int) -> dict[int, list[float]]:
+        """Returns the ratios of the default's time to that of each finalist of a group.
+
+        A group that fails races again in halves, down to the finalist that fails.
+        """
+        contestants = [self._default, *(self._drawn[each] for each in group)]
+        count = round_count(contestants, rounds)
+        times = self._device.rounds(
+            [each.benchmark for each in contestants],
+            count,
+            self._rules.seed + rounds,
+            _SLACK * count * round_seconds(contestants),
+        )
+        if isinstance(times, Failure):
+            if len(group) == 1:
+                self._attribute(group[0], times)
+                return {}
+            middle = len(group) // 2
+            return self._run_group(group[:middle], rounds) | self._run_group(group[middle:], rounds)
+        self._default_timing = times.timing(0)
+        for column, position in enumerate(group, 1):
+            self._timings[position] = times.timing(column)
+        return {
+            position: [each[0] / each[column] for each in times.samples]
+            for column, position in enumerate(group, 1)
+        }
+
+    def _attribute(self, position: int, failure: Failure) -> None:
+        """Attributes the failure of a finalist's rounds: only if it also fails alone it is the finalist's own."""
+        alone = self._device.measure(self._drawn[position].benchmark)
+        if isinstance(alone, Failure):
+            self._failures[position] = alone
+        else:
+            self._unmeasured[position] = failure
+
+    # --- Confirmation ------------------------------------------------------------------------------------
+
+    def _begin_confirmation(self) -> None:
+        """Begins to confirm the fastest finalist that is left; without one, the race is over."""
+        if not self._running:
+            self.result = self._result(None, None)
+            return
+        winner = self._running[0]
+        self._confirming(winner)
+        contestant = self._drawn[winner]
+        self._confirmation = Confirmation(self._device, self._default, contestant, self._rules)
+        self.due = self._confirmation.due
+
+    def _advance_confirmation(self, winner: int) -> None:
+        confirmation = self._confirmation
+        assert confirmation is not None
+        assert self._running is not None
+        confirmation.advance()
+        self.due = confirmation.due
+        if confirmation.failure is not None:
+            self._attribute(winner, confirmation.failure)
+            self._running.pop(0)
+            self._confirmation = None
+        elif confirmation.is_over:
+            self.result = self._result(winner, confirmation)
+
+    def _result(self, winner: int | None, confirmation: Confirmation | None) -> RaceResult:
+        return RaceResult(
+            winner,
+            confirmation.decision if confirmation else None,
+            self._failures,
+            self._timings,
+            self._default_timing,
+            confirmation.rounds if confirmation else (),
+            "" if confirmation else self._reason(),
+        )
+
+    def _reason(self) -> str:
+        """Returns why there is no decision; nothing if all finalists are slower than the default."""
+        if self._unmeasured:
+            failure = next(iter(self._unmeasured.values()))
+            return f"the race could not be measured: {failure.message}"
+        if self._drawn and len(self._failures) == len(self._drawn):
+            message = next(iter(self._failures.values())).message
+            count = len(self._drawn)
+            return (
+                f"the only finalist failed: {message}"
+                if count == 1
+                else (f"all {count} finalists failed, the first one: {message}")
+            )
+        return ""

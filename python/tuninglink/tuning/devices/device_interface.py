@@ -1,73 +1,95 @@
-"""What the stages of the tuner ask of devices, wherever they are."""
+"""The interface of a device, which takes requests."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Generic, TypeVar
+
+from tuninglink.tuning.devices.measurement import Measurer
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from concurrent.futures import Future
+    from collections.abc import Callable, Sequence
 
     from tuninglink.tuning.devices.device import DeviceDescription
-    from tuninglink.tuning.devices.local import Measurement
-    from tuninglink.tuning.devices.timing import CompiledProgram, Rounds
+    from tuninglink.tuning.devices.timing import CompiledProgram, Rounds, Timing
     from tuninglink.tuning.programs.benchmark import Benchmark
     from tuninglink.tuning.results.failures import Failure
-    from tuninglink.tuning.scheduling.timeline import DeviceUse
+
+Answer = TypeVar("Answer", covariant=True)  # noqa: PLC0105
+
+_SLACK: Final = 2.0
+"""How many times longer than expected a request may take, beside the time limit of the device."""
+
+_ROUNDS_SECONDS: Final = 20.0
+"""Time in which no further round begins, unless the caller gives another."""
 
 
-class MeasuringDevice(Protocol):
-    """One device. Each question may raise a `DeviceError`: the device is gone."""
+@dataclass(frozen=True)
+class Request(Generic[Answer]):
+    """Work for the process that holds a device.
+
+    Attributes:
+        work: a function that can be imported by its name; its first argument is the `Measurer` of the process.
+        arguments: its other arguments.
+        expected_seconds: how long the work takes where that depends on the arguments; it extends the time limit.
+    """
+
+    work: Callable[..., Answer]
+    arguments: tuple[object, ...]
+    expected_seconds: float = 0.0
+
+    def time_limit(self, timeout: float) -> float:
+        """Returns the seconds after which the work counts as hanging.
+
+        Args:
+            timeout: the time limit of work whose duration is not expected.
+        """
+        return timeout + _SLACK * self.expected_seconds
+
+
+class Device(ABC):
+    """One device. All that is measured on it is a request, which may raise a `DeviceError`: the device is gone."""
 
     @property
+    @abstractmethod
     def description(self) -> DeviceDescription:
-        """What it is."""
+        """The description of the device."""
 
-    def rounds(self, benchmarks: Sequence[Benchmark], count: int, seed: int) -> Rounds | Failure:
+    @abstractmethod
+    def ask(self, request: Request[Answer]) -> Answer | Failure:
+        """Returns what the work of a request returns, or why it failed."""
+
+    def measure(
+        self, benchmark: Benchmark, seconds: float = 0.02, limit_microseconds: float | None = None
+    ) -> Timing | Failure:
+        """Measures one benchmark; see `Measurer.measure`."""
+        return self.ask(Request(Measurer.measure, (benchmark, seconds, limit_microseconds)))
+
+    def rounds(
+        self,
+        benchmarks: Sequence[Benchmark],
+        count: int,
+        seed: int,
+        seconds: float = _ROUNDS_SECONDS,
+    ) -> Rounds | Failure:
         """Measures benchmarks against each other; see `Measurer.rounds`."""
+        arguments = (tuple(benchmarks), count, seed, seconds)
+        return self.ask(Request(Measurer.rounds, arguments, seconds))
 
     def program_rounds(
-        self, programs: Sequence[CompiledProgram], count: int, seed: int
+        self,
+        programs: Sequence[CompiledProgram],
+        count: int,
+        seed: int,
+        seconds: float = _ROUNDS_SECONDS,
     ) -> Rounds | Failure:
         """Measures whole programs against each other; see `Measurer.program_rounds`."""
+        arguments = (tuple(programs), count, seed, seconds)
+        return self.ask(Request(Measurer.program_rounds, arguments, seconds))
 
     def compare(
         self, benchmark: Benchmark, reference: Benchmark, reduction: int = 1
     ) -> Failure | None:
-        """Compares what a benchmark computes with what another does; see `DeviceProcess.compare`."""
-
-
-class DeviceSet(Protocol):
-    """Equal devices that share the work: `Devices` on this machine, `ClusterDevices` on others."""
-
-    @property
-    def first(self) -> MeasuringDevice:
-        """The device that races are run on."""
-
-    @property
-    def descriptions(self) -> Sequence[DeviceDescription]:
-        """What the devices are."""
-
-    @property
-    def use(self) -> DeviceUse:
-        """How long they were in use so far, each on average."""
-
-    @property
-    def at_once(self) -> int:
-        """How many benchmarks it takes at once: one for each device, and those that are loaded ahead."""
-
-    def measure_default(self, benchmark: Benchmark, seconds: float = 0.1) -> float | Failure:
-        """Measures the default of a task on each device; returns the microseconds of an iteration on the first."""
-
-    def submit(
-        self, benchmark: Benchmark, limit_microseconds: float
-    ) -> Future[Measurement | Failure]:
-        """Measures a candidate on the next device that is free, after its default was measured.
-
-        Args:
-            benchmark: the candidate.
-            limit_microseconds: one that takes longer is not worth a second sample.
-
-        Returns:
-            A future of its time, or of why there is none.
-        """
+        """Compares what a benchmark computes with what another does; see `Measurer.compare`."""
+        return self.ask(Request(Measurer.compare, (benchmark, reference, reduction)))

@@ -3,26 +3,24 @@
 from __future__ import annotations
 
 from threading import Lock
-from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Self
 
 from tuninglink.mlir.diagnostics import error
 from tuninglink.tuning.devices.device import DeviceDescription, DeviceError, describe
+from tuninglink.tuning.devices.device_interface import Device
 from tuninglink.tuning.devices.measurement import Measurer
-from tuninglink.tuning.devices.numerics import compare
 from tuninglink.tuning.devices.running import MeasurementError
 from tuninglink.tuning.results.failures import Failure, FailureKind
 from tuninglink.tuning.scheduling.timeline import UseMeter
 from tuninglink.workers import JobTimeoutError, Pool, WorkerCrashedError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from tuninglink.mlir.diagnostics import Diagnostic
-    from tuninglink.tuning.devices.timing import CompiledProgram, Rounds, Settings, Timing
-    from tuninglink.tuning.programs.benchmark import Benchmark
+    from tuninglink.tuning.devices.device_interface import Answer, Request
+    from tuninglink.tuning.devices.timing import Settings
     from tuninglink.tuning.scheduling.timeline import DeviceUse
-
-Result = TypeVar("Result")
 
 _OPENING_SECONDS: Final = 60.0
 """How long a device may take to open; the first context on a GPU of a large machine takes seconds."""
@@ -32,7 +30,7 @@ _BROKEN: Final = frozenset({FailureKind.RUN, FailureKind.CRASH, FailureKind.TIME
 """Failures that leave a process that is gone, or a context on a GPU in which everything fails from then on."""
 
 
-class DeviceProcess:
+class DeviceProcess(Device):
     """A device in a process of its own, one benchmark at a time.
 
     A benchmark that hangs or ends the process costs itself: the process is replaced before the next one.
@@ -41,16 +39,11 @@ class DeviceProcess:
         uri: the device.
         cores: the processors for a threaded CPU device; see `open_device`.
         settings: how benchmarks are measured.
-        timeout: the seconds that a benchmark may take for a question before it counts as hanging.
-
-    Attributes:
-        description: what the device is.
+        timeout: the seconds that a request may take before its benchmark counts as hanging; see `Request`.
 
     Raises:
         DeviceError: there is no such device, or it cannot be opened.
     """
-
-    description: DeviceDescription
 
     def __init__(
         self,
@@ -65,7 +58,7 @@ class DeviceProcess:
         self._turn = Lock()
         self._pool = self._start()
         try:
-            self.description = self._open()
+            self._description = self._open()
         except BaseException:
             self.close()
             raise
@@ -81,72 +74,26 @@ class DeviceProcess:
         self._pool.close()
 
     @property
+    def description(self) -> DeviceDescription:
+        """The description of the device."""
+        return self._description
+
+    @property
     def use(self) -> DeviceUse:
         """How long it was in use so far."""
         return self._meter.use
 
-    def measure(
-        self,
-        benchmark: Benchmark,
-        seconds: float = 0.02,
-        limit_microseconds: float | None = None,
-    ) -> Timing | Failure:
-        """Measures one benchmark; see `Measurer.measure`.
-
-        Raises:
-            DeviceError: the device is gone.
-        """
-        return self._ask(Measurer.measure, benchmark, seconds, limit_microseconds)
-
-    def rounds(self, benchmarks: Sequence[Benchmark], count: int, seed: int) -> Rounds | Failure:
-        """Measures benchmarks against each other; see `Measurer.rounds`.
-
-        Raises:
-            DeviceError: the device is gone.
-        """
-        return self._ask(Measurer.rounds, tuple(benchmarks), count, seed)
-
-    def program_rounds(
-        self, programs: Sequence[CompiledProgram], count: int, seed: int
-    ) -> Rounds | Failure:
-        """Measures whole programs against each other; see `Measurer.program_rounds`.
-
-        Raises:
-            DeviceError: the device is gone.
-        """
-        return self._ask(Measurer.program_rounds, tuple(programs), count, seed)
-
-    def compare(
-        self, benchmark: Benchmark, reference: Benchmark, reduction: int = 1
-    ) -> Failure | None:
-        """Compares what a benchmark computes with what another does on the same inputs.
-
-        Args:
-            benchmark: what is judged.
-            reference: what is right.
-            reduction: how many products make an element of an output.
-
-        Returns:
-            None if they agree; else what is wrong and where, or why it could not be run.
-
-        Raises:
-            DeviceError: the device is gone.
-        """
-        return self._ask(_compare, benchmark, reference, reduction)
-
-    def _ask(
-        self, question: Callable[..., Result | Failure], *arguments: object
-    ) -> Result | Failure:
-        answer: Result | Failure
+    def ask(self, request: Request[Answer]) -> Answer | Failure:
+        """See `Device`."""
+        answer: Answer | Failure
+        limit = request.time_limit(self._timeout)
         with self._turn, self._meter.question():
             try:
-                job = self._pool.submit(_answer, question, arguments, seconds=self._timeout)
+                job = self._pool.submit(_answer, request, seconds=limit)
                 answer, loading_seconds = job.result()
                 self._meter.loaded(loading_seconds)
             except JobTimeoutError:
-                message = (
-                    f"no answer within {self._timeout:g} s; the process of the device was replaced"
-                )
+                message = f"no answer within {limit:.3g} s; the process of the device was replaced"
                 answer = Failure(FailureKind.TIMEOUT, message)
             except WorkerCrashedError as failure:
                 answer = Failure(FailureKind.CRASH, str(failure))
@@ -197,12 +144,12 @@ def _opened() -> Measurer:
     return _measurer
 
 
-def _answer(question: Callable[..., Any], arguments: tuple[object, ...]) -> tuple[Any, float]:
-    """Returns the answer to a question, and the seconds in which modules were loaded for it."""
+def _answer(request: Request[Any]) -> tuple[Any, float]:
+    """Returns the answer to a request, and the seconds in which modules were loaded for it."""
     try:
         measurer = _opened()
         before = measurer.loading_seconds
-        answer = question(measurer, *arguments)
+        answer = request.work(measurer, *request.arguments)
     except MeasurementError as failure:
         return failure.failure, 0.0
     return answer, measurer.loading_seconds - before
@@ -210,18 +157,3 @@ def _answer(question: Callable[..., Any], arguments: tuple[object, ...]) -> tupl
 
 def _describe() -> DeviceDescription | tuple[Diagnostic, ...]:
     return _measurer.diagnostics if isinstance(_measurer, DeviceError) else _description
-
-
-def _compare(
-    measurer: Measurer, benchmark: Benchmark, reference: Benchmark, reduction: int
-) -> Failure | None:
-    expected = measurer.expected(reference)
-    actual = measurer.outputs(benchmark)
-    if actual.violation is not None:
-        return Failure(FailureKind.OUT_OF_BOUNDS, actual.violation)
-    for index, found in actual.bindings.items():
-        binding = benchmark.layout.bindings[index]
-        comparison = compare(binding, found, expected.bindings[index], reduction)
-        if not comparison.agrees:
-            return Failure(FailureKind.WRONG, f"binding {index}: {comparison}")
-    return None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Final, Self
 
@@ -12,6 +11,7 @@ from tuninglink.mlir.diagnostics import error
 from tuninglink.tuning.devices.device import THREADED_DRIVER, driver_of, physical_cores
 from tuninglink.tuning.devices.device_process import DeviceProcess
 from tuninglink.tuning.devices.loading_ahead import COMPILING_DRIVERS, AheadLoader
+from tuninglink.tuning.devices.screening import screen
 from tuninglink.tuning.results.failures import Failure
 from tuninglink.tuning.scheduling.timeline import mean_use
 
@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tuninglink.tuning.devices.device import DeviceDescription
-    from tuninglink.tuning.devices.timing import Settings, Timing
+    from tuninglink.tuning.devices.screening import Measurement
+    from tuninglink.tuning.devices.timing import Settings
     from tuninglink.tuning.programs.benchmark import Benchmark
     from tuninglink.tuning.scheduling.timeline import DeviceUse
 
@@ -56,19 +57,6 @@ def may_run(driver: str, backend: str) -> bool:
     wanted = _DEVICE_OF_BACKEND.get(backend, driver)
     same = {"local-task", "local-sync"}
     return driver == wanted or (driver in same and wanted in same)
-
-
-@dataclass(frozen=True)
-class Measurement:
-    """The time of a candidate.
-
-    Attributes:
-        microseconds: of an iteration on the first device.
-        timing: the samples, as they were taken.
-    """
-
-    microseconds: float
-    timing: Timing
 
 
 def _shared_cores(uris: Sequence[str]) -> list[list[int]]:
@@ -173,16 +161,16 @@ class Devices:
             timing = each.measure(benchmark, seconds)
             if isinstance(timing, Failure):
                 return timing
-            self._defaults[each] = timing.median
+            self._defaults[each] = timing.least
         return self._defaults[self.first]
 
     def submit(
-        self, benchmark: Benchmark, limit_microseconds: float
+        self, benchmark: Benchmark, best_microseconds: float
     ) -> Future[Measurement | Failure]:
         """See `DeviceSet`."""
-        return self._threads.submit(self._measure, benchmark, limit_microseconds)
+        return self._threads.submit(self._measure, benchmark, best_microseconds)
 
-    def _measure(self, benchmark: Benchmark, limit: float) -> Measurement | Failure:
+    def _measure(self, benchmark: Benchmark, best: float) -> Measurement | Failure:
         if self._ahead is not None:
             failure = self._ahead.load(benchmark)
             if failure is not None:
@@ -190,9 +178,6 @@ class Devices:
         device = self._free.get()
         try:
             scale = self._defaults[self.first] / self._defaults[device]
-            timing = device.measure(benchmark, limit_microseconds=limit / scale)
+            return screen(device, benchmark, best, scale)
         finally:
             self._free.put(device)
-        if isinstance(timing, Failure):
-            return timing
-        return Measurement(timing.median * scale, timing)

@@ -3,49 +3,56 @@
 from __future__ import annotations
 
 import math
-import random
 import time
+from collections import defaultdict
 from dataclasses import dataclass
 from functools import lru_cache, partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import iree.runtime as rt
 import numpy as np
 
 from tuninglink.tuning.devices.caches import last_level_bytes
 from tuninglink.tuning.devices.clocks import read_clock
-from tuninglink.tuning.devices.device import open_device
+from tuninglink.tuning.devices.device import LOCAL_DRIVERS, driver_of, open_device
+from tuninglink.tuning.devices.hal_types import hal_type
 from tuninglink.tuning.devices.inputs import (
-    element_type,
     find_violation,
     make_inputs,
     outputs_of,
     random_bytes,
 )
+from tuninglink.tuning.devices.numerics import compare
 from tuninglink.tuning.devices.running import (
     LoadedBenchmark,
     LoadedProgram,
     Loader,
     MeasurementError,
+    Overhead,
 )
+from tuninglink.tuning.devices.sampling import Interleaving, Subject
 from tuninglink.tuning.devices.timing import Caches, CompiledProgram, Rounds, Settings, Timing
 from tuninglink.tuning.results.failures import Failure, FailureKind
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Hashable, Sequence
 
     from tuninglink.tuning.devices.inputs import Bytes
-    from tuninglink.tuning.devices.running import Runnable
     from tuninglink.tuning.programs.benchmark import Benchmark, BufferLayout
 
 _LEAST_SAMPLES: Final = 3
 _MOST_SAMPLES: Final = 100
+_ENOUGH_SECONDS: Final = 1.0
+"""Time after which one sample of a slow benchmark is enough."""
+
 _FIRST_FACTOR: Final = 3.0
 """A first iteration that takes this many times the limit is too slow, whatever it pays for."""
 
-_LARGEST_BATCH: Final = 1 << 20
-_LARGEST_STEP: Final = 16
-"""How many times larger the next batch may be while its size is looked for."""
+_LOCAL_COPIES: Final = 3
+"""Copies of a module that take turns on a CPU: byte-equal code differs by several percent from place to place."""
+
+_MOST_COPIED_BYTES: Final = 16 << 20
+"""Larger modules are mostly constants, which need not be in memory several times."""
 
 _MOST_BUFFER_BYTES: Final = 4 << 30
 """What a buffer of many sets may take."""
@@ -89,6 +96,8 @@ class Measurer:
         self._buffers: dict[tuple[BufferLayout, int], rt.HalBuffer] = {}
         self._inputs = lru_cache(1)(partial(make_inputs, seed=self._settings.seed))
         self._expected: dict[Benchmark, Outputs] = {}
+        self._overheads: defaultdict[BufferLayout, Overhead] = defaultdict(Overhead)
+        self._is_local = driver_of(uri) in LOCAL_DRIVERS
 
     @property
     def loading_seconds(self) -> float:
@@ -102,53 +111,81 @@ class Measurer:
 
         Args:
             benchmark: what.
-            seconds: how long sampling may take; three samples are taken in any case.
+            seconds: how long sampling may take; three samples are taken in any case, unless they take over a second.
             limit_microseconds: an iteration that takes longer is not worth a batch.
 
         Raises:
             MeasurementError: it cannot be loaded or run.
         """
-        loaded = self._loaded(benchmark)
-        once = loaded.sample(1)
-        if limit_microseconds is not None and once > limit_microseconds:
-            if once < _FIRST_FACTOR * limit_microseconds:
+        subject = self._subject(benchmark)
+        once = subject.sample(1)
+        if limit_microseconds is not None:
+            # A single iteration is as uncertain as the overhead of the call.
+            limit = limit_microseconds + self._overheads[benchmark.layout].seconds * 1e6
+            if limit < once < _FIRST_FACTOR * limit:
                 # The first iteration also pays for code and pages that are not there yet.
-                once = loaded.sample(1)
-            if once > limit_microseconds:
+                once = subject.sample(1)
+            if once > limit:
                 return Timing((once,), 1, self._clocks())
-        batch = self._batch(loaded)
+        batch = subject.fitting_batch()
         samples: list[float] = []
-        end = time.perf_counter() + seconds
-        while len(samples) < _LEAST_SAMPLES or (
-            len(samples) < _MOST_SAMPLES and time.perf_counter() < end
-        ):
-            samples.append(loaded.sample(batch))
+        began = time.perf_counter()
+        while _needs_more(len(samples), time.perf_counter() - began, seconds):
+            samples.append(subject.sample(batch))
         return Timing(tuple(samples), batch, self._clocks())
 
-    def rounds(self, benchmarks: Sequence[Benchmark], count: int, seed: int) -> Rounds:
-        """Measures benchmarks against each other: in every round each once, with the same batch size.
+    def rounds(
+        self, benchmarks: Sequence[Benchmark], count: int, seed: int, seconds: float
+    ) -> Rounds:
+        """Measures benchmarks against each other: in every round each once; see `Interleaving`.
 
         Args:
             benchmarks: what; the same layout for all.
             count: how many rounds.
-            seed: fixes the order within the rounds.
+            seed: fixes the order within the rounds, and which copies of the modules run.
+            seconds: after this time no further round begins, unless there are too few.
 
         Raises:
             MeasurementError: one cannot be loaded or run.
         """
-        return self._rounds([self._loaded(each) for each in benchmarks], count, seed)
+        subjects = [self._subject(each, self._copies(each.image, seed)) for each in benchmarks]
+        return self._rounds(subjects, Interleaving(count, seed, seconds))
 
-    def program_rounds(self, programs: Sequence[CompiledProgram], count: int, seed: int) -> Rounds:
+    def program_rounds(
+        self, programs: Sequence[CompiledProgram], count: int, seed: int, seconds: float
+    ) -> Rounds:
         """Measures whole programs against each other, as `rounds` does benchmarks; samples are times of a call.
 
         Raises:
             MeasurementError: one cannot be loaded or run.
         """
-        loaded = [
-            LoadedProgram(self._loader.load(each.image, each.function), self._views(each))
-            for each in programs
-        ]
-        return self._rounds(loaded, count, seed)
+        subjects = [self._program(each, self._copies(each.image, seed)) for each in programs]
+        return self._rounds(subjects, Interleaving(count, seed, seconds))
+
+    def compare(self, benchmark: Benchmark, reference: Benchmark, reduction: int) -> Failure | None:
+        """Compares what a benchmark computes with what another does on the same inputs.
+
+        Args:
+            benchmark: the benchmark that is checked.
+            reference: the benchmark whose results are right.
+            reduction: how many products make an element of an output.
+
+        Returns:
+            None if they agree; else what is wrong and where.
+
+        Raises:
+            MeasurementError: one cannot be loaded or run.
+        """
+        expected = self.expected(reference)
+        actual = self.outputs(benchmark)
+        if actual.violation is not None:
+            return Failure(FailureKind.OUT_OF_BOUNDS, actual.violation)
+        for index, output in actual.bindings.items():
+            binding = benchmark.layout.bindings[index]
+            comparison = compare(binding, output, expected.bindings[index], reduction)
+            if not comparison.agrees:
+                return Failure(FailureKind.WRONG, f"binding {index}: {comparison}")
+        return None
 
     def expected(self, benchmark: Benchmark) -> Outputs:
         """Returns what `outputs` does; that of the last benchmark is kept, which several are compared with.
@@ -179,23 +216,40 @@ class Measurer:
             None if violation is None else str(violation),
         )
 
-    def _rounds(self, loaded: Sequence[Runnable], count: int, seed: int) -> Rounds:
-        order = random.Random(seed)  # noqa: S311 - no secret
-        batch = max(self._batch(each) for each in loaded)
-        rounds: list[tuple[float, ...]] = []
+    def _rounds(self, subjects: Sequence[Subject], interleaving: Interleaving) -> Rounds:
         clocks: list[int] = []
-        for _ in range(count):
-            found = [0.0] * len(loaded)
-            for each in order.sample(range(len(loaded)), len(loaded)):
-                found[each] = loaded[each].sample(batch)
-            rounds.append(tuple(found))
-            clocks += self._clocks()
-        return Rounds(tuple(rounds), batch, tuple(clocks))
+        samples, batches = interleaving.run(subjects, lambda: clocks.extend(self._clocks()))
+        return Rounds(samples, batches, tuple(clocks))
 
-    def _loaded(self, benchmark: Benchmark) -> LoadedBenchmark:
+    def _subject(self, benchmark: Benchmark, copies: Sequence[Hashable] = (None,)) -> Subject:
         layout = benchmark.layout
-        call = self._loader.load(benchmark.image, benchmark.function)
-        return LoadedBenchmark(call, self._buffer(layout), self._sets(layout), layout.stride)
+        buffer, sets = self._buffer(layout), self._sets(layout)
+        overhead = self._overheads[layout]
+        loaded = [
+            LoadedBenchmark(
+                self._loader.load(benchmark.image, benchmark.function, copy),
+                buffer,
+                sets,
+                layout.stride,
+                overhead,
+            )
+            for copy in copies
+        ]
+        return Subject(loaded, self._settings.sample_seconds)
+
+    def _program(self, program: CompiledProgram, copies: Sequence[Hashable]) -> Subject:
+        views = self._views(program)
+        loaded = [
+            LoadedProgram(self._loader.load(program.image, program.function, copy), views)
+            for copy in copies
+        ]
+        return Subject(loaded, self._settings.sample_seconds)
+
+    def _copies(self, image: bytes, seed: int) -> Sequence[Hashable]:
+        """Returns the keys of the copies of a module for rounds with a seed."""
+        if self._is_local and len(image) <= _MOST_COPIED_BYTES:
+            return [(seed, each) for each in range(_LOCAL_COPIES)]
+        return [None]
 
     def _sets(self, layout: BufferLayout) -> int:
         if self._settings.caches is Caches.WARM:
@@ -229,51 +283,18 @@ class Measurer:
             rt.HalBufferView(
                 self._to_device(random_bytes(name, math.prod(shape), (self._settings.seed, index))),
                 list(shape),
-                _hal_type(name),
+                hal_type(name),
             )
             for index, (shape, name) in enumerate(program.inputs)
         ]
-
-    def _batch(self, loaded: Runnable) -> int:
-        """Returns how many iterations make a sample.
-
-        One iteration alone is mostly the call, so that the batch grows until it tells the time of one; by steps, as
-        a batch that seems to take no time may only have met a quiet moment on a busy machine.
-        """
-        wanted = self._settings.sample_seconds * 1e6
-        batch = loaded.least_batch
-        taken = min(loaded.sample(batch) for _ in range(2)) * batch
-        while taken < wanted / 2 and batch < _LARGEST_BATCH:
-            batch = math.ceil(batch * min(wanted / max(taken, 0.001), _LARGEST_STEP))
-            taken = loaded.sample(batch) * batch
-        fitting = math.ceil(batch * wanted / taken)
-        return max(min(fitting, _LARGEST_BATCH), loaded.least_batch)
 
     def _clocks(self) -> tuple[int, ...]:
         clock = read_clock(self._uri)
         return () if clock is None else (clock,)
 
 
-def _hal_type(name: str) -> Any:
-    dtype = element_type(name)
-    if dtype is None:
-        message = f"inputs of type '{name}' cannot be made"
-        raise MeasurementError(Failure(FailureKind.LOAD, message))
-    known = {
-        "f64": rt.HalElementType.FLOAT_64,
-        "f32": rt.HalElementType.FLOAT_32,
-        "f16": rt.HalElementType.FLOAT_16,
-        "bf16": rt.HalElementType.BFLOAT_16,
-        "f8E4M3FN": rt.HalElementType.FLOAT_8_E4M3_FN,
-        "f8E4M3FNUZ": rt.HalElementType.FLOAT_8_E4M3_FNUZ,
-        "f8E5M2": rt.HalElementType.FLOAT_8_E5M2,
-        "f8E5M2FNUZ": rt.HalElementType.FLOAT_8_E5M2_FNUZ,
-        "i1": rt.HalElementType.BOOL_8,
-    }
-    integers = {
-        1: rt.HalElementType.INT_8,
-        2: rt.HalElementType.INT_16,
-        4: rt.HalElementType.INT_32,
-        8: rt.HalElementType.INT_64,
-    }
-    return known.get(name, integers[dtype.itemsize])
+def _needs_more(samples: int, taken: float, seconds: float) -> bool:
+    """Tells whether more samples are needed after some time."""
+    if samples < _LEAST_SAMPLES:
+        return not samples or taken < _ENOUGH_SECONDS
+    return samples < _MOST_SAMPLES and taken < seconds

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, Protocol
@@ -11,9 +12,26 @@ import iree.runtime as rt
 from tuninglink.tuning.results.failures import Failure, FailureKind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Hashable, Sequence
 
 _OVERHEAD_CALLS: Final = 5
+
+
+class Overhead:
+    """The running minimum of the time of an empty batch.
+
+    Other work only adds to it. A value that is too large would make fast candidates of slow ones.
+
+    Attributes:
+        seconds: the least time so far.
+    """
+
+    def __init__(self) -> None:
+        self.seconds = math.inf
+
+    def observe(self, seconds: float) -> None:
+        """Adds an observation."""
+        self.seconds = min(self.seconds, seconds)
 
 
 class MeasurementError(Exception):
@@ -63,12 +81,20 @@ class Loader:
         self._hal = rt.create_hal_module(self._instance, device)
         self.load = lru_cache(kept)(self._load)
 
-    def _load(self, image: bytes, function: str) -> Callable[[Sequence[Any]], float]:
+    def _load(
+        self, image: bytes, function: str, copy: Hashable = None
+    ) -> Callable[[Sequence[Any]], float]:
         """Returns a function of a module: it takes arguments, runs and returns the seconds that it took.
+
+        Args:
+            image: the module.
+            function: the name of the function.
+            copy: tells copies of one module apart, each of which has its own place in memory.
 
         Raises:
             MeasurementError: the device does not take the module, or there is no such function.
         """
+        del copy  # part of the key of the cache
         began = time.perf_counter()
         try:
             module = rt.VmModule.copy_buffer(self._instance, image)
@@ -109,16 +135,18 @@ class LoadedBenchmark:
         buffer: rt.HalBuffer,
         sets: int,
         stride: int,
+        overhead: Overhead,
     ) -> None:
         self.least_batch = sets
         self._call = call
         self._arguments = (buffer, sets, stride)
-        # Other work only adds to it; what is taken for more would make times of nothing.
-        self._overhead = min(self._seconds(0) for _ in range(_OVERHEAD_CALLS))
+        self._overhead = overhead
+        for _ in range(_OVERHEAD_CALLS):
+            overhead.observe(self._seconds(0))
 
     def sample(self, batch: int) -> float:
         """Runs a batch; the overhead of the call does not count."""
-        return max(self._seconds(batch) - self._overhead, 1e-9) / batch * 1e6
+        return max(self._seconds(batch) - self._overhead.seconds, 1e-9) / batch * 1e6
 
     def _seconds(self, batch: int) -> float:
         return self._call((*self._arguments, batch))

@@ -54,6 +54,11 @@ class Timing:
         """The median of the samples."""
         return statistics.median(self.samples)
 
+    @property
+    def least(self) -> float:
+        """The least sample, which orders candidates: other work only adds to the time."""
+        return min(self.samples)
+
 
 @dataclass(frozen=True)
 class Rounds:
@@ -61,17 +66,18 @@ class Rounds:
 
     Attributes:
         samples: microseconds an iteration, by round and benchmark.
-        batch: the iterations of every sample.
+        batches: the iterations of a sample, by benchmark.
         clocks_mhz: the device's clock after each round, or nothing where it cannot be read.
     """
 
     samples: tuple[tuple[float, ...], ...]
-    batch: int
+    batches: tuple[int, ...]
     clocks_mhz: tuple[int, ...] = ()
 
     def timing(self, index: int) -> Timing:
         """Returns the times of one benchmark."""
-        return Timing(tuple(each[index] for each in self.samples), self.batch, self.clocks_mhz)
+        samples = tuple(each[index] for each in self.samples)
+        return Timing(samples, self.batches[index], self.clocks_mhz)
 
 
 @dataclass(frozen=True)

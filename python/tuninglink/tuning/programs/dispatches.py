@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import tempfile
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
-from hashlib import sha256
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from iree.compiler import ir as mlir
-from iree.compiler.passmanager import PassManager
 
 from tuninglink.compiler.inputs import refuse_spec
 from tuninglink.compiler.phases import Phase
@@ -23,10 +19,12 @@ from tuninglink.mlir.contexts import thread_context
 from tuninglink.mlir.diagnostics import error
 from tuninglink.mlir.serialization import to_bytecode
 from tuninglink.mlir.symbols import symbol_name
-from tuninglink.mlir.walk import body, collect, visit
+from tuninglink.mlir.walk import body, collect
 from tuninglink.passes.strip_configs import strip_configurations
 from tuninglink.tuning.programs.benchmark_building import NoBenchmarkError, build_benchmark
+from tuninglink.tuning.programs.dumped_benchmarks import dump_benchmarks, is_benchmark
 from tuninglink.tuning.programs.invocations import compiler_run
+from tuninglink.tuning.programs.problem_keys import problem_key
 from tuninglink.tuning.programs.specialization import public_functions, specialize
 
 if TYPE_CHECKING:
@@ -35,9 +33,6 @@ if TYPE_CHECKING:
 
     from tuninglink.tuning.programs.benchmark import BufferLayout
     from tuninglink.tuning.programs.specialization import DimensionSize
-
-_BENCHMARK: Final = "iree.benchmark"
-_REFLECTION: Final = "iree.reflection"
 
 
 @dataclass(frozen=True)
@@ -159,10 +154,10 @@ def read_program(
             run.advance(first, Phase.EXECUTABLE_SOURCES)
         content = to_bytecode(run.module)
     module = mlir.Module.parse(content, thread_context()).operation
-    if any(map(_is_benchmark, body(module))):
+    if any(map(is_benchmark, body(module))):
         tasks, omissions = _tasks([module], None)
     else:
-        tasks, omissions = _tasks(_dumped_benchmarks(module), count_calls(module))
+        tasks, omissions = _tasks(dump_benchmarks(module), count_calls(module))
     if not tasks and not omissions:
         raise CompileError(error(f"there is no dispatch in '{path}' to tune"))
     return DispatchedProgram(content, model, tuple(tasks), tuple(omissions))
@@ -184,20 +179,6 @@ def _model_function(module: mlir.Operation) -> ModelFunction | None:
             inputs = tuple((tuple(each.shape), str(each.element_type)) for each in types)
             return ModelFunction(symbol_name(function) or "", inputs)
     return None
-
-
-def _is_benchmark(operation: mlir.Operation) -> bool:
-    reflection = operation.attributes.get(_REFLECTION)
-    return isinstance(reflection, mlir.DictAttr) and _BENCHMARK in reflection
-
-
-def _dumped_benchmarks(module: mlir.Operation) -> list[mlir.Operation]:
-    """Returns a module with the benchmark of each dispatch, as the compiler makes it."""
-    with tempfile.TemporaryDirectory(prefix="tuninglink-") as directory:
-        pipeline = f"builtin.module(iree-hal-dump-executable-benchmarks{{path={directory}}})"
-        PassManager.parse(pipeline, module.context).run(module)
-        texts = [path.read_text() for path in sorted(Path(directory).iterdir())]
-    return [mlir.Module.parse(each, module.context).operation for each in texts]
 
 
 def _tasks(
@@ -235,7 +216,7 @@ _DYNAMIC: Final = (
 def _task(module: mlir.Operation, variant: mlir.Operation, calls: int) -> TuningTask:
     function, layout = build_benchmark(module)
     return TuningTask(
-        key=_key(variant, layout),
+        key=problem_key(variant, layout),
         dispatches=(dispatch_name(variant),),
         label=symbol_name(collect(variant, names.FUNCTION)[0]) or "",
         calls=calls,
@@ -244,17 +225,3 @@ def _task(module: mlir.Operation, variant: mlir.Operation, calls: int) -> Tuning
         function=function,
         layout=layout,
     )
-
-
-def _key(variant: mlir.Operation, layout: BufferLayout) -> str:
-    """Returns a hash of a dispatch that does not depend on what it and its functions are called."""
-    copy = variant.operation.clone().operation
-    anonymous = mlir.StringAttr.get("dispatch", copy.context)
-
-    def forget(operation: mlir.Operation) -> None:
-        if names.SYMBOL_NAME in operation.attributes:
-            operation.attributes[names.SYMBOL_NAME] = anonymous
-
-    visit(copy, forget)
-    text = f"{copy.get_asm()}\n{layout}"
-    return sha256(text.encode()).hexdigest()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from importlib import metadata
+from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.tuning.candidates.candidate import CandidateOrigin
@@ -14,7 +15,7 @@ from tuninglink.tuning.database import (
     Trial,
 )
 from tuninglink.tuning.database.prior_data import PriorData
-from tuninglink.tuning.deciding.race import BLOCK_ROUNDS, BLOCKS
+from tuninglink.tuning.deciding.contestants import BLOCKS
 from tuninglink.tuning.results.task_result import TrialResult
 
 if TYPE_CHECKING:
@@ -159,15 +160,16 @@ class Journal:
         if race.winner is None or not race.confirmation:
             return
         pairs = [each for rounds in race.confirmation for each in rounds.samples]
+        batches = race.confirmation[0].batches
         winner = self._trial(prepared, finalists[race.winner].candidate, FINAL)
-        final = replace(winner, batch=race.confirmation[0].batch)
         yield replace(
-            final,
+            winner,
             configuration=default.configuration,
             origin=default.origin,
+            batch=batches[0],
             samples=tuple(each[0] for each in pairs),
         )
-        yield replace(final, samples=tuple(each[1] for each in pairs))
+        yield replace(winner, batch=batches[1], samples=tuple(each[1] for each in pairs))
 
     def _trials(self, task: TuningTask) -> list[Trial]:
         caches = self.settings.caches.value
@@ -208,15 +210,9 @@ class Journal:
 def _recorded(default: Trial, winner: Trial) -> RecordedRace:
     """Returns a race by what was recorded of its confirmation."""
     rounds = tuple(zip(default.samples, winner.samples, strict=False))
-    # The confirmation goes through the blocks in turn, once or several times.
-    blocks = [
-        tuple(
-            each
-            for position, each in enumerate(rounds)
-            if position // BLOCK_ROUNDS % BLOCKS == block
-        )
-        for block in range(BLOCKS)
-    ]
+    # The rounds are recorded block after block, and the blocks of a confirmation are equally long.
+    bounds = [len(rounds) * each // BLOCKS for each in range(BLOCKS + 1)]
+    blocks = [rounds[first:end] for first, end in pairwise(bounds)]
     return RecordedRace(winner.configuration.key, tuple(each for each in blocks if each))
 
 

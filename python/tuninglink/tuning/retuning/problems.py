@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tuninglink.errors import TuninglinkError
 from tuninglink.payloads import PayloadError, payload_for
 from tuninglink.specs.revision import alone
 from tuninglink.tuning.candidates.preparation import NotTunableError
@@ -47,12 +48,15 @@ class EntryProblems:
     def add_model(self, model: DispatchedProgram, specs: Sequence[Spec]) -> None:
         """Adds the dispatches of a model to the problems of the entries of specs that configure them.
 
-        Raises:
-            CompileError: a dispatch does not compile with a spec.
+        A dispatch that does not compile with a spec is none of them.
         """
         for task in model.tasks:
             for spec in specs:
-                for each in apply_specs(task.source, self.flags, [spec]).applied:
+                try:
+                    applied = apply_specs(task.source, self.flags, [spec]).applied
+                except TuninglinkError:
+                    continue
+                for each in applied:
                     if each.entry is not None:
                         pair = each.entry.matcher, each.entry.action
                         self._in_model[id(spec), pair].append(task)

@@ -8,15 +8,14 @@ from typing import TYPE_CHECKING, Final
 
 from tuninglink.compiler.executable_targets import executable_target
 from tuninglink.compiler.session import session_flags
-from tuninglink.errors import CompileError, SpecError, TuninglinkError
+from tuninglink.errors import TuninglinkError
 from tuninglink.iree.targets import Target
 from tuninglink.mlir.contexts import thread_context
-from tuninglink.mlir.diagnostics import error
+from tuninglink.mlir.diagnostics import Diagnostic, Severity, error
 from tuninglink.payloads import PayloadError
 from tuninglink.spaces.registry import ProviderRegistry
 from tuninglink.specs.applicability import Applicability
 from tuninglink.specs.provenance import provenance_of
-from tuninglink.tuning.candidates.preparation import NotTunableError
 from tuninglink.tuning.deciding.decision import Outcome
 from tuninglink.tuning.deciding.defaults import measure_default
 from tuninglink.tuning.devices.compute_units import COMPUTE_UNITS, compute_units
@@ -34,11 +33,12 @@ from tuninglink.tuning.retuning.results import (
     Standing,
     judge,
 )
+from tuninglink.tuning.scheduling.isolation import FATAL, reason_of
+from tuninglink.tuning.scheduling.task_run import tune_task
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from tuninglink.mlir.diagnostics import Diagnostic
     from tuninglink.specs.model import Spec
     from tuninglink.tuning.candidates.compilation import Compiled
     from tuninglink.tuning.programs.dispatches import DispatchedProgram, TuningTask
@@ -114,11 +114,11 @@ class Retuner:
         try:
             for done, (spec, position) in enumerate(entries):
                 budget = self.budget.part(1 / (len(entries) - done))
-                self._add(self._decide(spec, position, budget))
+                self._add(self._decided(spec, position, budget))
             if self.improves:
                 self._improve_all()
-        except TuninglinkError as gone:
-            # The device is gone, or the disk full: what was decided so far is worth writing.
+        except FATAL as gone:
+            # What was decided so far is worth writing.
             failure = gone
         for spec, position in entries[len(self._results) :]:
             self._add(self._untouched(spec, position, "retuning ended before its turn"))
@@ -129,6 +129,20 @@ class Retuner:
     def _add(self, result: EntryResult) -> None:
         self._results.append(result)
         self.tell(result)
+
+    def _decided(self, spec: Spec, position: int, budget: Budget) -> EntryResult:
+        """Measures an entry; an error loses this entry only.
+
+        Raises:
+            DeviceError: the device is gone.
+            DatabaseError: a result cannot be kept.
+        """
+        try:
+            return self._decide(spec, position, budget)
+        except FATAL:
+            raise
+        except Exception as failure:  # noqa: BLE001 - an error loses one entry only
+            return self._untouched(spec, position, reason_of(failure))
 
     def _decide(self, spec: Spec, position: int, budget: Budget) -> EntryResult:
         """Measures an entry."""
@@ -145,9 +159,8 @@ class Retuner:
         except RefusedError as failure:
             reason = f"the compiler refuses what it configures: {failure}"
             return replace(self._untouched(spec, position, reason), verdict=EntryVerdict.DROPPED)
-        except (CompileError, NotTunableError, PayloadError, SpecError) as failure:
-            why = failure.reason if isinstance(failure, PayloadError) else str(failure)
-            return self._untouched(spec, position, why)
+        except PayloadError as failure:
+            return self._untouched(spec, position, failure.reason)
         comparisons = []
         for each in tasks:
             compared = self._compare(each, budget)
@@ -214,7 +227,13 @@ class Retuner:
             if self.budget.is_over:
                 return
             budget = self.budget.part(1 / (len(kept) - done))
-            improved = self._improve(self._results[position], budget)
+            try:
+                improved = self._improve(self._results[position], budget)
+            except FATAL:
+                raise
+            except Exception as failure:  # noqa: BLE001 - an error loses one improvement only
+                self.warn(Diagnostic(Severity.WARNING, f"no search: {reason_of(failure)}"))
+                continue
             if improved is not None:
                 self._results[position] = improved
                 self.tell(improved)
@@ -224,7 +243,7 @@ class Retuner:
         compared, tasks = result.comparisons[-1], self.tasks
         assert compared.benchmark is not None
         own = replace(compared.measured, benchmark=compared.benchmark)
-        found = tasks.tune(compared.task.around_own(), own, budget)
+        found = tune_task(tasks, compared.task.around_own(), own, budget)
         if found.winner is None or found.decision is None:
             return None
         improved = [

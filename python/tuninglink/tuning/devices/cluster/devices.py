@@ -6,14 +6,15 @@ import time
 from concurrent.futures import Future, ThreadPoolExecutor
 from queue import Empty, SimpleQueue
 from threading import Lock
-from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
+from typing import TYPE_CHECKING, Final, Self, TypeVar
 
 from distributed import KilledWorker
 
 from tuninglink.mlir.diagnostics import error, note
-from tuninglink.tuning.devices.cluster.on_worker import DeviceKey, ask_device
+from tuninglink.tuning.devices.cluster.on_worker import DeviceKey, ask_device, describe_device
 from tuninglink.tuning.devices.device import DeviceError
-from tuninglink.tuning.devices.local import Measurement
+from tuninglink.tuning.devices.device_interface import Device
+from tuninglink.tuning.devices.screening import screen
 from tuninglink.tuning.results.failures import Failure
 from tuninglink.tuning.scheduling.timeline import UseMeter, mean_use
 
@@ -22,11 +23,13 @@ if TYPE_CHECKING:
 
     from tuninglink.tuning.devices.cluster.connection import Cluster
     from tuninglink.tuning.devices.device import DeviceDescription
-    from tuninglink.tuning.devices.timing import CompiledProgram, Rounds, Settings, Timing
+    from tuninglink.tuning.devices.device_interface import Answer, Request
+    from tuninglink.tuning.devices.screening import Measurement
+    from tuninglink.tuning.devices.timing import Settings
     from tuninglink.tuning.programs.benchmark import Benchmark
     from tuninglink.tuning.scheduling.timeline import DeviceUse
 
-Answer = TypeVar("Answer")
+Returned = TypeVar("Returned")
 
 _PATIENCE: Final = 1.0
 """Seconds after which it is looked at again which workers there are."""
@@ -38,16 +41,13 @@ class DeviceLostError(DeviceError):
     """The worker of a device is gone, and with it what it was asked."""
 
 
-class RemoteDevice:
+class RemoteDevice(Device):
     """A device of a worker, which is asked one question at a time.
 
     Args:
         cluster: the cluster.
         worker: the address of the worker.
         key: the device there.
-
-    Attributes:
-        description: what it is.
 
     Raises:
         DeviceLostError: the worker is gone.
@@ -59,7 +59,12 @@ class RemoteDevice:
         self._worker = worker
         self._key = key
         self._meter = UseMeter()
-        self.description: DeviceDescription = self._ask("description")
+        self._description = self._submit(describe_device)
+
+    @property
+    def description(self) -> DeviceDescription:
+        """The description of the device."""
+        return self._description
 
     @property
     def place(self) -> tuple[str, str]:
@@ -71,38 +76,16 @@ class RemoteDevice:
         """How long it was in use so far; what loading took stays on the worker."""
         return self._meter.use
 
-    def measure(
-        self, benchmark: Benchmark, seconds: float = 0.02, limit: float | None = None
-    ) -> Timing | Failure:
-        """Measures one benchmark; see `DeviceProcess.measure`."""
-        found: Timing | Failure = self._ask("measure", benchmark, seconds, limit)
-        return found
+    def ask(self, request: Request[Answer]) -> Answer | Failure:
+        """See `Device`."""
+        return self._submit(ask_device, request)
 
-    def rounds(self, benchmarks: Sequence[Benchmark], count: int, seed: int) -> Rounds | Failure:
-        """See `MeasuringDevice`."""
-        found: Rounds | Failure = self._ask("rounds", tuple(benchmarks), count, seed)
-        return found
-
-    def program_rounds(
-        self, programs: Sequence[CompiledProgram], count: int, seed: int
-    ) -> Rounds | Failure:
-        """See `MeasuringDevice`."""
-        found: Rounds | Failure = self._ask("program_rounds", tuple(programs), count, seed)
-        return found
-
-    def compare(
-        self, benchmark: Benchmark, reference: Benchmark, reduction: int = 1
-    ) -> Failure | None:
-        """See `MeasuringDevice`."""
-        found: Failure | None = self._ask("compare", benchmark, reference, reduction)
-        return found
-
-    def _ask(self, question: str, *arguments: object) -> Any:
-        future = self._cluster.client.submit(
-            ask_device,
+    def _submit(self, function: Callable[..., Returned], *arguments: object) -> Returned:
+        """Runs a function on the worker while no other uses the device there."""
+        future: Future[Returned] = self._cluster.client.submit(
+            function,
             self._key,
-            question,
-            arguments,
+            *arguments,
             workers=[self._worker],
             resources={self._key.uri: 1},
             pure=False,
@@ -200,14 +183,14 @@ class ClusterDevices:
                 continue
             if isinstance(timing, Failure):
                 return timing
-            self._defaults[each.place] = timing.median
+            self._defaults[each.place] = timing.least
         return self._defaults[self._known[0].place]
 
     def submit(
-        self, benchmark: Benchmark, limit_microseconds: float
+        self, benchmark: Benchmark, best_microseconds: float
     ) -> Future[Measurement | Failure]:
         """See `DeviceSet`."""
-        return self._threads.submit(self._measure, benchmark, limit_microseconds)
+        return self._threads.submit(self._measure, benchmark, best_microseconds)
 
     def current(self) -> RemoteDevice:
         """Returns the device that is the first now."""
@@ -224,19 +207,17 @@ class ClusterDevices:
         if not self._known:
             raise lost
 
-    def _measure(self, benchmark: Benchmark, limit: float) -> Measurement | Failure:
+    def _measure(self, benchmark: Benchmark, best: float) -> Measurement | Failure:
         while True:
             device = self._next_free()
             try:
                 scale = self._defaults[self._known[0].place] / self._defaults[device.place]
-                timing = device.measure(benchmark, limit=limit / scale)
+                measurement = screen(device, benchmark, best, scale)
             except DeviceLostError as lost:
                 self.leave(device, lost)
                 continue
             self._free.put(device)
-            if isinstance(timing, Failure):
-                return timing
-            return Measurement(timing.median * scale, timing)
+            return measurement
 
     def _next_free(self) -> RemoteDevice:
         while True:
@@ -268,7 +249,7 @@ class ClusterDevices:
                 if isinstance(timing, Failure):
                     self._refused.add(device.place)
                     return
-                self._defaults[device.place] = timing.median
+                self._defaults[device.place] = timing.least
         except DeviceLostError:
             return
         if self._known and device.description.name != self._known[0].description.name:
@@ -279,37 +260,22 @@ class ClusterDevices:
         self._free.put(device)
 
 
-class _FirstDevice:
-    """The first of the devices that are there: a question that is lost with one is asked to the next."""
+class _FirstDevice(Device):
+    """The first of the devices that are there: a request that is lost with one goes to the next."""
 
     def __init__(self, devices: ClusterDevices) -> None:
         self._devices = devices
 
     @property
     def description(self) -> DeviceDescription:
-        """See `MeasuringDevice`."""
+        """See `Device`."""
         return self._devices.current().description
 
-    def rounds(self, benchmarks: Sequence[Benchmark], count: int, seed: int) -> Rounds | Failure:
-        """See `MeasuringDevice`."""
-        return self._ask(lambda device: device.rounds(benchmarks, count, seed))
-
-    def program_rounds(
-        self, programs: Sequence[CompiledProgram], count: int, seed: int
-    ) -> Rounds | Failure:
-        """See `MeasuringDevice`."""
-        return self._ask(lambda device: device.program_rounds(programs, count, seed))
-
-    def compare(
-        self, benchmark: Benchmark, reference: Benchmark, reduction: int = 1
-    ) -> Failure | None:
-        """See `MeasuringDevice`."""
-        return self._ask(lambda device: device.compare(benchmark, reference, reduction))
-
-    def _ask(self, question: Callable[[RemoteDevice], Answer]) -> Answer:
+    def ask(self, request: Request[Answer]) -> Answer | Failure:
+        """See `Device`."""
         while True:
             device = self._devices.current()
             try:
-                return question(device)
+                return device.ask(request)
             except DeviceLostError as lost:
                 self._devices.leave(device, lost)

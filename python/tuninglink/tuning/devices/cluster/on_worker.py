@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from dataclasses import dataclass
 from importlib import metadata
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from distributed import get_worker
 
@@ -17,7 +17,10 @@ from tuninglink.workers import Pool
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from tuninglink.tuning.devices.device import DeviceDescription
+    from tuninglink.tuning.devices.device_interface import Answer, Request
     from tuninglink.tuning.devices.timing import Settings
+    from tuninglink.tuning.results.failures import Failure
 
 _PACKAGES: Final = ("tuninglink", "iree-base-compiler", "iree-base-runtime")
 
@@ -88,24 +91,27 @@ def run_job(
     return pool.submit(function, *arguments, seconds=seconds).result()
 
 
-def ask_device(key: DeviceKey, question: str, arguments: tuple[object, ...]) -> Any:
-    """Asks a device of this worker, which is opened for the first question.
+def describe_device(key: DeviceKey) -> DeviceDescription:
+    """Returns the description of a device of this worker; see `ask_device`."""
+    return _opened(key).description
 
-    Args:
-        key: the device.
-        question: the name of a method or a property of `DeviceProcess`.
-        arguments: what the method takes.
+
+def ask_device(key: DeviceKey, request: Request[Answer]) -> Answer | Failure:
+    """Passes a request to a device of this worker, which is opened for the first one.
 
     Raises:
         TuninglinkError: the versions here are others.
         DeviceError: the device cannot be opened, or is gone.
     """
+    return _opened(key).ask(request)
+
+
+def _opened(key: DeviceKey) -> DeviceProcess:
     _expect(key.versions)
-    # Dask runs one question to a device at a time, as the device is a resource.
+    # Dask runs one request to a device at a time, as the device is a resource.
     if key not in _devices:
         _devices[key] = DeviceProcess(key.uri, (), key.settings, key.timeout)
-    asked = getattr(_devices[key], question)
-    return asked(*arguments) if callable(asked) else asked
+    return _devices[key]
 
 
 def end_session(session: str) -> None:

@@ -1,0 +1,207 @@
+"""Which vector instructions CPUs have, and whether code for one CPU is as good for another.
+
+Source: the compiler. `iree-compile` 3.13 was given each name with `--iree-llvmcpu-target-cpu`, and the native vector
+size and the features are what it then writes into the executable target. `test/compiler/test_like_targets.py` asks it
+again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+_BASE: Final = frozenset(
+    [
+        "avx",
+        "avx2",
+        "fma",
+        "avx512f",
+        "avx512vl",
+        "avx512bw",
+        "avx512dq",
+        "avx512cd",
+        "neon",
+        "sve",
+        "sve2",
+        "sme",
+    ]
+)
+"""The features that code for any element type uses."""
+
+_BY_TYPE: Final[Mapping[str, frozenset[str]]] = {
+    "i8": frozenset({"avx512vnni", "avxvnni", "amx-int8", "dotprod", "i8mm"}),
+    "bf16": frozenset({"avx512bf16", "amx-bf16", "bf16"}),
+    "f16": frozenset({"avx512fp16", "amx-fp16", "fullfp16"}),
+}
+"""The features that only code for an element type uses."""
+
+FEATURES: Final = _BASE.union(*_BY_TYPE.values())
+"""All features that are compared."""
+
+
+@dataclass(frozen=True)
+class CpuVectors:
+    """The vector instructions of a CPU.
+
+    Attributes:
+        native_vector_size: the size of its vectors in bytes, as the compiler takes it.
+        features: those of `FEATURES` that it has.
+    """
+
+    native_vector_size: int
+    features: frozenset[str]
+
+    def runs_code_for(self, other: CpuVectors, element_types: Iterable[str]) -> bool:
+        """Tells whether this CPU runs code for another CPU as that one does.
+
+        Args:
+            other: the CPU that the code was made for.
+            element_types: the element types that the code computes with.
+        """
+        is_used = _BASE.union(*(_BY_TYPE.get(each, frozenset()) for each in element_types))
+        has_same_size = self.native_vector_size == other.native_vector_size
+        return has_same_size and other.features & is_used <= self.features
+
+
+def vectors_of(features: str, native_vector_size: int) -> CpuVectors:
+    """Returns the vector instructions that an executable target lists.
+
+    Args:
+        features: what the compiler calls them, such as `+avx,+avx2,-sse4a`.
+        native_vector_size: in bytes.
+    """
+    there = {each[1:] for each in features.split(",") if each.startswith("+")}
+    return CpuVectors(native_vector_size, FEATURES & there)
+
+
+@cache
+def known_cpu_vectors() -> Mapping[str, CpuVectors]:
+    """Returns the vector instructions of CPUs, by their names."""
+    return MappingProxyType(
+        {
+            name: CpuVectors(size, frozenset(features.split()))
+            for size, features, names in _CPUS
+            for name in names.split()
+        }
+    )
+
+
+_CPUS: Final[tuple[tuple[int, str, str], ...]] = (
+    (32, "avx", "bdver1 btver2 core-avx-i corei7-avx ivybridge sandybridge"),
+    (
+        32,
+        "avx avx2 fma",
+        (
+            "bdver4 broadwell c86-4g-m4 c86-4g-m6 core-avx2 haswell skylake x86-64-v3 znver1 "
+            "znver2 znver3"
+        ),
+    ),
+    (
+        32,
+        "avx avx2 fma avxvnni",
+        (
+            "alderlake arrowlake arrowlake-s clearwaterforest gracemont grandridge lunarlake "
+            "meteorlake pantherlake raptorlake sierraforest wildcatlake"
+        ),
+    ),
+    (32, "avx fma", "bdver2 bdver3"),
+    (64, "avx avx2 fma avx512f avx512cd", "knl knm"),
+    (
+        64,
+        "avx avx2 fma avx512f avx512vl avx512bw avx512dq avx512cd",
+        "cannonlake skx skylake-avx512 x86-64-v4",
+    ),
+    (
+        64,
+        "avx avx2 fma avx512f avx512vl avx512bw avx512dq avx512cd avx512vnni",
+        "cascadelake icelake-client icelake-server rocketlake tigerlake",
+    ),
+    (
+        64,
+        "avx avx2 fma avx512f avx512vl avx512bw avx512dq avx512cd avx512vnni avx512bf16",
+        "c86-4g-m7 c86-4g-m8 cooperlake znver4",
+    ),
+    (
+        64,
+        (
+            "avx avx2 fma avx512f avx512vl avx512bw avx512dq avx512cd avx512vnni avx512bf16 "
+            "avx512fp16 avxvnni"
+        ),
+        "novalake znver6",
+    ),
+    (
+        64,
+        (
+            "avx avx2 fma avx512f avx512vl avx512bw avx512dq avx512cd avx512vnni avx512bf16 "
+            "avx512fp16 avxvnni amx-int8 amx-bf16"
+        ),
+        "emeraldrapids sapphirerapids",
+    ),
+    (
+        64,
+        (
+            "avx avx2 fma avx512f avx512vl avx512bw avx512dq avx512cd avx512vnni avx512bf16 "
+            "avx512fp16 avxvnni amx-int8 amx-bf16 amx-fp16"
+        ),
+        "diamondrapids graniterapids graniterapids-d",
+    ),
+    (
+        64,
+        ("avx avx2 fma avx512f avx512vl avx512bw avx512dq avx512cd avx512vnni avx512bf16 avxvnni"),
+        "znver5",
+    ),
+    (
+        16,
+        "neon",
+        (
+            "apple-a10 apple-a7 apple-a8 apple-a9 cortex-a34 cortex-a35 cortex-a53 cortex-a57 "
+            "cortex-a72 cortex-a73 cyclone exynos-m3 falkor kryo saphira thunderx thunderx2t99 "
+            "thunderx3t110 thunderxt81 thunderxt83 thunderxt88"
+        ),
+    ),
+    (16, "neon dotprod i8mm bf16", "oryon-1"),
+    (16, "neon fullfp16", "apple-a11 apple-a12 apple-s4 apple-s5 carmel"),
+    (
+        16,
+        "neon fullfp16 dotprod",
+        (
+            "apple-a13 apple-a14 apple-m1 apple-s6 apple-s7 apple-s8 cortex-a55 cortex-a65 "
+            "cortex-a65ae cortex-a75 cortex-a76 cortex-a76ae cortex-a77 cortex-a78 cortex-a78ae "
+            "cortex-a78c cortex-r82 cortex-r82ae cortex-x1 cortex-x1c exynos-m4 exynos-m5 "
+            "neoverse-e1 neoverse-n1 tsv110"
+        ),
+    ),
+    (
+        16,
+        "neon fullfp16 dotprod bf16 sve sve2 sme",
+        "c1-nano c1-premium c1-pro c1-ultra c2-pro c2-ultra",
+    ),
+    (
+        16,
+        "neon fullfp16 dotprod i8mm bf16",
+        (
+            "ampere1 ampere1a ampere1b apple-a15 apple-a16 apple-a17 apple-m2 apple-m3 apple-s10 "
+            "apple-s9"
+        ),
+    ),
+    (16, "neon fullfp16 dotprod i8mm bf16 sme", "apple-a18 apple-a19 apple-m4 apple-m5"),
+    (16, "neon fullfp16 dotprod i8mm bf16 sve", "neoverse-512tvb neoverse-v1"),
+    (
+        16,
+        "neon fullfp16 dotprod i8mm bf16 sve sve2",
+        (
+            "armagicpu cobalt-100 cortex-a510 cortex-a520 cortex-a520ae cortex-a710 cortex-a715 "
+            "cortex-a720 cortex-a720ae cortex-a725 cortex-x2 cortex-x3 cortex-x4 cortex-x925 gb10 "
+            "grace hip12 neoverse-n2 neoverse-n3 neoverse-v2 neoverse-v3 neoverse-v3ae"
+        ),
+    ),
+    (16, "neon fullfp16 dotprod sve sve2", "cortex-a320"),
+    (16, "neon fullfp16 sve", "a64fx"),
+    (16, "neon fullfp16 sve sve2", "ampere1c fujitsu-monaka olympus rigel"),
+)
+"""Native vector size, features, and the names of the CPUs; those with neither AVX nor NEON are left out."""

@@ -1,0 +1,149 @@
+"""Deriving entries for the root ops of dispatches."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tuninglink.matching.derivation.changes import change_in_words
+from tuninglink.matching.derivation.derivable import Derivable, derivable
+from tuninglink.matching.derivation.matched_form import MatchedForm, matched_form
+from tuninglink.matching.derivation.renumbering import NotDerivableError, Renumbering
+from tuninglink.matching.derivation.writing import derived_spec
+from tuninglink.matching.differences import compare
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable, Iterator, Sequence
+
+    from tuninglink.matching.derivation.problem_key import ProblemForm, ProblemKey
+    from tuninglink.matching.derivation.root_forms import RootForm
+    from tuninglink.matching.prunable import PrunableSpec
+    from tuninglink.specs.model import Spec
+
+EntryList = tuple[int, "Sequence[int] | None"]
+"""Entries of a spec: the position of the spec, and the positions of the entries; None for all."""
+
+
+@dataclass(frozen=True)
+class DerivedEntry:
+    """An entry that was derived from another one.
+
+    Attributes:
+        spec: a spec that consists of it.
+        source: the position of the spec that it was derived from.
+    """
+
+    spec: Spec
+    source: int
+
+
+class Deriver:
+    """Derives entries from those of specs.
+
+    Args:
+        specs: the specs, in order of precedence. If one cannot be read, nothing is derived, as it may decide any op.
+    """
+
+    def __init__(self, specs: Sequence[PrunableSpec]) -> None:
+        is_readable = all(each.spec.anatomy.is_readable for each in specs)
+        self._lists = [DerivableList(each) for each in specs] if is_readable else []
+        self._derived: dict[Hashable, DerivedEntry | None] = {}
+
+    def derive(
+        self,
+        roots: Callable[[], Sequence[RootForm]],
+        lists: Sequence[EntryList],
+    ) -> tuple[DerivedEntry, ...]:
+        """Returns the entries that are derived for the root ops of a dispatch.
+
+        Args:
+            roots: reads the root ops.
+            lists: the entries that apply and may match, in order of precedence.
+        """
+        if not self._lists or all(positions == () for _, positions in lists):
+            return ()
+        derived = [self._derive(root, lists) for root in roots()]
+        return tuple(dict.fromkeys(each for each in derived if each is not None))
+
+    def _derive(self, root: RootForm, lists: Sequence[EntryList]) -> DerivedEntry | None:
+        """Derives from the first entry for the problem of a root op, unless an entry matches the op as written."""
+        candidates = [
+            (at, position)
+            for at, positions in lists
+            for position in self._lists[at].of(root, positions)
+        ]
+        if any(self._lists[at].matches(position, root) for at, position in candidates):
+            return None
+        for at, position in candidates:
+            key = at, position, root.op.key
+            if key not in self._derived:
+                self._derived[key] = self._lists[at].derived(at, position, root)
+            if self._derived[key] is not None:
+                return self._derived[key]
+        return None
+
+
+class DerivableList:
+    """The entries of a matcher list, by the problems that they are for."""
+
+    def __init__(self, prunable: PrunableSpec) -> None:
+        self._prunable = prunable
+        self._spec = prunable.spec
+        self._entries: dict[int, Derivable | None] = {}
+        self._by_key: dict[ProblemKey, list[int]] | None = None
+
+    def of(self, root: RootForm, positions: Sequence[int] | None) -> Iterator[int]:
+        """Yields which of the entries at some positions are for the problem of an op; None for all positions."""
+        key = root.form.key
+        for position in self._all().get(key, ()) if positions is None else positions:
+            entry = self.entry(position)
+            if entry is not None and entry.form.key == key and _fits(entry.form, root.form):
+                yield position
+
+    def _all(self) -> dict[ProblemKey, list[int]]:
+        if self._by_key is None:
+            self._by_key = {}
+            for position in range(len(self._spec.anatomy.pairs)):
+                entry = self.entry(position)
+                if entry is not None:
+                    self._by_key.setdefault(entry.form.key, []).append(position)
+        return self._by_key
+
+    def entry(self, position: int) -> Derivable | None:
+        """Returns what can be derived from the entry at a position; None if nothing can."""
+        if position not in self._entries:
+            matcher = self._prunable.matcher(position)
+            self._entries[position] = derivable(self._spec.anatomy, position, matcher)
+        return self._entries[position]
+
+    def matches(self, position: int, root: RootForm) -> bool:
+        """Tells whether an entry matches a root op as it is written."""
+        return compare(self._prunable.matcher(position), root.op).matches is True
+
+    def derived(self, at: int, position: int, root: RootForm) -> DerivedEntry | None:
+        """Returns the entry that is derived from one of them for a root op, None if there is none."""
+        spec = self.written_for(position, matched_form(root.op, root.form))
+        return None if spec is None else DerivedEntry(spec, at)
+
+    def written_for(self, position: int, form: MatchedForm) -> Spec | None:
+        """Returns a spec with the entry that is derived from one of them for a form, None if there is none."""
+        source = self.entry(position)
+        assert source is not None
+        renumbering = Renumbering.between(source.form, form.form, form.iterators)
+        try:
+            settings = {
+                name: renumbering.configuration(name, value)
+                for name, value in source.settings.items()
+            }
+        except NotDerivableError:
+            return None
+        entry = self._spec.anatomy.entry(position)
+        change = change_in_words(renumbering.mapping, form.roles)
+        return derived_spec(self._spec, entry, settings, form, change)
+
+
+def _fits(entry: ProblemForm, root: ProblemForm) -> bool:
+    """Tells whether the image of a convolution has the size that an entry asks for."""
+    return all(
+        size is None or size == root.windows.get(place) for place, size in entry.windows.items()
+    )

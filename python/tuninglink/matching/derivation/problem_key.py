@@ -1,0 +1,165 @@
+"""Problem keys: equal for all forms of a problem, however their loops are numbered and whatever has size 1."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from iree.compiler import ir as mlir
+
+from tuninglink.iree.op_kinds import OpKind, indexing_loops
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from tuninglink.iree.structured_op import Sizes
+
+COMPARED: Final[Mapping[OpKind, tuple[int, ...]]] = {
+    OpKind.CONTRACTION: (0, 1, 2),
+    OpKind.CONVOLUTION: (0, 1, 2),
+    OpKind.ATTENTION: (0, 1, 2, 4),
+}
+"""The operands whose layouts and types make a problem: of an attention all but the scale, the maximum and the sum."""
+
+OPERANDS: Final[Mapping[OpKind, int]] = {
+    OpKind.CONTRACTION: 3,
+    OpKind.CONVOLUTION: 3,
+    OpKind.ATTENTION: 7,
+}
+"""How many operands an op of each kind has where specs are asked; an attention with a mask has more."""
+
+Access = tuple[tuple[tuple[int, int], ...], int]
+"""How a dimension is indexed: a sum of loops, each with its factor, and a constant."""
+
+
+@dataclass(frozen=True)
+class ProblemKey:
+    """What all forms of a problem have in common.
+
+    Loops are numbered in the order in which they first index a dimension alone. Loops of size 1 have no number.
+
+    Attributes:
+        kind: the kind of op.
+        accesses: for each compared operand, how its dimensions are indexed.
+        sizes: the size of each numbered loop, None where it is open.
+        element_types: the element types of the compared operands.
+    """
+
+    kind: OpKind
+    accesses: tuple[tuple[Access, ...], ...]
+    sizes: Sizes
+    element_types: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class ProblemForm:
+    """One form of a problem.
+
+    Attributes:
+        key: the key of the problem.
+        loops: for each numbered loop of the key, the loop of this form.
+        loop_count: how many loops this form has.
+        parts: the loops of the contractions that an attention is decomposed into, by the names of their attributes.
+        windows: the sizes of the dimensions that several loops index, by operand and by position in its accesses.
+    """
+
+    key: ProblemKey
+    loops: tuple[int, ...]
+    loop_count: int
+    parts: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    windows: Mapping[tuple[int, int], int | None] = field(default_factory=dict)
+
+
+def problem_form(
+    kind: OpKind,
+    maps: Sequence[mlir.AffineMap],
+    sizes: Sizes,
+    operand_sizes: Mapping[int, Sizes],
+    element_types: Sequence[str],
+) -> ProblemForm | None:
+    """Returns the form of a problem; None if it has none, such as an attention with a mask.
+
+    Args:
+        kind: the kind of op.
+        maps: the indexing maps of its operands.
+        sizes: the size of each loop, None where it is open.
+        operand_sizes: the sizes of operands by their positions, as far as they are known.
+        element_types: the element types of the operands.
+    """
+    if len(maps) != OPERANDS.get(kind):
+        return None
+    numbers: dict[int, int] = {}
+    for operand in COMPARED[kind]:
+        for loop in indexing_loops(maps[operand]):
+            if loop is not None and sizes[loop] != 1:
+                numbers.setdefault(loop, len(numbers))
+    rows = [_accesses(maps[operand], numbers) for operand in COMPARED[kind]]
+    if None in rows or len(numbers) != sum(size != 1 for size in sizes):
+        return None
+    accesses = tuple(tuple(row.values()) for row in rows if row is not None)
+    windows = {
+        (operand, position): operand_sizes[operand][dimension] if operand in operand_sizes else None
+        for operand, row in zip(COMPARED[kind], rows, strict=True)
+        for position, dimension in enumerate(row or ())
+        if indexing_loops(maps[operand])[dimension] is None
+    }
+    types = tuple(element_types[operand] for operand in COMPARED[kind])
+    key = ProblemKey(kind, accesses, tuple(sizes[loop] for loop in numbers), types)
+    parts = _attention_parts(maps) if kind is OpKind.ATTENTION else {}
+    return ProblemForm(key, tuple(numbers), len(sizes), parts, windows)
+
+
+def _accesses(map_: mlir.AffineMap, numbers: Mapping[int, int]) -> dict[int, Access] | None:
+    """Returns how the dimensions of an operand are indexed, those aside that loops of size 1 index.
+
+    Args:
+        map_: the indexing map of the operand.
+        numbers: the numbers of loops.
+
+    Returns:
+        The accesses by dimension; None if one is no sum.
+    """
+    found: dict[int, Access] = {}
+    for dimension, result in enumerate(map_.results):
+        try:
+            factors, constant = _terms(result)
+        except ValueError:
+            return None
+        numbered = {numbers[loop]: each for loop, each in factors.items() if loop in numbers}
+        if numbered or constant:
+            found[dimension] = tuple(sorted(numbered.items())), constant
+    return found
+
+
+def _terms(expression: mlir.AffineExpr) -> tuple[dict[int, int], int]:
+    """Returns the factors of the loops in a sum, and its constant.
+
+    Raises:
+        ValueError: the expression is no sum of loops that are multiplied by constants.
+    """
+    match expression:
+        case mlir.AffineDimExpr():
+            return {expression.position: 1}, 0
+        case mlir.AffineConstantExpr():
+            return {}, expression.value
+        case mlir.AffineAddExpr():
+            (left, one), (right, other) = _terms(expression.lhs), _terms(expression.rhs)
+            factors = {
+                loop: left.get(loop, 0) + right.get(loop, 0) for loop in left.keys() | right.keys()
+            }
+            return factors, one + other
+        case mlir.AffineMulExpr():
+            factors, constant = _terms(expression.lhs)
+            scaled, factor = _terms(expression.rhs)  # MLIR puts the constant there.
+            if not scaled:
+                return {loop: each * factor for loop, each in factors.items()}, constant * factor
+    raise ValueError(f"'{expression}' is no sum of loops")
+
+
+def _attention_parts(maps: Sequence[mlir.AffineMap]) -> dict[str, tuple[int, ...]]:
+    """Returns the loops of query times key, and of the weights times the value."""
+    query, key, value, output = (
+        {loop for loop in indexing_loops(maps[at]) if loop is not None}
+        for at in COMPARED[OpKind.ATTENTION]
+    )
+    return {"qk_attrs": tuple(sorted(query | key)), "pv_attrs": tuple(sorted(value | output))}

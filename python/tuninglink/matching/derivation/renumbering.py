@@ -1,0 +1,219 @@
+"""Configurations for another form of their problem: lists with an element for each loop are written in its order."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from iree.compiler import ir as mlir
+from iree.compiler.dialects import iree_codegen, iree_gpu
+
+from tuninglink.iree.cpu_configurations import CpuLevel, is_cpu_configuration
+from tuninglink.iree.structured_op import PARALLEL, REDUCTION
+from tuninglink.mlir import names
+from tuninglink.mlir.attributes import entries_of, integers_of, named_parameters
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from tuninglink.matching.derivation.problem_key import ProblemForm
+
+_BOTH: Final = frozenset({PARALLEL, REDUCTION})
+_TILES: Final[Mapping[str, frozenset[str]]] = {
+    "workgroup": frozenset({PARALLEL}),
+    "subgroup": frozenset({PARALLEL}),
+    "thread": frozenset({PARALLEL}),
+    "reduction": frozenset({REDUCTION}),
+    "partial_reduction": frozenset({REDUCTION}),
+    "padding": _BOTH,
+    "padding_conv": _BOTH,
+    CpuLevel.DISTRIBUTION.value: frozenset({PARALLEL}),
+    CpuLevel.CACHE_PARALLEL.value: frozenset({PARALLEL}),
+    CpuLevel.CACHE_REDUCTION.value: frozenset({REDUCTION}),
+    CpuLevel.VECTOR_COMMON_PARALLEL.value: frozenset({PARALLEL}),
+    CpuLevel.VECTOR_REDUCTION.value: frozenset({REDUCTION}),
+    CpuLevel.VECTOR_INNER_PARALLEL.value: frozenset(),
+}
+"""The entries of lowering configs that hold a tile for each loop, and the iterators of loops of size 1 that they tile
+by 1; the others are not tiled."""
+
+_BASES: Final = frozenset({"subgroup_basis", "lane_basis"})
+"""The entries that hold numbers, and for each loop the position of the number that belongs to it."""
+
+_BY_OPERAND: Final = frozenset({"promote_operands", "promotion_types"})
+"""The entries that hold an element for each operand."""
+
+
+class NotDerivableError(Exception):
+    """A configuration cannot be written for another form; the message says why."""
+
+
+@dataclass(frozen=True)
+class LoopMapping:
+    """How the loops of one form correspond to those of another.
+
+    Attributes:
+        sources: for each loop of the new form, the loop of the old one; None for one of size 1 that is new.
+        iterators: the iterator of each loop of the new form.
+        dropped: the loops of the old form that the new one lacks, all of size 1.
+    """
+
+    sources: tuple[int | None, ...]
+    iterators: tuple[str, ...]
+    dropped: tuple[int, ...]
+
+    def part(self, old: Sequence[int], new: Sequence[int]) -> LoopMapping:
+        """Returns the mapping of some loops of both forms, which are numbered anew in their order."""
+        positions = {loop: position for position, loop in enumerate(old)}
+        sources = [self.sources[loop] for loop in new]
+        return LoopMapping(
+            tuple(None if loop is None else positions[loop] for loop in sources),
+            tuple(self.iterators[loop] for loop in new),
+            tuple(positions[loop] for loop in self.dropped if loop in positions),
+        )
+
+
+def loop_mapping(old: ProblemForm, new: ProblemForm, iterators: Sequence[str]) -> LoopMapping:
+    """Returns how the loops of two forms of a problem correspond.
+
+    Args:
+        old: the form that an entry is for.
+        new: the form that an op has.
+        iterators: the iterators of the op's loops.
+    """
+    by_loop = dict(zip(new.loops, old.loops, strict=True))
+    return LoopMapping(
+        tuple(by_loop.get(loop) for loop in range(new.loop_count)),
+        tuple(iterators),
+        tuple(loop for loop in range(old.loop_count) if loop not in old.loops),
+    )
+
+
+@dataclass(frozen=True)
+class Renumbering:
+    """Writes the attributes that configure an op of one form for another form.
+
+    Attributes:
+        mapping: the loops of the op.
+        parts: the loops of the parts that it is decomposed into, by the names of their attributes.
+    """
+
+    mapping: LoopMapping
+    parts: Mapping[str, LoopMapping]
+
+    @staticmethod
+    def between(old: ProblemForm, new: ProblemForm, iterators: Sequence[str]) -> Renumbering:
+        """Returns the renumbering from one form of a problem to another one with these iterators."""
+        mapping = loop_mapping(old, new, iterators)
+        return Renumbering(
+            mapping,
+            {name: mapping.part(loops, new.parts[name]) for name, loops in old.parts.items()},
+        )
+
+    def configuration(self, name: str, value: mlir.Attribute) -> mlir.Attribute:
+        """Returns the value of an attribute, by its name, for the new form.
+
+        Raises:
+            NotDerivableError: it cannot be written for the new form.
+        """
+        with value.context:
+            if name == names.TRANSLATION_INFO:
+                return value
+            if name == names.LOWERING_CONFIG:
+                return _lowering_config(value, self.mapping)
+            if name == names.COMPILATION_INFO and isinstance(
+                value, iree_codegen.CompilationInfoAttr
+            ):
+                lowering = _lowering_config(value.lowering_config, self.mapping)
+                return iree_codegen.CompilationInfoAttr.get(lowering, value.translation_info)
+            if name == names.DECOMPOSITION_CONFIG:
+                return self._decomposition(value)
+        raise NotDerivableError(f"it sets '{name}'")
+
+    def _decomposition(self, value: mlir.Attribute) -> mlir.Attribute:
+        entries = entries_of(value)
+        for name, mapping in self.parts.items():
+            part = entries_of(entries.get(name))
+            if names.LOWERING_CONFIG in part:
+                lowering = _lowering_config(part[names.LOWERING_CONFIG], mapping)
+                entries[name] = mlir.DictAttr.get({**part, names.LOWERING_CONFIG: lowering})
+        return mlir.DictAttr.get(entries)
+
+
+def _lowering_config(value: mlir.Attribute, mapping: LoopMapping) -> mlir.Attribute:
+    if isinstance(value, iree_gpu.LoweringConfigAttr):
+        renumbered = _entries(entries_of(value.attributes), mapping)
+        return iree_gpu.LoweringConfigAttr.get(mlir.DictAttr.get(renumbered))
+    entries = named_parameters(value) if is_cpu_configuration(value) else None
+    if entries is None:
+        raise NotDerivableError(f"its configuration is {value}")
+    text = ", ".join(f"{name} = {each}" for name, each in _entries(entries, mapping).items())
+    return mlir.Attribute.parse(f"#iree_cpu.lowering_config<{text}>", value.context)
+
+
+def _entries(
+    entries: Mapping[str, mlir.Attribute], mapping: LoopMapping
+) -> dict[str, mlir.Attribute]:
+    return {name: _entry(name, each, mapping) for name, each in entries.items()}
+
+
+def _entry(name: str, value: mlir.Attribute, mapping: LoopMapping) -> mlir.Attribute:
+    if name in _TILES:
+        return _tiles(name, value, mapping)
+    if name in _BASES:
+        return _basis(name, value, mapping)
+    if name in _BY_OPERAND or not isinstance(value, mlir.ArrayAttr | mlir.DictAttr):
+        return value
+    raise NotDerivableError(f"its configuration has '{name} = {value}'")
+
+
+def _tiles(name: str, value: mlir.Attribute, mapping: LoopMapping) -> mlir.Attribute:
+    """Writes a list of tiles in the order of the new loops; a tile is a number, or scalable and in brackets."""
+    if not isinstance(value, mlir.ArrayAttr):
+        raise NotDerivableError(f"its configuration has '{name} = {value}'")
+    tiles = list(value)
+    if any(loop < len(tiles) and str(tiles[loop]) not in _UNIT_TILES for loop in mapping.dropped):
+        raise NotDerivableError(f"its '{name}' tiles a loop of size 1")
+    i64 = mlir.IntegerType.get_signless(64)
+    none, one = (mlir.IntegerAttr.get(i64, tile) for tile in (0, 1))
+    return mlir.ArrayAttr.get(
+        [
+            (one if iterator in _TILES[name] else none)
+            if source is None
+            else (tiles[source] if source < len(tiles) else none)
+            for source, iterator in zip(mapping.sources, mapping.iterators, strict=True)
+        ]
+    )
+
+
+_UNIT_TILES: Final = frozenset({"0 : i64", "1 : i64"})
+
+
+def _basis(name: str, value: mlir.Attribute, mapping: LoopMapping) -> mlir.Attribute:
+    """Writes a basis for the new loops: a new loop gets a number of its own, 1, behind the others."""
+    lists = list(map(integers_of, value)) if isinstance(value, mlir.ArrayAttr) else []
+    if len(lists) != _BASIS_LISTS:
+        raise NotDerivableError(f"its configuration has '{name} = {value}'")
+    counts, positions = lists
+    if any(loop < len(positions) and counts[positions[loop]] != 1 for loop in mapping.dropped):
+        raise NotDerivableError(f"its '{name}' distributes a loop of size 1")
+    renumbered: list[int] = []
+    for source in mapping.sources:
+        if source is None:
+            renumbered.append(len(counts))
+            counts.append(1)
+        elif source < len(positions):
+            renumbered.append(positions[source])
+        else:
+            raise NotDerivableError(f"its '{name}' is for fewer loops")
+    i64 = mlir.IntegerType.get_signless(64)
+    return mlir.ArrayAttr.get(
+        [
+            mlir.ArrayAttr.get([mlir.IntegerAttr.get(i64, each) for each in numbers])
+            for numbers in (counts, renumbered)
+        ]
+    )
+
+
+_BASIS_LISTS: Final = 2
+"""The numbers, and the positions of those that belong to the loops."""

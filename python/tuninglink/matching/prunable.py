@@ -1,0 +1,99 @@
+"""Specs, some of whose entries can be left out."""
+
+from __future__ import annotations
+
+import gc
+from functools import cached_property
+from typing import TYPE_CHECKING, Final
+
+from tuninglink.matching.entry_index import EntryIndex
+from tuninglink.matching.pruning_keys import PruningKey, pruning_key
+from tuninglink.matching.reader import MatcherReader
+from tuninglink.specs.entry_subsets import Subsets
+from tuninglink.specs.linking.linker import Share
+from tuninglink.specs.structure import SpecKind
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tuninglink.matching.matcher import Matcher
+    from tuninglink.specs.model import Spec
+
+STRUCTURAL: Final = frozenset(
+    {"indexing_maps", "iterator_types", "operandSegmentSizes", "operand_segment_sizes"}
+)
+"""Attributes without which an operation is another one."""
+
+
+class PrunableSpec:
+    """A spec, some of whose entries can be left out.
+
+    Args:
+        spec: any spec. Of an opaque one nothing can be left out.
+    """
+
+    def __init__(self, spec: Spec) -> None:
+        self.spec = spec
+
+    @cached_property
+    def is_prunable(self) -> bool:
+        """Whether entries can be left out at all."""
+        if self.spec.kind is SpecKind.OPAQUE:
+            return False
+        anatomy = self.spec.anatomy
+        actions = {action for _, action in anatomy.pairs}
+        return not any(
+            each.name in STRUCTURAL for action in actions for each in anatomy.annotations(action)
+        )
+
+    @cached_property
+    def _subsets(self) -> Subsets:
+        return Subsets(self.spec)
+
+    @cached_property
+    def _reader(self) -> MatcherReader:
+        return MatcherReader(self.spec.anatomy.table)
+
+    def matcher(self, position: int) -> Matcher:
+        """Returns the matcher of the entry at a position, as it was read."""
+        return self._reader.read(self.spec.anatomy.pairs[position][0])
+
+    @cached_property
+    def index(self) -> EntryIndex:
+        """Finds the entries that may match in a dispatch."""
+        keys: dict[str, PruningKey] = {}
+        for position, (matcher, _) in enumerate(self.spec.anatomy.pairs):
+            if matcher not in keys:
+                keys[matcher] = pruning_key(self.matcher(position).predicates)
+        return EntryIndex([keys[matcher] for matcher, _ in self.spec.anatomy.pairs])
+
+    def share(self, kept: Sequence[int]) -> Share:
+        """Returns what is linked if the entries at the positions `kept` are wanted."""
+        if not kept:
+            return Share(self.spec, None, kept)
+        if len(kept) == len(self.spec.anatomy.pairs):
+            return Share(self.spec, self.spec)
+        return Share(self.spec, self._subsets.subset(kept), kept)
+
+
+class Pruning:
+    """What it takes to prune specs, read once for each."""
+
+    def __init__(self) -> None:
+        self._specs: dict[int, PrunableSpec] = {}
+
+    def prunable(self, spec: Spec) -> PrunableSpec:
+        """Returns what it takes to prune a spec, to be read when it is needed."""
+        return self._specs.setdefault(id(spec), PrunableSpec(spec))
+
+    def prepare(self, spec: Spec) -> None:
+        """Reads all that it takes to prune a spec."""
+        collects = gc.isenabled()
+        gc.disable()  # What is read stays, and looking for garbage in it takes a fifth of the time.
+        try:
+            if spec.kind is SpecKind.MATCHER_LIST:
+                spec.anatomy.reaches_other_ops  # noqa: B018 - it remembers
+                self.prunable(spec).index  # noqa: B018
+        finally:
+            if collects:
+                gc.enable()

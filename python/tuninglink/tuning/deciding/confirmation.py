@@ -1,0 +1,125 @@
+"""Confirmation: the winner of a race is measured again on fresh rounds, block by block."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Final
+
+from tuninglink.tuning.deciding.contestants import (
+    BLOCK_ROUNDS,
+    BLOCKS,
+    round_count,
+    round_seconds,
+)
+from tuninglink.tuning.deciding.decision import Decision, Outcome, decide
+from tuninglink.tuning.results.failures import Failure
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tuninglink.tuning.deciding.contestants import Contestant, RaceRules
+    from tuninglink.tuning.devices.device_interface import Device
+    from tuninglink.tuning.devices.timing import Rounds
+
+_PASSES: Final = 3
+"""How often the blocks are gone through: an undecided confirmation gets as many rounds again, twice."""
+
+_FIRST_ROUNDS: Final = 5
+"""Rounds of a block after which a ratio that is far from the threshold is clear."""
+
+_FAR: Final = 1.25
+"""How many times above the threshold, or below it, each ratio of the first rounds has to be."""
+
+_SLACK: Final = 4.0
+"""How many times longer than expected rounds may take before no further one begins."""
+
+
+class Confirmation:
+    """Fresh rounds of the default and the fastest finalist. It advances block by block.
+
+    Args:
+        device: runs them.
+        default: the compiler's own choice.
+        winner: the fastest finalist.
+        rules: the rules of the race.
+
+    Attributes:
+        decision: the verdict of the blocks so far; None before the first.
+        failure: why a block could not be run; None if all could.
+        due: when the next block may begin, in the seconds of `time.monotonic()`.
+        is_over: whether there are no further blocks.
+    """
+
+    def __init__(
+        self, device: Device, default: Contestant, winner: Contestant, rules: RaceRules
+    ) -> None:
+        self._device = device
+        self._pair = (default, winner)
+        self._rules = rules
+        self._blocks: list[list[Rounds]] = [[] for _ in range(BLOCKS)]
+        self._count = 0
+        self.decision: Decision | None = None
+        self.failure: Failure | None = None
+        self.due = 0.0
+        self.is_over = False
+
+    @property
+    def rounds(self) -> tuple[Rounds, ...]:
+        """The rounds so far, block after block."""
+        return tuple(rounds for block in self._blocks for rounds in block)
+
+    def advance(self) -> None:
+        """Runs one block.
+
+        Raises:
+            DeviceError: the device is gone.
+        """
+        began = time.monotonic()
+        position = self._count % BLOCKS
+        block = self._run_block(self._rules.seed + 1000 + self._count)
+        self._count += 1
+        if isinstance(block, Failure):
+            self.failure, self.decision, self.is_over = block, None, True
+            return
+        self._blocks[position] += block
+        self.decision = decide(self._pairs(), self._rules.min_gain, self._rules.seed)
+        self.is_over = self._is_decided(self.decision)
+        self.due = max(began + self._rules.gap_seconds, time.monotonic())
+
+    def _is_decided(self, decision: Decision) -> bool:
+        if decision.outcome is Outcome.NOT_FASTER:
+            return True
+        passes, begun = divmod(self._count, BLOCKS)
+        if begun:
+            return False
+        deadline = self._rules.deadline
+        is_late = deadline is not None and time.monotonic() > deadline
+        return decision.outcome is Outcome.FASTER or is_late or passes == _PASSES
+
+    def _run_block(self, seed: int) -> list[Rounds] | Failure:
+        count = round_count(self._pair, BLOCK_ROUNDS)
+        first = self._run_rounds(min(count, _FIRST_ROUNDS), seed)
+        if isinstance(first, Failure):
+            return first
+        left = count - len(first.samples)
+        if left <= 0 or self._is_clear(first):
+            return [first]
+        rest = self._run_rounds(left, seed)
+        return rest if isinstance(rest, Failure) else [first, rest]
+
+    def _run_rounds(self, count: int, seed: int) -> Rounds | Failure:
+        seconds = _SLACK * count * round_seconds(self._pair)
+        return self._device.rounds([each.benchmark for each in self._pair], count, seed, seconds)
+
+    def _is_clear(self, rounds: Rounds) -> bool:
+        """Tells whether all ratios are far from the threshold, on the same side."""
+        threshold = 1 + self._rules.min_gain
+        ratios = [default / winner for default, winner in rounds.samples]
+        return min(ratios) > threshold * _FAR or max(ratios) < threshold / _FAR
+
+    def _pairs(self) -> list[Sequence[tuple[float, float]]]:
+        return [
+            [(each[0], each[1]) for rounds in block for each in rounds.samples]
+            for block in self._blocks
+            if block
+        ]

@@ -1,0 +1,135 @@
+"""Sampling of what is loaded: the size of batches, and rounds in which programs take turns."""
+
+from __future__ import annotations
+
+import math
+import random
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from tuninglink.tuning.devices.running import Runnable
+
+_LARGEST_BATCH: Final = 1 << 20
+_LARGEST_STEP: Final = 16
+"""How many times larger the next batch may be while its size is looked for."""
+
+_SLOW: Final = 8.0
+"""An iteration that takes as many samples is slow: what it pays for the first time does not matter."""
+
+_LONGEST: Final = 4.0
+"""How many times longer than it has to be a sample may take for the sake of equal batches."""
+
+FEWEST_ROUNDS: Final = 3
+"""Rounds that are run however long they take: fewer have no interval worth the name."""
+
+
+class Subject:
+    """A program that is sampled, in one copy or several that differ in their place in memory alone.
+
+    Args:
+        copies: the loaded copies.
+        sample_seconds: how long a sample takes, if more than one iteration fits in.
+    """
+
+    def __init__(self, copies: Sequence[Runnable], sample_seconds: float) -> None:
+        self._copies = copies
+        self._wanted = sample_seconds * 1e6
+        self._microseconds = math.inf
+
+    def sample(self, batch: int, copy: int = 0) -> float:
+        """Runs a batch and returns the microseconds of an iteration.
+
+        Raises:
+            MeasurementError: it fails.
+        """
+        microseconds = self._copies[copy].sample(batch)
+        if batch >= self._least_batch:
+            self._microseconds = min(self._microseconds, microseconds)
+        return microseconds
+
+    def sample_any(self, batch: int, chance: random.Random) -> float:
+        """Runs a batch on one of the copies; see `sample`."""
+        return self.sample(batch, chance.randrange(len(self._copies)))
+
+    def fitting_batch(self) -> int:
+        """Returns how many iterations make a sample.
+
+        One iteration alone is mostly the call, so that the batch grows until it tells the time of one; by steps, as
+        a batch that seems to take no time may only have met a quiet moment on a busy machine.
+        """
+        batch = self._least_batch
+        if math.isinf(self._microseconds):
+            self.sample(batch)
+        taken = self._microseconds * batch
+        if taken >= _SLOW * self._wanted:
+            return batch
+        taken = min(taken, self.sample(batch) * batch)
+        while taken < self._wanted / 2 and batch < _LARGEST_BATCH:
+            batch = math.ceil(batch * min(self._wanted / max(taken, 0.001), _LARGEST_STEP))
+            taken = self.sample(batch) * batch
+        self._microseconds = taken / batch
+        fitting = math.ceil(batch * self._wanted / taken)
+        return max(min(fitting, _LARGEST_BATCH), self._least_batch)
+
+    def longest_batch(self) -> int:
+        """Returns how many iterations a sample may have at most, once `fitting_batch` was called."""
+        longest = math.ceil(_LONGEST * self._wanted / self._microseconds)
+        return max(min(longest, _LARGEST_BATCH), self._least_batch)
+
+    def warm_up(self) -> None:
+        """Runs each further copy once, unless that takes longer than what it saves."""
+        if self._microseconds * self._least_batch < _SLOW * self._wanted:
+            for copy in range(1, len(self._copies)):
+                self.sample(self._least_batch, copy)
+
+    @property
+    def _least_batch(self) -> int:
+        return self._copies[0].least_batch
+
+
+@dataclass(frozen=True)
+class Interleaving:
+    """How subjects take turns.
+
+    Attributes:
+        count: the number of rounds.
+        seed: fixes the order within the rounds, and which copies run.
+        seconds: after this time no further round begins, unless there are too few.
+    """
+
+    count: int
+    seed: int
+    seconds: float
+
+    def run(
+        self, subjects: Sequence[Subject], after_round: Callable[[], None]
+    ) -> tuple[tuple[tuple[float, ...], ...], tuple[int, ...]]:
+        """Runs each subject once a round, in random order.
+
+        The batches are equal, as the figures of unequal ones are not quite comparable; except where one subject is
+        several times as slow as another, where that does not matter and equal batches would take forever.
+
+        Returns:
+            The microseconds of an iteration by round and subject, and the batch of each subject.
+
+        Raises:
+            MeasurementError: a subject fails.
+        """
+        chance = random.Random(self.seed)  # noqa: S311 - no secret
+        shared = max(each.fitting_batch() for each in subjects)
+        batches = tuple(min(shared, each.longest_batch()) for each in subjects)
+        for each in subjects:
+            each.warm_up()
+        rounds: list[tuple[float, ...]] = []
+        end = time.monotonic() + self.seconds
+        while len(rounds) < self.count and (len(rounds) < FEWEST_ROUNDS or time.monotonic() < end):
+            samples = [0.0] * len(subjects)
+            for index in chance.sample(range(len(subjects)), len(subjects)):
+                samples[index] = subjects[index].sample_any(batches[index], chance)
+            rounds.append(tuple(samples))
+            after_round()
+        return tuple(rounds), batches

@@ -1,0 +1,24 @@
+"""Isolation of tasks: an error loses one task only."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tuninglink.errors import TuninglinkError
+from tuninglink.tuning.database.errors import DatabaseError
+from tuninglink.tuning.devices.device import DeviceError
+
+FATAL: Final = (DeviceError, DatabaseError)
+"""The errors that end a run: the last device is lost, or results cannot be kept."""
+
+
+def reason_of(failure: Exception) -> str:
+    """Returns why a task is omitted after an error."""
+    if isinstance(failure, MemoryError):
+        return "out of memory"
+    if isinstance(failure, TuninglinkError) and failure.diagnostics:
+        return failure.diagnostics[0].message
+    text = str(failure)
+    if type(failure).__module__.startswith("tuninglink."):
+        return text
+    return f"{type(failure).__name__}: {text}" if text else type(failure).__name__

@@ -1,0 +1,263 @@
+"""Forms in which one problem arrives from frameworks, and specs for one form of it.
+
+A linear layer and an attention, in the forms that PyTorch 2.13, JAX 0.10 and ONNX give them at the optimization levels O0
+and O2, see `docs/forms.md`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+M, N, K, HEADS = 32, 64, 64, 2
+
+
+@dataclass(frozen=True)
+class FormTarget:
+    """A target with configurations for it.
+
+    Attributes:
+        flags: the flags of the compiler.
+        element: the element type of factors.
+        linear: the configuration of a linear layer with loops m, n, k.
+        attention: that of an attention with loops b, m, k1, k2, n.
+        decomposition: its decomposition.
+        tiles: how the entry of the configuration with a tile of 1 for an added batch begins.
+    """
+
+    flags: tuple[str, ...]
+    element: str
+    linear: str
+    attention: str
+    decomposition: str
+    tiles: str
+
+
+def _gpu(mma: str, threads: int, subgroup: int, subgroups: str, attention: str) -> dict[str, str]:
+    intrinsic = f"mma_kind = #iree_gpu.mma_layout<{mma}>"
+    return {
+        "linear": (
+            f"lowering_config = #iree_gpu.lowering_config<{{{intrinsic}, promote_operands = [0, 1], "
+            f"reduction = [0, 0, 2], subgroup = {subgroups}, workgroup = [32, 32, 0]}}>, "
+            "translation_info = <pipeline = #iree_gpu.pipeline<TileAndFuse> "
+            f"workgroup_size = [{threads}, 1, 1] subgroup_size = {subgroup}>"
+        ),
+        "attention": (
+            "lowering_config = #iree_gpu.lowering_config<{promote_operands = [0, 1, 2], "
+            "reduction = [0, 0, 0, 32, 0], workgroup = [1, 32, 0, 0, 64]}>, "
+            "translation_info = <pipeline = #iree_gpu.pipeline<VectorDistribute> "
+            f"workgroup_size = [{2 * subgroup}, 1, 1] subgroup_size = {subgroup}>"
+        ),
+        "decomposition": (
+            f"{{qk_attrs = {{lowering_config = #iree_gpu.lowering_config<{{{attention}, "
+            "promote_operands = [0, 1], subgroup_basis = [[1, 2, 1, 1, 1], [0, 1, 2, 3]]}>}, "
+            f"pv_attrs = {{lowering_config = #iree_gpu.lowering_config<{{{attention}, "
+            "promote_operands = [1], subgroup_basis = [[1, 2, 1, 1, 1], [0, 1, 3, 4]]}>}}"
+        ),
+    }
+
+
+_NVIDIA = "NV_MMA_SYNC_F32_16x8x16_F16"
+_AMD = "MFMA_F32_16x16x16_F16"
+
+TARGETS: Final = {
+    "gfx942": FormTarget(
+        ("--iree-hal-target-device=hip", "--iree-rocm-target=gfx942"),
+        "f16",
+        **_gpu(_AMD, 256, 64, "[1, 1, 0]", f"mma_kind = #iree_gpu.mma_layout<{_AMD}>"),
+        tiles="workgroup = [1, 32, 32, 0]",
+    ),
+    "sm_80": FormTarget(
+        ("--iree-hal-target-device=cuda", "--iree-cuda-target=sm_80"),
+        "f16",
+        **_gpu(_NVIDIA, 128, 32, "[1, 2, 0]", f"mma_kind = #iree_gpu.mma_layout<{_NVIDIA}>"),
+        tiles="workgroup = [1, 32, 32, 0]",
+    ),
+    "llvm-cpu": FormTarget(
+        (
+            "--iree-hal-target-device=local",
+            "--iree-hal-local-target-device-backends=llvm-cpu",
+            "--iree-llvmcpu-target-cpu=host",
+        ),
+        "f32",
+        linear=(
+            "lowering_config = #iree_cpu.lowering_config<distribution = [16, 32, 0], "
+            "vector_common_parallel = [4, 16, 0], vector_reduction = [0, 0, 2]>, "
+            "translation_info = <pipeline = #iree_cpu.pipeline<DoubleTilingExpert>>"
+        ),
+        attention=(
+            "lowering_config = #iree_cpu.lowering_config<distribution = [1, 16, 0, 0, 32], "
+            "vector_common_parallel = [1, 1, 0, 0, 8], vector_reduction = [0, 0, 0, 8, 0]>, "
+            "translation_info = <pipeline = #iree_cpu.pipeline<LinalgExtTileAndVectorize>>"
+        ),
+        decomposition=(
+            "{qk_attrs = {lowering_config = #iree_cpu.lowering_config<"
+            "vector_common_parallel = [1, 1, 0, 8], vector_reduction = [0, 0, 8, 0]>}, "
+            "pv_attrs = {lowering_config = #iree_cpu.lowering_config<"
+            "vector_common_parallel = [1, 1, 0, 8], vector_reduction = [0, 0, 8, 0]>}}"
+        ),
+        tiles="distribution = [1, 16, 32, 0]",
+    ),
+}
+
+NK: Final = ("(d0, d2)", "(d1, d2)", "(d0, d1)")
+KN: Final = ("(d0, d2)", "(d2, d1)", "(d0, d1)")
+BATCH_NK: Final = ("(d0, d1, d3)", "(d0, d2, d3)", "(d0, d1, d2)")
+BATCH_KN: Final = ("(d0, d1, d3)", "(d0, d3, d2)", "(d0, d1, d2)")
+
+SCALE_F32: Final = ("b, m, n, k1, k2", "f32")
+SCALE_OF_ELEMENT: Final = ("b, m, k1, k2, n", "")
+
+
+def _maps(loops: int, maps: tuple[str, ...]) -> str:
+    dims = ", ".join(f"d{loop}" for loop in range(loops))
+    return f"[{', '.join(f'affine_map<({dims}) -> {each}>' for each in maps)}]"
+
+
+def linear(name: str, maps: tuple[str, ...], element: str) -> str:
+    """Returns a function with a linear layer of f32 accumulators; with four loops it has a batch of 1."""
+    is_batched = maps in (BATCH_NK, BATCH_KN)
+    batch = "1x" if is_batched else ""
+    rhs = f"{batch}{N}x{K}" if maps in (NK, BATCH_NK) else f"{batch}{K}x{N}"
+    lhs, out = f"tensor<{batch}{M}x{K}x{element}>", f"tensor<{batch}{M}x{N}xf32>"
+    op = "batch_matmul" if is_batched else "matmul"
+    written = _maps(4 if is_batched else 3, maps)
+    return f"""
+func.func @{name}(%lhs: {lhs}, %rhs: tensor<{rhs}x{element}>) -> {out} {{
+  %zero = arith.constant 0.0 : f32
+  %empty = tensor.empty() : {out}
+  %init = linalg.fill ins(%zero : f32) outs(%empty : {out}) -> {out}
+  %result = linalg.{op} indexing_maps = {written}
+    ins(%lhs, %rhs : {lhs}, tensor<{rhs}x{element}>) outs(%init : {out}) -> {out}
+  return %result : {out}
+}}
+"""
+
+
+def reordered_linear(name: str, element: str) -> str:
+    """Returns a function with a linear layer, weights n x k, as a generic whose loops are k, n, m."""
+    lhs, rhs, out = f"{M}x{K}x{element}", f"{N}x{K}x{element}", f"tensor<{M}x{N}xf32>"
+    maps = _maps(3, ("(d2, d0)", "(d1, d0)", "(d2, d1)"))
+    extended = "%x, %y" if element == "f32" else "%wide_x, %wide_y"
+    casts = (
+        ""
+        if element == "f32"
+        else f"""
+    %wide_x = arith.extf %x : {element} to f32
+    %wide_y = arith.extf %y : {element} to f32"""
+    )
+    return f"""
+func.func @{name}(%lhs: tensor<{lhs}>, %rhs: tensor<{rhs}>) -> {out} {{
+  %zero = arith.constant 0.0 : f32
+  %empty = tensor.empty() : {out}
+  %init = linalg.fill ins(%zero : f32) outs(%empty : {out}) -> {out}
+  %result = linalg.generic {{indexing_maps = {maps},
+      iterator_types = ["reduction", "parallel", "parallel"]}}
+    ins(%lhs, %rhs : tensor<{lhs}>, tensor<{rhs}>) outs(%init : {out}) {{
+  ^bb0(%x: {element}, %y: {element}, %sum: f32):{casts}
+    %product = arith.mulf {extended} : f32
+    %next = arith.addf %sum, %product : f32
+    linalg.yield %next : f32
+  }} -> {out}
+  return %result : {out}
+}}
+"""
+
+
+def attention(name: str, form: tuple[str, str], element: str) -> str:
+    """Returns a function with an attention, with its loops in an order and its scale of a type."""
+    order, scale = form
+    scale = scale or element
+    written = ", ".join(
+        f"affine_map<({order}) -> ({each})>"
+        for each in ("b, m, k1", "b, k2, k1", "b, k2, n", "", "b, m, n")
+    )
+    tensor = f"tensor<{HEADS}x{M}x{K}x{element}>"
+    return f"""
+func.func @{name}(%query: {tensor}, %key: {tensor}, %value: {tensor}) -> {tensor} {{
+  %scale = arith.constant 0.125 : {scale}
+  %empty = tensor.empty() : {tensor}
+  %result = iree_linalg_ext.attention <{{indexing_maps = [{written}]}}>
+    ins(%query, %key, %value, %scale : {tensor}, {tensor}, {tensor}, {scale}) outs(%empty : {tensor}) {{
+  ^bb0(%score: f32):
+    iree_linalg_ext.yield %score : f32
+  }} -> {tensor}
+  return %result : {tensor}
+}}
+"""
+
+
+def linear_entry(name: str, maps: tuple[str, ...], target: FormTarget) -> str:
+    """Returns the matcher of a linear layer with loops m, n, k."""
+    return f"""
+  transform.named_sequence @{name}(%op: !transform.any_op {{transform.readonly}})
+      -> (!transform.any_op, !transform.any_param) {{
+    transform.iree.match.has_no_lowering_config %op : !transform.any_op
+    %batch, %m, %n, %k = transform.iree.match.contraction %op,
+      lhs_type = {target.element}, rhs_type = {target.element}, output_type = f32,
+      indexing_maps = {_maps(3, maps)} : !transform.any_op -> !transform.param<i64>
+    transform.iree.match.dims_equal %m, [{M}] : !transform.param<i64>
+    transform.iree.match.dims_equal %n, [{N}] : !transform.param<i64>
+    transform.iree.match.dims_equal %k, [{K}] : !transform.param<i64>
+    %configuration = transform.param.constant
+      #iree_codegen.compilation_info<{target.linear}> -> !transform.any_param
+    transform.yield %op, %configuration : !transform.any_op, !transform.any_param
+  }}"""
+
+
+def attention_entry(name: str, target: FormTarget) -> str:
+    """Returns the matcher of the attention whose scale is of the element type."""
+    element = target.element
+    maps = ("d0, d1, d2", "d0, d3, d2", "d0, d3, d4", "", "d0, d1, d4", "d0, d1", "d0, d1")
+    return f"""
+  transform.named_sequence @{name}(%op: !transform.any_op {{transform.readonly}})
+      -> (!transform.any_op, !transform.any_param, !transform.any_param) {{
+    transform.iree.match.has_no_lowering_config %op : !transform.any_op
+    %batch, %m, %n, %k1, %k2 = transform.iree.match.online_attention %op,
+      query_type = {element}, key_type = {element}, value_type = {element}, scale_type = {element},
+      output_type = f32, max_type = f32, sum_type = f32,
+      indexing_maps = {_maps(5, tuple(f"({each})" for each in maps))}
+      : !transform.any_op -> !transform.param<i64>
+    transform.iree.match.dims_equal %batch, [{HEADS}] : !transform.param<i64>
+    transform.iree.match.dims_equal %m, [{M}] : !transform.param<i64>
+    transform.iree.match.dims_equal %n, [{K}] : !transform.param<i64>
+    transform.iree.match.dims_equal %k1, [{K}] : !transform.param<i64>
+    transform.iree.match.dims_equal %k2, [{M}] : !transform.param<i64>
+    %configuration = transform.param.constant
+      #iree_codegen.compilation_info<{target.attention}> -> !transform.any_param
+    %decomposition = transform.param.constant {target.decomposition} -> !transform.any_param
+    transform.yield %op, %configuration, %decomposition
+      : !transform.any_op, !transform.any_param, !transform.any_param
+  }}"""
+
+
+def spec(*matchers: str) -> bytes:
+    """Returns a spec with matchers; those of attention are called `@attention…`."""
+    names = [each.split("@", 1)[1].partition("(")[0] for each in matchers]
+    pairs = ", ".join(
+        f"@{name} -> @configure{'_attention' if name.startswith('attention') else ''}"
+        for name in names
+    )
+    return f"""
+module @forms attributes {{
+  transform.with_named_sequence, iree_codegen.tuning_spec_with_default_entrypoint
+}} {{
+  transform.named_sequence @configure(%op: !transform.any_op {{transform.readonly}},
+      %configuration: !transform.any_param {{transform.readonly}}) {{
+    transform.annotate %op "compilation_info" = %configuration : !transform.any_op, !transform.any_param
+    transform.yield
+  }}
+  transform.named_sequence @configure_attention(%op: !transform.any_op {{transform.readonly}},
+      %configuration: !transform.any_param {{transform.readonly}},
+      %decomposition: !transform.any_param {{transform.readonly}}) {{
+    transform.annotate %op "compilation_info" = %configuration : !transform.any_op, !transform.any_param
+    transform.annotate %op "decomposition_config" = %decomposition : !transform.any_op, !transform.any_param
+    transform.yield
+  }}{"".join(matchers)}
+  transform.named_sequence @__kernel_config(%root: !transform.any_op {{transform.consumed}})
+      -> !transform.any_op attributes {{iree_codegen.tuning_spec_entrypoint}} {{
+    %done = transform.foreach_match in %root {pairs} : (!transform.any_op) -> !transform.any_op
+    transform.yield %done : !transform.any_op
+  }}
+}}
+""".encode()
