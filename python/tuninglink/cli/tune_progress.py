@@ -110,7 +110,7 @@ def _outcome(result: TaskResult) -> str:
         times = f"{duration(decision.default_us)} to {duration(decision.tuned_us)}"
         return f"won: {decision.speedup}, {times}; {tried}"
     if result.verdict is TaskOutcome.UNDECIDED:
-        interval = f": {decision.speedup}" if decision is not None else ""
+        interval = f": {decision}" if decision is not None else ""
         reason = f": {result.reason}" if result.reason else ""
         return f"undecided{interval}{reason}; {tried}"
     return f"nothing is faster than the compiler's choice; {tried}"
