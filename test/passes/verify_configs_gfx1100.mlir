@@ -177,8 +177,8 @@ func.func @other_instruction(%lhs: !lhs, %rhs: !rhs, %init: !out) -> !out
 // A tile of nothing.
 func.func @zero(%lhs: !lhs, %rhs: !rhs, %init: !out) -> !out
     attributes {hal.executable.target = #target, translation_info = #tile_and_fuse} {
-  // expected-error@+2 {{the configuration is invalid in pipeline #iree_gpu.pipeline<TileAndFuse>: shared memory must suffice (1187840 <= 65536 bytes) [wg_0 = 2048, wg_1 = 128, red_2 = 2, promoted = 0 ([0, 1])]}}
-  // expected-note@+1 {{the nearest valid configuration changes wg_0 from 2048 to 64, sg_1 from 4 to 2}}
+  // expected-error@+2 {{the configuration is invalid in pipeline #iree_gpu.pipeline<TileAndFuse>: shared memory must suffice (1187840 <= 65536 bytes) [wg_0 = 0 (all 2048), wg_1 = 128, red_2 = 2, promoted = 0 ([0, 1])]}}
+  // expected-note@+1 {{the nearest valid configuration changes wg_0 from 0 (all 2048) to 64, sg_1 from 4 to 2}}
   %result = linalg.matmul {lowering_config = #iree_gpu.lowering_config<{mma_kind = #iree_gpu.mma_layout<WMMAR3_F32_16x16x16_F16>, promote_operands = [0, 1], reduction = [0, 0, 2], subgroup = [4, 4, 0], workgroup = [0, 128, 0]}>}
       ins(%lhs, %rhs : !lhs, !rhs) outs(%init : !out) -> !out
   return %result : !out
