@@ -41,7 +41,7 @@ def test_a_sample_is_spread_over_the_spaces(source: str, target: str) -> None:
     assert 1 <= len(found) <= 12
     assert len({each.key for each in found}) == len(found)
     assert {each.origin for each in found} == {CandidateOrigin.SPACE}
-    assert len({each.space for each in found}) == min(len(filled), len(found))
+    assert {each.space for each in found} <= filled
     assert len(found) == 12 or target == "llvm-cpu"
     assert found == spaces.sample(12, seed=1)
 
