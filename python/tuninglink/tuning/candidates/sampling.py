@@ -41,6 +41,7 @@ class SpaceSampler:
         self._spaces = spaces
         self._maker = maker
         self._samples: dict[tuple[int, int], _Sample] = {}
+        self._drawn: dict[tuple[int, int], list[Candidate]] = {}
         self.reasons: dict[int, str] = {}
 
     def sample(self, n: int, seed: int) -> list[Candidate]:
@@ -52,26 +53,29 @@ class SpaceSampler:
             n: how many.
             seed: fixes which, as far as the time limit allows.
         """
-        return self._sample(n, seed, time.monotonic() + _SECONDS) or self._sample(n, seed, inf)
+        if (n, seed) not in self._drawn:
+            limited = self._draw(n, seed, time.monotonic() + _SECONDS)
+            self._drawn[n, seed] = limited or self._draw(n, seed, inf)
+        return self._drawn[n, seed]
 
-    def _sample(self, n: int, seed: int, deadline: float) -> list[Candidate]:
+    def _draw(self, n: int, seed: int, deadline: float) -> list[Candidate]:
         count = len(self._spaces)
         samples = [
-            self._drawn(number, 1, seed, deadline, count - number) for number in range(count)
+            self._first(number, 1, seed, deadline, count - number) for number in range(count)
         ]
         filled = [number for number in range(count) if samples[number]]
         if not filled:
             return []
         share = -(-n // len(filled))
         drawn = [
-            self._drawn(number, share, seed, deadline, len(filled) - position)
+            self._first(number, share, seed, deadline, len(filled) - position)
             for position, number in enumerate(filled)
         ]
         mixed = [each for group in zip_longest(*drawn) for each in group]
         unlike = {each.key: each for each in mixed if each is not None}
         return list(islice(unlike.values(), n))
 
-    def _drawn(
+    def _first(
         self, number: int, n: int, seed: int, deadline: float, spaces_left: int
     ) -> list[Candidate]:
         """Returns the first candidates of a space; it may take an equal part of the time."""

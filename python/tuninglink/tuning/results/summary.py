@@ -8,7 +8,7 @@ from tuninglink.tuning.devices.timing import duration
 from tuninglink.tuning.results.task_result import Ending, TaskOutcome
 
 if TYPE_CHECKING:
-    from tuninglink.tuning.deciding.decision import ConfidenceInterval, Decision
+    from tuninglink.tuning.deciding.decision import Decision
     from tuninglink.tuning.results.task_result import TaskResult
 
 _AGREEING: Final = 0.05
@@ -28,7 +28,7 @@ def outcome(result: TaskResult) -> str:
         case TaskOutcome.WON | TaskOutcome.LEFT_OUT if decision is not None:
             return f"won: {decision.speedup}, {times(decision)}"
         case TaskOutcome.UNDECIDED:
-            interval = f": {decision.speedup}{_deciding_block(decision)}" if decision else ""
+            interval = f": {decision}" if decision else ""
             reason = f": {result.reason}" if result.reason else ""
             return f"undecided{interval}{reason}, {default} by default"
         case _ if not result.trials:
@@ -53,11 +53,3 @@ def times(decision: Decision) -> str:
     if abs(ratio / decision.speedup.median - 1) <= _AGREEING:
         return pair
     return f"{pair} (medians of times that varied; the speedup is by round)"
-
-
-def _deciding_block(decision: Decision) -> str:
-    """Returns the block for which the decision is open, where all rounds together do not show it."""
-    block: ConfidenceInterval | None = min(decision.blocks, key=lambda each: each.low, default=None)
-    if block is None or block.low >= decision.speedup.low:
-        return ""
-    return f", and {block} in one of {len(decision.blocks)} blocks"
