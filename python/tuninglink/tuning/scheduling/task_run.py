@@ -210,12 +210,14 @@ class TaskRun:
 
     @property
     def race_seconds(self) -> float:
-        """The price of the race of its best candidates; nothing if there are none."""
+        """The price of the race of its best candidates, of such as the default before any is tried; nothing without."""
         benchmark, best = self.measured.benchmark, best_trials(self.trials, self.default_us)
-        if not best:
-            return 0.0
-        finalists = [contestant(each, benchmark, self.default_us) for each in best[:FINALISTS]]
         default = Contestant(benchmark, self.default_us)
+        finalists = [contestant(each, benchmark, self.default_us) for each in best[:FINALISTS]]
+        if len(self.trials) < FINALISTS:
+            finalists = [default] * FINALISTS
+        if not finalists:
+            return 0.0
         return race_seconds(default, finalists) + _CHECK_SECONDS * len(finalists)
 
     def decide(self, budget: Budget) -> TaskResult | TaskRace:
