@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections import defaultdict
 from dataclasses import dataclass
@@ -12,33 +11,34 @@ from typing import TYPE_CHECKING, Any, Final
 import iree.runtime as rt
 import numpy as np
 
+from tuninglink.tuning.devices.buffers import to_device
 from tuninglink.tuning.devices.caches import last_level_bytes
 from tuninglink.tuning.devices.clocks import read_clock
 from tuninglink.tuning.devices.device import LOCAL_DRIVERS, driver_of, open_device
 from tuninglink.tuning.devices.inputs import (
-    element_type,
     find_violation,
     make_inputs,
     outputs_of,
-    random_bytes,
 )
 from tuninglink.tuning.devices.numerics import compare
+from tuninglink.tuning.devices.program_running import ProgramRunner
 from tuninglink.tuning.devices.running import (
     LoadedBenchmark,
-    LoadedProgram,
     Loader,
-    MeasurementError,
     Overhead,
 )
 from tuninglink.tuning.devices.sampling import Interleaving, Subject
-from tuninglink.tuning.devices.timing import Caches, CompiledProgram, Rounds, Settings, Timing
+from tuninglink.tuning.devices.timing import Caches, Rounds, Settings, Timing
 from tuninglink.tuning.results.failures import Failure, FailureKind
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence
 
+    from numpy.typing import NDArray
+
     from tuninglink.tuning.devices.inputs import Bytes
     from tuninglink.tuning.programs.benchmark import Benchmark, BufferLayout
+    from tuninglink.tuning.programs.compiled_program import CompiledProgram
 
 _LEAST_SAMPLES: Final = 3
 _MOST_SAMPLES: Final = 100
@@ -95,11 +95,12 @@ class Measurer:
         self._expected: dict[Benchmark, Outputs] = {}
         self._overheads: defaultdict[BufferLayout, Overhead] = defaultdict(Overhead)
         self._is_local = driver_of(uri) in LOCAL_DRIVERS
+        self._programs = ProgramRunner(self._device, self._settings.seed, is_local=self._is_local)
 
     @property
     def loading_seconds(self) -> float:
         """How long loading modules took so far."""
-        return self._loader.seconds
+        return self._loader.seconds + self._programs.loading_seconds
 
     def measure(
         self, benchmark: Benchmark, seconds: float, limit_microseconds: float | None = None
@@ -155,12 +156,17 @@ class Measurer:
         Raises:
             MeasurementError: one cannot be loaded or run.
         """
-        loaded = [
-            LoadedProgram(self._loader.load(each.image, each.function), self._views(each))
-            for each in programs
-        ]
-        subjects = [Subject([each], self._settings.sample_seconds) for each in loaded]
+        copies = [self._programs.copies(program) for program in programs]
+        subjects = [Subject(each, self._settings.sample_seconds) for each in copies]
         return self._rounds(subjects, Interleaving(count, seed, seconds))
+
+    def program_outputs(self, program: CompiledProgram) -> tuple[NDArray[Any], ...]:
+        """Returns what a call of a program computes; see `ProgramRunner.outputs`.
+
+        Raises:
+            MeasurementError: it cannot be loaded or run.
+        """
+        return self._programs.outputs(program)
 
     def compare(self, benchmark: Benchmark, reference: Benchmark, reduction: int) -> Failure | None:
         """Compares what a benchmark computes with what another does on the same inputs.
@@ -205,7 +211,7 @@ class Measurer:
         """
         layout = benchmark.layout
         before = self._inputs(layout)
-        buffer = self._to_device(before)
+        buffer = to_device(self._device, before)
         call = self._loader.load(benchmark.image, benchmark.function)
         call((buffer, 1, layout.stride, 1))
         view = rt.HalBufferView(buffer, [len(before)], rt.HalElementType.UINT_8)
@@ -249,30 +255,10 @@ class Measurer:
         key = (layout, self._sets(layout))
         if key not in self._buffers:
             self._buffers.clear()
-            self._buffers[key] = self._to_device(make_inputs(*key, seed=self._settings.seed))
+            self._buffers[key] = to_device(
+                self._device, make_inputs(*key, seed=self._settings.seed)
+            )
         return self._buffers[key]
-
-    def _to_device(self, data: Bytes) -> rt.HalBuffer:
-        try:
-            return self._device.allocator.allocate_buffer_copy(
-                memory_type=rt.MemoryType.DEVICE_LOCAL,
-                allowed_usage=rt.BufferUsage.DEFAULT,
-                device=self._device,
-                buffer=data,
-            )
-        except Exception as failure:  # noqa: BLE001 - a status of the runtime becomes one of several types
-            message = f"cannot allocate {len(data)} bytes on the device: {failure}"
-            raise MeasurementError(Failure(FailureKind.RUN, message)) from None
-
-    def _views(self, program: CompiledProgram) -> list[rt.HalBufferView]:
-        return [
-            rt.HalBufferView(
-                self._to_device(random_bytes(name, math.prod(shape), (self._settings.seed, index))),
-                list(shape),
-                _hal_type(name),
-            )
-            for index, (shape, name) in enumerate(program.inputs)
-        ]
 
     def _clocks(self) -> tuple[int, ...]:
         clock = read_clock(self._uri)
@@ -284,28 +270,3 @@ def _needs_more(samples: int, taken: float, seconds: float) -> bool:
     if samples < _LEAST_SAMPLES:
         return not samples or taken < _ENOUGH_SECONDS
     return samples < _MOST_SAMPLES and taken < seconds
-
-
-def _hal_type(name: str) -> Any:
-    dtype = element_type(name)
-    if dtype is None:
-        message = f"inputs of type '{name}' cannot be made"
-        raise MeasurementError(Failure(FailureKind.LOAD, message))
-    known = {
-        "f64": rt.HalElementType.FLOAT_64,
-        "f32": rt.HalElementType.FLOAT_32,
-        "f16": rt.HalElementType.FLOAT_16,
-        "bf16": rt.HalElementType.BFLOAT_16,
-        "f8E4M3FN": rt.HalElementType.FLOAT_8_E4M3_FN,
-        "f8E4M3FNUZ": rt.HalElementType.FLOAT_8_E4M3_FNUZ,
-        "f8E5M2": rt.HalElementType.FLOAT_8_E5M2,
-        "f8E5M2FNUZ": rt.HalElementType.FLOAT_8_E5M2_FNUZ,
-        "i1": rt.HalElementType.BOOL_8,
-    }
-    integers = {
-        1: rt.HalElementType.INT_8,
-        2: rt.HalElementType.INT_16,
-        4: rt.HalElementType.INT_32,
-        8: rt.HalElementType.INT_64,
-    }
-    return known.get(name, integers[dtype.itemsize])
