@@ -12,15 +12,17 @@ SHELL := /bin/sh
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: help demo check lint types lit pytest docs bench package clean distclean
+.PHONY: help demo check fast lint types lit pytest durations docs bench package clean distclean
 
 help:
 	@echo 'make demo       set up $(VENV) and run the main job: compile a matmul with tuning specs for three targets, tune one here'
 	@echo 'make check      set up $(VENV) and run every test: lint, types, lit, pytest'
+	@echo 'make fast       the inner loop: lint, and the Python tests that take less than half a second each'
 	@echo 'make lint       ruff: rules and format'
 	@echo 'make types      mypy, strict'
 	@echo 'make lit        the lit tests; LIT_ARGS="-v --filter=link-specs" selects'
 	@echo 'make pytest     the Python tests, packaging included; PYTEST_ARGS="-k link" selects'
+	@echo 'make durations  run the Python tests and record in test/durations.json which are slow'
 	@echo 'make bench      the benchmarks, each against the compiler'"'"'s own tools'
 	@echo 'make docs       the documentation site, in $(BUILD)/site; a broken link is an error'
 	@echo 'make package    wheel and source distribution, in dist/'
@@ -83,6 +85,12 @@ lit: $(installed_dev)
 
 pytest: $(installed_dev)
 	$(BIN)/pytest --numprocesses=$(JOBS) $(PYTEST_ARGS)
+
+fast: lint
+	$(BIN)/pytest --numprocesses=$(JOBS) --quiet --fast $(PYTEST_ARGS)
+
+durations: $(installed_dev)
+	$(BIN)/pytest --numprocesses=$(JOBS) --record $(PYTEST_ARGS)
 
 # --- The rest ------------------------------------------------------------------------------------------
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import re
 import signal
-import subprocess
 from typing import TYPE_CHECKING
 
 from long_specs import long_spec
 from places import TOOLS
-from processes import eventually, marked, processor_seconds
+from processes import eventually, marked
+from programs import listening
+from terminals import TerminalCommand
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -22,22 +23,22 @@ ENTRIES = 4000
 def test_an_interrupt_shows_the_entries_that_were_checked(tmp_path: Path) -> None:
     spec = tmp_path / "spec.mlir"
     spec.write_text(long_spec([128 * (number + 1) for number in range(ENTRIES)]))
-    command = [TOOLS / "tuninglink", "check", spec, "--target", "gfx942", "--jobs", "3"]
+    table = tmp_path / "table.txt"
+    flags = ["--target", "gfx942", "--jobs", "3", "-o", table.name]
     marker = f"TUNINGLINK_TEST_{os.urandom(8).hex()}"
-    with subprocess.Popen(
-        command,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env={**os.environ, marker: ""},
-    ) as process:
-        eventually(lambda: processor_seconds(process.pid) > 6)
-        assert len(marked(marker)) > 3  # of which each may ask a compiler in a process of its own
-        process.send_signal(signal.SIGINT)
-        output, said = process.communicate()
-    assert process.returncode == 130
-    assert "interrupted" in said
+    with TerminalCommand(
+        listening([str(TOOLS / "tuninglink"), "check", spec.name, *flags]),
+        {**os.environ, marker: ""},
+        directory=tmp_path,
+    ) as command:
+        command.wait_for(r"spec\.mlir: [1-9][\d,]* of 4,000 entries")
+        assert eventually(lambda: len(marked(marker)) >= 3)
+        command.process.send_signal(signal.SIGINT)
+        code, shown = command.finish()
+    assert code == 130
+    assert "interrupted" in shown
     assert eventually(lambda: not marked(marker))
+    output = table.read_text()
     found = re.search(r"spec.mlir \(matcher list, ([\d,]+) entr", output)
     assert found
     assert 0 < int(found[1].replace(",", "")) < ENTRIES

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import pty
 import signal
 import subprocess
 import sys
@@ -12,6 +11,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 from places import ROOT
+from processes import PATIENCE
+from terminals import TerminalCommand
 
 from tuninglink.cli.app import command_names
 from tuninglink.cli.app import run as run_here
@@ -26,23 +27,8 @@ PLAIN = {name: value for name, value in os.environ.items() if name not in {"NO_C
 
 def run_on_terminal(*arguments: str, **variables: str) -> tuple[int, str]:
     """Runs the command with a terminal for its output; returns the exit code and what was shown."""
-    ours, theirs = pty.openpty()
-    process = subprocess.Popen(
-        [TUNINGLINK, *arguments],
-        stdin=subprocess.DEVNULL,
-        stdout=theirs,
-        stderr=theirs,
-        env={**PLAIN, "TERM": "xterm-256color", **variables},
-    )
-    os.close(theirs)
-    shown = b""
-    try:
-        while part := os.read(ours, 4096):
-            shown += part
-    except OSError:  # how a terminal says that nobody is left on its other side
-        pass
-    os.close(ours)
-    return process.wait(timeout=60), shown.decode()
+    with TerminalCommand([TUNINGLINK, *arguments], {**PLAIN, **variables}) as command:
+        return command.finish()
 
 
 def test_errors_are_colored_on_a_terminal() -> None:
@@ -91,7 +77,7 @@ def test_a_closed_pipe_is_quiet(arguments: tuple[str, ...]) -> None:
     os.close(reading)
     process = subprocess.Popen([TUNINGLINK, *arguments], stdout=writing, stderr=subprocess.PIPE)
     os.close(writing)
-    _, said = process.communicate(timeout=60)
+    _, said = process.communicate(timeout=PATIENCE)
     assert said == b""
     assert process.returncode == 1
 
@@ -99,7 +85,7 @@ def test_a_closed_pipe_is_quiet(arguments: tuple[str, ...]) -> None:
 def interrupted(process: subprocess.Popen[bytes]) -> tuple[int, bytes]:
     """Interrupts a process; returns its exit code and what it said."""
     process.send_signal(signal.SIGINT)
-    _, said = process.communicate(timeout=60)
+    _, said = process.communicate(timeout=PATIENCE)
     return process.returncode, said
 
 
@@ -133,7 +119,7 @@ exit_on_interrupt("writing")
 with replacing(sys.argv[1]) as place:
     place.write_bytes(b"half")
     print("ready", flush=True)
-    time.sleep(60)
+    time.sleep(600)
 """
 
 

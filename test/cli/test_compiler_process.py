@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import pty
 import signal
 import subprocess
 import time
@@ -12,7 +11,9 @@ from pathlib import Path
 import pytest
 from elementwise_specs import PROGRAM
 from places import TOOLS
+from processes import children
 from programs import TARGETS, listening
+from terminals import TerminalCommand
 
 VMVX = TARGETS["vmvx"]
 
@@ -24,13 +25,22 @@ def program(tmp_path: Path) -> Path:
     return path
 
 
-@pytest.fixture
-def large_program(tmp_path: Path) -> Path:
-    """Takes the compiler seconds."""
-    path = tmp_path / "large.mlir"
-    functions = [PROGRAM.replace("@add", f"@add{i}").replace("16", str(i)) for i in range(1, 200)]
+def write_functions(path: Path, count: int) -> Path:
+    functions = [PROGRAM.replace("@add", f"@add{i}").replace("16", str(i)) for i in range(count)]
     path.write_text("".join(functions))
     return path
+
+
+@pytest.fixture
+def large_program(tmp_path: Path) -> Path:
+    """Takes the compiler a second."""
+    return write_functions(tmp_path / "large.mlir", 200)
+
+
+@pytest.fixture
+def endless_program(tmp_path: Path) -> Path:
+    """Takes the compiler much longer than a test waits."""
+    return write_functions(tmp_path / "endless.mlir", 4000)
 
 
 def command(*arguments: str | Path) -> list[str]:
@@ -39,16 +49,16 @@ def command(*arguments: str | Path) -> list[str]:
 
 def is_compiling(process: int) -> bool:
     """Tells whether a command has got to the compiler's own threads, beside the one that awaits interrupts."""
-    return len(list(Path(f"/proc/{process}/task").iterdir())) > 3
+    return any(len(list(Path(f"/proc/{each}/task").iterdir())) > 3 for each in children(process))
 
 
 def test_an_interrupt_ends_it_at_once_and_leaves_nothing(
-    large_program: Path, tmp_path: Path
+    endless_program: Path, tmp_path: Path
 ) -> None:
     output = tmp_path / "out" / "large.vmfb"
     output.parent.mkdir()
     process = subprocess.Popen(
-        listening(command(large_program, *VMVX, "-o", output)), stderr=subprocess.PIPE, text=True
+        listening(command(endless_program, *VMVX, "-o", output)), stderr=subprocess.PIPE, text=True
     )
     while process.poll() is None and not is_compiling(process.pid):
         time.sleep(0.01)
@@ -59,6 +69,30 @@ def test_an_interrupt_ends_it_at_once_and_leaves_nothing(
     assert process.returncode == 130
     assert errors == "tuninglink: interrupted\n"
     assert list(output.parent.iterdir()) == []
+
+
+def test_a_crash_of_the_compiler_is_an_error(program: Path) -> None:
+    process = subprocess.Popen(
+        command(program, *VMVX, "-o", "-"), stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    while not children(process.pid):
+        assert process.poll() is None
+    os.kill(children(process.pid)[0], signal.SIGSEGV)
+    output, errors = process.communicate()
+    assert (process.returncode, output) == (1, b"")
+    assert errors.startswith(b"error: the compiler crashed: segmentation fault\n")
+
+
+def test_a_terminated_command_ends_with_the_process_that_does_its_work(
+    endless_program: Path, tmp_path: Path
+) -> None:
+    process = subprocess.Popen(command(endless_program, *VMVX, "-o", tmp_path / "out.vmfb"))
+    while not children(process.pid):
+        assert process.poll() is None
+    (worker,) = children(process.pid)
+    process.terminate()
+    assert process.wait() == -signal.SIGTERM
+    assert not Path(f"/proc/{worker}").exists()
 
 
 def test_a_reader_who_has_gone_is_told_nothing(program: Path) -> None:
@@ -112,17 +146,7 @@ def test_it_is_quiet_where_nobody_watches(large_program: Path) -> None:
     assert (result.stdout, result.stderr) == (b"", b"")
 
 
-def test_it_shows_on_a_terminal_that_it_works(large_program: Path) -> None:
-    own, theirs = pty.openpty()
+def test_it_shows_on_a_terminal_that_it_works(endless_program: Path) -> None:
     flags = [*VMVX, "--compile-to=stream", "-o", "/dev/null"]
-    environment = {**os.environ, "TERM": "xterm"}
-    process = subprocess.Popen(command(large_program, *flags), stderr=theirs, env=environment)
-    os.close(theirs)
-    shown = b""
-    try:
-        while b"compiling" not in shown:
-            shown += os.read(own, 4096)  # fails when the process ends
-    finally:
-        os.close(own)
-        process.kill()
-        process.wait()
+    with TerminalCommand(command(endless_program, *flags)) as terminal:
+        terminal.wait_for("compiling")

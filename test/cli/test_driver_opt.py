@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from places import TOOLS
+from processes import PATIENCE
 from programs import listening
 
 from tuninglink.opt import iree_opt
@@ -263,7 +264,7 @@ def test_closed_standard_streams_are_no_surprise(
     flags = flags.replace("INPUT", _write(tmp_path, ADD)).replace("OUTPUT", str(tmp_path / "out"))
     command = f"{TOOL} {flags} {closed}"
     finished = subprocess.run(
-        ["sh", "-c", command], capture_output=True, check=False, timeout=60, text=True
+        ["sh", "-c", command], capture_output=True, check=False, timeout=PATIENCE, text=True
     )
     assert finished.returncode == code
     assert said in finished.stderr
@@ -303,7 +304,7 @@ def test_an_interrupt_ends_it_at_once(delay: float, tmp_path: Path) -> None:
     time.sleep(delay)
     assert process.poll() is None
     process.send_signal(signal.SIGINT)
-    _, said = process.communicate(timeout=60)
+    _, said = process.communicate(timeout=PATIENCE)
     assert process.returncode == 130
     assert said == b"tuninglink-opt: interrupted\n"
     assert [each.name for each in tmp_path.iterdir()] == ["input.mlir"]

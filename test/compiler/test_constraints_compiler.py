@@ -14,6 +14,7 @@ from configured_programs import EMIT_CONSTRAINTS, configured, constraints_ops, o
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from iree.compiler.dialects import iree_codegen
+from processes import PATIENCE
 
 from tuninglink.iree.op_kinds import OpKind
 from tuninglink.mlir import names
@@ -60,7 +61,6 @@ class Export:
         self._context = z3.Context()
         text = iree_codegen.convert_constraints_op_to_smtlib(operation)
         self._solver = z3.Solver(ctx=self._context)
-        self._solver.set("timeout", 20_000)
         self._solver.add(z3.parse_smt2_string(text, ctx=self._context))
         self._unknowns = [z3.Int(name, self._context) for name in knobs]
 
@@ -141,7 +141,7 @@ def assert_check_agrees(
     """Asks about random assignments, most of them near to being valid."""
     knobs = knob_names(constraints)
 
-    @settings(max_examples=30, deadline=None, database=None, derandomize=True)
+    @settings(max_examples=30)
     @given(assignments(knobs, solutions))
     def agree(values: tuple[int, ...]) -> None:
         answer = constraints.check(dict(zip(knobs, values, strict=True)))
@@ -379,6 +379,6 @@ def test_z3_is_not_imported_before_somebody_asks() -> None:
 
 def test_limits_are_kept_on_large_spaces() -> None:
     for _, constraints in sets("large_matmul", "gfx942"):
-        count = constraints.count(Limits(30))
+        count = constraints.count(Limits(PATIENCE))
         assert count.verdict is Verdict.PROVEN
         assert count.count > 500

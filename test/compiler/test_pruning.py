@@ -85,7 +85,7 @@ dispatches = st.builds(
 )
 
 
-@settings(deadline=None, derandomize=True, max_examples=200)
+@settings(max_examples=200)
 @given(st.lists(keys, max_size=8), dispatches)
 def test_an_index_finds_what_looking_at_each_entry_finds(
     entries: list[PruningKey], signature: DispatchSignature
@@ -198,7 +198,7 @@ def test_later_specs_stay_guarded_where_the_first_is_left_out() -> None:
     assert linked.spec.text().count("@is_decided ->") == 2
 
 
-@settings(deadline=None, derandomize=True, max_examples=50)
+@settings(max_examples=50)
 @given(spec_lists(tuple(s for s in Shape if s.is_list)), payloads(), st.data())
 def test_a_subset_configures_as_the_spec_without_the_others(
     specs: list[GeneratedSpec], payload: str, data: st.DataObject

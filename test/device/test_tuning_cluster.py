@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING
 
 import pytest
 import worker_jobs
 from dask_processes import DaskProcesses
 from device_benchmarks import DOUBLE, benchmark
+from processes import PATIENCE, eventually
 from recorded_tuning import FLAGS, without_pauses
 from tuning_programs import dispatched, matmul
 
@@ -56,7 +56,7 @@ def test_a_job_that_hangs_or_crashes_costs_itself(processes: DaskProcesses) -> N
         assert pool.submit(worker_jobs.add, 40, 2).result() == 42
         assert pool.submit(worker_jobs.initialized).result() == ["begun"]
         with pytest.raises(DeviceError, match="no worker has device 'local-sync'"):
-            ClusterDevices(cluster, ["local-sync"], Settings(), 30.0)
+            ClusterDevices(cluster, ["local-sync"], Settings(), PATIENCE)
         cluster.versions = ("tuninglink 0.0",)
         other = cluster.pool(1, worker_jobs.initialize, ("begun",))
         with pytest.raises(TuninglinkError, match=r"the tuner has tuninglink 0\.0"):
@@ -83,7 +83,7 @@ def test_a_killed_worker_costs_what_was_in_flight(processes: DaskProcesses) -> N
     with (
         Database() as database,
         Cluster(processes.address) as cluster,
-        ClusterDevices(cluster, ["local-sync"], Settings(), 30.0) as devices,
+        ClusterDevices(cluster, ["local-sync"], Settings(), PATIENCE) as devices,
         CandidateCompiler(FLAGS, cluster.threads, cluster.pool) as compiler,
         without_pauses(),
     ):
@@ -111,12 +111,11 @@ def test_devices_come_and_the_last_one_ends_the_work(processes: DaskProcesses) -
     first = processes.worker("local-task=1")
     with (
         Cluster(processes.address) as cluster,
-        ClusterDevices(cluster, ["local-task"], Settings(), 30.0) as devices,
+        ClusterDevices(cluster, ["local-task"], Settings(), PATIENCE) as devices,
     ):
         assert isinstance(devices.measure_default(benchmark(DOUBLE)), float)
         second = processes.worker("local-task=1")
-        while devices.at_once < 2:
-            time.sleep(0.2)
+        assert eventually(lambda: devices.at_once == 2)
         first.kill()
         jobs = [devices.submit(benchmark(DOUBLE), 1e9) for _ in range(3)]
         assert all(isinstance(each.result(), Measurement) for each in jobs)

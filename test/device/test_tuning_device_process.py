@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import signal
 import threading
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from clocks import limits_in_processor_time
 from device_benchmarks import (
     DOUBLE,
     FAULT,
@@ -22,7 +22,7 @@ from device_benchmarks import (
     compile_program,
     straight,
 )
-from processes import PATIENCE, eventually, marked
+from processes import PATIENCE, eventually, marked, processor_seconds
 
 from tuninglink.tuning.deciding.contestants import Contestant, RaceRules
 from tuninglink.tuning.deciding.decision import Outcome
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture(scope="module", params=["local-sync", "local-task"])
 def device(request: pytest.FixtureRequest) -> Iterator[DeviceProcess]:
-    with DeviceProcess(request.param, timeout=10) as opened:
+    with DeviceProcess(request.param, timeout=PATIENCE) as opened:
         yield opened
 
 
@@ -52,11 +52,14 @@ def failure(answer: object, kind: FailureKind) -> str:
 
 
 def test_a_benchmark_is_timed_in_batches(device: DeviceProcess) -> None:
-    found = device.measure(benchmark(DOUBLE))
-    assert isinstance(found, Timing)
-    assert found.batch > 1
-    assert len(found.samples) >= 3
-    assert 0 < found.median < 10_000
+    def is_batched() -> bool:
+        found = device.measure(benchmark(DOUBLE))
+        assert isinstance(found, Timing)
+        assert len(found.samples) >= 3
+        assert found.median > 0
+        return found.batch > 1
+
+    assert eventually(is_batched)  # a batch is one call where the machine stands still during it
 
 
 def test_a_benchmark_beyond_the_limit_is_timed_once(device: DeviceProcess) -> None:
@@ -147,7 +150,7 @@ def test_a_fault_costs_itself(device: DeviceProcess) -> None:
 
 
 def test_a_hang_costs_itself() -> None:
-    with DeviceProcess("local-sync", timeout=1) as device:
+    with limits_in_processor_time(), DeviceProcess("local-sync", timeout=1) as device:
         message = failure(device.measure(straight(HANG)), FailureKind.TIMEOUT)
         assert "within 1 s" in message
         assert isinstance(device.measure(benchmark(DOUBLE)), Timing)
@@ -160,8 +163,8 @@ def test_a_crash_costs_itself(monkeypatch: pytest.MonkeyPatch) -> None:
         (process,) = marked(marker)
 
         def crash() -> None:
-            busy_before = cpu_seconds(process)
-            eventually(lambda: cpu_seconds(process) > busy_before + 0.1)
+            busy_before = processor_seconds(process)
+            assert eventually(lambda: processor_seconds(process) > busy_before + 0.1)
             os.kill(process, signal.SIGSEGV)
 
         crashing = threading.Thread(target=crash)
@@ -170,11 +173,6 @@ def test_a_crash_costs_itself(monkeypatch: pytest.MonkeyPatch) -> None:
         crashing.join()
         assert isinstance(device.measure(benchmark(DOUBLE)), Timing)
         assert marked(marker) != [process]
-
-
-def cpu_seconds(pid: int) -> float:
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def test_cold_caches_rotate_through_more_than_they_hold() -> None:
@@ -225,7 +223,7 @@ def test_a_device_that_is_missing_is_one_diagnostic(uri: str, message: str) -> N
 
 
 def test_loading_ahead_answers_for_nothing() -> None:
-    loader = AheadLoader("local-sync", 1, timeout=10)
+    loader = AheadLoader("local-sync", 1, timeout=PATIENCE)
     try:
         for each in (benchmark(DOUBLE), Benchmark(b"no module", "main", LAYOUT)):
             assert loader.load(each) is None

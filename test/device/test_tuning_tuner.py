@@ -7,7 +7,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import pytest
+from clocks import limits_in_processor_time
 from device_benchmarks import DOUBLE, FAULT, HANG, OVERRUN, SLOW_DOUBLE, WRONG, benchmark, straight
+from processes import PATIENCE
 from recorded_tuning import FLAGS, RecordedDevices, interrupt, tune, without_pauses
 from tuning_programs import matmul, prepared
 
@@ -172,7 +174,8 @@ def test_failing_candidates_cost_themselves() -> None:
     compiler = InjectingCompiler()
     with (
         Database() as database,
-        Devices(["local-sync"], Settings(), timeout=6.0) as devices,
+        limits_in_processor_time(),
+        Devices(["local-sync"], Settings(), timeout=3.0) as devices,
         without_pauses(),
     ):
         journal = Journal(database, devices.first.description, settings, FLAGS)
@@ -228,7 +231,7 @@ def test_equal_devices_share_the_work_each_with_its_own_default(
 
 def test_threaded_cpu_devices_share_out_the_cores() -> None:
     count = min(2, len(physical_cores()))
-    with Devices(["local-task"] * count, Settings(), timeout=30.0) as devices:
+    with Devices(["local-task"] * count, Settings(), timeout=PATIENCE) as devices:
         each = len(physical_cores()) // count
         assert [found.cores for found in devices.descriptions] == [each] * count
         default, other = benchmark(SLOW_DOUBLE), benchmark(DOUBLE)

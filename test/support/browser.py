@@ -10,6 +10,7 @@ import subprocess
 from typing import TYPE_CHECKING
 
 import pytest
+from processes import PATIENCE
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -44,7 +45,7 @@ def browse(page: str, directory: Path, *flags: str, ask: str) -> Any:
     path.write_text(page, encoding="utf-8")
     profile = f"--user-data-dir={directory / 'profile'}"
     command = [CHROMIUM, *FLAGS, profile, *flags, "--dump-dom", path.as_uri()]
-    result = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120)
+    result = subprocess.run(command, capture_output=True, text=True, check=True, timeout=PATIENCE)
     found = re.search(r'<pre id="answer">(.*?)</pre>', result.stdout, re.DOTALL)
     assert found, result.stdout[-2000:]
     answer = json.loads(html.unescape(found[1]))

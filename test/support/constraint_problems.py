@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from tuninglink.spaces.constraint_set import ConstraintSet
 
 PROBLEM = Problem(OpKind.OTHER)
+RESOURCES = 20_000_000
+"""What Z3 may spend on a question, in its own unit: the same questions are given up on every machine."""
 LOW, HIGH = -3, 4
 
 # An expression is drawn as a tree of these, and built in the context of a set.
@@ -136,7 +138,7 @@ def is_valid(constraints: ConstraintSet, assignment: dict[str, int]) -> bool | N
     """Returns what Z3 says about an assignment, in a context of its own; None if it gives up."""
     context = z3.Context()
     solver = z3.Solver(ctx=context)
-    solver.set("timeout", 2000)
+    solver.set("rlimit", RESOURCES)
     solver.add(*(each.expression.translate(context) for each in constraints.assertions))
     solver.add(*(z3.Int(name, context) == value for name, value in assignment.items()))
     result = solver.check()
@@ -147,7 +149,7 @@ def all_valid(constraints: ConstraintSet) -> set[tuple[int, ...]] | None:
     """Returns every valid assignment, found by blocking those found before; None if Z3 gives up."""
     context = z3.Context()
     solver = z3.Solver(ctx=context)
-    solver.set("timeout", 2000)
+    solver.set("rlimit", RESOURCES)
     solver.add(*(each.expression.translate(context) for each in constraints.assertions))
     unknowns = [z3.Int(each.name, context) for each in constraints.knobs]
     found = set()

@@ -5,15 +5,14 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import time
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Self
 
 from distributed import Client
+from processes import PATIENCE, eventually
 
 _COMMAND = (sys.executable, "-m", "dask")
-_SECONDS = 60.0
 
 
 class DaskProcesses:
@@ -32,7 +31,7 @@ class DaskProcesses:
         self._count = 0
         file = directory / "scheduler.json"
         self._start("scheduler", "--port", "0", "--scheduler-file", str(file))
-        with Client(scheduler_file=str(file), timeout=_SECONDS, set_as_default=False) as client:
+        with Client(scheduler_file=str(file), timeout=PATIENCE, set_as_default=False) as client:
             self.address: str = client.scheduler.address
 
     def __enter__(self) -> Self:
@@ -47,11 +46,10 @@ class DaskProcesses:
         options = ["--nthreads", str(threads), "--no-nanny"]
         options += ["--resources", resources] if resources else []
         started = self._start("worker", self.address, "--name", str(self._count), *options)
-        end = time.monotonic() + _SECONDS
-        with Client(self.address, timeout=_SECONDS, set_as_default=False) as client:
-            while str(self._count) not in _names(client):
-                assert time.monotonic() < end, "the worker does not come"
-                time.sleep(0.1)
+        with Client(self.address, timeout=PATIENCE, set_as_default=False) as client:
+            assert eventually(lambda: str(self._count) in _names(client)), (
+                "the worker does not come"
+            )
         return started
 
     def _start(self, *arguments: str) -> subprocess.Popen[bytes]:
@@ -73,5 +71,5 @@ class DaskProcesses:
 
 
 def _names(client: Client) -> set[str]:
-    workers = client.scheduler_info(n_workers=-1)["workers"]
+    workers = client.sync(client.scheduler.identity, n_workers=-1)["workers"]
     return {str(each["name"]) for each in workers.values()}

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-PATIENCE = 60
+PATIENCE = 300
 """Seconds after which something that takes far less does not happen at all."""
 
 
@@ -44,6 +44,15 @@ def processor_seconds(pid: int) -> float:
 def is_gone(pid: int) -> bool:
     """Tells whether a process has ended, be it that nobody has asked for its exit status yet."""
     return state(pid) in (None, "Z")
+
+
+def children(process: int) -> list[int]:
+    """Returns the processes that a process with one thread has started: of a command the one that does its work."""
+    try:
+        text = Path(f"/proc/{process}/task/{process}/children").read_text()
+    except OSError:  # it has ended
+        return []
+    return [int(each) for each in text.split()]
 
 
 def marked(marker: str) -> list[int]:

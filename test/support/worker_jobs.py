@@ -24,6 +24,10 @@ def initialized() -> list[str]:
     return _initialized
 
 
+def initialize_slowly(seconds: float) -> None:
+    time.sleep(seconds)
+
+
 def fail_to_initialize() -> NoReturn:
     raise OSError("no device")
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import NoReturn
 
 import pytest
+from processes import PATIENCE
 
 from tuninglink.errors import TuninglinkError
 from tuninglink.files import replacing, write_file
@@ -76,6 +77,6 @@ def test_writes_to_devices_and_pipes_directly(tmp_path: Path) -> None:
     reader = threading.Thread(target=lambda: received.append(pipe.read_bytes()))
     reader.start()
     write_file(pipe, b"content")
-    reader.join(timeout=10)
+    reader.join(PATIENCE)
     assert received == [b"content"]
     assert stat.S_ISFIFO(pipe.stat().st_mode)

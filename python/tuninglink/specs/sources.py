@@ -72,12 +72,16 @@ class SpecArgument:
 
         Raises:
             TargetError: no target has the name.
-            SpecError: the hash is none.
+            SpecError: the source is empty, or the hash is malformed.
         """
+        if not text:
+            raise SpecError(error("a spec has an empty name; expected a file, a library or a URL"))
         if Path(text).exists():
             return cls(text)
         bound = _BOUND.fullmatch(text)
         if bound:
+            if not bound["source"]:
+                raise SpecError(error(f"'{text}' binds a spec without a name"))
             targets = tuple(each.strip() for each in bound["targets"].split(","))
             for each in targets:
                 Target.parse(each)

@@ -35,7 +35,7 @@ def without_unreachable(spec: Spec) -> tuple[Spec, int]:
     return Spec(module, "less"), dropped
 
 
-@settings(deadline=None, derandomize=True, max_examples=60)
+@settings(max_examples=60)
 @given(spec_lists(can_fail=True, reaches=True), payloads())
 def test_same_configuration(specs: list[GeneratedSpec], payload: str) -> None:
     """Specs of all shapes, linked with themselves so that there is much to drop."""

@@ -8,6 +8,7 @@ import sys
 
 import pytest
 from iree.compiler import ir
+from processes import PATIENCE
 
 from tuninglink.opt import iree_opt
 from tuninglink.opt.compiler_passes import CompilerPasses
@@ -17,7 +18,7 @@ from tuninglink.opt.pipeline import Element
 def _run(script: str) -> subprocess.CompletedProcess[str]:
     prelude = "from tuninglink.opt.process_state import set_up_process\n"
     command = [sys.executable, "-c", prelude + script]
-    return subprocess.run(command, capture_output=True, check=False, text=True, timeout=120)
+    return subprocess.run(command, capture_output=True, check=False, text=True, timeout=PATIENCE)
 
 
 @pytest.mark.parametrize("target_backends", [False, True])

@@ -254,7 +254,7 @@ def test_the_first_entry_wins() -> None:
     assert not matches(spec.entries[0], wide)
 
 
-@settings(max_examples=5, deadline=None, derandomize=True)
+@settings(max_examples=5)
 @given(specs=spec_lists((Shape.TWO_ENTRY_POINTS, Shape.RESTRICTED, Shape.LEGACY), can_fail=True))
 def test_entries_of_opaque_specs_have_payloads(specs: list[GeneratedSpec]) -> None:
     for generated in specs:
@@ -491,7 +491,7 @@ def test_every_operation_of_the_test_programs_has_a_payload_in_every_style() -> 
 # --- Against the interpreter -------------------------------------------------------------------------------
 
 
-@settings(max_examples=8, deadline=None, derandomize=True)
+@settings(max_examples=8)
 @given(specs=spec_lists((Shape.DEFAULT,)))
 def test_payloads_of_generated_specs_are_configured_by_their_own_entry(
     specs: list[GeneratedSpec],
@@ -518,7 +518,7 @@ def generated_names(spec: GeneratedSpec) -> list[str]:
     return sorted({name for each in spec.entries for name in spec.accepts(each)})
 
 
-@settings(max_examples=50, deadline=None, derandomize=True)
+@settings(max_examples=50)
 @given(seed=st.integers(0, 2**32 - 1))
 def test_what_is_said_to_match_nothing_matches_nothing(seed: int) -> None:
     chance = random.Random(seed)

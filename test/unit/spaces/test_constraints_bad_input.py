@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 import z3
+from processes import PATIENCE
 
 from tuninglink.iree.op_kinds import OpKind, Role
 from tuninglink.solver.answers import (
@@ -29,8 +30,6 @@ if TYPE_CHECKING:
     from tuninglink.spaces.constraint_set import ConstraintSet
 
 PROBLEM = Problem(OpKind.OTHER)
-HANGS = 120
-"""Seconds after which a question that has a limit of less than one does not end at all."""
 
 
 class Sets:
@@ -127,7 +126,7 @@ def finished(question: Callable[[], object]) -> object:
 
     thread = threading.Thread(target=ask, daemon=True)
     thread.start()
-    thread.join(HANGS)
+    thread.join(PATIENCE)
     assert answers, "the question hangs"
     return answers[0]
 
@@ -162,7 +161,7 @@ def test_every_question_ends_in_time(name: str, limits: Limits) -> None:
 
 
 def test_the_solver_is_asked_where_planning_a_search_takes_too_long() -> None:
-    assert below_itself().explain_unsat({}, Limits(1)).verdict is Verdict.PROVEN
+    assert below_itself().explain_unsat({}, Limits(PATIENCE, steps=100)).verdict is Verdict.PROVEN
 
 
 def test_the_reason_names_the_limit_that_was_given() -> None:
@@ -296,10 +295,10 @@ def test_without_bounds_there_is_no_end() -> None:
     sets = Sets()
     sets.knobs("x", None, None)
     constraints = sets.asserting()
-    count = constraints.count(Limits(0.5))
+    count = constraints.count(Limits(PATIENCE, steps=100))
     assert count.verdict is Verdict.NOT_DECIDED
     assert count.count > 0
-    assert len(constraints.sample(3, limits=Limits(1))) == 3
+    assert len(constraints.sample(3, limits=Limits(PATIENCE, steps=100))) == 3
     assert constraints.nearest({"x": -(10**30)}).assignment == {"x": -(10**30)}
 
 

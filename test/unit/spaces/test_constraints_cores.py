@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 import z3
-from constraint_problems import PROBLEM, box, build, truths
-from hypothesis import HealthCheck, assume, given, settings
+from constraint_problems import PROBLEM, RESOURCES, box, build, truths
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from tuninglink.solver.answers import Limits, UndecidedError, Verdict
@@ -21,7 +21,9 @@ if TYPE_CHECKING:
     from tuninglink.solver.answers import UnsatAnswer, Violation
     from tuninglink.spaces.constraint_set import ConstraintSet
 
-SLOW = settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+SLOW = settings(
+    max_examples=20,
+)
 KNOBS = ("a", "b", "c")
 partials = st.dictionaries(st.sampled_from(KNOBS), st.integers(-4, 7))
 
@@ -52,7 +54,7 @@ def satisfiable(
     """Returns whether some assertions can hold together with values of knobs; None if Z3 gives up."""
     context = z3.Context()
     solver = z3.Solver(ctx=context)
-    solver.set("timeout", 2000)
+    solver.set("rlimit", RESOURCES)
     solver.add(*(constraints.assertions[each].expression.translate(context) for each in chosen))
     solver.add(*(z3.Int(name, context) == value for name, value in fixed.items()))
     result = solver.check()

@@ -16,7 +16,7 @@ import pytest
 import z3
 from configured_programs import EMIT_CONSTRAINTS, configured, constraints_ops
 from constraint_problems import PROBLEM, all_valid, build, truths
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tuninglink.solver import counting
@@ -33,7 +33,7 @@ from tuninglink.spaces.smt import knob_template, read_constraints
 if TYPE_CHECKING:
     from tuninglink.spaces.constraint_set import ConstraintSet
 
-SLOW = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+SLOW = settings(max_examples=25)
 trees = st.lists(truths(), min_size=1, max_size=3)
 
 
@@ -61,7 +61,7 @@ def copies(original: ConstraintSet, number: int, most: int | None = None) -> Con
 
 def counted(constraints: ConstraintSet) -> CountAnswer | None:
     """Returns what is counted without listing; None where something is divided by zero."""
-    found = constraints._decider.count(Limits(2).start())
+    found = constraints._decider.count(Limits(math.inf, steps=400).start())
     return found and found.answer
 
 

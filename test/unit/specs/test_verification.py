@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from interpreter import apply_spec, numbered_attributes
 from iree.compiler import ir as mlir
 from places import ROOT
+from processes import PATIENCE
 
 from tuninglink.mlir import names
 from tuninglink.mlir.contexts import collected_diagnostics
@@ -22,7 +23,7 @@ from tuninglink.passes.verify_specs import VerifySpecs, report_unreachable
 from tuninglink.specs import Spec, link_specs, load_spec
 from tuninglink.specs.verification import verify_spec
 
-CAMPAIGN = settings(deadline=None, derandomize=True, max_examples=100)
+CAMPAIGN = settings(max_examples=100)
 PAYLOAD = """
 func.func @payload(%in: tensor<4x4xf32>, %c: f32) -> tensor<4x4xf32> {
   %0 = linalg.fill {number = 0 : i64} ins(%c : f32) outs(%in : tensor<4x4xf32>) -> tensor<4x4xf32>
@@ -344,7 +345,7 @@ def run_apart(code: str) -> str:
         [sys.executable, "-c", program],
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=PATIENCE,
         check=False,
         cwd=Path(__file__).parent,
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},

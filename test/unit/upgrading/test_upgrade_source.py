@@ -39,7 +39,7 @@ TEXTS = st.lists(PIECES, max_size=60).map("".join) | st.text(max_size=40)
 
 
 @given(TEXTS)
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @example("#a = #iree_gpu.lowering_config<>")
 @example('module attributes {a = "\\"", b = affine_set<(d0) : (d0 >= 0, d0 - 1 >= 0)>} {}')
 def test_broken_text_is_a_diagnostic_with_its_place(text: str) -> None:
@@ -56,7 +56,7 @@ def test_broken_text_is_a_diagnostic_with_its_place(text: str) -> None:
 
 
 @given(TEXTS)
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_trees_print_what_was_read(text: str) -> None:
     try:
         source = Source(text)

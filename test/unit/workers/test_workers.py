@@ -10,6 +10,7 @@ import threading
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor, wait
 from contextlib import suppress
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -18,7 +19,7 @@ from places import SUPPORT
 from processes import PATIENCE, eventually, in_a_fork, is_gone, marked, state
 
 from tuninglink.solver.answers import UndecidedError
-from tuninglink.workers import JobError, JobTimeoutError, Pool, WorkerCrashedError
+from tuninglink.workers import JobError, JobTimeoutError, Pool, WorkerCrashedError, connection
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -133,11 +134,16 @@ def test_a_process_that_was_killed_between_jobs_is_replaced(pool: Pool) -> None:
 
 
 def test_a_job_that_takes_too_long_is_killed_with_what_it_started(
-    pool: Pool, tmp_path: Path
+    pool: Pool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    future = pool.submit(jobs.hang_in_native_code, str(tmp_path / "pids"), seconds=2.0)
-    with pytest.raises(JobTimeoutError, match="did not finish within 2 s"):
+    pids = tmp_path / "pids"
+    # The time is up as soon as the job hangs.
+    clock = SimpleNamespace(monotonic=lambda: 1.0 if pids.exists() else 0.0)
+    monkeypatch.setattr(connection, "time", clock)
+    future = pool.submit(jobs.hang_in_native_code, str(pids), seconds=0.2)
+    with pytest.raises(JobTimeoutError, match=r"did not finish within 0\.2 s"):
         future.result()
+    monkeypatch.undo()
     worker, child = numbers_in(tmp_path / "pids")
     assert state(worker) is None
     assert eventually(lambda: is_gone(child))
@@ -151,8 +157,9 @@ def test_a_crash_takes_along_what_the_job_started(pool: Pool, tmp_path: Path) ->
     assert eventually(lambda: is_gone(child))
 
 
-def test_starting_a_process_does_not_count_as_time_of_a_job(pool: Pool) -> None:
-    assert pool.submit(jobs.add, 1, 1, seconds=0.2).result() == 2
+def test_starting_a_process_does_not_count_as_time_of_a_job() -> None:
+    with Pool(1, jobs.initialize_slowly, (4.0,)) as pool:
+        assert pool.submit(jobs.add, 1, 1, seconds=3.0).result() == 2
 
 
 def test_a_process_that_is_stopped_keeps_nobody_waiting(pool: Pool) -> None:

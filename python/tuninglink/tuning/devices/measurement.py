@@ -6,7 +6,7 @@ import time
 from collections import defaultdict
 from dataclasses import dataclass
 from functools import lru_cache, partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import iree.runtime as rt
 import numpy as np
@@ -50,6 +50,9 @@ _FIRST_FACTOR: Final = 3.0
 
 _LOCAL_COPIES: Final = 3
 """Copies of a module that take turns on a CPU: byte-equal code differs by several percent from place to place."""
+
+_MOST_COPIED_BYTES: Final = 16 << 20
+"""Larger modules are mostly constants, which need not be in memory several times."""
 
 _MOST_BUFFER_BYTES: Final = 4 << 30
 """What a buffer of many sets may take."""
@@ -95,7 +98,7 @@ class Measurer:
         self._expected: dict[Benchmark, Outputs] = {}
         self._overheads: defaultdict[BufferLayout, Overhead] = defaultdict(Overhead)
         self._is_local = driver_of(uri) in LOCAL_DRIVERS
-        self._programs = ProgramRunner(self._device, self._settings.seed, is_local=self._is_local)
+        self._programs = ProgramRunner(self._device, self._settings.seed)
 
     @property
     def loading_seconds(self) -> float:
@@ -117,11 +120,13 @@ class Measurer:
         """
         subject = self._subject(benchmark)
         once = subject.sample(1)
-        if limit_microseconds is not None and once > limit_microseconds:
-            if once < _FIRST_FACTOR * limit_microseconds:
+        if limit_microseconds is not None:
+            # A single iteration is as uncertain as the overhead of the call.
+            limit = limit_microseconds + self._overheads[benchmark.layout].seconds * 1e6
+            if limit < once < _FIRST_FACTOR * limit:
                 # The first iteration also pays for code and pages that are not there yet.
                 once = subject.sample(1)
-            if once > limit_microseconds:
+            if once > limit:
                 return Timing((once,), 1, self._clocks())
         batch = subject.fitting_batch()
         samples: list[float] = []
@@ -144,8 +149,7 @@ class Measurer:
         Raises:
             MeasurementError: one cannot be loaded or run.
         """
-        copies = [(seed, each) for each in range(_LOCAL_COPIES)] if self._is_local else [None]
-        subjects = [self._subject(each, copies) for each in benchmarks]
+        subjects = [self._subject(each, self._copies(each.image, seed)) for each in benchmarks]
         return self._rounds(subjects, Interleaving(count, seed, seconds))
 
     def program_rounds(
@@ -156,7 +160,9 @@ class Measurer:
         Raises:
             MeasurementError: one cannot be loaded or run.
         """
-        copies = [self._programs.copies(program) for program in programs]
+        copies = [
+            self._programs.load(program, self._copies(program.image, seed)) for program in programs
+        ]
         subjects = [Subject(each, self._settings.sample_seconds) for each in copies]
         return self._rounds(subjects, Interleaving(count, seed, seconds))
 
@@ -242,6 +248,12 @@ class Measurer:
             for copy in copies
         ]
         return Subject(loaded, self._settings.sample_seconds)
+
+    def _copies(self, image: bytes, seed: int) -> Sequence[Hashable]:
+        """Returns the keys of the copies of a module for rounds with a seed."""
+        if self._is_local and len(image) <= _MOST_COPIED_BYTES:
+            return [(seed, each) for each in range(_LOCAL_COPIES)]
+        return [None]
 
     def _sets(self, layout: BufferLayout) -> int:
         if self._settings.caches is Caches.WARM:

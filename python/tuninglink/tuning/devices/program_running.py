@@ -17,7 +17,7 @@ from tuninglink.tuning.devices.running import Loader
 from tuninglink.tuning.programs.element_types import element_type, is_float
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Hashable, Sequence
 
     from numpy.typing import NDArray
 
@@ -26,14 +26,8 @@ if TYPE_CHECKING:
 
     Array = NDArray[Any]
 
-_COPIES: Final = 3
-"""Copies of a module that take turns on a CPU: byte-equal code differs by several percent from place to place."""
-
-_MOST_LOADED: Final = 2 * _COPIES
-"""Modules that stay loaded when they are not in use: with large weights, each takes much room."""
-
-_MOST_COPIED: Final = 32 << 20
-"""Bytes of a module that is copied. Larger ones have dispatches enough for their places to average out."""
+_MOST_LOADED: Final = 6
+"""Modules that stay loaded when they are not in use: two programs in three places. Weights may take much room."""
 
 
 class ProgramRunner:
@@ -42,14 +36,12 @@ class ProgramRunner:
     Args:
         device: the device.
         seed: fixes random inputs and weights.
-        is_local: whether the device is the CPU.
     """
 
-    def __init__(self, device: rt.HalDevice, seed: int, *, is_local: bool) -> None:
+    def __init__(self, device: rt.HalDevice, seed: int) -> None:
         self._device = device
         self._loader = Loader(device, _MOST_LOADED)
         self._seed = seed
-        self._is_local = is_local
         self._parameters = lru_cache(1)(parameter_module)
 
     @property
@@ -66,24 +58,30 @@ class ProgramRunner:
         Raises:
             MeasurementError: it cannot be loaded or run.
         """
-        return self._load(program).outputs()
+        (loaded,) = self.load(program, [None])
+        return loaded.outputs()
 
-    def copies(self, program: CompiledProgram) -> list[LoadedProgram]:
-        """Returns a program ready to run, in several places in memory where these make a difference.
+    def load(self, program: CompiledProgram, copies: Sequence[Hashable]) -> list[LoadedProgram]:
+        """Returns a program ready to run, in several places in memory.
+
+        Args:
+            program: the program.
+            copies: the keys of the places.
 
         Raises:
             MeasurementError: it cannot be loaded.
         """
-        is_copied = self._is_local and len(program.image) <= _MOST_COPIED
-        return [self._load(program, copy) for copy in range(_COPIES if is_copied else 1)]
-
-    def _load(self, program: CompiledProgram, copy: int = 0) -> LoadedProgram:
         libraries: tuple[rt.VmModule, ...] = ()
         if program.parameters.parameters or program.parameters.files:
             libraries = (self._parameters(self._loader.instance, program.parameters, self._seed),)
-        return LoadedProgram(
-            self._device, self._loader, program, copy=copy, libraries=libraries, seed=self._seed
-        )
+        return [
+            LoadedProgram(
+                self._device, self._loader, program, copy=copy, libraries=libraries, seed=self._seed
+            )
+            for copy in copies
+        ]
+
+
 class LoadedProgram:
     """A function of a program with its inputs.
 
@@ -99,7 +97,7 @@ class LoadedProgram:
         loader: Loader,
         program: CompiledProgram,
         *,
-        copy: int,
+        copy: Hashable,
         libraries: tuple[rt.VmModule, ...],
         seed: int,
     ) -> None:

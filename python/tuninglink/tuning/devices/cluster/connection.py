@@ -70,8 +70,10 @@ class Cluster:
 
     def workers(self) -> dict[str, Any]:
         """Returns what the scheduler knows of the workers, by their addresses."""
-        found: dict[str, Any] = self.client.scheduler_info(n_workers=-1)["workers"]
-        return found
+        # Not `scheduler_info`, whose answer a periodic update without workers may replace before it is read.
+        identity = self.client.sync(self.client.scheduler.identity, n_workers=-1)
+        workers: dict[str, Any] = identity["workers"]
+        return workers
 
     @property
     def threads(self) -> int:

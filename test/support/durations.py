@@ -1,0 +1,105 @@
+"""Processor time of tests: measured, recorded, and used to choose the fast ones.
+
+A pytest plug-in, which `test/conftest.py` loads. The record, `test/durations.json`, has each test function that takes
+half a second of processor time or longer, with the seconds of its slowest case. The processes that a test starts and
+waits for are included. Unlike the time on the clock, processor time hardly depends on what else the machine does.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import defaultdict
+from typing import TYPE_CHECKING, Final
+
+import pytest
+from places import ROOT
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+RECORD: Final = ROOT / "test" / "durations.json"
+LIMIT: Final = 0.5
+"""A fast test takes less, in seconds of processor time."""
+
+_LONG: Final = 5.0
+"""Tests that take longer start first, so that none of them runs alone at the end."""
+
+_PROPERTY: Final = "processor_seconds"
+_START: Final = pytest.StashKey[float]()
+
+
+def function_of(node: str) -> str:
+    """Returns the name of a test without its parameters."""
+    return node.partition("[")[0]
+
+
+def read_record() -> dict[str, float]:
+    """Returns the seconds of each slow test function."""
+    seconds: dict[str, float] = json.loads(RECORD.read_text())
+    return seconds
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("tuninglink")
+    group.addoption("--fast", action="store_true", help="run only tests that are not recorded")
+    group.addoption("--record", action="store_true", help=f"update {RECORD.name} with this run")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if not hasattr(config, "workerinput"):
+        config.pluginmanager.register(_Measurements(config))
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    seconds = read_record()
+    if config.getoption("fast"):
+        slow = [item for item in items if function_of(item.nodeid) in seconds]
+        items[:] = [item for item in items if function_of(item.nodeid) not in seconds]
+        config.hook.pytest_deselected(items=slow)
+    else:
+        items.sort(key=lambda item: seconds.get(function_of(item.nodeid), 0.0) < _LONG)
+
+
+def _processor_seconds() -> float:
+    """Returns the processor time of this process and of the ended ones that it started."""
+    return sum(os.times()[:4])
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    item.stash[_START] = _processor_seconds()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_teardown(item: pytest.Item) -> None:
+    item.user_properties.append((_PROPERTY, _processor_seconds() - item.stash[_START]))
+
+
+class _Measurements:
+    """The processor time of the tests of a run, by test function: that of the slowest case."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._config = config
+        self._seconds: defaultdict[str, float] = defaultdict(float)
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.when == "teardown":
+            function = function_of(report.nodeid)
+            seconds = dict(report.user_properties)[_PROPERTY]
+            self._seconds[function] = max(self._seconds[function], float(seconds))
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        slow = {name: value for name, value in self._seconds.items() if value >= LIMIT}
+        if self._config.getoption("record"):
+            self._record(slow)
+        elif self._config.getoption("fast") and slow:
+            terminalreporter.section(f"slower than {LIMIT} s; record them with make durations")
+            for name, value in sorted(slow.items()):
+                terminalreporter.line(f"{value:5.1f} s {name}")
+
+    def _record(self, slow: Mapping[str, float]) -> None:
+        """Replaces what is recorded of the functions that ran."""
+        kept = {name: value for name, value in read_record().items() if name not in self._seconds}
+        rounded = {name: round(value, 1) for name, value in slow.items()}
+        RECORD.write_text(json.dumps(dict(sorted({**kept, **rounded}.items())), indent=1) + "\n")
