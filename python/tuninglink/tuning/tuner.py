@@ -97,7 +97,7 @@ class Tuner:
             else each
             for each in results
         ]
-        spec = self.spec(results)
+        spec = self.spec(results, is_guarded=model.comparison is not None)
         self.tasks.listener.finished(timeline)
         return TuningResult(
             spec,
@@ -110,13 +110,24 @@ class Tuner:
             failure,
         )
 
-    def spec(self, results: Sequence[TaskResult]) -> str:
-        """Returns the spec of what was won, as text."""
+    def spec(self, results: Sequence[TaskResult], *, is_guarded: bool = True) -> str:
+        """Returns the spec of what was won, as text.
+
+        Args:
+            results: what became of the tasks.
+            is_guarded: whether the whole program was run with the spec; else the provenance of its entries says so.
+        """
         won = [each for each in results if each.verdict is TaskOutcome.WON]
         entries = [entry for each in won if (entry := self._entry(each)) is not None]
         general = [self._general[each.task.key] for each in won if each.task.key in self._general]
         # What was measured for one size comes before what holds for several.
-        return write_spec("tuned", [*entries, *general])
+        entries += general
+        if not is_guarded:
+            entries = [
+                replace(entry, provenance={**entry.provenance, "guarded": False})
+                for entry in entries
+            ]
+        return write_spec("tuned", entries)
 
     def _entry(self, result: TaskResult) -> SpecEntry | None:
         """Returns the entry of a winner; what the tuner prepares has one, and only that can share a spec."""
@@ -261,7 +272,10 @@ class Tuner:
         elif self.budget.is_stopped or failure is not None:
             reason = "tuning ended early"
         if reason:
-            return ModelVerdict(tuple(won), reason=reason)
+            verdict = ModelVerdict(tuple(won), reason=reason)
+            if won:
+                tasks.listener.compared(verdict)
+            return verdict
         tasks.listener.comparing()
         runs = ModelRuns(self.program, tasks.compiler, tasks.devices.first, tasks.settings.seed)
         try:

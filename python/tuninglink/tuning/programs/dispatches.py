@@ -17,7 +17,7 @@ from tuninglink.iree.targets import Target
 from tuninglink.mlir import names
 from tuninglink.mlir.contexts import thread_context
 from tuninglink.mlir.diagnostics import error
-from tuninglink.mlir.serialization import to_bytecode
+from tuninglink.mlir.serialization import to_bytecode, to_text
 from tuninglink.mlir.symbols import symbol_name
 from tuninglink.mlir.walk import body, collect
 from tuninglink.passes.strip_configs import strip_configurations
@@ -98,7 +98,7 @@ class DispatchedProgram:
     """A program with its dispatches formed.
 
     Attributes:
-        content: the program at `executable-sources`, as bytecode.
+        content: the program at `executable-sources`, as text.
         calls: the calls that the time of the program is made of; None if its functions cannot be read.
         tasks: its problems, in the order of their first dispatches.
         omissions: the dispatches for which there is no benchmark.
@@ -147,8 +147,9 @@ def read_program(
                 run.advance(first, first := Phase.ABI)
             calls = read_calls(run.module, options) if first is Phase.ABI else None
             run.advance(first, Phase.EXECUTABLE_SOURCES)
-        content = to_bytecode(run.module)
-    module = mlir.Module.parse(content, thread_context()).operation
+        # Not as bytecode: that loses the resources in attributes of dialects without a bytecode interface.
+        content = to_text(run.module).encode()
+    module = mlir.Module.parse(content.decode(), thread_context()).operation
     if any(map(is_benchmark, body(module))):
         tasks, omissions = _tasks([module], None)
     else:
