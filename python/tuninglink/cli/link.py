@@ -14,6 +14,7 @@ from tuninglink.cli.project import project_specs
 from tuninglink.errors import TuninglinkError
 from tuninglink.files import STANDARD_STREAM, write_output
 from tuninglink.iree.targets import Target
+from tuninglink.matching.derivation.expansion import expanded_forms
 from tuninglink.matching.index import index_matchers
 from tuninglink.mlir.diagnostics import Diagnostic, Severity, error
 from tuninglink.specs.bindings import binding_of, check_bindings
@@ -77,6 +78,14 @@ def link(
             help="Arrange the entries so that a compiler compares an operation with a handful of them.",
         ),
     ] = False,
+    expand_forms: Annotated[
+        bool,
+        typer.Option(
+            "--expand-forms",
+            help="Also write the entries for other forms of their problems that `tuninglink compile` derives: with a "
+            "batch of 1 added or removed, and the loop orders of attention. For a compiler that reads the spec itself.",
+        ),
+    ] = False,
     project: Annotated[
         Path | None,
         typer.Option(
@@ -117,6 +126,8 @@ def link(
         ]
         if target is not None:
             inputs += _default_spec(target, spec_dir or [], upgrade=not no_upgrade)
+        if expand_forms:
+            inputs += [derived for each in inputs for derived in expanded_forms(each)]
         diagnostics = process.shown_diagnostics()
         for each in inputs:
             check_bindings(each.module, diagnostics)

@@ -10,6 +10,8 @@ from enum import Enum
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from iree.compiler import ir as mlir
+
 from tuninglink.errors import SpecError
 from tuninglink.mlir import names
 from tuninglink.mlir.diagnostics import Diagnostic, Place, error, note, place_of
@@ -20,8 +22,6 @@ from tuninglink.specs.side_effects import SideEffects
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-    from iree.compiler import ir as mlir
 
     from tuninglink.specs.sequences import Annotation
 
@@ -120,6 +120,21 @@ class Anatomy:
         if self.entry_points[0].name in self.table.scan.included:
             return note("its entry point is used by another sequence", sequence)
         return next(self._opaque_pairs(), None)
+
+    @cached_property
+    def is_readable(self) -> bool:
+        """Whether the spec is a matcher list, but for batch loops that it may add to convolutions before."""
+        if self.opaque_because is None:
+            return True
+        first = self.entry_points[0]
+        operations = list(body(first.sequence))
+        return (
+            len(self.entry_points) == 1
+            and [each.name for each in operations[-2:]] == [names.FOREACH_MATCH, names.YIELD]
+            and all(map(_adds_batch_loop, operations[:-2]))
+            and first.name not in self.table.scan.included
+            and next(self._opaque_pairs(), None) is None
+        )
 
     def _opaque_pairs(self) -> Iterator[Diagnostic]:
         # Sequences have few signatures, and entries share few actions.
@@ -255,6 +270,13 @@ def signature_problem(sequence: mlir.Operation) -> Diagnostic | None:
     if not sequence.regions[0].blocks:
         return error(f"entry point '@{name}' has no body", sequence)
     return None
+
+
+def _adds_batch_loop(operation: mlir.Operation) -> bool:
+    name = operation.attributes.get("pass_name")
+    if operation.name != names.RUN_REGISTERED or not isinstance(name, mlir.StringAttr):
+        return False
+    return bool(name.value == names.ADD_BATCH_LOOP)
 
 
 def _is_plain_foreach_match(sequence: mlir.Operation) -> bool:

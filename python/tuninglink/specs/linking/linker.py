@@ -133,7 +133,7 @@ def link_shares(
     if form is LinkForm.UNTOUCHED:
         (share,) = shares
         assert share.copy is not None
-        return LinkedSpec(share.copy, form, (Part(share.spec, None, 0, share.kept),))
+        return LinkedSpec(share.copy, form, (Part(share.spec, None, 0, share.kept, share.source),))
     return _link(shares, form, name)
 
 
