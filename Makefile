@@ -75,7 +75,14 @@ $(installed_dev): $(BIN)/python pyproject.toml
 demo: $(installed)
 	$(BIN)/tuninglink demo --output $(BUILD)/demo
 
-check: lint types lit pytest
+# mypy takes one core for a minute, beside the tests. With --keep-going, every step is run.
+check: $(installed_dev)
+	@mkdir -p $(BUILD)
+	@$(MAKE) --no-print-directory types >$(BUILD)/types.log 2>&1 & types=$$!; \
+	trap 'kill $$types' INT TERM; \
+	$(MAKE) --no-print-directory lint lit pytest; tests=$$?; \
+	wait $$types; typed=$$?; cat $(BUILD)/types.log; \
+	[ $$tests = 0 ] && [ $$typed = 0 ]
 	@echo 'make check: every step passed'
 
 # --- The steps of check --------------------------------------------------------------------------------
