@@ -14,12 +14,13 @@ from tuninglink.cli.project import project_specs
 from tuninglink.errors import TuninglinkError
 from tuninglink.files import STANDARD_STREAM, write_output
 from tuninglink.iree.targets import Target
+from tuninglink.matching.derivation.expansion import expanded_forms
 from tuninglink.matching.index import index_matchers
 from tuninglink.mlir.diagnostics import Diagnostic, Severity, error
 from tuninglink.specs.bindings import binding_of, check_bindings
 from tuninglink.specs.library import default_spec
-from tuninglink.specs.link_form import LinkForm, choose_form
-from tuninglink.specs.linking import LINKED_SPEC_NAME, link_specs
+from tuninglink.specs.linking.forms import LinkForm, choose_form
+from tuninglink.specs.linking.linker import LINKED_SPEC_NAME, link_specs
 from tuninglink.specs.loading import load_spec
 from tuninglink.specs.model import Spec
 from tuninglink.specs.sources import SpecFiles, read_specs
@@ -77,6 +78,14 @@ def link(
             help="Arrange the entries so that a compiler compares an operation with a handful of them.",
         ),
     ] = False,
+    expand_forms: Annotated[
+        bool,
+        typer.Option(
+            "--expand-forms",
+            help="Also write the entries for other forms of their problems that `tuninglink compile` derives: with a "
+            "batch of 1 added or removed, and the loop orders of attention. For a compiler that reads the spec itself.",
+        ),
+    ] = False,
     project: Annotated[
         Path | None,
         typer.Option(
@@ -117,6 +126,8 @@ def link(
         ]
         if target is not None:
             inputs += _default_spec(target, spec_dir or [], upgrade=not no_upgrade)
+        if expand_forms:
+            inputs += [derived for each in inputs for derived in expanded_forms(each)]
         diagnostics = process.shown_diagnostics()
         for each in inputs:
             check_bindings(each.module, diagnostics)

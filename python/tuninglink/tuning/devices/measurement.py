@@ -13,8 +13,14 @@ import numpy as np
 
 from tuninglink.tuning.devices.buffers import to_device
 from tuninglink.tuning.devices.caches import last_level_bytes
+from tuninglink.tuning.devices.call_timing import WorkerThread, wall_seconds
 from tuninglink.tuning.devices.clocks import read_clock
-from tuninglink.tuning.devices.device import LOCAL_DRIVERS, driver_of, open_device
+from tuninglink.tuning.devices.device import (
+    LOCAL_DRIVERS,
+    SYNCHRONOUS_DRIVER,
+    driver_of,
+    open_device,
+)
 from tuninglink.tuning.devices.inputs import (
     find_violation,
     make_inputs,
@@ -92,13 +98,14 @@ class Measurer:
         self._uri = uri
         self._settings = settings or Settings()
         self._device = open_device(uri, cores)
-        self._loader = Loader(self._device)
+        timer = WorkerThread() if driver_of(uri) == SYNCHRONOUS_DRIVER else wall_seconds
+        self._loader = Loader(self._device, timer=timer)
         self._buffers: dict[tuple[BufferLayout, int], rt.HalBuffer] = {}
         self._inputs = lru_cache(1)(partial(make_inputs, seed=self._settings.seed))
         self._expected: dict[Benchmark, Outputs] = {}
         self._overheads: defaultdict[BufferLayout, Overhead] = defaultdict(Overhead)
         self._is_local = driver_of(uri) in LOCAL_DRIVERS
-        self._programs = ProgramRunner(self._device, self._settings.seed)
+        self._programs = ProgramRunner(self._device, self._settings.seed, timer)
 
     @property
     def loading_seconds(self) -> float:

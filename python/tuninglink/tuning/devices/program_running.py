@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from tuninglink.tuning.devices.call_timing import CallTimer
     from tuninglink.tuning.devices.running import LoadedFunction
     from tuninglink.tuning.programs.compiled_program import CompiledProgram, ProgramInput
 
@@ -36,11 +36,12 @@ class ProgramRunner:
     Args:
         device: the device.
         seed: fixes random inputs and weights.
+        timer: runs calls and times them.
     """
 
-    def __init__(self, device: rt.HalDevice, seed: int) -> None:
+    def __init__(self, device: rt.HalDevice, seed: int, timer: CallTimer) -> None:
         self._device = device
-        self._loader = Loader(device, _MOST_LOADED)
+        self._loader = Loader(device, _MOST_LOADED, timer)
         self._seed = seed
         self._parameters = lru_cache(1)(parameter_module)
 
@@ -145,10 +146,7 @@ class LoadedProgram:
         if not self._program.has_fences:
             return function.run(inputs)
         done = rt.HalFence.create_at(self._device.create_semaphore(0), 1)
-        before = time.perf_counter()
-        _, results = function.run([*inputs, rt.HalFence(0), done])
-        done.wait()
-        return time.perf_counter() - before, results
+        return function.run([*inputs, rt.HalFence(0), done], done.wait)
 
     def _arguments(self) -> list[Any]:
         return [

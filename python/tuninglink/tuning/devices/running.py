@@ -10,10 +10,13 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import iree.runtime as rt
 
+from tuninglink.tuning.devices.call_timing import wall_seconds
 from tuninglink.tuning.results.failures import Failure, FailureKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Sequence
+
+    from tuninglink.tuning.devices.call_timing import CallTimer
 
 _OVERHEAD_CALLS: Final = 5
 
@@ -65,24 +68,36 @@ _MOST_LOADED: Final = 24
 """Modules that stay loaded: those of a race. Some devices compile a module further when it is loaded."""
 
 
+def _nothing() -> None:
+    """Wait for nothing."""
+
+
 class LoadedFunction:
     """A function of a module in a context, which holds the module's state.
 
     Args:
         context: the context.
         function: the function.
+        timer: runs calls and times them.
     """
 
-    def __init__(self, context: rt.VmContext, function: rt.VmFunction) -> None:
+    def __init__(self, context: rt.VmContext, function: rt.VmFunction, timer: CallTimer) -> None:
         self._context = context
         self._function = function
+        self._timer = timer
 
     def __call__(self, arguments: Sequence[Any]) -> float:
         """Runs the function; see `run`."""
         return self.run(arguments)[0]
 
-    def run(self, arguments: Sequence[Any]) -> tuple[float, rt.VmVariantList]:
+    def run(
+        self, arguments: Sequence[Any], wait: Callable[[], object] = _nothing
+    ) -> tuple[float, rt.VmVariantList]:
         """Runs the function and returns the seconds that it took, and its results.
+
+        Args:
+            arguments: what it takes.
+            wait: waits until the results are there, if the function returns before.
 
         Raises:
             MeasurementError: it fails.
@@ -96,12 +111,15 @@ class LoadedFunction:
             else:
                 values.push_ref(argument)
         results = rt.VmVariantList(1)
-        before = time.perf_counter()
-        try:
+
+        def call() -> None:
             self._context.invoke(self._function, values, results)
+            wait()
+
+        try:
+            return self._timer(call), results
         except Exception as failure:  # noqa: BLE001 - a status of the runtime becomes one of several types
             raise MeasurementError(Failure(FailureKind.RUN, str(failure))) from None
-        return time.perf_counter() - before, results
 
 
 class LoadedModule:
@@ -110,11 +128,13 @@ class LoadedModule:
     Args:
         module: the module.
         context: the context.
+        timer: runs calls and times them.
     """
 
-    def __init__(self, module: rt.VmModule, context: rt.VmContext) -> None:
+    def __init__(self, module: rt.VmModule, context: rt.VmContext, timer: CallTimer) -> None:
         self._module = module
         self._context = context
+        self._timer = timer
 
     def function(self, name: str) -> LoadedFunction:
         """Returns a function of the module.
@@ -126,7 +146,7 @@ class LoadedModule:
         if function is None:
             message = f"the module has no function '{name}'"
             raise MeasurementError(Failure(FailureKind.LOAD, message))
-        return LoadedFunction(self._context, function)
+        return LoadedFunction(self._context, function, self._timer)
 
 
 class Loader:
@@ -135,15 +155,22 @@ class Loader:
     Args:
         device: the device.
         kept: how many stay loaded.
+        timer: runs calls and times them.
 
     Attributes:
         instance: what modules of the runtime are made in.
         seconds: how long loading took so far.
     """
 
-    def __init__(self, device: rt.HalDevice, kept: int = _MOST_LOADED) -> None:
+    def __init__(
+        self,
+        device: rt.HalDevice,
+        kept: int = _MOST_LOADED,
+        timer: CallTimer = wall_seconds,
+    ) -> None:
         self.instance = rt.VmInstance()
         self.seconds = 0.0
+        self._timer = timer
         self._hal = rt.create_hal_module(self.instance, device)
         self._mapped = lru_cache(kept)(self._map)
         self._loaded = lru_cache(kept)(self.load_anew)
@@ -188,7 +215,7 @@ class Loader:
             raise MeasurementError(Failure(FailureKind.LOAD, str(failure))) from None
         finally:
             self.seconds += time.perf_counter() - began
-        return LoadedModule(module, context)
+        return LoadedModule(module, context, self._timer)
 
     def _map(self, image: bytes, copy: Hashable) -> rt.VmModule:
         """Maps a module from a file in memory, as a copy of it would be aligned by chance."""
