@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 
     from models import Model
 
+_LEAST_GAIN: Final = 1.02
+"""A smaller speedup may be noise."""
+
 HELD_OUT: Final = ("encoder", "short_bert", "small_resnet", "narrow_llama")
 
 
@@ -46,8 +49,9 @@ class Coverage:
 
     @property
     def part(self) -> float:
-        """The part of the gain of tuning that the library gives, as a ratio of logarithms."""
-        return math.log(self.library) / math.log(self.tuned) if self.tuned > 1.0 else math.nan
+        """The part of the gain of tuning that the library gives, as a ratio of logarithms; NaN without a gain."""
+        has_gain = self.tuned >= _LEAST_GAIN
+        return math.log(self.library) / math.log(self.tuned) if has_gain else math.nan
 
 
 def configured(model: Model, library: str, flags: Sequence[str]) -> set[str]:
