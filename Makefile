@@ -2,9 +2,12 @@
 #
 #   PYTHON   the Python (3.11 or newer) that .venv is made with; by default the first one found
 #   VENV     where the environment is; by default .venv
+#   IREE     the release of the compiler, such as 3.12, or `latest` or `nightly`, in an environment of its own; by
+#            default the newest that pyproject.toml allows. pip looks for nightly builds where PIP_FIND_LINKS says.
 #   JOBS     how many tests run at once; by default one more than there are cores
 
-VENV ?= .venv
+IREE ?=
+VENV ?= .venv$(if $(IREE),-iree-$(IREE))
 BUILD := build
 BIN := $(VENV)/bin
 
@@ -12,7 +15,7 @@ SHELL := /bin/sh
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: help demo check fast lint types lit pytest durations docs bench package clean distclean
+.PHONY: help demo check fast lint types suite lit pytest durations docs bench package clean distclean
 
 help:
 	@echo 'make demo       set up $(VENV) and run the main job: compile a matmul with tuning specs for three targets, tune one here'
@@ -46,17 +49,25 @@ $(BIN)/python:
 # bytecode of specs.
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 BUILD_BACKEND := hatchling editables
+# Before the package, so that its dependencies are satisfied; and after it, where its bounds exclude the release.
+releases := $(if $(filter-out latest nightly,$(IREE)),==$(IREE).*)
+install_compiler = $(if $(IREE),$(PIP_INSTALL) --upgrade $(if $(filter nightly,$(IREE)),--pre) \
+	--no-deps 'iree-base-compiler$(releases)' 'iree-base-runtime$(releases)',@:)
 
 $(installed): $(BIN)/python pyproject.toml
 	@echo 'installing Tuninglink and the compiler in $(VENV); what is not cached is downloaded, about 100 MB'
 	$(PIP_INSTALL) $(BUILD_BACKEND)
+	$(install_compiler)
 	$(PIP_INSTALL) --no-build-isolation --editable '.[tune]'
+	$(install_compiler)
 	@touch $@
 
 $(installed_dev): $(BIN)/python pyproject.toml
 	@echo 'installing Tuninglink, the compiler and what the tests need in $(VENV)'
 	$(PIP_INSTALL) $(BUILD_BACKEND)
+	$(install_compiler)
 	$(PIP_INSTALL) --no-build-isolation --editable '.[dev]'
+	$(install_compiler)
 	@touch $(installed) $@
 
 # --- The two commands ----------------------------------------------------------------------------------
@@ -64,7 +75,14 @@ $(installed_dev): $(BIN)/python pyproject.toml
 demo: $(installed)
 	$(BIN)/tuninglink demo --output $(BUILD)/demo
 
-check: lint types lit pytest
+# mypy takes one core for a minute, beside the tests. With --keep-going, every step is run.
+check: $(installed_dev)
+	@mkdir -p $(BUILD)
+	@$(MAKE) --no-print-directory types >$(BUILD)/types.log 2>&1 & types=$$!; \
+	trap 'kill $$types' INT TERM; \
+	$(MAKE) --no-print-directory lint lit pytest; tests=$$?; \
+	wait $$types; typed=$$?; cat $(BUILD)/types.log; \
+	[ $$tests = 0 ] && [ $$typed = 0 ]
 	@echo 'make check: every step passed'
 
 # --- The steps of check --------------------------------------------------------------------------------
@@ -77,14 +95,19 @@ types: $(installed_dev)
 	$(BIN)/python tools/generate_stubs.py $(BUILD)/typings
 	$(BIN)/mypy
 
+# An older release runs a copy of the tests in its spelling.
+SUITE := $(if $(releases),$(BUILD)/iree-$(IREE),.)
+suite: $(installed_dev)
+	$(if $(releases),$(BIN)/python tools/spell_tests.py $(IREE) $(SUITE),@:)
+
 # One job more than there are cores: a test waits now and then, for the disk, for a process or on purpose.
 JOBS ?= $(shell expr `nproc` + 1)
 LIT_ARGS ?= -s -v
-lit: $(installed_dev)
-	$(BIN)/lit --workers=$(JOBS) $(LIT_ARGS) test
+lit: $(installed_dev) suite
+	$(BIN)/lit --workers=$(JOBS) $(LIT_ARGS) $(SUITE)/test
 
-pytest: $(installed_dev)
-	$(BIN)/pytest --numprocesses=$(JOBS) $(PYTEST_ARGS)
+pytest: $(installed_dev) suite
+	cd $(SUITE) && $(abspath $(BIN))/pytest --numprocesses=$(JOBS) $(PYTEST_ARGS)
 
 fast: lint
 	$(BIN)/pytest --numprocesses=$(JOBS) --quiet --fast $(PYTEST_ARGS)
@@ -103,8 +126,10 @@ docs: $(installed)
 	$(PIP_INSTALL) --no-build-isolation --editable '.[docs]'
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
 
+# The bytecode of the specs in a wheel is that of the compiler in $(VENV): a release takes the oldest, IREE=3.12, since
+# newer ones read it.
 package: $(installed_dev)
-	$(BIN)/python -m build --outdir dist .
+	$(BIN)/python -m build --no-isolation --outdir dist .
 	$(BIN)/twine check --strict dist/*
 
 clean:

@@ -10,7 +10,7 @@ from iree.compiler import ir as mlir
 
 from tuninglink.iree.dynamic_sizes import SizeEvaluator
 from tuninglink.iree.op_kinds import OpKind, Role
-from tuninglink.iree.structured_op import StructuredOp, element_type
+from tuninglink.iree.structured_op import StructuredOp, element_type, shape
 from tuninglink.mlir.walk import visit
 
 if TYPE_CHECKING:
@@ -29,6 +29,10 @@ _ARITHMETIC: Final = frozenset(
     )
 )
 _FUSED: Final = "math.fma"
+
+_SOFTMAX: Final = "linalg.softmax"
+_SOFTMAX_OPERATIONS: Final = 5
+"""For an element of a softmax: maximum, difference, exponential, sum and quotient."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +62,8 @@ class DispatchCost:
 def cost_of(module: mlir.Operation, arguments: Sequence[int | None] = ()) -> DispatchCost:
     """Returns the cost of one call of a dispatch.
 
-    An attention counts its two products. Ops that are neither structured nor attention count no arithmetic.
+    An attention counts its two products, a softmax five operations for each element. Other ops that are not
+    structured count no arithmetic.
 
     Args:
         module: the dispatch at `executable-sources`.
@@ -118,6 +123,10 @@ def flops_of(op: StructuredOp, evaluator: SizeEvaluator | None = None) -> int | 
         loops = {role: [sizes[each] for each in found] for role, found in op.loops.items()}
         outer = [*loops[Role.BATCH], *loops[Role.M], *loops[Role.K2]]
         return _sum(_product(2, [*outer, *loops[role]]) for role in (Role.K1, Role.N))
+    if op.operation.name == _SOFTMAX:
+        operand = op.operation.operands[0]
+        known = shape(operand.type) if evaluator is None else evaluator.shape(operand)
+        return _product(_SOFTMAX_OPERATIONS, known or [None])
     if not op.maps or not op.operation.regions:
         return 0
     return _product(_body_operations(op.operation), sizes)

@@ -13,8 +13,14 @@ import iree.runtime as rt
 import numpy as np
 
 from tuninglink.tuning.devices.caches import last_level_bytes
+from tuninglink.tuning.devices.call_timing import WorkerThread, wall_seconds
 from tuninglink.tuning.devices.clocks import read_clock
-from tuninglink.tuning.devices.device import LOCAL_DRIVERS, driver_of, open_device
+from tuninglink.tuning.devices.device import (
+    LOCAL_DRIVERS,
+    SYNCHRONOUS_DRIVER,
+    driver_of,
+    open_device,
+)
 from tuninglink.tuning.devices.hal_types import hal_type
 from tuninglink.tuning.devices.inputs import (
     find_violation,
@@ -92,7 +98,10 @@ class Measurer:
         self._uri = uri
         self._settings = settings or Settings()
         self._device = open_device(uri, cores)
-        self._loader = Loader(self._device)
+        is_synchronous = driver_of(uri) == SYNCHRONOUS_DRIVER
+        self._loader = Loader(
+            self._device, timer=WorkerThread() if is_synchronous else wall_seconds
+        )
         self._buffers: dict[tuple[BufferLayout, int], rt.HalBuffer] = {}
         self._inputs = lru_cache(1)(partial(make_inputs, seed=self._settings.seed))
         self._expected: dict[Benchmark, Outputs] = {}

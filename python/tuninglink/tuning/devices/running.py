@@ -9,10 +9,13 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import iree.runtime as rt
 
+from tuninglink.tuning.devices.call_timing import wall_seconds
 from tuninglink.tuning.results.failures import Failure, FailureKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Sequence
+
+    from tuninglink.tuning.devices.call_timing import CallTimer
 
 _OVERHEAD_CALLS: Final = 5
 
@@ -70,13 +73,20 @@ class Loader:
     Args:
         device: the device.
         kept: how many stay loaded.
+        timer: runs calls and times them.
 
     Attributes:
         seconds: how long loading took so far.
     """
 
-    def __init__(self, device: rt.HalDevice, kept: int = _MOST_LOADED) -> None:
+    def __init__(
+        self,
+        device: rt.HalDevice,
+        kept: int = _MOST_LOADED,
+        timer: CallTimer = wall_seconds,
+    ) -> None:
         self.seconds = 0.0
+        self._timer = timer
         self._instance = rt.VmInstance()
         self._hal = rt.create_hal_module(self._instance, device)
         self.load = lru_cache(kept)(self._load)
@@ -113,12 +123,10 @@ class Loader:
             for each in arguments:
                 given.push_int(each) if isinstance(each, int) else given.push_ref(each)
             results = rt.VmVariantList(1)
-            before = time.perf_counter()
             try:
-                context.invoke(found, given, results)
+                return self._timer(lambda: context.invoke(found, given, results))
             except Exception as failure:  # noqa: BLE001 - as above
                 raise MeasurementError(Failure(FailureKind.RUN, str(failure))) from None
-            return time.perf_counter() - before
 
         return call
 
