@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from tuninglink.cli import process
 from tuninglink.cli.progress import progress
 from tuninglink.cli.usage import Usage
-from tuninglink.compiler.flags import COMPILE_FLAGS, CompileOptions, FlagReader
+from tuninglink.compiler.flags import COMPILE_FLAGS, DIM_FLAG, CompileOptions, FlagReader
 from tuninglink.compiler.probing import check_targets
 from tuninglink.compiler.session import set_up_command_line
 from tuninglink.errors import CompileError
@@ -36,6 +36,7 @@ _FLAGS: Final = {
         metavar="N",
         help="Only the N problems with the most arithmetic, over all calls.",
     ),
+    "dim": DIM_FLAG,
     "o": Flag(
         "output",
         metavar="SPEC.mlir",

@@ -15,6 +15,7 @@ from tuninglink.compiler.phases import Phase
 from tuninglink.compiler.probing import compiler_options
 from tuninglink.compiler.session import session_flags
 from tuninglink.errors import CompileError
+from tuninglink.iree.given_sizes import GivenSizes
 from tuninglink.llvm_flags import (
     CommandLine,
     Flag,
@@ -87,6 +88,7 @@ class CompileOptions:
         explanation: the file that gets an explanation, or nothing for standard error; None for no explanation.
         profile: a file with measured times for an explanation, or None.
         database: a database of trials for an explanation, or None.
+        sizes: the sizes of dynamic dimensions that an explanation gives costs for.
         report_format: how it is written, None where the name of the file tells.
         flags: everything else, one `--name` or `--name=value` each.
     """
@@ -115,6 +117,7 @@ class CompileOptions:
     report_format: ReportFormat | None = None
     profile: str | None = None
     database: str | None = None
+    sizes: tuple[GivenSizes, ...] = ()
     flags: tuple[str, ...] = ()
 
 
@@ -212,6 +215,16 @@ COMPILE_FLAGS: Final = {
 }
 """The flags of `tuninglink compile` that are read here."""
 
+DIM_FLAG: Final = Flag(
+    "sizes",
+    GivenSizes.parse,
+    repeats=True,
+    metavar="SIZES",
+    help="Sizes of dynamic dimensions, for the costs: ARGUMENT.DIMENSION=SIZE[:WEIGHT],... such as 0.0=1,8:2,64,512, or "
+    "sizes alone for all of them. May be repeated.",
+)
+"""The sizes of dynamic dimensions."""
+
 _ONLY_COMPILE: Final = frozenset({"prune", "dump-specs-to"})
 
 EXPLAIN_FLAGS: Final = {
@@ -233,6 +246,7 @@ EXPLAIN_FLAGS: Final = {
         metavar="FILE",
         help="Measured times from a database of `tuninglink tune`.",
     ),
+    "dim": DIM_FLAG,
     "format": Flag(
         "report_format",
         member_of(ReportFormat),
