@@ -18,7 +18,7 @@ from tuninglink.checking.github import to_github
 from tuninglink.checking.report import SpecReport, to_json
 from tuninglink.checking.sarif import to_sarif
 from tuninglink.cli import process
-from tuninglink.cli.completion import known_targets
+from tuninglink.cli.completion import known_specs, known_targets
 from tuninglink.cli.progress import progress
 from tuninglink.cli.project import project_specs
 from tuninglink.cli.terminal import render_table
@@ -72,6 +72,7 @@ def check(
             metavar="SPEC",
             help="Specs, as text or bytecode; each is checked by itself. Each is a file, a directory, a pattern, "
             "library:NAME or a URL; `-` is standard input. Default: those of the project file.",
+            autocompletion=known_specs,
             show_default=False,
         ),
     ] = None,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tuninglink.cli import process
-from tuninglink.cli.completion import known_targets
+from tuninglink.cli.completion import known_specs, known_targets
 from tuninglink.cli.progress import progress
 from tuninglink.cli.project import project_specs
 from tuninglink.errors import TuninglinkError
@@ -37,6 +37,7 @@ def link(
             help="Specs, as text or bytecode; the first wins. Each is a file, a directory, a pattern, library:NAME "
             "or a URL; `-` is standard input, and TARGET=SPEC binds the entries of a spec to an SKU, an "
             "architecture or a family. Default: those of the project file.",
+            autocompletion=known_specs,
             show_default=False,
         ),
     ] = None,
