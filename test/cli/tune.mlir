@@ -7,7 +7,7 @@
 // PROGRESS-NEXT: @main_dispatch_0::@embedded_elf_x86_64: contraction 4x256x256 f32xf32xf32: {{.+}}s, 100% of the time
 // PROGRESS: best {{.+}}s ({{.+}}x)
 // PROGRESS: comparing {{[1-6]}} candidate
-// PROGRESS-NEXT: won: {{.+}}s to {{.+}}s; 6 candidates tried
+// PROGRESS-NEXT: @main_dispatch_0: won: {{.+}}s to {{.+}}s{{.*}}; 100% of the time, 6 candidates tried (trials)
 // PROGRESS: running the whole program with the spec and without
 // PROGRESS-NEXT: {{.+}} ms, with the spec {{.+}} ms
 

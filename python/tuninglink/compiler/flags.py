@@ -229,5 +229,17 @@ class FlagReader:
 def _check_known(name: str, known: Iterable[str]) -> None:
     # Most flags belong to sessions; only for the others is a list of everything needed.
     if f"--{name}" not in session_flags() and name not in compiler_options():
-        meant = did_you_mean(dashed(name), map(dashed, [*known, *compiler_options()]))
-        raise CompileError(error(f"unknown flag '{dashed(name)}'{meant}"))
+        hint = _suggestion(name, known)
+        raise CompileError(error(f"unknown flag '{dashed(name)}'{hint}"))
+
+
+def _suggestion(name: str, known: Iterable[str]) -> str:
+    """Returns a suggestion; one of LLVM's own flags, which are many, only where it is hardly another word."""
+    users = [*known, *(each for each in compiler_options() if each.startswith("iree-"))]
+    return did_you_mean(dashed(name), map(dashed, users), cutoff=_LIKE) or did_you_mean(
+        dashed(name), map(dashed, compiler_options()), cutoff=_HARDLY_ANOTHER
+    )
+
+
+_LIKE: Final = 0.75
+_HARDLY_ANOTHER: Final = 0.9

@@ -29,6 +29,10 @@ _ARITHMETIC: Final = frozenset(
 )
 _FUSED: Final = "math.fma"
 
+_SOFTMAX: Final = "linalg.softmax"
+_SOFTMAX_OPERATIONS: Final = 5
+"""For an element of a softmax: maximum, difference, exponential, sum and quotient."""
+
 
 @dataclass(frozen=True)
 class DispatchCost:
@@ -52,7 +56,8 @@ class DispatchCost:
 def cost_of(module: mlir.Operation) -> DispatchCost:
     """Returns the cost of one call of a dispatch.
 
-    An attention counts its two products. Ops that are neither structured nor attention count no arithmetic.
+    An attention counts its two products, a softmax five operations for each element. Other ops that are not
+    structured count no arithmetic.
 
     Args:
         module: the dispatch at `executable-sources`.
@@ -81,6 +86,8 @@ def flops_of(op: StructuredOp) -> int | None:
         loops = {role: [op.sizes[each] for each in found] for role, found in op.loops.items()}
         outer = [*loops[Role.BATCH], *loops[Role.M], *loops[Role.K2]]
         return _sum(_product(2, [*outer, *loops[role]]) for role in (Role.K1, Role.N))
+    if op.operation.name == _SOFTMAX:
+        return _product(_SOFTMAX_OPERATIONS, shape(op.operation.operands[0].type) or [None])
     if not op.maps or not op.operation.regions:
         return 0
     return _product(_body_operations(op.operation), op.sizes)

@@ -238,7 +238,10 @@ class Tuner:
         elif ledger.whole.remaining < _LEAST_PART * self._guard_price:
             reason = f"it takes about {self._guard_price:.0f} s, which the budget did not leave"
         if reason:
-            return ModelVerdict(tuple(won), reason=reason)
+            verdict = ModelVerdict(tuple(won), reason=reason)
+            if won:
+                tasks.listener.compared(verdict)
+            return verdict
         tasks.listener.comparing()
         runs = ModelRuns(self._program, tasks.compiler, tasks.devices.first, tasks.settings.seed)
         try:

@@ -64,6 +64,7 @@ def _dispatch(dispatch: ProblemReport) -> Object:
         "problem": dispatch.problem,
         "target": dispatch.target,
         "outcome": dispatch.outcome,
+        "ending": dispatch.ending,
         "share": dispatch.share,
         "default_us": dispatch.default_us,
         "tuned_us": dispatch.tuned_us,

@@ -62,6 +62,7 @@ class ProblemReport:
         configuration: the winner's, as MLIR writes it, None without one.
         trials: the trials, in the order in which they were known.
         notes: findings, such as a fast candidate with wrong results.
+        ending: why no more candidates were tried, such as `converged` or `budget`; None if that is not known.
     """
 
     names: tuple[str, ...]
@@ -75,6 +76,7 @@ class ProblemReport:
     configuration: str | None
     trials: tuple[TrialPoint, ...]
     notes: tuple[str, ...] = ()
+    ending: str | None = None
 
     @property
     def failures(self) -> dict[str, int]:

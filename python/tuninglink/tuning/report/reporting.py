@@ -73,6 +73,7 @@ def _dispatch(result: TaskResult, began: float) -> ProblemReport:
         problem=str(result.prepared.spaces.problem),
         target=result.task.target.name,
         outcome=result.verdict.value,
+        ending=result.ending.value if result.ending else None,
         share=result.share,
         default_us=decision.default_us if decision else result.default_us,
         tuned_us=decision.tuned_us if decision and winner else None,
