@@ -32,8 +32,9 @@ from tuninglink.tuning.deciding.race import Race
 from tuninglink.tuning.devices.device import DeviceError
 from tuninglink.tuning.devices.device_process import DeviceProcess
 from tuninglink.tuning.devices.loading_ahead import AheadLoader
-from tuninglink.tuning.devices.timing import Caches, CompiledProgram, Rounds, Settings, Timing
+from tuninglink.tuning.devices.timing import Caches, Rounds, Settings, Timing
 from tuninglink.tuning.programs.benchmark import Benchmark
+from tuninglink.tuning.programs.compiled_program import CompiledProgram, ProgramInput
 from tuninglink.tuning.results.failures import Failure, FailureKind
 
 if TYPE_CHECKING:
@@ -192,7 +193,9 @@ def test_programs_are_timed_against_each_other() -> None:
     }"""
     flags = ("--iree-hal-target-device=local", "--iree-hal-local-target-device-backends=vmvx")
     program = CompiledProgram(
-        compile_program(text, *flags), "main", (((64,), "f32"), ((2,), "i32"))
+        compile_program(text, *flags),
+        "main",
+        (ProgramInput((64,), "f32"), ProgramInput((2,), "i32")),
     )
     with DeviceProcess("local-sync") as device:
         found = device.program_rounds([program, program], 3, seed=1)

@@ -15,6 +15,7 @@ from tuninglink.compiler.phases import Phase
 from tuninglink.compiler.probing import compiler_options
 from tuninglink.compiler.session import session_flags
 from tuninglink.errors import CompileError
+from tuninglink.iree.given_sizes import GivenSizes
 from tuninglink.llvm_flags import (
     CommandLine,
     Flag,
@@ -85,6 +86,7 @@ class CompileOptions:
         explanation: the file that gets an explanation, or nothing for standard error; None for no explanation.
         profile: a file with measured times for an explanation, or None.
         database: a database of trials for an explanation, or None.
+        sizes: the sizes of dynamic dimensions that an explanation gives costs for.
         report_format: how it is written, None where the name of the file tells.
         flags: everything else, one `--name` or `--name=value` each.
     """
@@ -113,6 +115,7 @@ class CompileOptions:
     report_format: ReportFormat | None = None
     profile: str | None = None
     database: str | None = None
+    sizes: tuple[GivenSizes, ...] = ()
     flags: tuple[str, ...] = ()
 
 
@@ -160,6 +163,7 @@ _EXPLAIN_FLAGS: Final = {
     "format": Flag("report_format", member_of(ReportFormat)),
     "profile": Flag("profile", read_name),
     "database": Flag("database", read_name),
+    "dim": Flag("sizes", GivenSizes.parse, repeats=True),
 }
 """Those of `tuninglink explain`."""
 

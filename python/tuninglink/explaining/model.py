@@ -263,6 +263,11 @@ class Explanation:
         return tuple(sorted(rows, key=lambda each: each.weight.impact, reverse=True))
 
     @property
+    def unknown_costs(self) -> int:
+        """How many dispatches have a cost that is not known, as it depends on dynamic sizes."""
+        return sum(each.microseconds is None and not each.cost.is_known for each in self.dispatches)
+
+    @property
     def measure(self) -> str:
         """What shares are shares of.
 
