@@ -248,7 +248,8 @@ def test_code_that_overflows_the_stack_of_a_worker_fails_on_every_cpu_device(uri
         "--iree-hal-local-target-device-backends=llvm-cpu",
         "--iree-llvmcpu-target-cpu=x86-64-v3",
     )
-    inputs = (((1, 128, 256), "f32"), ((1, 256, 1024), "f32"), ((1024,), "f32"))
+    shapes = ((1, 128, 256), (1, 256, 1024), (1024,))
+    inputs = tuple(ProgramInput(shape, "f32") for shape in shapes)
     program = CompiledProgram(compile_program(overflowing(), *flags), "main", inputs)
     with DeviceProcess(uri) as device:
         message = failure(device.program_rounds([program], 3, seed=0), FailureKind.CRASH)
