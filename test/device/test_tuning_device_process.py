@@ -205,7 +205,8 @@ def test_programs_are_timed_against_each_other() -> None:
 
 @pytest.mark.parametrize("uri", ["local-sync", "local-task"])
 def test_code_that_overflows_the_stack_of_a_worker_fails_on_every_cpu_device(uri: str) -> None:
-    inputs = (((1, 128, 256), "f32"), ((1, 256, 1024), "f32"), ((1024,), "f32"))
+    shapes = ((1, 128, 256), (1, 256, 1024), (1024,))
+    inputs = tuple(ProgramInput(shape, "f32") for shape in shapes)
     program = CompiledProgram(compile_program(overflowing(), *OVERFLOWING_FLAGS), "main", inputs)
     with DeviceProcess(uri) as device:
         message = failure(device.program_rounds([program], 3, seed=0), FailureKind.CRASH)
