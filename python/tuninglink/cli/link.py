@@ -19,7 +19,7 @@ from tuninglink.matching.index import index_matchers
 from tuninglink.mlir.diagnostics import Diagnostic, Severity, error
 from tuninglink.specs.bindings import binding_of, check_bindings
 from tuninglink.specs.library import default_spec
-from tuninglink.specs.linking.forms import LinkForm, choose_form
+from tuninglink.specs.linking.forms import LinkForm
 from tuninglink.specs.linking.linker import LINKED_SPEC_NAME, link_specs
 from tuninglink.specs.loading import load_spec
 from tuninglink.specs.model import Spec
@@ -27,6 +27,8 @@ from tuninglink.specs.sources import SpecFiles, read_specs
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from tuninglink.specs.linking.linker import LinkedSpec
 
 
 def link(
@@ -131,16 +133,10 @@ def link(
         diagnostics = process.shown_diagnostics()
         for each in inputs:
             check_bindings(each.module, diagnostics)
-        form = choose_form(inputs, diagnostics=diagnostics)
-        # An index applies as a whole, so that each needs a binding of its own.
-        bindings = {binding_of(each.module) for each in inputs}
-        is_one = form is not LinkForm.CHAINED and len(bindings) == 1
-        if index and not is_one:
-            inputs = [_indexed(each) for each in inputs]
-        linked = link_specs(inputs, name=name).spec
-        if index and is_one:
-            linked = _indexed(linked)
-        content = linked.bytecode() if as_bytecode else linked.text().encode()
+        linked = link_specs(inputs, name=name, diagnostics=diagnostics)
+        spec = _with_index(linked, name) if index else linked.spec
+        content = spec.bytecode() if as_bytecode else spec.text().encode()
+        process.keep(inputs, linked)
     write_output(output, content)
 
 
@@ -150,6 +146,15 @@ def _load(argument: str, *, upgrade: bool) -> Sequence[Spec]:
         content = process.read_standard_input()
         return [load_spec(content, name="<stdin>", upgrade=upgrade, diagnostics=sink)]
     return SpecFiles(read_specs([argument], sink), upgrade=upgrade, diagnostics=sink)
+
+
+def _with_index(linked: LinkedSpec, name: str) -> Spec:
+    """Returns a linked spec with an index of its entries."""
+    inputs = [part.spec for part in linked.parts]
+    # An index applies as a whole, so that each member of a chain, and each binding, needs its own.
+    if linked.form is LinkForm.CHAINED or len({binding_of(spec.module) for spec in inputs}) > 1:
+        return link_specs([_indexed(spec) for spec in inputs], name=name).spec
+    return _indexed(linked.spec)
 
 
 def _indexed(spec: Spec) -> Spec:
