@@ -36,7 +36,8 @@ def flatten(container: mlir.Operation, members: Sequence[Anatomy]) -> None:
     reserved = [name for member_names in defined for name in member_names]
     fresh = FreshNames([*symbols(container), names.KERNEL_CONFIG], reserved)
     pairs: list[Pair] = []
-    with container.context, mlir.InsertionPoint(container.regions[0].blocks[0]):
+    block = container.regions[0].blocks[0]
+    with container.context, mlir.Location.unknown(), mlir.InsertionPoint(block):
         for member, member_names in zip(members, defined, strict=True):
             renaming = SymbolRenaming({name: fresh.take(name) for name in member_names})
             entry_point = member.entry_points[0].sequence
