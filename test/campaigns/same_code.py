@@ -28,7 +28,7 @@ from tuninglink.tuning.deciding.race import Race
 from tuninglink.tuning.devices.device_interface import Device
 from tuninglink.tuning.devices.device_process import DeviceProcess
 from tuninglink.tuning.devices.measurement import Measurer
-from tuninglink.tuning.devices.timing import CompiledProgram
+from tuninglink.tuning.programs.compiled_program import CompiledProgram, ProgramInput
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -81,7 +81,8 @@ def matmul(sizes: tuple[int, int, int], flags: Sequence[str]) -> CompiledProgram
         path = Path(directory) / "program.vmfb"
         subprocess.run([command, *flags, "-", "-o", path], input=text, text=True, check=True)
         image = path.read_bytes()
-    return CompiledProgram(image, "main", (((m, k), "f32"), ((k, n), "f32"), ((m, n), "f32")))
+    inputs = tuple(ProgramInput(shape, "f32") for shape in ((m, k), (k, n), (m, n)))
+    return CompiledProgram(image, "main", inputs)
 
 
 def run(arguments: argparse.Namespace) -> list[RaceResult]:
