@@ -253,7 +253,13 @@ class Tuner:
                 tasks.listener.compared(verdict)
             return verdict
         tasks.listener.comparing()
-        runs = ModelRuns(self._program, tasks.compiler, tasks.devices.first, tasks.settings.seed)
+        runs = ModelRuns(
+            self._program,
+            tasks.compiler,
+            tasks.devices.first,
+            tasks.settings.seed,
+            deadline=ledger.whole.deadline,
+        )
         try:
             verdict = judge_entries(won, runs, self.spec)
         except TuninglinkError as gone:
