@@ -62,5 +62,5 @@ def tune(
         devices = opened.enter_context(Devices(uris, measuring, settings.timeout))
         database = opened.enter_context(Database())
         journal = Journal(database, devices.first.description, settings, flags)
-        tasks = TaskTuner(settings, compiler, devices, listener or Listener(), journal)
-        return Tuner(program, flags, tasks, ledger, specs=specs).run()
+        tuner = TaskTuner(settings, compiler, devices, listener or Listener(), journal)
+        return Tuner(program, flags, tuner, ledger, specs=specs).run()
