@@ -29,6 +29,7 @@
 // RUN: iree-compile %s -o %t/tuned.vmfb --iree-hal-target-device=local --iree-hal-local-target-device-backends=llvm-cpu --iree-llvmcpu-target-cpu=host --iree-codegen-tuning-spec-path=%t/tuned.mlir
 
 // RUN: filecheck %s --input-file=%t/report/report.json --check-prefix=REPORT
+// REPORT: "guarded": true,
 // REPORT: "outcome": "won"
 
 // What is in the database is not measured again, and wins again.
@@ -36,6 +37,8 @@
 // RUN: filecheck %s --input-file=%t/progress --check-prefix=AGAIN
 // AGAIN-NOT: comparing
 // AGAIN: won:
+// AGAIN: not guarded: the whole program was not compared: it was not asked for
+// RUN: sed -i "s/guarded = false, //" %t/again.mlir
 // RUN: diff %t/tuned.mlir %t/again.mlir
 
 // A search can be judged by what was recorded: the table is read with its program.

@@ -11,7 +11,7 @@ from tuninglink.cli.measuring_options import MEASURING_HELP
 from tuninglink.cli.project import HELP as PROJECT_HELP
 from tuninglink.cli.project import with_project
 from tuninglink.cli.tune_options import parse_tune_arguments
-from tuninglink.cli.verbosity import COMMON_HELP
+from tuninglink.cli.usage import COMMON_FLAGS, flag_lines
 from tuninglink.compiler.probing import check_targets
 from tuninglink.compiler.session import set_up_command_line
 from tuninglink.tuning.search import check_search
@@ -33,6 +33,12 @@ dumped; - is standard input. It is compiled with the flags that you give. An int
   -o SPEC              Where to write the spec. Default: standard output.
   --dim [A.D=]SIZE     Tune at this size of dynamic dimensions: of all, or of dimension D of argument A. May be
                        repeated.
+  --function NAME[=N]  Count this function of the program, each call N times. May be repeated. Default: all functions,
+                       one call each.
+  --input [F:]VALUE    An input of function F for the comparison of the whole program, as iree-run-module takes them:
+                       @FILE.npy, 2x3xf32=0 or a number. One for each argument. Default: random.
+  --parameters [S=]FILE  Weights of the program (.irpa, .safetensors, .gguf) with scope S. May be repeated. Default:
+                       random weights.
   --only PATTERN       Tune dispatches with this in their name or their function's. May be repeated; * and ?.
   --top N              Tune the N dispatches that take most of the time.
   --min-share PART     Tune dispatches that take at least this part of the time, as in 5%.
@@ -45,7 +51,7 @@ dumped; - is standard input. It is compiled with the flags that you give. An int
   --generalize         Add entries for ranges of sizes in which winners are measured not to lose.
   --no-model           Do not run the whole program with the spec in the end.
 {MEASURING_HELP}\
-{COMMON_HELP}
+{flag_lines(COMMON_FLAGS)}
 Examples:
   tuninglink tune model.mlir -o tuned.mlir --iree-hal-target-device=local \\
       --iree-hal-local-target-device-backends=llvm-cpu --iree-llvmcpu-target-cpu=host --budget 5m

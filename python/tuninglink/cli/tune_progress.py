@@ -19,7 +19,12 @@ if TYPE_CHECKING:
     from tuninglink.tuning.deciding.model_run import ModelVerdict
     from tuninglink.tuning.devices.device import DeviceDescription
     from tuninglink.tuning.programs.dispatches import DispatchedProgram, Omission
-    from tuninglink.tuning.results.task_result import TaskResult, TrialResult
+    from tuninglink.tuning.results.task_result import (
+        FunctionComparison,
+        ModelComparison,
+        TaskResult,
+        TrialResult,
+    )
     from tuninglink.tuning.scheduling.budget import Budget
     from tuninglink.tuning.scheduling.timeline import Timeline
 
@@ -99,12 +104,18 @@ class ProgressLines(Listener):
 
     def compared(self, verdict: ModelVerdict) -> None:
         """Says how that went."""
+        for failure in verdict.failures:
+            self._say(f"  an entry was left out, as the program fails with it: {failure}")
         comparison = verdict.comparison
         if comparison is None:
-            self._say(f"the whole program was not compared: {verdict.reason}")
+            self._say(f"not guarded: the whole program was not compared: {verdict.reason}")
             return
-        times = f"{comparison.default_ms:.4g} ms, with the spec {comparison.tuned_ms:.4g} ms"
-        self._say(f"  {times}: {comparison.speedup}")
+        for function in comparison.functions if len(comparison.functions) > 1 else ():
+            weight = f" x {function.weight}" if function.weight > 1 else ""
+            self._say(f"  {function.name}{weight}: {_comparison(function)}")
+        self._say(f"  {_comparison(comparison)}")
+        for note in comparison.notes:
+            self._say(f"  {note}")
 
     def finished(self, timeline: Timeline) -> None:
         """Says where the time went."""
@@ -118,6 +129,11 @@ class ProgressLines(Listener):
         erase = "\r\033[K" if self._is_watched else ""
         with suppress(OSError):  # the terminal may be closed
             print(f"{erase}{text}", end="" if is_fleeting else "\n", file=sys.stderr, flush=True)  # noqa: T201
+
+
+def _comparison(comparison: ModelComparison | FunctionComparison) -> str:
+    times = f"{comparison.default_ms:.4g} ms, with the spec {comparison.tuned_ms:.4g} ms"
+    return f"{times}: {comparison.speedup}"
 
 
 def _count(number: int, noun: str) -> str:
