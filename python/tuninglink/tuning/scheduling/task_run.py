@@ -118,8 +118,6 @@ class TaskRun:
             DeviceError: the device is gone.
             DatabaseError: a result cannot be kept.
         """
-        if len(self._tuner.devices.descriptions) > 1 and self.trials:
-            self._measure_default()  # the devices compare with the default of the last task
         self._budget, self._since = budget, time.monotonic()
         end = self._since + seconds
 
