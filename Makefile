@@ -2,9 +2,12 @@
 #
 #   PYTHON   the Python (3.11 or newer) that .venv is made with; by default the first one found
 #   VENV     where the environment is; by default .venv
+#   IREE     the release of the compiler, such as 3.12, or `latest` or `nightly`, in an environment of its own; by
+#            default the newest that pyproject.toml allows. pip looks for nightly builds where PIP_FIND_LINKS says.
 #   JOBS     how many tests run at once; by default one more than there are cores
 
-VENV ?= .venv
+IREE ?=
+VENV ?= .venv$(if $(IREE),-iree-$(IREE))
 BUILD := build
 BIN := $(VENV)/bin
 
@@ -46,17 +49,25 @@ $(BIN)/python:
 # bytecode of specs.
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 BUILD_BACKEND := hatchling editables
+# Before the package, so that its dependencies are satisfied; and after it, where its bounds exclude the release.
+releases := $(if $(filter-out latest nightly,$(IREE)),==$(IREE).*)
+install_compiler = $(if $(IREE),$(PIP_INSTALL) --upgrade $(if $(filter nightly,$(IREE)),--pre) \
+	--no-deps 'iree-base-compiler$(releases)' 'iree-base-runtime$(releases)',@:)
 
 $(installed): $(BIN)/python pyproject.toml
 	@echo 'installing Tuninglink and the compiler in $(VENV); what is not cached is downloaded, about 100 MB'
 	$(PIP_INSTALL) $(BUILD_BACKEND)
+	$(install_compiler)
 	$(PIP_INSTALL) --no-build-isolation --editable '.[tune]'
+	$(install_compiler)
 	@touch $@
 
 $(installed_dev): $(BIN)/python pyproject.toml
 	@echo 'installing Tuninglink, the compiler and what the tests need in $(VENV)'
 	$(PIP_INSTALL) $(BUILD_BACKEND)
+	$(install_compiler)
 	$(PIP_INSTALL) --no-build-isolation --editable '.[dev]'
+	$(install_compiler)
 	@touch $(installed) $@
 
 # --- The two commands ----------------------------------------------------------------------------------
@@ -103,8 +114,10 @@ docs: $(installed)
 	$(PIP_INSTALL) --no-build-isolation --editable '.[docs]'
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
 
+# The bytecode of the specs in a wheel is that of the compiler in $(VENV): a release takes the oldest, IREE=3.12, since
+# newer ones read it.
 package: $(installed_dev)
-	$(BIN)/python -m build --outdir dist .
+	$(BIN)/python -m build --no-isolation --outdir dist .
 	$(BIN)/twine check --strict dist/*
 
 clean:

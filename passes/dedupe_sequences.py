@@ -10,7 +10,7 @@ from tuninglink.mlir.passes import Pass
 from tuninglink.mlir.structural_keys import structural_key
 from tuninglink.mlir.symbols import rename_symbols
 from tuninglink.mlir.walk import collect, postorder
-from tuninglink.specs.pairs import drop_repeated_matchers
+from tuninglink.specs.foreach_match import drop_repeated_matchers
 from tuninglink.specs.unused_sequences import scopes
 
 if TYPE_CHECKING:

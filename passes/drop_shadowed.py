@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, ClassVar
 from tuninglink.matching.entry_conditions import EntryConditions
 from tuninglink.matching.reachability import find_unreachable
 from tuninglink.mlir.passes import Pass, option
+from tuninglink.specs.foreach_match import pairs_of, set_pairs
 from tuninglink.specs.model import specs_in
-from tuninglink.specs.pairs import pairs_of, set_pairs
 from tuninglink.specs.unused_sequences import erase_unused, unused_sequences
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from tuninglink.mlir.passes import Pass, option
-from tuninglink.specs.linking import link_nested_specs
+from tuninglink.specs.linking.linker import link_nested_specs
 
 if TYPE_CHECKING:
     from iree.compiler import ir as mlir
@@ -21,15 +21,15 @@ class LinkSpecs(Pass):
     Precedence is the order of the nested modules. The first spec whose entry matches an operation decides
     about it, also when it decides to configure nothing.
 
-    If all specs are matcher lists, no entry configures another operation than its matcher was given, and no
+    If all specs are matcher lists, no entry configures an operation other than the matched one, and no
     matcher looks at what another spec configures, the result is one flat module in default-entrypoint form.
-    Otherwise the entry points are chained in order, and hand on a handle to the operations that are decided,
-    which no later list is asked about; a later spec with several lists, or none, cannot be guarded like that,
-    which is worth a warning. Names that clash are renamed with all their uses. Entry points in an older form are
-    brought into today's.
+    Otherwise the entry points are chained in order, and pass on a handle to the decided operations, which the
+    lists and annotations of later specs skip. What a later spec changes other than by annotations cannot be
+    guarded, and gets a warning. Names that clash are renamed with all their uses. Entry points in an older form
+    are brought into today's.
 
-    A module that holds no spec, or was linked before, is left as it is. As in the compiler's own linking, an entry
-    point of the module itself is not run beside nested specs, which is worth a warning.
+    A module that holds no spec, or was linked before, stays as it is. As in the compiler's own linking, an entry
+    point of the module itself is not run next to nested specs, and gets a warning.
 
     Example:
         Before:

@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from tuninglink.payloads import Payload, PayloadError, payload_for
     from tuninglink.scaffolding import InitSpec, init_spec
     from tuninglink.specs.library import default_spec
+    from tuninglink.specs.linking.precedence import link
     from tuninglink.specs.loading import load_spec
     from tuninglink.specs.model import Spec
-    from tuninglink.specs.precedence import link
     from tuninglink.upgrading import Upgraded, upgrade
 
 __all__ = [
@@ -67,7 +67,7 @@ _HOMES = {
     "explain": "explaining",
     "init_spec": "scaffolding",
     "Explanation": "explaining",
-    "link": "specs.precedence",
+    "link": "specs.linking.precedence",
     "load_spec": "specs.loading",
     "Upgraded": "upgrading",
     "upgrade": "upgrading",

@@ -103,13 +103,13 @@ class CommandLine:
             self._take(name, flag, text)
 
     def _take(self, name: str, flag: Flag, text: str) -> None:
-        if flag.repeats and not text:
-            return
         try:
             value = flag.read(text)
         except ValueError as failure:
             message = f"'{text}' is no value for flag '{dashed(name)}': {failure}"
             raise UsageError(message) from None
+        if flag.repeats and not text:
+            return  # As for the compiler, whose empty list of paths has no paths.
         before = self.values.get(flag.target, ())
         self.values[flag.target] = (*before, value) if flag.repeats else value
 
@@ -136,6 +136,13 @@ class CommandLine:
 def dashed(name: str) -> str:
     """Returns a flag's name as messages spell it."""
     return f"--{name}" if len(name) > 1 else f"-{name}"
+
+
+def read_name(text: str) -> str:
+    """Reads the name of something, such as a path; a `ValueError` says what is expected."""
+    if not text:
+        raise ValueError("expected a name")
+    return text
 
 
 def read_boolean(text: str) -> bool:

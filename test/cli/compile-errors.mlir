@@ -1,7 +1,7 @@
 // Bad input ends with one clear diagnostic and exit code 1, and leaves what was there before.
 
 // RUN: rm -rf %t && mkdir -p %t
-// RUN: %python %S/../python/elementwise_specs.py vmvx mine > %t/spec.mlir
+// RUN: %python %S/../support/elementwise_specs.py vmvx mine > %t/spec.mlir
 
 // Flags.
 // RUN: not tuninglink compile 2>&1 | filecheck %s --check-prefix=NO-INPUT

@@ -2,7 +2,7 @@
 // nothing. Here it says so, and what strips it.
 
 // RUN: rm -rf %t && mkdir -p %t
-// RUN: %python %S/../python/elementwise_specs.py vmvx mine > %t/mine.mlir
+// RUN: %python %S/../support/elementwise_specs.py vmvx mine > %t/mine.mlir
 // RUN: iree-compile %s --iree-hal-target-backends=vmvx --iree-hal-dump-executable-benchmarks-to=%t -o %t/out.vmfb
 // RUN: tuninglink compile %t/module_add_dispatch_0_vmvx_bytecode_fb_benchmark.mlir --spec %t/mine.mlir --iree-hal-target-backends=vmvx --compile-to=executable-configurations -o %t/kept.mlir 2>&1 | filecheck %s --check-prefix=KEPT
 // KEPT: benchmark.mlir:{{[0-9:]+}}: warning: spec '{{.*}}/mine.mlir' matched in @add_dispatch_0::@vmvx_bytecode_fb, which kept another configuration

@@ -1,10 +1,10 @@
 // What becomes of specs in `tuninglink compile`: precedence, default specs, dumps, warnings.
 
 // RUN: rm -rf %t && mkdir -p %t
-// RUN: %python %S/../python/elementwise_specs.py llvm-cpu mine > %t/mine.mlir
-// RUN: %python %S/../python/elementwise_specs.py vmvx other > %t/other.mlir
-// RUN: %python %S/../python/elementwise_specs.py llvm-cpu second > %t/second.mlir
-// RUN: %python %S/../python/elementwise_specs.py llvm-cpu packs linalg.pack > %t/packs.mlir
+// RUN: %python %S/../support/elementwise_specs.py llvm-cpu mine > %t/mine.mlir
+// RUN: %python %S/../support/elementwise_specs.py vmvx other > %t/other.mlir
+// RUN: %python %S/../support/elementwise_specs.py llvm-cpu second > %t/second.mlir
+// RUN: %python %S/../support/elementwise_specs.py llvm-cpu packs linalg.pack > %t/packs.mlir
 
 // One spec in default-entrypoint form: the result of `iree-compile` with the same spec, to the last byte.
 // RUN: tuninglink compile %s --spec %t/mine.mlir --no-default-specs --iree-hal-target-backends=llvm-cpu --iree-llvmcpu-target-cpu=generic -o %t/ours 2>%t/silence
@@ -36,8 +36,8 @@
 
 // Each target has its default spec: a program for two of them carries both, each where it belongs.
 // RUN: mkdir %t/defaults
-// RUN: %python %S/../python/elementwise_specs.py vmvx for_vmvx > %t/defaults/vmvx.mlir
-// RUN: %python %S/../python/elementwise_specs.py llvm-cpu for_x86_64 > %t/defaults/x86_64.mlir
+// RUN: %python %S/../support/elementwise_specs.py vmvx for_vmvx > %t/defaults/vmvx.mlir
+// RUN: %python %S/../support/elementwise_specs.py llvm-cpu for_x86_64 > %t/defaults/x86_64.mlir
 // RUN: tuninglink compile %s --spec-dir %t/defaults --iree-hal-target-backends=vmvx --iree-hal-target-backends=llvm-cpu --iree-llvmcpu-target-triple=x86_64-linux-gnu --iree-llvmcpu-target-cpu=generic --compile-to=executable-configurations --dump-specs-to=%t/dump 2>%t/remarks | filecheck %s --check-prefix=BOTH
 // BOTH: hal.executable.variant public @embedded_elf_x86_64
 // BOTH: translation_info = #iree_codegen.translation_info<pipeline = #iree_cpu.pipeline<DoubleTilingExpert>>

@@ -1,7 +1,7 @@
 // A spec that stops to match is a regression.
 
 // RUN: rm -rf %t && mkdir -p %t
-// RUN: %python %S/../python/elementwise_specs.py vmvx mine > %t/mine.mlir
+// RUN: %python %S/../support/elementwise_specs.py vmvx mine > %t/mine.mlir
 // RUN: tuninglink explain %s --spec %t/mine.mlir --no-default-specs --iree-hal-target-backends=vmvx --format json -o %t/tuned.json
 // RUN: tuninglink explain %s --no-default-specs --iree-hal-target-backends=vmvx --format json -o %t/untuned.json
 // RUN: not tuninglink diff %t/tuned.json %t/untuned.json --fail-on-regression | filecheck %s --check-prefix=WORSE

@@ -2,10 +2,10 @@
 // and the error names both entries and their specs, whoever asks and on whatever backend.
 
 // RUN: rm -rf %t && mkdir -p %t
-// RUN: %python %S/../python/elementwise_specs.py llvm-cpu generics > %t/cpu_generics.mlir
-// RUN: %python %S/../python/elementwise_specs.py llvm-cpu fills linalg.fill > %t/cpu_fills.mlir
-// RUN: %python %S/../python/elementwise_specs.py hip generics > %t/gpu_generics.mlir
-// RUN: %python %S/../python/elementwise_specs.py hip fills linalg.fill > %t/gpu_fills.mlir
+// RUN: %python %S/../support/elementwise_specs.py llvm-cpu generics > %t/cpu_generics.mlir
+// RUN: %python %S/../support/elementwise_specs.py llvm-cpu fills linalg.fill > %t/cpu_fills.mlir
+// RUN: %python %S/../support/elementwise_specs.py hip generics > %t/gpu_generics.mlir
+// RUN: %python %S/../support/elementwise_specs.py hip fills linalg.fill > %t/gpu_fills.mlir
 
 // RUN: not tuninglink explain %s --spec %t/cpu_generics.mlir --spec %t/cpu_fills.mlir --iree-hal-target-device=local --iree-hal-local-target-device-backends=llvm-cpu --iree-llvmcpu-target-cpu=generic -o %t/report 2>&1 | filecheck %s -DPREFIX=cpu
 // RUN: not tuninglink compile %s --spec %t/cpu_generics.mlir --spec %t/cpu_fills.mlir --iree-hal-target-device=local --iree-hal-local-target-device-backends=llvm-cpu --iree-llvmcpu-target-cpu=generic -o %t/out 2>&1 | filecheck %s -DPREFIX=cpu

@@ -1,8 +1,8 @@
 // A spec is applied to the dispatches that it is for: what it is bound to, and nothing that is foreign to a target.
 
 // RUN: rm -rf %t && mkdir -p %t
-// RUN: %python %S/../python/elementwise_specs.py vmvx mine > %t/vmvx.mlir
-// RUN: %python %S/../python/elementwise_specs.py llvm-cpu mine > %t/cpu.mlir
+// RUN: %python %S/../support/elementwise_specs.py vmvx mine > %t/vmvx.mlir
+// RUN: %python %S/../support/elementwise_specs.py llvm-cpu mine > %t/cpu.mlir
 
 // A program for two targets with a spec for one of them that would match in both: it does not reach the other, and a
 // warning names the entry.

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from elementwise_specs import PROGRAM
 from places import TOOLS
+from processes import children
 from programs import TARGETS, listening
 from terminals import TerminalCommand
 
@@ -48,7 +49,7 @@ def command(*arguments: str | Path) -> list[str]:
 
 def is_compiling(process: int) -> bool:
     """Tells whether a command has got to the compiler's own threads, beside the one that awaits interrupts."""
-    return len(list(Path(f"/proc/{process}/task").iterdir())) > 3
+    return any(len(list(Path(f"/proc/{each}/task").iterdir())) > 3 for each in children(process))
 
 
 def test_an_interrupt_ends_it_at_once_and_leaves_nothing(
@@ -68,6 +69,30 @@ def test_an_interrupt_ends_it_at_once_and_leaves_nothing(
     assert process.returncode == 130
     assert errors == "tuninglink: interrupted\n"
     assert list(output.parent.iterdir()) == []
+
+
+def test_a_crash_of_the_compiler_is_an_error(program: Path) -> None:
+    process = subprocess.Popen(
+        command(program, *VMVX, "-o", "-"), stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    while not children(process.pid):
+        assert process.poll() is None
+    os.kill(children(process.pid)[0], signal.SIGSEGV)
+    output, errors = process.communicate()
+    assert (process.returncode, output) == (1, b"")
+    assert errors.startswith(b"error: the compiler crashed: segmentation fault\n")
+
+
+def test_a_terminated_command_ends_with_the_process_that_does_its_work(
+    endless_program: Path, tmp_path: Path
+) -> None:
+    process = subprocess.Popen(command(endless_program, *VMVX, "-o", tmp_path / "out.vmfb"))
+    while not children(process.pid):
+        assert process.poll() is None
+    (worker,) = children(process.pid)
+    process.terminate()
+    assert process.wait() == -signal.SIGTERM
+    assert not Path(f"/proc/{worker}").exists()
 
 
 def test_a_reader_who_has_gone_is_told_nothing(program: Path) -> None:

@@ -49,7 +49,7 @@ def test_every_command_of_the_workflow_is_a_target_of_make() -> None:
         make, target, *variables = shlex.split(each)
         assert make == "make"
         assert target in phony[1].split()
-        assert all(each.startswith("PYTHON=") for each in variables)
+        assert all(each.startswith(("PYTHON=", "IREE=")) for each in variables)
 
 
 def test_the_workflow_tests_on_the_oldest_python_and_on() -> None:
@@ -57,6 +57,39 @@ def test_the_workflow_tests_on_the_oldest_python_and_on() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     assert f">={versions[0]}" == project["requires-python"]
     assert versions == ["3.11", "3.12", "3.13", "3.14"]
+
+
+def test_the_suite_runs_on_the_oldest_compiler() -> None:
+    steps = read(".github/workflows/ci.yml")["jobs"]["oldest-compiler"]["steps"]
+    commands = {step["run"] for step in steps if "run" in step}
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    (compiler,) = (each for each in project["dependencies"] if "iree-base-compiler" in each)
+    oldest = re.search(r">=([\d.]+)", compiler)
+    assert oldest
+    assert commands == {f"make lit IREE={oldest[1]}", f"make pytest IREE={oldest[1]}"}
+    release = read(".github/workflows/release.yml")["jobs"]["build"]["steps"]
+    assert {"run": f"make package IREE={oldest[1]}"} in release
+
+
+@pytest.mark.parametrize("name", ["compilers", "release"])
+def test_the_other_workflows_run_what_exists(name: str) -> None:
+    steps = [
+        step
+        for job in read(f".github/workflows/{name}.yml")["jobs"].values()
+        for step in job["steps"]
+    ]
+    scripts = re.findall(r"tools/\w+\.py", "\n".join(step.get("run", "") for step in steps))
+    assert scripts
+    assert all((ROOT / script).exists() for script in scripts)
+
+
+def test_only_the_job_that_publishes_gets_an_identity() -> None:
+    workflow = read(".github/workflows/release.yml")
+    assert workflow["permissions"] == {"contents": "read"}
+    jobs = workflow["jobs"]
+    assert jobs["publish"]["permissions"] == {"id-token": "write"}
+    assert jobs["publish"]["environment"] == "release"
+    assert "permissions" not in jobs["build"]
 
 
 def test_the_workflow_gives_the_action_inputs_that_it_has() -> None:

@@ -145,7 +145,7 @@ def test_no_choice_on_the_test_programs_is_refused(program: str) -> None:
 def test_what_is_valid_compiles_and_what_breaks_a_hard_rule_does_not(
     source: str, target: str, pipeline: str
 ) -> None:
-    trials = Trials.of(source, TARGETS[target], seconds=120)
+    trials = Trials.of(source, TARGETS[target])
     space = ours(trials.workload, pipeline)[0]
     for assignment in space.constraints.sample(2, seed=5):
         trials.configure(space, assignment)

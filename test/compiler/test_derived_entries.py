@@ -193,18 +193,30 @@ def test_nothing_is_derived_from_an_entry_with_a_condition(condition: str) -> No
     assert "batch_nk" not in configured_forms(with_condition(condition))
 
 
-def test_nothing_is_derived_beside_an_opaque_spec() -> None:
-    opaque = (
+def behind_pass(name: str) -> bytes:
+    """Returns the spec with an entry point that runs a pass first, which makes it opaque."""
+    return (
         renamed(NK_SPEC, "opaque")
         .replace(
             b"    %done = transform.foreach_match in %root",
-            b"""    %passed = transform.apply_registered_pass "canonicalize" to %root
+            f"""    %passed = transform.apply_registered_pass "{name}" to %root
       : (!transform.any_op) -> !transform.any_op
-    %done = transform.foreach_match in %passed""",
+    %done = transform.foreach_match in %passed""".encode(),
         )
         .replace(b", iree_codegen.tuning_spec_with_default_entrypoint", b"")
     )
-    assert configured_forms(opaque, NK_SPEC) == {"nk": ("opaque", "")}
+
+
+def test_nothing_is_derived_beside_an_opaque_spec() -> None:
+    assert configured_forms(behind_pass("canonicalize"), NK_SPEC) == {"nk": ("opaque", "")}
+
+
+def test_a_spec_that_adds_batch_loops_can_be_derived_from() -> None:
+    adding = behind_pass("iree-codegen-insert-batch-dim-for-batchless-conv")
+    assert configured_forms(adding) == {
+        "nk": ("opaque", ""),
+        "batch_nk": ("opaque", "from @nk: unit batch added"),
+    }
 
 
 def test_a_written_spec_holds_the_derived_entries_of_all_dispatches(tmp_path: Path) -> None:

@@ -32,8 +32,8 @@ from tuninglink.matching.pruning import PruningLinker, may_restructure
 from tuninglink.matching.pruning_keys import LoopSizes, PruningKey
 from tuninglink.mlir import names
 from tuninglink.specs import Spec, load_spec
-from tuninglink.specs.link_form import LinkForm
-from tuninglink.specs.subsets import Subsets
+from tuninglink.specs.entry_subsets import Subsets
+from tuninglink.specs.linking.forms import LinkForm
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -2,13 +2,11 @@
 
 import ctypes
 import re
-import subprocess
-from pathlib import Path
 
 import pytest
+from compilations import run_compiler
 from iree.compiler import ir as mlir
 from iree.compiler.api import Session, Source, ctypes_dl
-from programs import compiler_tool
 
 from tuninglink.errors import TargetError
 from tuninglink.iree import known_targets
@@ -116,24 +114,17 @@ def test_vulkan_has_names_of_its_own_for_gpus_of_other_backends(name: str) -> No
 
 
 @pytest.mark.parametrize("instruction_set", ["x86_64", "aarch64", "riscv64"])
-def test_cpu_names_are_those_that_the_compiler_lists(instruction_set: str, tmp_path: Path) -> None:
-    program = tmp_path / "program.mlir"
-    program.write_bytes(PROGRAM)
-    answer = subprocess.run(
-        [
-            compiler_tool("iree-compile"),
-            program,
-            "--compile-to=executable-sources",
-            "--iree-hal-target-device=local",
-            "--iree-hal-local-target-device-backends=llvm-cpu",
-            f"--iree-llvmcpu-target-triple={instruction_set}-linux-gnu",
-            "--iree-llvmcpu-target-cpu=nonesuch",
-        ],
-        capture_output=True,
-        text=True,
-        check=False,
+def test_cpu_names_are_those_that_the_compiler_lists(instruction_set: str) -> None:
+    arguments = (
+        "-",
+        "--compile-to=executable-sources",
+        "--iree-hal-target-device=local",
+        "--iree-hal-local-target-device-backends=llvm-cpu",
+        f"--iree-llvmcpu-target-triple={instruction_set}-linux-gnu",
+        "--iree-llvmcpu-target-cpu=nonesuch",
     )
-    listed = re.search(r"List of accepted CPUs: (.*)", answer.stderr)
+    answer = run_compiler("iree-compile", arguments, PROGRAM)
+    listed = re.search(r"List of accepted CPUs: (.*)", answer.errors.decode())
     assert listed
     accepted = set(listed[1].split(", ")) - {"generic"}
     assert accepted == set(known_targets.CPUS[instruction_set].split())

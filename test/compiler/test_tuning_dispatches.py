@@ -7,8 +7,9 @@ import subprocess
 from typing import TYPE_CHECKING
 
 import pytest
+from compilations import compiler_tool
 from iree.compiler import ir as mlir
-from programs import TARGETS, compiler_tool
+from programs import TARGETS
 from tuning_programs import REDUCTION, dispatched, matmul
 
 from tuninglink.errors import CompileError

@@ -24,7 +24,7 @@ from tuninglink.tuning.devices.timing import Settings
 from tuninglink.tuning.listener import Listener
 from tuninglink.tuning.results.failures import FailureKind
 from tuninglink.tuning.results.journal import Journal
-from tuninglink.tuning.scheduling.budget import Budget
+from tuninglink.tuning.scheduling.ledger import Ledger
 from tuninglink.tuning.scheduling.task_tuner import TaskTuner
 from tuninglink.tuning.settings import TuningSettings
 from tuninglink.tuning.tuner import Tuner
@@ -90,7 +90,7 @@ def test_a_killed_worker_costs_what_was_in_flight(processes: DaskProcesses) -> N
         assert (cluster.threads, devices.at_once) == (2, 2)
         journal = Journal(database, devices.first.description, SETTINGS, FLAGS)
         tasks = TaskTuner(SETTINGS, compiler, devices, Killer(), journal)
-        result = Tuner(program, FLAGS, tasks, Budget(trials=SETTINGS.trials)).run()
+        result = Tuner(program, FLAGS, tasks, Ledger(trials=SETTINGS.trials)).run()
         recorded = [
             each
             for each in database.all_trials()

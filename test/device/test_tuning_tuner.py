@@ -33,6 +33,7 @@ from tuninglink.tuning.results.failures import Failure, FailureKind
 from tuninglink.tuning.results.journal import Journal
 from tuninglink.tuning.results.task_result import TaskOutcome
 from tuninglink.tuning.scheduling.budget import Budget
+from tuninglink.tuning.scheduling.task_run import tune_task
 from tuninglink.tuning.scheduling.task_tuner import TaskTuner
 from tuninglink.tuning.settings import TuningSettings
 
@@ -181,7 +182,7 @@ def test_failing_candidates_cost_themselves() -> None:
         journal = Journal(database, devices.first.description, settings, FLAGS)
         tuner = TaskTuner(settings, compiler, devices, journal=journal)
         measured = MeasuredTask(task.task, benchmark(SLOW_DOUBLE), 1.0, 0.0, 1.0)
-        result = tuner.tune(task, measured, Budget(trials=settings.trials))
+        result = tune_task(tuner, task, measured, Budget(trials=settings.trials))
         recorded = {
             (compiler.injected[each.configuration.key], each.failure.kind.value)
             for each in database.all_trials()

@@ -157,8 +157,8 @@ module @legacy attributes { transform.with_named_sequence } {
 
 // -----
 
-// An opaque spec makes a chain. Entry points get names of their own. Each takes the root and the ops that are decided,
-// and hands both on; a list takes what is decided before its entries do.
+// An opaque spec makes a chain. Entry points get names of their own. Each takes the root and the decided ops, and yields
+// both; a list skips decided ops before its entries.
 
 // CHECK-LABEL: module @mixed attributes {transform.with_named_sequence}
 // CHECK:       module @reads
@@ -179,14 +179,17 @@ module @legacy attributes { transform.with_named_sequence } {
 // CHECK-NEXT:      transform.yield %arg1
 // CHECK:         transform.named_sequence @__kernel_config_1(
 // CHECK-NEXT:      %[[GIVEN:.+]] = transform.merge_handles %arg0
-// CHECK:           %[[ROOT:.+]], %[[NOW:.+]] = transform.foreach_match flatten_results in %[[GIVEN]], %arg1
-// CHECK-NEXT:        @is_decided -> @keep_decided,
+// CHECK-NEXT:      %[[LIST:.+]]:2 = transform.include @list failures(propagate) (%[[GIVEN]], %arg1)
+// CHECK-NEXT:      %[[ALL:.+]] = transform.merge_handles deduplicate %arg1, %[[LIST]]#1
+// CHECK-NEXT:      transform.yield %[[LIST]]#0, %[[ALL]]
+// CHECK:         transform.named_sequence @list(%arg0: !transform.any_op {transform.readonly}, %arg1: !transform.any_op {transform.readonly}) -> (!transform.any_op, !transform.any_op) attributes {tuninglink.list}
+// CHECK-NEXT:      %[[WALKED:.+]] = transform.merge_handles %arg0
+// CHECK-NEXT:      %[[ROOT:.+]], %[[NEW:.+]] = transform.foreach_match flatten_results in %[[WALKED]], %arg1
+// CHECK-NEXT:        @is_decided -> @skip,
 // CHECK-NEXT:        @match -> @apply,
 // CHECK-NEXT:        @guarded_already -> @apply,
 // CHECK-NEXT:        @configures_nothing -> @nothing :
-// CHECK-NEXT:      %[[KEPT:.+]] = transform.include @equal_or_none failures(suppress) (%[[ROOT]],
-// CHECK-NEXT:      %[[ALL:.+]] = transform.merge_handles deduplicate %[[NOW]], %[[KEPT]]
-// CHECK-NEXT:      transform.yield %[[ROOT]], %[[ALL]]
+// CHECK-NEXT:      transform.yield %[[ROOT]], %[[NEW]]
 // CHECK:       transform.named_sequence @__kernel_config(%arg0: !transform.any_op {transform.readonly}) -> !transform.any_op attributes {iree_codegen.tuning_spec_entrypoint}
 // CHECK-NEXT:    %[[NONE:.+]] = transform.select "tuninglink.none" in %arg0
 // CHECK-NEXT:    %[[FIRST:.+]]:2 = transform.include @reads::@main failures(suppress) (%arg0, %[[NONE]])
@@ -253,7 +256,7 @@ module @mixed attributes { transform.with_named_sequence } {
 // CHECK-NEXT:      %[[TAKEN:.+]] = transform.merge_handles %arg1, %[[FREE]]
 // CHECK-NEXT:      transform.yield %[[TAKEN]]
 // CHECK:         transform.foreach_match flatten_results in
-// CHECK-NEXT:        @is_decided -> @keep_decided,
+// CHECK-NEXT:        @is_decided -> @skip,
 // CHECK-NEXT:        @helper_0 -> @apply,
 // CHECK-NEXT:        @producer -> @apply :
 module @reaching attributes { transform.with_named_sequence } {
@@ -605,8 +608,9 @@ module @taken_name attributes { transform.with_named_sequence } {
 // CHECK:           transform.named_sequence @match(%arg0: {{[^,]*}}, %arg1: !transform.any_param {transform.readonly}, %arg2: !transform.any_op {transform.readonly}) ->
 // CHECK:           transform.yield %arg0, %arg1, %arg0, %arg2
 // CHECK:           %[[VALUE:.+]] = transform.param.constant
-// CHECK:           transform.foreach_match flatten_results in %{{.+}}, %[[VALUE]], %arg1
-// CHECK-NEXT:        @is_decided_0 -> @keep_decided,
+// CHECK:           transform.include @list failures(propagate) (%{{.+}}, %[[VALUE]], %arg1)
+// CHECK:           transform.foreach_match flatten_results in %{{.+}}, %arg1, %arg2
+// CHECK-NEXT:        @is_decided -> @skip,
 // CHECK-NEXT:        @match -> @apply :
 module @parameter_beside attributes { transform.with_named_sequence } {
   module @first attributes { transform.with_named_sequence } {

@@ -1,26 +1,7 @@
 // RUN: tuninglink-opt --no-implicit-module --split-input-file --verify-diagnostics --tuninglink-link-specs %s
 
-// A later opaque spec cannot be guarded.
-
-module @two_opaque attributes { transform.with_named_sequence } {
-  // expected-note @+1 {{'first' comes first}}
-  module @first attributes { transform.with_named_sequence } {
-    transform.named_sequence @main(%v: !transform.any_op {transform.readonly}) -> !transform.any_op attributes { iree_codegen.tuning_spec_entrypoint } {
-      transform.yield %v : !transform.any_op
-    }
-  }
-  // expected-warning @+1 {{opaque spec 'second' may override what 'first' configured: it cannot be guarded}}
-  module @second attributes { transform.with_named_sequence } {
-    // expected-note @+1 {{its entry point is more than one plain 'foreach_match' and a yield}}
-    transform.named_sequence @main(%v: !transform.any_op {transform.readonly}) -> !transform.any_op attributes { iree_codegen.tuning_spec_entrypoint } {
-      transform.yield %v : !transform.any_op
-    }
-  }
-}
-
-// -----
-
-// What makes a spec opaque is told where it stands.
+// Where a later spec may change decided ops in spite of its guards, a warning says why. Several lists, several entry
+// points and annotations beside a list are guarded.
 
 module @reasons attributes { transform.with_named_sequence } {
   // expected-note @+1 {{'first' comes first}}
@@ -39,7 +20,6 @@ module @reasons attributes { transform.with_named_sequence } {
       transform.yield %r : !transform.any_op
     }
   }
-  // Decided ops are kept from the only list of a spec, whatever makes it opaque.
   module @failing attributes { transform.with_named_sequence } {
     transform.named_sequence @match(%op: !transform.any_op {transform.readonly}) -> !transform.any_op {
       transform.yield %op : !transform.any_op
@@ -53,20 +33,18 @@ module @reasons attributes { transform.with_named_sequence } {
       transform.yield %r : !transform.any_op
     }
   }
-  // expected-warning @+1 {{opaque spec 'beside' may override what 'first', 'typed', 'failing' configured}}
   module @beside attributes { transform.with_named_sequence } {
     transform.named_sequence @match(%op: !transform.any_op {transform.readonly}) -> !transform.any_op {
       transform.yield %op : !transform.any_op
     }
     transform.named_sequence @apply(%op: !transform.any_op {transform.readonly}) { transform.yield }
     transform.named_sequence @main(%v: !transform.any_op {transform.consumed}) -> !transform.any_op attributes { iree_codegen.tuning_spec_entrypoint } {
-      // expected-note @+1 {{it does more than read beside its 'foreach_match'}}
       transform.annotate %v "beside" : !transform.any_op
       %r = transform.foreach_match in %v @match -> @apply : (!transform.any_op) -> !transform.any_op
       transform.yield %r : !transform.any_op
     }
   }
-  // expected-warning @+1 {{opaque spec 'changing'}}
+  // expected-warning @+1 {{opaque spec 'changing' may override what 'first', 'typed', 'failing', 'beside' configured}}
   module @changing attributes { transform.with_named_sequence } {
     transform.named_sequence @mark(%op: !transform.any_op {transform.readonly}) {
       transform.annotate %op "asked" : !transform.any_op
@@ -83,12 +61,10 @@ module @reasons attributes { transform.with_named_sequence } {
       transform.yield %r : !transform.any_op
     }
   }
-  // expected-warning @+1 {{opaque spec 'twice'}}
   module @twice attributes { transform.with_named_sequence } {
     transform.named_sequence @main(%v: !transform.any_op {transform.readonly}) -> !transform.any_op attributes { iree_codegen.tuning_spec_entrypoint } {
       transform.yield %v : !transform.any_op
     }
-    // expected-note @+1 {{it has more than one entry point}}
     transform.named_sequence @other(%v: !transform.any_op {transform.readonly}) -> !transform.any_op attributes { iree_codegen.tuning_spec_entrypoint } {
       transform.yield %v : !transform.any_op
     }
@@ -140,7 +116,7 @@ module @own_kernel_config attributes { transform.with_named_sequence } {
 
 // -----
 
-// A guard keeps annotations from what is decided, nothing else.
+// A guard keeps annotations from decided ops, and nothing else.
 
 module @passes attributes { transform.with_named_sequence } {
   // expected-note @+1 {{'first' comes first}}
@@ -166,7 +142,7 @@ module @passes attributes { transform.with_named_sequence } {
     }
     transform.named_sequence @set(%op: !transform.any_op {transform.readonly}) {
       %0 = transform.get_parent_op %op : (!transform.any_op) -> !transform.any_op
-      // expected-note @+1 {{its action 'apply' changes the program otherwise than by annotations}}
+      // expected-note @+1 {{it changes the program other than by annotations}}
       %1 = transform.apply_registered_pass "canonicalize" to %0 : (!transform.any_op) -> !transform.any_op
       transform.yield
     }

@@ -6,7 +6,8 @@
 // CHECK-LABEL: module @function
 // CHECK:       module @first
 // CHECK:         transform.named_sequence @set(%arg0: {{[^,]*}}, %[[BEFORE:.+]]: !transform.any_op {transform.readonly}) -> !transform.any_op {
-// CHECK-NEXT:      %[[FUNCTION:.+]] = transform.get_parent_op %arg0
+// CHECK-NEXT:      %[[PARENT:.+]] = transform.get_parent_op %arg0
+// CHECK-NEXT:      %[[FUNCTION:.+]] = transform.include @undecided_of failures(propagate) (%[[PARENT]], %[[BEFORE]])
 // CHECK-NEXT:      transform.annotate %[[FUNCTION]] "lowering_config"
 // CHECK-NEXT:      transform.yield %[[FUNCTION]]
 // CHECK:         transform.named_sequence @apply(%arg0: {{[^,]*}}, %arg1: {{[^,]*}}, %arg2: {{[^,]*}}) -> !transform.any_op {

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import functools
-import subprocess
 from typing import TYPE_CHECKING
 
 from iree.compiler import ir as mlir
 from places import SUPPORT
-from programs import compiler_tool
+from programs import configured_bytecode
 
 from tuninglink.iree.dispatch_roots import find_root_ops
 from tuninglink.mlir import names
@@ -33,24 +31,12 @@ _kept: list[mlir.Module] = []
 """Operations live as long as their module, which tests are not to care about."""
 
 
-@functools.cache
-def _compiled(program: str, target: str, flags: tuple[str, ...]) -> bytes:
-    command = [
-        compiler_tool("iree-compile"),
-        str(PROGRAMS / f"{program}.mlir"),
-        *TARGETS[target],
-        *flags,
-        "--compile-to=executable-configurations",
-        "--emit-mlir-bytecode",
-        "-o",
-        "-",
-    ]
-    return subprocess.run(command, check=True, capture_output=True).stdout
-
-
 def configured(program: str, target: str, *flags: str) -> mlir.Module:
     """Returns a program at executable-configurations, in a context of its own."""
-    module = mlir.Module.parse(_compiled(program, target, flags), mlir.Context())
+    source = (PROGRAMS / f"{program}.mlir").read_text()
+    module = mlir.Module.parse(
+        configured_bytecode(source, *TARGETS[target], *flags), mlir.Context()
+    )
     _kept.append(module)
     return module
 

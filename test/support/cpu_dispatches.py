@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import functools
+import os
 import subprocess
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from compilations import run_compiler
 from iree.compiler import ir as mlir
-from programs import compiler_tool
+from processes import PATIENCE
+from programs import run
 
 from tuninglink.iree.dispatch_roots import find_root_ops
 from tuninglink.mlir import names
@@ -45,15 +47,9 @@ def flags_for(cpu: str) -> list[str]:
     ]
 
 
-@functools.cache
 def sources_for(program: str, cpu: str) -> str:
     """Returns a program at executable-sources."""
-    command = [compiler_tool("iree-compile"), "--compile-to=executable-sources", *flags_for(cpu)]
-    result = subprocess.run(
-        [*command, "-"], input=program, capture_output=True, text=True, check=False
-    )
-    assert result.returncode == 0, result.stderr[:2000]
-    return result.stdout
+    return run("iree-compile", "--compile-to=executable-sources", *flags_for(cpu), source=program)
 
 
 def dispatch_of(sources: str) -> Workload:
@@ -93,29 +89,23 @@ class Outcome:
 
 
 def compile_configured(
-    sources: str, cpu: str, compilation_info: mlir.Attribute, seconds: float = 60.0
+    sources: str, cpu: str, compilation_info: mlir.Attribute, seconds: float = PATIENCE
 ) -> Outcome:
     """Compiles a program at executable-sources with a configuration on its root op, to the end."""
     dispatch = dispatch_of(sources)
     info = mlir.Attribute.parse(str(compilation_info), dispatch.root.context)
     dispatch.root.attributes[names.COMPILATION_INFO] = info
-    command = [compiler_tool("iree-compile"), "--compile-from=executable-sources", *flags_for(cpu)]
+    arguments = ("--compile-from=executable-sources", *flags_for(cpu), "-", "-o", os.devnull)
     try:
-        result = subprocess.run(
-            [*command, "-", "-o", "/dev/null"],
-            input=str(dispatch.module),
-            capture_output=True,
-            text=True,
-            timeout=seconds,
-            check=False,
-        )
+        answer = run_compiler("iree-compile", arguments, str(dispatch.module).encode(), seconds)
     except subprocess.TimeoutExpired:
         return Outcome("not in time")
-    errors = [each for each in result.stderr.splitlines() if "error:" in each]
-    message = errors[0][:300] if errors else result.stderr[:300]
-    if result.returncode == 0:
+    said = answer.errors.decode()
+    errors = [each for each in said.splitlines() if "error:" in each]
+    message = errors[0][:300] if errors else said[:300]
+    if answer.code == 0:
         return Outcome("compiled")
-    return Outcome("refused" if result.returncode == 1 else "crashed", message)
+    return Outcome("refused" if answer.code == 1 else "crashed", message)
 
 
 def configuration_of(

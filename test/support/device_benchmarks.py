@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import subprocess
-import tempfile
 from functools import cache
-from pathlib import Path
 from typing import Final
 
-from programs import compiler_tool
+from compilations import run_compiler
 
 from tuninglink.tuning.programs.benchmark import Access, Benchmark, Binding, BufferLayout
 
@@ -126,11 +123,8 @@ util.func public @benchmark(%buffer: !hal.buffer, %sets: i32, %stride: i32, %bat
     return compile_program(text, "--compile-mode=vm")
 
 
-@cache
 def compile_program(text: str, *flags: str) -> bytes:
     """Returns the module that `iree-compile` makes of a program."""
-    command = compiler_tool("iree-compile")
-    with tempfile.TemporaryDirectory() as directory:
-        path = Path(directory) / "module.vmfb"
-        subprocess.run([command, *flags, "-", "-o", path], input=text, text=True, check=True)
-        return path.read_bytes()
+    answer = run_compiler("iree-compile", (*flags, "-", "-o", "-"), text.encode())
+    assert answer.code == 0, answer.errors.decode()
+    return answer.output

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import functools
-import subprocess
 from typing import TYPE_CHECKING
 
 from configured_programs import TARGETS
 from iree.compiler import ir as mlir
-from programs import compiler_tool
+from programs import configured_bytecode
 
 from tuninglink.iree.dispatch_roots import find_root_ops
 from tuninglink.spaces.workload import Workload, read_workload
@@ -86,24 +84,11 @@ func.func @attention(%query: {query}, %key: {key}, %value: {value}) -> {result} 
 }}"""
 
 
-@functools.cache
-def _compiled(source: str, target: str, flags: tuple[str, ...]) -> bytes:
-    command = [
-        compiler_tool("iree-compile"),
-        "-",
-        *TARGETS[target],
-        *flags,
-        "--compile-to=executable-configurations",
-        "--emit-mlir-bytecode",
-        "-o",
-        "-",
-    ]
-    return subprocess.run(command, input=source.encode(), check=True, capture_output=True).stdout
-
-
 def configured_source(source: str, target: str, flags: Sequence[str] = ()) -> Workload:
     """Returns the only dispatch of a program, as the compiler configures it, in a context of its own."""
-    module = mlir.Module.parse(_compiled(source, target, tuple(flags)), mlir.Context())
+    module = mlir.Module.parse(
+        configured_bytecode(source, *TARGETS[target], *flags), mlir.Context()
+    )
     _kept.append(module)
     ((root, function),) = (
         (root, each.function) for each in find_root_ops(module.operation) for root in each.roots

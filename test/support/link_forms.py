@@ -22,8 +22,8 @@ from tuninglink.mlir.diagnostics import DiagnosticSink
 from tuninglink.passes.dedupe_sequences import deduplicate_sequences
 from tuninglink.passes.drop_shadowed import drop_shadowed
 from tuninglink.specs import Spec, link_specs, load_spec
-from tuninglink.specs.link_form import LinkForm
-from tuninglink.specs.linking import link_nested_specs
+from tuninglink.specs.linking.forms import LinkForm
+from tuninglink.specs.linking.linker import link_nested_specs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from sequential import ANY_OP, Pair, Walks
+from sequential import ANY_OP, Nested, Pair, Walks
 
 if TYPE_CHECKING:
     from random import Random
@@ -48,13 +48,9 @@ class Shape(Enum):
     LEGACY = "a @__kernel_config without marker and result"
     PARAMETER = "a parameter that is handed to the matchers"
     BESIDE = "a constant beside the list"
+    INCLUDED = "a list in a sequence that the entry point includes"
     TWO_LISTS = "two lists"
     TWO_ENTRY_POINTS = "two entry points"
-
-    @property
-    def is_guarded(self) -> bool:
-        """Whether decided ops can be kept from such a spec."""
-        return self not in (Shape.TWO_LISTS, Shape.TWO_ENTRY_POINTS)
 
 
 @dataclass
@@ -417,7 +413,7 @@ class _Writer:
         )
         self.sequences.append(_helper('"library::helper"', _body_without_includes(random)))
 
-    def entry(self, number: int, parameter: str | None) -> Pair:
+    def entry(self, number: int, parameter: str | None, others: list[Pair]) -> Pair:
         random = self.random
         body, yielded = _body(random), "%op"
         if random.random() < 0.25:
@@ -439,12 +435,41 @@ class _Writer:
             f"transform.named_sequence @{name}({taken}) -> ({', '.join(kinds)}) {{\n{body}"
             f"  transform.yield {', '.join(handles)} : {', '.join(kinds)}\n}}"
         )
-        return Pair(
-            f"@{name}",
-            self._action(number, kinds),
-            tuple(kinds),
-            (parameter,) if parameter else (),
+        action, first, nested = self._action(number, kinds), None, None
+        if handles[0] == "%op" and not parameter and others and random.random() < 0.15:
+            first = action
+            nested = Nested(
+                tuple(random.sample(others, random.randint(1, len(others)))),
+                random.random() < 0.5,
+                random.random() < 0.5,
+            )
+            action = self._walking_action(number, kinds, nested)
+        further = (parameter,) if parameter else ()
+        return Pair(f"@{name}", action, tuple(kinds), further, first, nested)
+
+    def _walking_action(self, number: int, kinds: list[str], nested: Nested) -> str:
+        """Adds an action that includes the one of an entry, and then walks a list."""
+        ownership = "readonly" if nested.is_in_parent else "consumed"
+        taken = ", ".join(
+            f"%x{each}: {kind} {{transform.{'readonly' if each else ownership}}}"
+            for each, kind in enumerate(kinds)
         )
+        given = ", ".join(f"%x{each}" for each in range(len(kinds)))
+        lines = [
+            f"  transform.include @a{number} failures(propagate) ({given}) : ({', '.join(kinds)}) -> ()"
+        ]
+        root = "%x0"
+        if nested.is_in_parent:
+            root = "%root"
+            lines.append(f"  %root = transform.get_parent_op %x0 : ({ANY_OP}) -> {ANY_OP}")
+        listed = ", ".join(f"{pair.matcher} -> {pair.action}" for pair in nested.entries)
+        restricted = "restrict_root " if nested.asks_root else ""
+        lines.append(
+            f"  %walked = transform.foreach_match {restricted}in {root} {listed} : ({ANY_OP}) -> {ANY_OP}"
+        )
+        body = "\n".join([*lines, "  transform.yield"])
+        self.sequences.append(f"transform.named_sequence @w{number}({taken}) {{\n{body}\n}}")
+        return f"@w{number}"
 
     def _configuration(self) -> str:
         self.value += 1
@@ -507,10 +532,12 @@ def random_spec(
     shape = random.choice(shapes)
     writer = _Writer(random, number * 1000)
     parameter = writer._configuration() if shape is Shape.PARAMETER else None
-    pairs = [writer.entry(each, parameter) for each in range(random.randint(1, 4))]
+    pairs: list[Pair] = []
+    for each in range(random.randint(1, 4)):
+        pairs.append(writer.entry(each, parameter, pairs))
     half = (len(pairs) + 1) // 2
     lists = [pairs]
-    if not shape.is_guarded:
+    if shape in (Shape.TWO_LISTS, Shape.TWO_ENTRY_POINTS):
         lists = [pairs[:half], pairs[half:] or pairs[:1]]
     sequences = "\n".join(writer.sequences)
     marker = ""
@@ -531,6 +558,15 @@ def entry_points(shape: Shape, lists: list[list[Pair]], parameter: str | None) -
     beside = ""
     if shape is Shape.BESIDE:
         beside = f"  %beside = transform.param.constant 1 : i64 -> {PARAM}\n"
+    if shape is Shape.INCLUDED:
+        root = f"%root: {ANY_OP} {{transform.consumed}}"
+        return (
+            f"{_entry_point('walks', lists).replace('attributes {iree_codegen.tuning_spec_entrypoint} ', '')}\n"
+            f"transform.named_sequence @main({root}) -> {ANY_OP}\n"
+            "    attributes {iree_codegen.tuning_spec_entrypoint} {\n"
+            f"  %r = transform.include @walks failures(propagate) (%root) : ({ANY_OP}) -> {ANY_OP}\n"
+            f"  transform.yield %r : {ANY_OP}\n}}"
+        )
     if parameter:
         beside = f"  %given = transform.param.constant {parameter} -> {ANY_PARAM}\n"
     return _entry_point(name, lists, beside, is_legacy=shape is Shape.LEGACY, given=bool(parameter))
@@ -565,10 +601,6 @@ def _entry_point(
 
 
 def random_specs(random: Random) -> list[GeneratedSpec]:
-    """Returns one to three specs; only the first may be one that decided ops cannot be kept from."""
-    guarded = tuple(each for each in Shape if each.is_guarded)
+    """Returns one to three specs."""
     count = random.choice((1, 2, 2, 2, 3))
-    return [
-        random_spec(random, number + 1, tuple(Shape) if number == 0 else guarded)
-        for number in range(count)
-    ]
+    return [random_spec(random, number + 1) for number in range(count)]

@@ -5,13 +5,12 @@ The compiler itself is asked: its IR is printed before the pass in which it appl
 
 from __future__ import annotations
 
-import subprocess
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from compilations import run_compiler
 from iree.compiler import ir as mlir
 from iree.compiler.dialects import linalg
-from programs import compiler_tool
 
 from tuninglink.mlir import names
 from tuninglink.mlir.contexts import thread_context
@@ -48,12 +47,12 @@ class Seen:
 def compile_with_dumps(tool: str, *arguments: str, source: str) -> tuple[str, list[mlir.Operation]]:
     """Runs a tool on `source`; returns its output, and each module that specs were about to be applied to."""
     flags = (f"--mlir-print-ir-before={APPLYING_PASS}", "--mlir-disable-threading")
-    command = [compiler_tool(tool), *arguments, *flags, "-"]
-    result = subprocess.run(command, input=source, capture_output=True, text=True, check=False)
-    assert result.returncode == 0, result.stderr[-2000:]
-    dumps = [each.partition("\n")[2] for each in result.stderr.split(HEADER)[1:]]
+    answer = run_compiler(tool, (*arguments, *flags, "-"), source.encode())
+    errors = answer.errors.decode()
+    assert answer.code == 0, errors[-2000:]
+    dumps = [each.partition("\n")[2] for each in errors.split(HEADER)[1:]]
     modules = [mlir.Module.parse(text, thread_context()).operation for text in dumps]
-    return result.stdout, modules
+    return answer.output.decode(), modules
 
 
 def seen(sources: str, flags: Sequence[str]) -> list[Seen]:

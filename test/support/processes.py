@@ -46,6 +46,15 @@ def is_gone(pid: int) -> bool:
     return state(pid) in (None, "Z")
 
 
+def children(process: int) -> list[int]:
+    """Returns the processes that a process with one thread has started: of a command the one that does its work."""
+    try:
+        text = Path(f"/proc/{process}/task/{process}/children").read_text()
+    except OSError:  # it has ended
+        return []
+    return [int(each) for each in text.split()]
+
+
 def marked(marker: str) -> list[int]:
     """Returns the processes that have a variable of this name in their environment, zombies left aside."""
     needle = f"{marker}=".encode()

@@ -7,7 +7,7 @@ import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from iree.compiler.tools.binaries import find_tool
+from compilations import Answer, compiler_tool, run_compiler
 from places import ROOT, SUPPORT, TOOLS
 
 from tuninglink.mlir import names
@@ -46,19 +46,17 @@ FROM_SOURCES = "--compile-from=executable-sources"
 MARK_ROOT_OPS = "--iree-codegen-add-tuner-attributes"
 
 
-def compiler_tool(name: str) -> str:
-    """Returns a tool of the compiler; the command of its name starts Python, which takes longer than most programs."""
-    path: str = find_tool(name)
-    return path
-
-
 def run(tool: str, *arguments: str, source: str) -> str:
     """Runs one of the compiler's tools or of ours on `source`, and returns what it writes."""
-    path = TOOLS / tool if tool.startswith("tuninglink") else compiler_tool(tool)
-    command = [path, *arguments, "-"]
-    result = subprocess.run(command, input=source, capture_output=True, text=True, check=False)
-    assert result.returncode == 0, result.stderr[:3000]
-    return result.stdout
+    arguments = (*arguments, "-")
+    if tool.startswith("tuninglink"):
+        command = [TOOLS / tool, *arguments]
+        done = subprocess.run(command, input=source.encode(), capture_output=True, check=False)
+        answer = Answer(done.returncode, done.stdout, done.stderr)
+    else:
+        answer = run_compiler(tool, arguments, source.encode())
+    assert answer.code == 0, answer.errors[:3000].decode()
+    return answer.output.decode()
 
 
 def iree_compile(program: Path, *flags: str) -> bytes:
@@ -70,6 +68,14 @@ def iree_compile(program: Path, *flags: str) -> bytes:
 def configure(source: str, *flags: str) -> str:
     """Compiles each part of `source` until the compiler has chosen configurations."""
     return run("iree-compile", CONFIGURATIONS, "--split-input-file", *flags, "-o=-", source=source)
+
+
+def configured_bytecode(source: str, *flags: str) -> bytes:
+    """Returns the bytecode of a program for which the compiler has chosen configurations."""
+    arguments = (*flags, CONFIGURATIONS, "--emit-mlir-bytecode", "-o", "-", "-")
+    answer = run_compiler("iree-compile", arguments, source.encode())
+    assert answer.code == 0, answer.errors[:3000].decode()
+    return answer.output
 
 
 def all_programs() -> str:

@@ -14,9 +14,9 @@ import time
 from collections import Counter
 from concurrent.futures import Future
 from dataclasses import dataclass, field
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Final
 from unittest.mock import patch
 
@@ -25,14 +25,15 @@ from programs import TARGETS
 from tuninglink.mlir.diagnostics import error
 from tuninglink.tuning.candidates.compilation import CandidateCompiler
 from tuninglink.tuning.database import Database
-from tuninglink.tuning.deciding import race
+from tuninglink.tuning.deciding.contestants import RaceRules
 from tuninglink.tuning.devices.device import DeviceDescription, DeviceError
 from tuninglink.tuning.devices.screening import Measurement
 from tuninglink.tuning.devices.timing import Rounds, Timing
 from tuninglink.tuning.listener import Listener
 from tuninglink.tuning.programs.dispatches import read_program
 from tuninglink.tuning.results.journal import Journal
-from tuninglink.tuning.scheduling.budget import Budget
+from tuninglink.tuning.scheduling import task_tuner
+from tuninglink.tuning.scheduling.ledger import Ledger
 from tuninglink.tuning.scheduling.task_tuner import TaskTuner
 from tuninglink.tuning.settings import TuningSettings
 from tuninglink.tuning.tuner import Tuner
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     from tuninglink.tuning.devices.timing import CompiledProgram
     from tuninglink.tuning.programs.benchmark import Benchmark
     from tuninglink.tuning.results.task_result import TrialResult, TuningResult
+    from tuninglink.tuning.scheduling.budget import Budget
 
 FLAGS: Final = TARGETS["llvm-cpu"]
 DESCRIPTION: Final = DeviceDescription("recorded", "a record", "local-sync", "", "1", 1)
@@ -64,6 +66,10 @@ class RecordedDevices:
     description: DeviceDescription = DESCRIPTION
     at_once: int = 1
     _defaults: set[bytes] = field(default_factory=set)
+
+    @property
+    def descriptions(self) -> list[DeviceDescription]:
+        return [self.description]
 
     @property
     def first(self) -> RecordedDevices:
@@ -105,8 +111,7 @@ class RecordedDevices:
 
 def without_pauses() -> AbstractContextManager[object]:
     """Leaves out the pauses of races, where times are recorded, or do not matter."""
-    clock = SimpleNamespace(monotonic=time.monotonic, sleep=lambda _: None)
-    return patch.object(race, "time", clock)
+    return patch.object(task_tuner, "RaceRules", partial(RaceRules, gap_seconds=0.0))
 
 
 def tune(
@@ -121,9 +126,9 @@ def tune(
     """Tunes a program as the command does."""
     journal = Journal(database, DESCRIPTION, settings, FLAGS) if database else None
     tasks = TaskTuner(settings, compiler, devices, listener or Listener(), journal)
-    budget = Budget(trials=settings.trials)
+    ledger = Ledger(trials=settings.trials)
     with without_pauses():
-        return Tuner(read_program(str(program), FLAGS), FLAGS, tasks, budget).run()
+        return Tuner(read_program(str(program), FLAGS), FLAGS, tasks, ledger).run()
 
 
 class _Keys(Listener):

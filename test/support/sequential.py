@@ -15,7 +15,7 @@ from iree.compiler.dialects.transform import interpreter
 from tuninglink.mlir import names
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
 ANY_OP = "!transform.any_op"
 _MATCHED = "test.matched"
@@ -29,15 +29,34 @@ class Pair:
 
     Attributes:
         matcher: the matcher's symbol, as MLIR writes it.
-        action: the action's, likewise.
+        action: the symbol of the action, as the list refers to it.
         results: the types of what the matcher yields.
         further: what the matcher takes beside the op: values of attributes, as MLIR writes them.
+        first: the symbol of what the action does before it walks a list of its own; None for all of the action.
+        nested: the list that the action walks.
     """
 
     matcher: str
     action: str
     results: tuple[str, ...]
     further: tuple[str, ...] = ()
+    first: str | None = None
+    nested: Nested | None = None
+
+
+@dataclass(frozen=True)
+class Nested:
+    """A list in an action.
+
+    Attributes:
+        entries: its entries, in order.
+        is_in_parent: whether its root is the parent of the matched op; else it is the matched op.
+        asks_root: whether its entries are asked about the root, too.
+    """
+
+    entries: tuple[Pair, ...]
+    is_in_parent: bool
+    asks_root: bool
 
 
 @dataclass(frozen=True)
@@ -54,7 +73,7 @@ class Walks:
 
 
 def ops_of(module: mlir.Operation) -> list[mlir.Operation]:
-    """Returns the ops in a module in the order in which a `foreach_match` asks about them."""
+    """Returns the ops inside of an op in the order in which a `foreach_match` asks about them."""
     found: list[mlir.Operation] = []
 
     def keep(operation: mlir.Operation) -> mlir.WalkResult:
@@ -80,19 +99,54 @@ def apply_one_by_one(specs: Sequence[Walks], module: mlir.Operation) -> None:
     ops = ops_of(module)
     decided: set[int] = set()
     for spec in specs:
-        mine: set[int] = set()
-        asked = _Asked(spec, module.context)
-        for number, entries in enumerate(spec.lists):
-            for position, operation in enumerate(ops):
-                # The compiler applies a spec to each function, and a walk does not ask about its root.
-                if position in decided or operation.name == names.FUNCTION:
-                    continue
-                for entry in range(len(entries)):
-                    before = [dict(each.attributes.items()) for each in ops]
-                    if asked.applies(number, entry, operation):
-                        mine |= {position} | _keep_decided(ops, before, decided)
-                        break
-        decided |= mine
+        walk = _Walk(spec, ops, decided)
+        for entries in spec.lists:
+            # The compiler applies a spec to each function, and a walk does not ask about its root.
+            walk.run(entries, [n for n, op in enumerate(ops) if op.name != names.FUNCTION])
+        decided |= walk.mine
+
+
+class _Walk:
+    """The walks of one spec.
+
+    Args:
+        spec: the spec.
+        ops: the ops of the program.
+        decided: the positions of the ops that earlier specs decided.
+
+    Attributes:
+        mine: the positions of those that this spec decides.
+    """
+
+    def __init__(
+        self, spec: Walks, ops: Sequence[mlir.Operation], decided: frozenset[int] | set[int]
+    ) -> None:
+        self._ops = ops
+        self._decided = set(decided)
+        self._asked = _Asked(spec, ops[0].context)
+        self.mine: set[int] = set()
+
+    def run(self, entries: Sequence[Pair], positions: Sequence[int]) -> None:
+        """Walks a list."""
+        for position in positions:
+            if position in self._decided:
+                continue
+            operation = self._ops[position]
+            for entry in entries:
+                before = [dict(each.attributes.items()) for each in self._ops]
+                if self._asked.applies(entry, operation):
+                    self.mine |= {position} | _keep_decided(self._ops, before, self._decided)
+                    if entry.nested:
+                        self.run(entry.nested.entries, self._inside(entry.nested, operation))
+                    break
+
+    def _inside(self, nested: Nested, operation: mlir.Operation) -> list[int]:
+        root = operation
+        if nested.is_in_parent:
+            assert operation.parent is not None
+            root = operation.parent.operation
+        inside = ops_of(root) + ([root] if nested.asks_root else [])
+        return [self._ops.index(each) for each in inside]
 
 
 def _keep_decided(
@@ -119,10 +173,11 @@ class _Asked:
     """A spec whose entries are asked about one op at a time."""
 
     def __init__(self, spec: Walks, context: mlir.Context) -> None:
+        entries = list(dict.fromkeys(_all_entries(pair for pairs in spec.lists for pair in pairs)))
+        self._numbers = {entry: number for number, entry in enumerate(entries)}
         lines = ["module attributes {transform.with_named_sequence} {", spec.sequences]
-        for number, entries in enumerate(spec.lists):
-            for entry, pair in enumerate(entries):
-                lines += _question(f"{number}_{entry}", pair)
+        for entry, number in self._numbers.items():
+            lines += _question(str(number), entry)
         self._library = mlir.Module.parse("\n".join([*lines, "}"]), context).operation
         self._questions = {
             each.attributes["sym_name"].value: each.operation
@@ -132,14 +187,21 @@ class _Asked:
         self._options = interpreter.TransformOptions()
         self._options.expensive_checks = True
 
-    def applies(self, number: int, entry: int, operation: mlir.Operation) -> bool:
+    def applies(self, entry: Pair, operation: mlir.Operation) -> bool:
         """Asks an entry about an op, and applies it if it matches; tells whether it does."""
-        question = self._questions[f"test_try_{number}_{entry}"]
+        question = self._questions[f"test_try_{self._numbers[entry]}"]
         interpreter.apply_named_sequence(operation, question, self._library, self._options)
         if _MATCHED in operation.attributes:
             del operation.attributes[_MATCHED]
             return True
         return False
+
+
+def _all_entries(pairs: Iterable[Pair]) -> Iterator[Pair]:
+    for pair in pairs:
+        yield pair
+        if pair.nested:
+            yield from _all_entries(pair.nested.entries)
 
 
 def _question(name: str, pair: Pair) -> list[str]:
@@ -161,7 +223,7 @@ def _question(name: str, pair: Pair) -> list[str]:
             f"  {results + ' = ' if results else ''}transform.include {pair.matcher} failures(propagate)"
             f" ({', '.join(given)}) : ({', '.join(kinds)}) -> ({types})"
         ),
-        f"  transform.include {pair.action} failures(propagate) ({results}) : ({types}) -> ()",
+        f"  transform.include {pair.first or pair.action} failures(propagate) ({results}) : ({types}) -> ()",
         f'  transform.annotate %op "{_MATCHED}" : {ANY_OP}',
         "  transform.yield\n}",
         f"transform.named_sequence @test_once_{name}(%op: {ANY_OP} {{transform.readonly}}) {{",

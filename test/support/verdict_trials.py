@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import io
+import os
 import random
 import subprocess
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from compilations import run_compiler
 from cpu_dispatches import CPUS, flags_for
 from iree.compiler import ir as mlir
-from programs import compiler_tool
+from processes import PATIENCE
 
 from tuninglink.iree.dispatch_roots import find_root_ops
 from tuninglink.mlir import names
@@ -29,8 +31,6 @@ if TYPE_CHECKING:
     from tuninglink.spaces.registry import ProviderRegistry
     from tuninglink.spaces.verification import ConfigurationAnswer
 
-COMPILER: Final = compiler_tool("iree-compile")
-"""The compiler itself: a time limit would end the script that starts it, and leave the compiler running."""
 _CONFIGURATIONS: Final = "executable-configurations"
 _SOURCES: Final = "executable-sources"
 _MOST_TRIES: Final = 2000
@@ -104,32 +104,21 @@ class Trials:
 
     workload: Workload
     target: TrialTarget
-    seconds: float = 60
+    seconds: float = PATIENCE
 
     @classmethod
-    def of(cls, source: str, target: TrialTarget, seconds: float = 60) -> Trials:
+    def of(cls, source: str, target: TrialTarget, seconds: float = PATIENCE) -> Trials:
         """Compiles a program of one dispatch to where it is configured.
 
         Raises:
             ValueError: it has no dispatch, or several; or it does not compile.
         """
-        result = subprocess.run(
-            [
-                COMPILER,
-                "-",
-                *target.flags,
-                f"--compile-to={target.phase}",
-                "--emit-mlir-bytecode",
-                "-o",
-                "-",
-            ],
-            input=source.encode(),
-            capture_output=True,
-            check=False,
-        )
-        if result.returncode:
-            raise ValueError(result.stderr.decode(errors="replace")[:300])
-        module = mlir.Module.parse(result.stdout, mlir.Context())
+        phase = f"--compile-to={target.phase}"
+        arguments = ("-", *target.flags, phase, "--emit-mlir-bytecode", "-o", "-")
+        answer = run_compiler("iree-compile", arguments, source.encode())
+        if answer.code:
+            raise ValueError(answer.errors.decode(errors="replace")[:300])
+        module = mlir.Module.parse(answer.output, mlir.Context())
         found = [
             (root, each.function) for each in find_root_ops(module.operation) for root in each.roots
         ]
@@ -163,22 +152,17 @@ class Trials:
         assert module is not None
         buffer = io.BytesIO()
         module.write_bytecode(buffer)
-        command = [COMPILER, "-", *self.target.flags, f"--compile-from={self.target.phase}"]
+        phase = f"--compile-from={self.target.phase}"
+        arguments = ("-", *self.target.flags, phase, "-o", os.devnull)
         try:
-            result = subprocess.run(
-                [*command, "-o", "/dev/null"],
-                input=buffer.getvalue(),
-                capture_output=True,
-                timeout=self.seconds,
-                check=False,
-            )
+            answer = run_compiler("iree-compile", arguments, buffer.getvalue(), self.seconds)
         except subprocess.TimeoutExpired:
             return Outcome(f"no end within {self.seconds:g} s")
-        if result.returncode == 0:
+        if answer.code == 0:
             return Outcome()
-        lines = result.stderr.decode(errors="replace").splitlines()
+        lines = answer.errors.decode(errors="replace").splitlines()
         errors = [line.partition("error: ")[2] for line in lines if "error: " in line]
-        return Outcome(errors[0] if errors else f"exit code {result.returncode}")
+        return Outcome(errors[0] if errors else f"exit code {answer.code}")
 
 
 def sampled(space: Space, count: int, seed: int) -> list[dict[str, int]]:

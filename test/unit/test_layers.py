@@ -31,7 +31,7 @@ LAYERS = (
     ("scaffolding",),
     ("checking", "explaining", "comparing", "dag_to_named"),
     ("tuning",),
-    ("opt", "torch"),
+    ("doctor", "opt", "torch"),
     ("cli",),
     ("__main__",),
 )

@@ -23,7 +23,7 @@ from tuninglink.mlir.diagnostics import DiagnosticSink
 from tuninglink.payloads import spec_of
 from tuninglink.solver.answers import DEFAULT_LIMITS, Verdict
 from tuninglink.spaces.registry import ProviderRegistry
-from tuninglink.specs.bindings import covers, entry_binding
+from tuninglink.specs.applicability import is_bound_for
 from tuninglink.specs.loading import load_spec
 from tuninglink.specs.verification import check_configurations, verify_spec
 
@@ -161,7 +161,7 @@ class Checker:
         return Question(self._target, str(target), self._limits, wants_programs)
 
     def _is_for_target(self, entry: Entry) -> bool:
-        return self._target is not None and covers(entry_binding(entry), self._target)
+        return self._target is not None and is_bound_for(entry, self._target)
 
     def _note(self, asked: Asked, found: Judgement) -> None:
         """Notes what is found about an entry, without the nearest valid configuration."""

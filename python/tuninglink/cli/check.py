@@ -7,6 +7,7 @@ import json
 import os
 import sys
 from enum import Enum
+from pathlib import Path  # noqa: TC003 - typer reads the annotations
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
@@ -121,6 +122,16 @@ def check(
     strict: Annotated[
         bool, typer.Option("--strict", help="Fail if a question was not decided.")
     ] = False,
+    project: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Take the specs of this project file where none is given. Default: tuninglink.toml, or "
+            "pyproject.toml with [tool.tuninglink], in the working directory or above it.",
+            show_default=False,
+        ),
+    ] = None,
+    no_project: Annotated[bool, typer.Option("--no-project", help="Use no project file.")] = False,
     no_upgrade: Annotated[
         bool,
         typer.Option("--no-upgrade", help="Refuse specs that were written for an older compiler."),
@@ -143,8 +154,10 @@ def check(
         message = "--compile needs to know what to compile for; name it with --target"
         raise TuninglinkError(error(message))
     flags = [each for each in specs or () if each.startswith("-") and each != STANDARD_STREAM]
-    sources = [each for each in specs or () if each not in flags] or project_specs()
-    checked_target = Target.parse(target) if target else None
+    sources = [each for each in specs or () if each not in flags] or project_specs(
+        project, no_project=no_project
+    )
+    checked_target = None if target is None else Target.parse(target)
     checked_model = _model(model, flags, checked_target)
     from tuninglink.checking.checker import Checker  # noqa: PLC0415 - mistakes are told before
 

@@ -18,7 +18,7 @@ from tuninglink.errors import CompileError
 from tuninglink.files import write_output
 from tuninglink.mlir.diagnostics import error
 from tuninglink.specs.library import DefaultLibrary
-from tuninglink.specs.sources import SpecFiles, read_specs
+from tuninglink.specs.sources import SpecFiles, automatic_positions, read_specs
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,8 +30,9 @@ PROGRAM: Final = "tuninglink compile"
 
 SPEC_HELP: Final = """\
   --spec SPEC          A tuning spec, as text or bytecode: a file, a directory, a pattern, library:NAME or a URL, with
-                       #sha256=HASH behind it if it must not change. May be repeated: the first wins. TARGET=SPEC
-                       applies it to the dispatches of a target only: an SKU, an architecture or a family.
+                       #sha256=HASH behind it if it must not change; library:auto applies all shipped libraries that fit
+                       the target. May be repeated: the first wins. TARGET=SPEC applies it to the dispatches of a target
+                       only: an SKU, an architecture or a family.
 """
 
 USAGE: Final = f"""\
@@ -159,6 +160,7 @@ def specs_of(options: CompileOptions, project_specs: Sequence[str]) -> SpecChoic
     return SpecChoice(
         SpecFiles((*files, *from_project), upgrade=upgrade, diagnostics=sink),
         from_project=len(from_project),
+        automatic=automatic_positions(files),
         library=library,
         exact=False,
         dump=options.spec_dumps,

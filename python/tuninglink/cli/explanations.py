@@ -55,7 +55,18 @@ def _table(explanation: Explanation, stream: TextIO) -> str:
     if explanation.specs:
         counts = ["ENTRIES", "USED", "SHADOWED", "UNREACHABLE", "UNUSED"]
         headings = ["SPEC", "KIND", *counts, "DISPATCHES"]
-        parts.append(render_table(headings, [*map(_spec_row, explanation.specs)], "", stream))
+        parts.append(
+            render_table(
+                headings,
+                [
+                    _spec_row(each)
+                    for each in explanation.specs
+                    if each.configured or not each.is_automatic
+                ],
+                "",
+                stream,
+            )
+        )
     parts.append("".join(f"{line}\n" for line in _summary(explanation)))
     return "\n".join(parts)
 
@@ -195,7 +206,7 @@ def _summary(explanation: Explanation) -> list[str]:
     kept = explanation.count(Status.KEPT)
     if kept:
         lines.append(f"kept a configuration that was there before: {kept:,}")
-    return [*lines, *explanation.notes]
+    return [*lines, *explanation.notes, *explanation.advice]
 
 
 def _part(explanation: Explanation, status: Status) -> str:

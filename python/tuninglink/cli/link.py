@@ -14,12 +14,13 @@ from tuninglink.cli.project import project_specs
 from tuninglink.errors import TuninglinkError
 from tuninglink.files import STANDARD_STREAM, write_output
 from tuninglink.iree.targets import Target
+from tuninglink.matching.derivation.expansion import expanded_forms
 from tuninglink.matching.index import index_matchers
 from tuninglink.mlir.diagnostics import Diagnostic, Severity, error
-from tuninglink.specs.bindings import binding_of
+from tuninglink.specs.bindings import binding_of, check_bindings
 from tuninglink.specs.library import default_spec
-from tuninglink.specs.link_form import LinkForm, choose_form
-from tuninglink.specs.linking import LINKED_SPEC_NAME, link_specs
+from tuninglink.specs.linking.forms import LinkForm, choose_form
+from tuninglink.specs.linking.linker import LINKED_SPEC_NAME, link_specs
 from tuninglink.specs.loading import load_spec
 from tuninglink.specs.model import Spec
 from tuninglink.specs.sources import SpecFiles, read_specs
@@ -77,6 +78,24 @@ def link(
             help="Arrange the entries so that a compiler compares an operation with a handful of them.",
         ),
     ] = False,
+    expand_forms: Annotated[
+        bool,
+        typer.Option(
+            "--expand-forms",
+            help="Also write the entries for other forms of their problems that `tuninglink compile` derives: with a "
+            "batch of 1 added or removed, and the loop orders of attention. For a compiler that reads the spec itself.",
+        ),
+    ] = False,
+    project: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Take the specs of this project file where none is given. Default: tuninglink.toml, or "
+            "pyproject.toml with [tool.tuninglink], in the working directory or above it.",
+            show_default=False,
+        ),
+    ] = None,
+    no_project: Annotated[bool, typer.Option("--no-project", help="Use no project file.")] = False,
     no_upgrade: Annotated[
         bool,
         typer.Option("--no-upgrade", help="Refuse specs that were written for an older compiler."),
@@ -91,7 +110,7 @@ def link(
         tuninglink link mine.mlir theirs.mlir --target mi300x -o linked.mlirbc
         tuninglink link gfx942=amd.mlir sm_80=nvidia.mlir -o linked.mlir
     """
-    if target and no_default_specs:
+    if target is not None and no_default_specs:
         message = (
             "--target asks for a default spec and --no-default-specs for none; give one of them"
         )
@@ -102,12 +121,16 @@ def link(
     with progress("linking"):
         inputs = [
             each
-            for spec in specs or project_specs()
+            for spec in specs or project_specs(project, no_project=no_project)
             for each in _load(spec, upgrade=not no_upgrade)
         ]
-        if target:
+        if target is not None:
             inputs += _default_spec(target, spec_dir or [], upgrade=not no_upgrade)
+        if expand_forms:
+            inputs += [derived for each in inputs for derived in expanded_forms(each)]
         diagnostics = process.shown_diagnostics()
+        for each in inputs:
+            check_bindings(each.module, diagnostics)
         form = choose_form(inputs, diagnostics=diagnostics)
         # An index applies as a whole, so that each needs a binding of its own.
         bindings = {binding_of(each.module) for each in inputs}

@@ -71,18 +71,15 @@ class Measuring:
         options, settings = self.options, self.options.settings
         timing = Settings(caches=settings.caches, seed=settings.seed)
         with ExitStack() as opened:
-            database = (
-                opened.enter_context(Database(Path(options.database))) if options.database else None
-            )
+            path = Path(options.database) if options.database else None
+            database = opened.enter_context(Database(path))
             reproducers = None
             if options.failures:
                 reproducers = Reproducers(options.failures, options.flags)
             with timeline.stage(Stage.DEVICES):
                 devices, compiler = self._machines(opened, timing)
             timeline.watch(devices)
-            journal = None
-            if database:
-                journal = Journal(database, devices.first.description, settings, options.flags)
+            journal = Journal(database, devices.first.description, settings, options.flags)
             listener = Listener() if is_quiet() else ProgressLines()
             yield TaskTuner(settings, compiler, devices, listener, journal, reproducers, timeline)
 

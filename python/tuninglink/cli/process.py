@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,6 +11,7 @@ from tuninglink.errors import TuninglinkError
 from tuninglink.files import STANDARD_STREAM, cannot
 from tuninglink.mlir.diagnostics import DiagnosticSink, Severity, error
 from tuninglink.mlir.rendering import Sources, print_diagnostic
+from tuninglink.mlir.serialization import is_undecodable
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,16 +27,20 @@ _sources = Sources()
 def run(body: Callable[[], int]) -> int:
     """Runs the body of a command and returns the exit code of the process.
 
-    A mistake of the user ends with its diagnostics on standard error. Whoever closes the pipe that they
-    read from has seen enough and is told nothing.
+    A mistake of the user ends with its diagnostics on standard error. If the reader of a pipe has closed it, the
+    command fails without a message.
     """
     try:
         code = body()
-        _flush_output()
+        sys.stdout.flush()
     except TuninglinkError as failure:
         show(*failure.diagnostics)
     except BrokenPipeError:
-        _discard_output()
+        pass
+    except RuntimeError as failure:
+        if not is_undecodable(failure):
+            raise
+        show(error("an input has a string that is not UTF-8"))
     else:
         return code
     return FAILURE
@@ -55,8 +59,15 @@ def shown_diagnostics() -> DiagnosticSink:
 
 
 def read_standard_input(name: str = "<stdin>") -> bytes:
-    """Returns all of standard input, which diagnostics then can quote from as `name`."""
-    content = sys.stdin.buffer.read()
+    """Returns all of standard input, which diagnostics then can quote from as `name`.
+
+    Raises:
+        TuninglinkError: it cannot be read.
+    """
+    try:
+        content = sys.stdin.buffer.read()
+    except OSError as failure:
+        raise TuninglinkError(cannot("read", name, failure)) from None
     _sources.add(name, content)
     return content
 
@@ -75,21 +86,6 @@ def read_input(path: str) -> tuple[str, bytes]:
         raise TuninglinkError(cannot("read", path, failure)) from None
 
 
-def _flush_output() -> None:
-    """Sees to it that all output has arrived, as long as somebody can be told that it has not.
-
-    Raises:
-        TuninglinkError: it cannot be written.
-    """
-    try:
-        sys.stdout.flush()
-    except BrokenPipeError:
-        raise
-    except OSError as failure:
-        _discard_output()
-        raise TuninglinkError(cannot("write", "<stdout>", failure)) from None
-
-
 def refuse_binary_on_terminal() -> None:
     """Checks that standard output is something to write bytecode to.
 
@@ -99,10 +95,3 @@ def refuse_binary_on_terminal() -> None:
     if sys.stdout.isatty():
         message = "bytecode is not written to a terminal; name a file with -o"
         raise TuninglinkError(error(message))
-
-
-def _discard_output() -> None:
-    """Makes the flush at the end of the process succeed when nobody takes the output any more."""
-    nothing = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nothing, sys.stdout.fileno())
-    os.close(nothing)

@@ -44,13 +44,19 @@ def with_project(arguments: Sequence[str]) -> tuple[list[str], tuple[str, ...]]:
     return [*own, *flags, *end], project.arguments
 
 
-def project_specs() -> tuple[str, ...]:
+def project_specs(file: Path | None = None, *, no_project: bool = False) -> tuple[str, ...]:
     """Returns the specs of the project as arguments, for a command that was given none.
 
+    Args:
+        file: the project file; None for the one in the working directory or above it.
+        no_project: whether no project file is to be used.
+
     Raises:
-        TuninglinkError: there is no project with specs, or its file or lock cannot be read.
+        TuninglinkError: no project names specs, or its file or lock cannot be read.
     """
-    project = Project.find(Path.cwd())
+    if no_project:
+        raise TuninglinkError(error("no spec is given, and --no-project is"))
+    project = Project.find(Path.cwd()) if file is None else Project.named(file)
     if project is None or not project.specs:
         message = (
             f"no spec is given, and there is no project file that names one, such as '{OWN_FILE}'"

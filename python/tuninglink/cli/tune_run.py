@@ -18,7 +18,7 @@ from tuninglink.tuning.devices.local import default_device
 from tuninglink.tuning.programs.dispatches import read_program
 from tuninglink.tuning.report import write_report
 from tuninglink.tuning.report.reporting import report_of
-from tuninglink.tuning.scheduling.budget import Budget
+from tuninglink.tuning.scheduling.ledger import Ledger
 from tuninglink.tuning.scheduling.timeline import Stage, Timeline
 from tuninglink.tuning.tuner import Tuner
 
@@ -45,18 +45,18 @@ def tune(options: TuneOptions, command: str) -> TuninglinkError | None:
     if options.report:
         check_directory(options.report)
     settings = options.settings
-    budget = Budget(settings.seconds, settings.trials)
+    ledger = Ledger(settings.seconds, settings.trials)
     timeline = Timeline()
     with progress(f"compiling {options.input}"), timeline.stage(Stage.PROGRAM):
         program = read_program(
             options.input, options.flags, first=options.compile_from, sizes=options.sizes
         )
     uris = settings.devices or _default_devices(program)
-    with Measuring(options, uris).tasks(timeline) as tasks, stopping(budget, command):
+    with Measuring(options, uris).tasks(timeline) as tasks, stopping(ledger.whole, command):
         descriptions = tasks.devices.descriptions
         tasks.listener.found(program, descriptions)
         specs = _specs(program, options)
-        result = Tuner(program, options.flags, tasks, budget, specs, process.show).run()
+        result = Tuner(program, options.flags, tasks, ledger, specs=specs, warn=process.show).run()
     write_output(options.output, result.spec.encode())  # first: nothing that fails later loses it
     if options.report:
         report = report_of(options.input, descriptions[0], result)

@@ -109,6 +109,7 @@ def upgrade(
         with progress("upgrading"):
             upgraded = upgrade_bytes(data, name, written_for=version)
         data, parts = upgraded.text.encode(), [render_report(upgraded)]
+        _check_links(data, name)
     if modernize:
         data, part = _modernized(data, name)
         parts.append(part)
@@ -135,6 +136,21 @@ def _check(specs: Sequence[str]) -> int:
             process.show(*failure.diagnostics)
             code = process.FAILURE
     return code
+
+
+def _check_links(data: bytes, name: str) -> None:
+    """Checks that a spec can be linked; a library without an entry point need not be.
+
+    Raises:
+        SpecError: it cannot.
+    """
+    from tuninglink.mlir.contexts import thread_context  # noqa: PLC0415 - loads the compiler
+    from tuninglink.specs import Spec, has_entry_point  # noqa: PLC0415
+    from tuninglink.specs.linking.forms import choose_form  # noqa: PLC0415
+
+    module = parse_module(data, name, thread_context())
+    if has_entry_point(module):
+        choose_form([Spec(module, name)])
 
 
 def _modernized(data: bytes, name: str) -> tuple[bytes, str]:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from tuninglink.iree.targets import Target
     from tuninglink.matching.materialization import LinkedDispatch
     from tuninglink.specs.library import DefaultLibrary
-    from tuninglink.specs.linking import LinkedSpec
+    from tuninglink.specs.linking.linker import LinkedSpec
     from tuninglink.specs.model import Spec
 
 
@@ -52,6 +52,7 @@ class SpecChoice:
     Attributes:
         given: the user's specs, in order of precedence.
         from_project: how many of them, the last ones, a project file names: they need not be for the program.
+        automatic: the positions of those that nothing asks for by name: they need not configure anything.
         library: where the default spec of each target is looked up; None for nowhere.
         exact: whether each entry is traced, or only each spec.
         dump: a directory that gets the linked specs, `-` for standard output, or nothing.
@@ -62,6 +63,7 @@ class SpecChoice:
 
     given: Sequence[Spec] = ()
     from_project: int = 0
+    automatic: frozenset[int] = frozenset()
     library: DefaultLibrary | None = None
     exact: bool = True
     dump: str = ""
@@ -209,6 +211,7 @@ class Application:
         return SpecOutcomes(
             given=self._choice.given,
             from_project=self._choice.from_project,
+            automatic=self._choice.automatic,
             library=self._choice.library,
             applied=self.applied,
             targets=self._targets,

@@ -17,7 +17,7 @@ from tuninglink.mlir.diagnostics import DiagnosticSink, error
 from tuninglink.specs.library import DefaultLibrary
 from tuninglink.specs.loading import load_spec
 from tuninglink.specs.model import Spec
-from tuninglink.specs.sources import SpecFiles, read_specs
+from tuninglink.specs.sources import SpecFiles, automatic_positions, read_specs
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -123,15 +123,18 @@ def read_request(
     said: list[Diagnostic] = []
     sink = DiagnosticSink(said.append)
     given: list[Spec] = []
+    automatic: set[int] = set()
     for each in (*specs, *options.specs):
         if isinstance(each, Spec):
             given.append(each)
         elif isinstance(each, str):
-            given += SpecFiles(read_specs([each], sink), upgrade=upgrade, diagnostics=sink)
+            files = read_specs([each], sink)
+            automatic.update(len(given) + position for position in automatic_positions(files))
+            given += SpecFiles(files, upgrade=upgrade, diagnostics=sink)
         else:
             given.append(load_spec(each, upgrade=upgrade, diagnostics=sink))
     derives = derived_entries and options.derived_entries
-    choice = SpecChoice(given, library=library, derive=derives)
+    choice = SpecChoice(given, automatic=frozenset(automatic), library=library, derive=derives)
     return CompileRequest(options, choice, tuple(said))
 
 

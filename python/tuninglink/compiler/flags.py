@@ -22,6 +22,7 @@ from tuninglink.llvm_flags import (
     dashed,
     member_of,
     read_boolean,
+    read_name,
     read_number,
 )
 from tuninglink.mlir.diagnostics import error
@@ -128,7 +129,7 @@ def _switch(text: str) -> bool:
 _EXPLAIN: Final = "explain"
 
 COMPILE_FLAGS: Final = {
-    "o": Flag("output"),
+    "o": Flag("output", read_name),
     "output-format": Flag("output_format", member_of(OutputFormat)),
     "compile-mode": Flag("mode", member_of(Mode)),
     "compile-from": Flag("compile_from", member_of(Phase)),
@@ -140,11 +141,11 @@ COMPILE_FLAGS: Final = {
     "remarks-filter": Flag("remarks_filter"),
     "remarks-output-file": Flag("remarks_file"),
     "split-input-file": Flag("split_input", read_boolean, switch=True),
-    "spec": Flag("specs", repeats=True),
-    "spec-dir": Flag("spec_directories", repeats=True),
+    "spec": Flag("specs", read_name, repeats=True),
+    "spec-dir": Flag("spec_directories", read_name, repeats=True),
     "no-default-specs": Flag("default_specs", _unless, switch=True),
     "no-upgrade": Flag("upgrade", _unless, switch=True),
-    "dump-specs-to": Flag("spec_dumps"),
+    "dump-specs-to": Flag("spec_dumps", read_name),
     "prune": Flag("prune", _switch),
     "no-derived-entries": Flag("derived_entries", _unless, switch=True),
     _EXPLAIN: Flag("explanation", switch=True),
@@ -157,8 +158,8 @@ COMPILE_FLAGS: Final = {
 _EXPLAIN_FLAGS: Final = {
     **{name: known for name, known in COMPILE_FLAGS.items() if name != _EXPLAIN},
     "format": Flag("report_format", member_of(ReportFormat)),
-    "profile": Flag("profile"),
-    "database": Flag("database"),
+    "profile": Flag("profile", read_name),
+    "database": Flag("database", read_name),
 }
 """Those of `tuninglink explain`."""
 

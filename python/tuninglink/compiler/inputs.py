@@ -9,7 +9,7 @@ from tuninglink.compiler.onnx_models import SUFFIX, import_onnx
 from tuninglink.errors import CompileError
 from tuninglink.files import STANDARD_STREAM, cannot
 from tuninglink.mlir.diagnostics import error
-from tuninglink.mlir.serialization import is_bytecode
+from tuninglink.mlir.serialization import is_bytecode, without_mark
 from tuninglink.specs.programs import is_only_a_spec
 
 if TYPE_CHECKING:
@@ -47,6 +47,8 @@ def open_program(session: Session, path: str) -> NativeHandle:
         return session.wrap(import_onnx(Path(path)), path)
     if beginning is not None:
         _check_is_mlir(beginning, path)
+        if beginning != without_mark(beginning):
+            return wrap_program(session, Path(path).read_bytes(), path)
     return session.open_file(path)
 
 
@@ -57,6 +59,7 @@ def wrap_program(session: Session, data: bytes, name: str) -> NativeHandle:
         CompileError: the data is certainly no program.
     """
     _check_is_mlir(data, name)
+    data = without_mark(data)
     return session.wrap(data if is_bytecode(data) else data + b"\0", name)
 
 

@@ -29,6 +29,7 @@ class SpecOutcomes:
     Attributes:
         given: the user's specs, in order of precedence.
         from_project: how many of them, the last ones, a project file names.
+        automatic: the positions of those that nothing asks for by name.
         library: where the default spec of each target was looked up; None for nowhere.
         applied: what took effect.
         targets: the targets of the program.
@@ -37,6 +38,7 @@ class SpecOutcomes:
 
     given: Sequence[Spec]
     from_project: int
+    automatic: Collection[int]
     library: DefaultLibrary | None
     applied: Sequence[Applied]
     targets: Collection[Target | None]
@@ -70,6 +72,8 @@ class SpecOutcomes:
             kept = [each for each in applied if each.is_own is False]
             if kept:
                 yield _kept(spec, kept)
+            elif position in self.automatic:
+                continue
             elif not applied and (why or self._would_have_told(position, spec)):
                 other_target = "" if why else self._is_for_others(spec)
                 if other_target and position >= len(self.given) - self.from_project:

@@ -22,8 +22,7 @@ from tuninglink.specs.builders import (
     named_sequence,
     yield_,
 )
-from tuninglink.specs.decided import is_bookkeeping
-from tuninglink.specs.link_form import LinkForm
+from tuninglink.specs.linking.forms import LinkForm
 from tuninglink.specs.sequences import argument_attributes, signature
 from tuninglink.specs.settings import CONFIGURATIONS
 from tuninglink.specs.structure import Anatomy
@@ -31,7 +30,7 @@ from tuninglink.specs.structure import Anatomy
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from tuninglink.specs.linking import LinkedSpec, Part
+    from tuninglink.specs.linking.linker import LinkedSpec, Part
     from tuninglink.specs.model import Spec
     from tuninglink.specs.sequences import Handle, SequenceTable
     from tuninglink.specs.structure import Entry
@@ -146,9 +145,9 @@ class _Scope:
         anatomy = Anatomy(module)
         self.table: SequenceTable = anatomy.table
         self.every_pair = [
-            _Pair(foreach_match, action, not is_bookkeeping(self.table, matcher))
+            _Pair(foreach_match, action, not self.table.is_bookkeeping(matcher))
             for entry_point in anatomy.entry_points
-            for foreach_match in collect(entry_point.sequence, names.FOREACH_MATCH)
+            for foreach_match in self.table.lists(entry_point.sequence)
             for matcher, action in self.table.pairs(foreach_match)
         ]
         self.pairs = [pair for pair in self.every_pair if pair.is_entry]

@@ -32,10 +32,6 @@ if TYPE_CHECKING:
 _ANY_OP: Final = "!transform.any_op"
 _ANY_PARAMETER: Final = "!transform.any_param"
 
-_ADD_BATCH_LOOP: Final = "iree-codegen-insert-batch-dim-for-batchless-conv"
-"""The pass that adds a batch loop to a convolution of one image. On llvm-cpu it runs after specs, and loses what
-they configured; run by a spec, it leaves nothing to do."""
-
 
 @dataclass(frozen=True)
 class SpecEntry:
@@ -93,7 +89,7 @@ def write_spec(name: str, entries: Sequence[SpecEntry]) -> str:
             matcher = fresh.take(f"match_{each.label}")
             _add_matcher(module, matcher, each)
             pairs.append((matcher, actions[tuple(each.configuration)]))
-        _add_entry_point(module, pairs, [_ADD_BATCH_LOOP] if adds_loop else [])
+        _add_entry_point(module, pairs, [names.ADD_BATCH_LOOP] if adds_loop else [])
         module.verify()
         return to_text(module)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.explaining.members import MOST_PROVEN, SpecMember
@@ -37,6 +38,7 @@ class Catalog:
 
     def __init__(self, choice: SpecChoice) -> None:
         self._library = choice.library
+        self._automatic = choice.automatic
         self._members = [
             SpecMember(position, spec.source, spec.name, spec)
             for position, spec in enumerate(choice.given)
@@ -48,9 +50,13 @@ class Catalog:
 
     def of(self, target: Target | None) -> TargetCatalog:
         """Returns the specs for a target, in order of precedence."""
-        members = self._members[: self._given]
-        default = self._default(target) if target else None
         selection = self._selections.setdefault(target, Selection(target))
+        members = [
+            each
+            for each in self._members[: self._given]
+            if each.position not in self._automatic or each.is_for(selection)
+        ]
+        default = self._default(target) if target else None
         return TargetCatalog(self, [*members, default] if default else members, selection)
 
     def _default(self, target: Target) -> SpecMember | None:
@@ -82,7 +88,13 @@ class Catalog:
 
     def reports(self, dispatches: Sequence[DispatchReport]) -> tuple[SpecSummary, ...]:
         """Returns what became of each spec."""
-        return tuple(each.report(dispatches, self._is_default(each)) for each in self._members)
+        return tuple(
+            replace(
+                each.report(dispatches, self._is_default(each)),
+                is_automatic=each.position in self._automatic,
+            )
+            for each in self._members
+        )
 
     def notes(self) -> Iterator[str]:
         """Yields what cannot be told of entries, whatever the operation."""

@@ -13,6 +13,7 @@ from tuninglink.compiler.prepared_dispatches import (
 )
 from tuninglink.explaining.catalog import Catalog
 from tuninglink.explaining.compilers_choices import CompilersChoices, configuration_of
+from tuninglink.explaining.library_advice import LibraryAdvice
 from tuninglink.explaining.model import DispatchReport, Explanation, Status
 from tuninglink.explaining.operation_report import KnobRow, OperationReport
 from tuninglink.iree.dispatch_calls import count_calls
@@ -58,6 +59,7 @@ class Explainer:
         is_detailed: bool = False,
     ) -> None:
         self._catalog = Catalog(choice)
+        self._advice = LibraryAdvice({each.source for each in choice.given})
         self._program = program
         self._step = step or (lambda _: None)
         self._sources: DispatchSources | None = None
@@ -81,7 +83,7 @@ class Explainer:
     ) -> None:
         """See `Observer`."""
         assert self._sources is not None
-        part = _Part(self._catalog, program, applied, self._sources)
+        part = _Part(self._catalog, program, applied, self._sources, self._advice)
         self._step("explaining the dispatches")
         for each in part.reports(configure):
             # A program that consists of dispatches calls none of them.
@@ -110,7 +112,11 @@ class Explainer:
         if not dispatches:
             said.append("there is no dispatch to configure")
         explanation = Explanation(
-            self._program, self._catalog.reports(dispatches), dispatches, tuple(said)
+            self._program,
+            self._catalog.reports(dispatches),
+            dispatches,
+            tuple(said),
+            self._advice.coverage(),
         )
         self._step("writing specs to start from")
         for before, after, calls in self._plain:
@@ -153,8 +159,10 @@ class _Part:
         program: mlir.Operation,
         applied: Sequence[tuple[mlir.Operation, Applied]],
         sources: DispatchSources,
+        advice: LibraryAdvice,
     ) -> None:
         self._catalog = catalog
+        self._advice = advice
         self._sources = sources
         self._dispatches = find_dispatches(program) if sources.names() else []
         self._applied: dict[str, list[tuple[mlir.Operation, Applied]]] = {}
@@ -193,6 +201,9 @@ class _Part:
             operations.append(report)
         if status is Status.UNMATCHED:
             status = _without_match(operations)
+            for each in found:
+                if each.seen is not None:
+                    self._advice.add(dispatch.name, dispatch.target, OpInfo(each.seen))
         return DispatchReport(
             name=dispatch.name,
             functions=functions(dispatch.module),

@@ -62,7 +62,15 @@ def to_object(explanation: Explanation) -> Object:
             "total": vars(explanation.weight()),
             "tuned_total": vars(explanation.weight(Status.TUNED)),
         },
-        "notes": list(explanation.notes),
+        "notes": [*explanation.notes, *explanation.advice],
+        "libraries": [
+            {
+                "source": each.source,
+                "dispatches": sorted(each.dispatches),
+                "share": explanation.share(explanation.covered_by(each)),
+            }
+            for each in explanation.libraries
+        ],
         "specs": [_spec(each) for each in explanation.specs],
         "dispatches": [
             {**_dispatch(each), "problem": number}

@@ -154,6 +154,7 @@ class SpecSummary:
         configured: how many operations it configured.
         covered: how many dispatches it configured.
         dispatches: how many there are that it was for.
+        is_automatic: whether nothing asked for it by name.
     """
 
     source: str
@@ -164,6 +165,7 @@ class SpecSummary:
     configured: int
     covered: int
     dispatches: int
+    is_automatic: bool = False
 
     @property
     def used(self) -> int:
@@ -187,6 +189,19 @@ class SpecSummary:
 
 
 @dataclass(frozen=True)
+class LibraryCoverage:
+    """What a shipped library would configure of the dispatches that no spec does.
+
+    Attributes:
+        source: how the library is named on a command line.
+        dispatches: the names of the dispatches.
+    """
+
+    source: str
+    dispatches: frozenset[str]
+
+
+@dataclass(frozen=True)
 class Explanation:
     """What specs did to a program.
 
@@ -195,12 +210,29 @@ class Explanation:
         specs: the specs, in order of precedence; default specs come last.
         dispatches: the dispatches, in order.
         notes: what else is to be said of the whole, such as that there is nothing to configure.
+        libraries: the shipped libraries that would configure further dispatches.
     """
 
     program: str
     specs: tuple[SpecSummary, ...]
     dispatches: tuple[DispatchReport, ...]
     notes: tuple[str, ...] = ()
+    libraries: tuple[LibraryCoverage, ...] = ()
+
+    def covered_by(self, library: LibraryCoverage) -> Weight:
+        """Returns what the dispatches cost that a library would configure."""
+        weights = (each.weight for each in self.dispatches if each.name in library.dispatches)
+        return sum(weights, Weight())
+
+    @property
+    def advice(self) -> tuple[str, ...]:
+        """A sentence on each library that would configure further dispatches, the most useful one first."""
+        shares = {each.source: self.share(self.covered_by(each)) for each in self.libraries}
+        return tuple(
+            f"'{source}' covers {100 * share:.0f} % of the {self.measure}, in dispatches that no spec "
+            f"configures: '--spec {source}' applies it"
+            for source, share in sorted(shares.items(), key=lambda each: -each[1])
+        )
 
     def count(self, status: Status) -> int:
         """Returns how many dispatches have a status."""

@@ -26,13 +26,13 @@ from tuninglink.mlir.symbols import (
 )
 from tuninglink.mlir.walk import visit
 from tuninglink.specs.builders import any_op, change_signature, named_sequence, yield_
-from tuninglink.specs.pairs import pair_attributes, pairs_of, set_pairs
+from tuninglink.specs.foreach_match import pair_attributes, pairs_of, set_pairs
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from tuninglink.matching.index_plan import Item, Structure
-    from tuninglink.specs.pairs import Pair
+    from tuninglink.specs.foreach_match import Pair
     from tuninglink.specs.structure import Anatomy
 
 _EQUAL: Final = 0

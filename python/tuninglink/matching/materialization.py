@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from tuninglink.matching.prunable import Pruning
     from tuninglink.mlir.diagnostics import DiagnosticSink
     from tuninglink.specs.library import DefaultLibrary, DefaultSpecFile
-    from tuninglink.specs.linking import LinkedSpec
+    from tuninglink.specs.linking.linker import LinkedSpec
     from tuninglink.specs.model import Spec
 
     _Key = tuple[Target | None, mlir.Attribute | DefaultSpecFile | None]
@@ -209,8 +209,14 @@ class _Linker:
     def _linker(
         self, dispatch: Dispatch, last: mlir.Attribute | DefaultSpecFile | None
     ) -> PruningLinker | None:
-        specs = list(self._specs)
         selection = self._selections.setdefault(dispatch.target, Selection(dispatch.target))
+        # What is bound to other targets decides nothing here.
+        used = {
+            position: each
+            for position, each in enumerate(self._specs)
+            if not selection.of(each).is_bound_elsewhere
+        }
+        specs = [*used.values()]
         if isinstance(last, mlir.Attribute):
             carried = load_embedded_spec(last, dispatch.name, dispatch.module, self._context)
             if not specs and selection.is_whole(carried):
@@ -226,5 +232,9 @@ class _Linker:
         if not specs:
             return None
         return PruningLinker(
-            specs, diagnostics=self._diagnostics, pruning=self._pruning, selection=selection
+            specs,
+            diagnostics=self._diagnostics,
+            pruning=self._pruning,
+            selection=selection,
+            sources=[*used, len(self._specs)],
         )

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Final
 from tuninglink.matching.entry_index import EntryIndex
 from tuninglink.matching.pruning_keys import PruningKey, pruning_key
 from tuninglink.matching.reader import MatcherReader
-from tuninglink.specs.linking import Share
+from tuninglink.specs.entry_subsets import Subsets
+from tuninglink.specs.linking.linker import Share
 from tuninglink.specs.structure import SpecKind
-from tuninglink.specs.subsets import Subsets
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -17,9 +17,9 @@ from tuninglink.matching.dispatch_signature import ANYTHING, DispatchSignature
 from tuninglink.matching.prunable import STRUCTURAL, PrunableSpec, Pruning
 from tuninglink.mlir import names
 from tuninglink.mlir.walk import visit
-from tuninglink.specs.chains import chained_modules
-from tuninglink.specs.link_form import LinkForm, choose_form
-from tuninglink.specs.linking import LINKED_SPEC_NAME, Share, link_nothing, link_shares
+from tuninglink.specs.linking.chains import chained_modules
+from tuninglink.specs.linking.forms import LinkForm, choose_form
+from tuninglink.specs.linking.linker import LINKED_SPEC_NAME, Share, link_nothing, link_shares
 from tuninglink.specs.model import Spec
 from tuninglink.specs.side_effects import only_reads
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from tuninglink.matching.derivation.root_forms import RootForm
     from tuninglink.mlir.diagnostics import DiagnosticSink
     from tuninglink.specs.applicability import Selection
-    from tuninglink.specs.linking import LinkedSpec
+    from tuninglink.specs.linking.linker import LinkedSpec
 
 _RUNNING: Final = frozenset(
     {
@@ -56,6 +56,8 @@ class PruningLinker:
         diagnostics: told about specs that may override an earlier one, once.
         selection: the entries that apply at all; all of them by default.
         pruning: what is known of specs already.
+        sources: the positions that the parts of results give for specs; by default those in `specs`. The parts of a
+            chain are numbered.
 
     Raises:
         SpecError: a spec cannot be linked.
@@ -69,6 +71,7 @@ class PruningLinker:
         diagnostics: DiagnosticSink | None = None,
         selection: Selection | None = None,
         pruning: Pruning | None = None,
+        sources: Sequence[int] | None = None,
     ) -> None:
         self._given = specs  # What is taken apart lives as long as the whole.
         form = choose_form(specs, diagnostics=diagnostics)
@@ -78,9 +81,11 @@ class PruningLinker:
             is_for_others = selection is not None and selection.of(specs[0]).is_bound_elsewhere
             specs = [] if is_for_others else [Spec(module, specs[0].source) for module in modules]
             form = LinkForm.CHAINED
+            sources = None
         self._name = name
         self._form = form
         self._selection = selection
+        self._sources = sources
         self._specs = list(map((pruning or Pruning()).prunable, specs))
         self._deriver = Deriver(self._specs)
         self._forms_with: dict[object, LinkForm] = {}
@@ -163,8 +168,10 @@ class PruningLinker:
     ) -> LinkedSpec | None:
         key = lists, derived
         if key not in self._linked:
-            shares = [replace(self._share(*each), source=each[0]) for each in lists]
-            shares += [Share(each.spec, each.spec, source=each.source) for each in derived]
+            shares = [replace(self._share(*each), source=self._source(each[0])) for each in lists]
+            shares += [
+                Share(each.spec, each.spec, source=self._source(each.source)) for each in derived
+            ]
             used = [each for each in shares if each.copy is not None]
             is_as_given = len(used) <= 1 and self._form is LinkForm.UNTOUCHED
             if is_as_given or len(shares) == len(self._specs):
@@ -174,6 +181,9 @@ class PruningLinker:
             linked = used if is_as_given else shares
             self._linked[key] = link_shares(linked, form, name=self._name) if linked else None
         return self._linked[key]
+
+    def _source(self, position: int) -> int:
+        return position if self._sources is None else self._sources[position]
 
     def _share(self, at: int, positions: Sequence[int] | None) -> Share:
         prunable = self._specs[at]

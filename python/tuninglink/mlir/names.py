@@ -69,11 +69,17 @@ KERNEL_CONFIG: Final = "__kernel_config"
 CONSUMED: Final = "transform.consumed"
 READONLY: Final = "transform.readonly"
 
+ADD_BATCH_LOOP: Final = "iree-codegen-insert-batch-dim-for-batchless-conv"
+"""The pass that adds a batch loop to a convolution of one image. On llvm-cpu it runs after specs, and loses what
+they configured; run by a spec, it leaves nothing to do."""
+
 # Ours.
 CHAINED_ENTRY_POINT: Final = "tuninglink.entry_point"
 """The attribute of the entry points in a chain, which take the decided ops beside the root."""
 NO_ENTRY: Final = "tuninglink.no_entry"
 """The attribute of a matcher that linking adds: its pair is none of the entries."""
+LIST: Final = "tuninglink.list"
+"""The attribute of a sequence to which linking moved a `foreach_match` of the sequence that includes it."""
 NO_OPERATION: Final = "tuninglink.none"
 """A name that no op has."""
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import codecs
 import io
+import re
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from iree.compiler import ir as mlir
 
@@ -20,6 +22,9 @@ if TYPE_CHECKING:
 BYTECODE_MAGIC = b"ML\xefR"
 """The first bytes of MLIR bytecode (https://mlir.llvm.org/docs/BytecodeFormat/#magic-number)."""
 
+_CODE_OF_LINE: Final = re.compile(rb'(?:"(?:[^"\\]|\\.)*"|[^"/]|/(?!/))*+(?=//|$)')
+"""What a line holds before its comment. Strings of MLIR do not span lines."""
+
 
 def is_bytecode(data: bytes) -> bool:
     """Tells bytecode from text by its first bytes."""
@@ -30,7 +35,7 @@ def parse_module(data: bytes, source: str, context: mlir.Context) -> mlir.Operat
     """Parses and verifies a module.
 
     Args:
-        data: MLIR text in UTF-8, or bytecode.
+        data: MLIR text in UTF-8, except for its comments, or bytecode.
         source: what diagnostics call the input, usually its path.
         context: where the module is to live.
 
@@ -74,15 +79,49 @@ def decode(data: bytes, source: str) -> str:
     return _text(data, start)
 
 
+def without_mark(data: bytes) -> bytes:
+    """Returns text without the byte order mark that some editors put before UTF-8."""
+    return data.removeprefix(codecs.BOM_UTF8)
+
+
+def is_undecodable(failure: BaseException) -> bool:
+    """Tells whether an exception is that of the bindings for a string in the IR that is not UTF-8."""
+    return isinstance(failure, RuntimeError) and "conversion error" in str(failure)
+
+
 def _text(data: bytes, start: Place) -> str:
     try:
-        text = data.decode()
-    except UnicodeDecodeError as failure:
-        message = f"byte {failure.start} is neither UTF-8 text nor MLIR bytecode"
-        raise SpecError(error(message, start)) from None
+        text = without_mark(data).decode()
+    except UnicodeDecodeError:
+        text = _decode_code(data, start)
     if "\0" in text:
-        raise SpecError(error("the file holds null characters: it is no MLIR text", start))
+        raise SpecError(error("expected MLIR text or bytecode, found null characters", start))
     return text
+
+
+def _decode_code(data: bytes, start: Place) -> str:
+    """Decodes text in which only comments may have bytes that are not UTF-8, as for the compiler's parser.
+
+    Such comments are taken for Latin-1.
+
+    Raises:
+        SpecError: such a byte is outside of a comment.
+    """
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        raise SpecError(error("the file is UTF-16 text; save it as UTF-8", start))
+    lines = without_mark(data).split(b"\n")
+    return "\n".join(_decode_line(line, start, number) for number, line in enumerate(lines, 1))
+
+
+def _decode_line(line: bytes, start: Place, number: int) -> str:
+    try:
+        return line.decode()
+    except UnicodeDecodeError as failure:
+        code = _CODE_OF_LINE.match(line)
+        if code and code.end() <= failure.start:
+            return code[0].decode() + line[code.end() :].decode("latin-1")
+        message = f"byte 0x{line[failure.start]:02X} is not UTF-8; save the file as UTF-8"
+        raise SpecError(error(message, Place(start.file, number, failure.start + 1))) from None
 
 
 def _placed(diagnostic: Diagnostic, start: Place) -> Diagnostic:

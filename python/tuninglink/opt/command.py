@@ -17,6 +17,7 @@ from tuninglink.llvm_flags import UsageError
 from tuninglink.mlir.diagnostics import Diagnostic, DiagnosticSink, Place, Severity, error
 from tuninglink.mlir.native_diagnostics import handled
 from tuninglink.mlir.rendering import Sources, render, wants_color
+from tuninglink.mlir.serialization import without_mark
 from tuninglink.opt.arguments import dump, resolve
 from tuninglink.opt.execution import Execution
 from tuninglink.opt.expectations import Expectations
@@ -121,7 +122,7 @@ class _Run:
     def process(self) -> int:
         """Processes the input and writes the output; returns the exit code."""
         options, path = self._options, self._request.input
-        data = _read(path)
+        data = without_mark(_read(path))
         name = _STANDARD_INPUT if path == STANDARD_STREAM else path
         self._reporter.sources.add(name, data)
         if not data.strip():

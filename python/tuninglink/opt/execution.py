@@ -14,6 +14,7 @@ from iree.compiler import ir as mlir
 
 from tuninglink.errors import TuninglinkError
 from tuninglink.mlir.diagnostics import error, from_mlir, note
+from tuninglink.mlir.serialization import is_undecodable
 from tuninglink.opt.building import PipelineBuilder
 from tuninglink.opt.instrumentation import Instrumentation, split_names
 from tuninglink.opt.lookup import PassLookup
@@ -47,6 +48,12 @@ def run_pass(pass_: Pass, operation: mlir.Operation, diagnostics: DiagnosticSink
         # Whoever was reading has seen enough; that ends the run, and is no mistake.
         raise
     except Exception as failure:  # noqa: BLE001 - it must not unwind through the compiler's frames
+        if is_undecodable(failure):
+            message = (
+                f"pass '{pass_.name}' cannot read the module: it has a string that is not UTF-8"
+            )
+            diagnostics.error(message, operation)
+            return False
         traceback.print_exc()
         sys.stderr.flush()
         reason = f"{type(failure).__name__}: {failure}"

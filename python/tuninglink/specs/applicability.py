@@ -14,20 +14,21 @@ from tuninglink.mlir.diagnostics import Diagnostic, Severity, note, place_of
 from tuninglink.mlir.symbols import symbol_name
 from tuninglink.mlir.walk import collect
 from tuninglink.specs.bindings import binding_of, covers, entry_binding, is_for_like_target
-from tuninglink.specs.chains import chained_modules
+from tuninglink.specs.linking.chains import chained_modules
 from tuninglink.specs.matched_types import matched_element_types
 from tuninglink.specs.model import Spec
 from tuninglink.specs.settings import settings_of
 from tuninglink.specs.structure import SpecKind
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from iree.compiler import ir as mlir
 
     from tuninglink.iree.targets import Target
     from tuninglink.mlir.diagnostics import DiagnosticSink, Place
     from tuninglink.specs.bindings import Binding
+    from tuninglink.specs.structure import Entry
 
 _NAMED: Final = 3
 """How many entries a warning names."""
@@ -78,10 +79,9 @@ class Applicability:
         """Whether the spec as a whole is bound to other targets."""
         return not self._is_for(self._binding)
 
-    def _is_for(self, binding: Binding, element_types: Iterable[str] = ()) -> bool:
-        """Tells whether what has a binding is for the target, or for one that it is like."""
-        is_exact = covers(binding, self._target)
-        return is_exact or is_for_like_target(binding, self._target, element_types)
+    def _is_for(self, binding: Binding) -> bool:
+        """Tells whether what has a binding is for the target, or may be for one that it is like."""
+        return covers(binding, self._target) or is_for_like_target(binding, self._target, ())
 
     def is_like(self, position: int | None = None) -> bool:
         """Tells whether the entry at a position, or the spec as a whole, is for other targets that are like this one."""
@@ -143,10 +143,7 @@ class Applicability:
     def _why_not(self, position: int) -> Inapplicability | None:
         entry = self.spec.anatomy.entry(position)
         what = f"entry '{entry.matcher}'"
-        binding = entry_binding(entry)
-        if not covers(binding, self._target) and not self._is_for(
-            binding, matched_element_types(self.spec.anatomy.table, entry.matcher)
-        ):
+        if not is_bound_for(entry, self._target):
             return Inapplicability(what, entry.place, _BOUND, is_foreign=False)
         settings = settings_of(self.spec, entry) or {}
         reason = next(filter(None, map(self._why_foreign, settings.values())), "")
@@ -176,6 +173,15 @@ class Applicability:
         if value not in self._reasons:
             self._reasons[value] = why_foreign(value, self._target)
         return self._reasons[value]
+
+
+def is_bound_for(entry: Entry, target: Target | None) -> bool:
+    """Tells whether an entry is not bound, or bound to a target or to others that it is like."""
+    binding = entry_binding(entry)
+    if covers(binding, target):
+        return True
+    types = matched_element_types(entry.anatomy.table, entry.matcher)
+    return is_for_like_target(binding, target, types)
 
 
 class Selection:

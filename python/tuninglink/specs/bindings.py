@@ -14,12 +14,15 @@ from iree.compiler import ir as mlir
 from tuninglink.errors import SpecError
 from tuninglink.iree.like_targets import is_like
 from tuninglink.iree.targets import known_target_names
-from tuninglink.mlir.diagnostics import error
+from tuninglink.mlir.diagnostics import error, note
+from tuninglink.mlir.walk import body
+from tuninglink.spelling import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from tuninglink.iree.targets import Target
+    from tuninglink.mlir.diagnostics import DiagnosticSink
     from tuninglink.specs.structure import Anatomy, Entry
 
 BINDING: Final = "tuninglink.targets"
@@ -55,6 +58,27 @@ def entry_binding(entry: Entry) -> Binding:
     matcher = entry.anatomy.table.lookup(entry.matcher)
     own = binding_of(matcher) if matcher is not None else None
     return narrow(binding_of(entry.anatomy.module), own)
+
+
+def check_bindings(module: mlir.Operation, diagnostics: DiagnosticSink) -> None:
+    """Warns about the bindings of a spec and of its matchers that name no target, or an unknown one.
+
+    An unknown name may be that of an architecture that is newer than the table of targets.
+
+    Raises:
+        SpecError: see `binding_of`.
+    """
+    for operation in (module, *body(module)):
+        binding = binding_of(operation)
+        if binding == ():
+            message = f"'{BINDING}' is empty, so the entries are never applied; name targets, or remove it"
+            diagnostics.warning(message, operation)
+        for name in binding or ():
+            if name not in known_target_names():
+                hint = did_you_mean(name, known_target_names())
+                message = f"'{BINDING}' names an unknown target '{name}'{hint}"
+                remedy = note("'tuninglink targets --all' lists the known targets")
+                diagnostics.warning(message, operation, [remedy])
 
 
 def bind(operation: mlir.Operation, names: Sequence[str]) -> None:

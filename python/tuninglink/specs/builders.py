@@ -100,6 +100,20 @@ def empty_handle(any_handle: Handle) -> Handle:
     return selected
 
 
+def walk(
+    operands: Sequence[Handle], results: Sequence[mlir.Type], attributes: dict[str, mlir.Attribute]
+) -> list[Handle]:
+    """Builds a `foreach_match` over a copy of the first operand, which it consumes; returns its results."""
+    root = merge_handles(operands[:1])
+    operation = mlir.Operation.create(
+        names.FOREACH_MATCH,
+        operands=[root, *operands[1:]],
+        results=results,
+        attributes=attributes,
+    )
+    return list(operation.results)
+
+
 def change_signature(
     sequence: mlir.Operation, arguments: Sequence[mlir.Type], results: Sequence[mlir.Type]
 ) -> list[Handle]:

@@ -75,6 +75,12 @@ def library_names() -> list[str]:
     return sorted({*_specs_in(shipped_directory()), *_entry_points().names})
 
 
+def shipped_libraries() -> tuple[LibraryFile, ...]:
+    """Returns the libraries that come with the package, by their names."""
+    found = _specs_in(shipped_directory())
+    return tuple(_read(name, found[name]) for name in sorted(found))
+
+
 def shipped_directory() -> Traversable:
     """Returns the directory of the libraries that come with the package."""
     return resources.files("tuninglink") / "shipped" / "library"

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import os
+import threading
+from http import HTTPStatus
 from pathlib import Path
+from queue import Empty, SimpleQueue
 from typing import Final
 
 from iree.compiler import ir as mlir
@@ -16,6 +19,12 @@ from tuninglink.specs.loading import load_spec
 
 CACHE_VARIABLE: Final = "TUNINGLINK_CACHE_DIR"
 """The environment variable that names the directory of the cache."""
+
+LIMIT_VARIABLE: Final = "TUNINGLINK_FETCH_SECONDS"
+"""The environment variable with the time limit of a transfer, in seconds."""
+
+DEFAULT_LIMIT: Final = "30"
+"""The time limit of a transfer, in seconds. Specs are small."""
 
 
 def is_url(source: str) -> bool:
@@ -118,6 +127,10 @@ class _Cache:
 
 
 def _read(url: str) -> bytes:
+    """Returns what a URL has now.
+
+    The time limit holds for every file system: few of them know one for a whole transfer.
+    """
     try:
         import fsspec  # noqa: PLC0415 - an extra
     except ImportError:
@@ -125,9 +138,70 @@ def _read(url: str) -> bytes:
         raise SpecError(
             error(f"'{url}' is a URL, and fsspec is not installed", notes=[remedy])
         ) from None
+
+    def transfer() -> None:
+        try:
+            with fsspec.open(url, "rb") as file:
+                answers.put(bytes(file.read()))
+        except Exception as failure:  # noqa: BLE001 - each file system has exceptions of its own
+            answers.put(failure)
+
+    answers: SimpleQueue[bytes | Exception] = SimpleQueue()
+    # Only a thread that is abandoned leaves a silent server, and only a daemon does not hold up the process then.
+    threading.Thread(target=transfer, name=f"fetch {url}", daemon=True).start()
+    seconds = _time_limit()
     try:
-        with fsspec.open(url, "rb") as file:
-            return bytes(file.read())
-    except Exception as failure:  # noqa: BLE001 - each file system has exceptions of its own
-        reason = " ".join(str(failure).split()) or type(failure).__name__
-        raise SpecError(error(f"cannot fetch '{url}': {reason}")) from None
+        answer = answers.get(timeout=seconds)
+    except Empty:
+        remedy = note(f"{LIMIT_VARIABLE} sets the time limit, in seconds")
+        message = f"cannot fetch '{url}': it took longer than {seconds:g} s"
+        raise SpecError(error(message, notes=[remedy])) from None
+    if isinstance(answer, bytes):
+        return answer
+    raise SpecError(error(f"cannot fetch '{url}': {_reason(answer, url)}")) from None
+
+
+def _time_limit() -> float:
+    """Returns how many seconds a transfer may take.
+
+    Raises:
+        SpecError: the environment does not name a positive number.
+    """
+    text = os.environ.get(LIMIT_VARIABLE) or DEFAULT_LIMIT
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds <= threading.TIMEOUT_MAX:
+        message = f"{LIMIT_VARIABLE} must be a number of seconds greater than 0, not '{text}'"
+        raise SpecError(error(message))
+    return seconds
+
+
+def _reason(failure: BaseException, url: str) -> str:
+    """Returns why a transfer failed. File systems hide the reason behind a `FileNotFoundError` that names the URL."""
+    chain = [failure]
+    while cause := chain[-1].__cause__ or chain[-1].__context__:
+        chain.append(cause)
+    reasons = [reason for exception in chain if (reason := _http_reason(exception, chain[-1]))]
+    messages = [message for exception in chain if (message := _one_line(exception)) != url]
+    return next(filter(None, (*reasons, *messages)), type(failure).__name__)
+
+
+def _http_reason(exception: BaseException, cause: BaseException) -> str | None:
+    """Returns the reason in an exception of `aiohttp`, which need not be installed; None for any other exception."""
+    status = getattr(exception, "status", None)
+    if status in set(HTTPStatus):
+        return f"the server answered {status} {HTTPStatus(status).phrase}"
+    if type(exception).__name__ == "TooManyRedirects":
+        return "too many redirects"
+    if not hasattr(exception, "host"):
+        return None
+    is_refusal = isinstance(cause, ConnectionRefusedError)
+    reason = "connection refused" if is_refusal else getattr(cause, "strerror", None)
+    place = f"{exception.host}:{getattr(exception, 'port', '')}"
+    return f"cannot connect to {place}: {reason or _one_line(cause)}"
+
+
+def _one_line(exception: BaseException) -> str:
+    return " ".join(str(exception).split())

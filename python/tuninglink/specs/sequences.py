@@ -10,15 +10,15 @@ from iree.compiler import ir as mlir
 
 from tuninglink.mlir import names
 from tuninglink.mlir.attributes import entries_of
-from tuninglink.mlir.symbols import reference, references_in, split_path, symbols
+from tuninglink.mlir.symbols import join_path, reference, references_in, split_path, symbols
 from tuninglink.mlir.walk import body, collect, postorder
-from tuninglink.specs.pairs import pairs_of
-from tuninglink.specs.survey import survey_of
+from tuninglink.specs.foreach_match import pairs_of
+from tuninglink.specs.module_scan import scan_module
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from tuninglink.specs.survey import Survey
+    from tuninglink.specs.module_scan import ModuleScan
 
     Handle = mlir.Value[mlir.Type]
     _Resolved = tuple["SequenceTable", mlir.Operation]
@@ -132,10 +132,25 @@ class SequenceTable:
             (reference(matcher), reference(action)) for matcher, action in pairs_of(foreach_match)
         ]
 
+    def lists(self, sequence: mlir.Operation) -> Iterator[mlir.Operation]:
+        """Yields the `foreach_match` ops of a sequence, those too that guards moved to sequences of their own."""
+        for operation in collect(sequence, names.FOREACH_MATCH, names.INCLUDE):
+            if operation.name == names.FOREACH_MATCH:
+                yield operation
+            else:
+                callee = self.callee(operation)
+                if callee is not None and names.LIST in callee[1].attributes:
+                    yield from callee[0].lists(callee[1])
+
+    def is_bookkeeping(self, matcher: str) -> bool:
+        """Tells whether linking added a matcher, so that its pair is not an entry."""
+        sequence = self.lookup(matcher)
+        return sequence is not None and names.NO_ENTRY in sequence.attributes
+
     @cached_property
-    def survey(self) -> Survey:
-        """What stands in the module, found in one walk."""
-        return survey_of(self.module)
+    def scan(self) -> ModuleScan:
+        """What linking looks at in the module."""
+        return scan_module(self.module)
 
     def consumes_argument(self, sequence: mlir.Operation, index: int) -> bool:
         """Tells whether the body of `sequence` invalidates the handle that it gets as argument `index`."""
@@ -157,6 +172,21 @@ class SequenceTable:
         """
         found = self.resolve(path)
         return postorder([found] if found else [], _callees)
+
+    def run_by(self, path: str) -> Iterator[tuple[str, mlir.Operation]]:
+        """Yields the sequences that the one at `path` runs, matchers too, each with a reference to it."""
+
+        def callees(caller: tuple[SequenceTable, str]) -> Iterator[tuple[SequenceTable, str]]:
+            table, name = caller
+            found = table.resolve(name)
+            if found is not None:
+                for reference_path in references_in(found[1]):
+                    yield found[0], join_path(reference_path)
+
+        for table, name in postorder([(self, path)], callees):
+            found = table.resolve(name)
+            if found is not None:
+                yield name, found[1]
 
     def annotations(self, path: str) -> tuple[Annotation, ...] | None:
         """Returns what the sequence at `path` annotates if it does nothing else, so cannot fail; or None."""
@@ -186,7 +216,7 @@ class SequenceTable:
             def unread(caller: _Resolved) -> Iterable[_Resolved]:
                 return () if caller[1] in known else _callees(caller)
 
-            for table, sequence in postorder([found], unread) if self.survey.including else [found]:
+            for table, sequence in postorder([found], unread) if self.scan.including else [found]:
                 if sequence not in known:
                     known[sequence] = read(table, sequence, known)
         return known[found[1]]

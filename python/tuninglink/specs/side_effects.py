@@ -1,4 +1,4 @@
-"""Which sequences may change the program: matchers that do change what later ones see."""
+"""Side effects of sequences: which may change the program, and which may fail."""
 
 from __future__ import annotations
 
@@ -7,10 +7,15 @@ from typing import TYPE_CHECKING, Final
 from iree.compiler import ir as mlir
 
 from tuninglink.mlir import names
-from tuninglink.mlir.walk import body
+from tuninglink.mlir.walk import body, collect, postorder
+from tuninglink.specs.builders import fails_as_included
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
     from tuninglink.specs.sequences import SequenceTable
+
+    _Resolved = tuple[SequenceTable, mlir.Operation]
 
 _READING: Final = frozenset(
     {
@@ -31,6 +36,21 @@ def only_reads(operation: mlir.Operation) -> bool:
     name = operation.name
     return name in _READING or name.startswith(_READING_PREFIXES)
 
+
+_INFALLIBLE: Final = frozenset(
+    {
+        names.ANNOTATE,
+        names.FOREACH_MATCH,
+        names.INCLUDE,
+        names.MERGE_HANDLES,
+        names.NUM_ASSOCIATIONS,
+        names.PARAM_CONSTANT,
+        names.PRINT,
+        names.SELECT,
+        names.YIELD,
+    }
+)
+"""Ops that fail only where a sequence that they run does. A matcher that fails does not match."""
 
 _DECIDED_BY_CONTENT: Final = frozenset(
     {
@@ -60,6 +80,24 @@ def declares_a_write(operation: mlir.Operation) -> bool:
     return any(each.effect == mlir.MemoryEffect.Write and each.value is None for each in effects)
 
 
+_CHECKING_PREFIXES: Final = ("transform.match.", "transform.iree.match.")
+
+
+def failing_checks(table: SequenceTable, sequence: mlir.Operation) -> Iterator[mlir.Operation]:
+    """Yields the checks that make a sequence fail where they do, in it and in what it runs."""
+
+    def callees(caller: _Resolved) -> Iterator[_Resolved]:
+        for operation in collect(caller[1], names.INCLUDE, names.FOREACH_MATCH):
+            if operation.name == names.FOREACH_MATCH:
+                actions = dict.fromkeys(action for _, action in caller[0].pairs(operation))
+                yield from filter(None, map(caller[0].resolve, actions))
+            elif fails_as_included(operation) and (callee := caller[0].callee(operation)):
+                yield callee
+
+    for _, runs in postorder([(table, sequence)], callees):
+        yield from (op for op in body(runs) if op.name.startswith(_CHECKING_PREFIXES))
+
+
 class SideEffects:
     """Tells matchers that only look at the payload from others: an included `annotate` changes what is not matched.
 
@@ -74,13 +112,17 @@ class SideEffects:
     def may_change(self, path: str) -> bool:
         """Tells whether the sequence at `path`, or one that it includes, may change the payload."""
         if path not in self._known:
-            self._known[path] = self._find(path)
+            self._known[path] = self._any(path, _may_change)
         return self._known[path]
 
-    def _find(self, path: str) -> bool:
+    def may_fail(self, path: str) -> bool:
+        """Tells whether the sequence at `path`, or one that it runs, may fail."""
+        return self._any(path, _may_fail)
+
+    def _any(self, path: str, holds: Callable[[SequenceTable, mlir.Operation], bool]) -> bool:
         run = list(self._table.closure(path))
         return not run or any(
-            _may_change(table, operation) for table, sequence in run for operation in body(sequence)
+            holds(table, operation) for table, sequence in run for operation in body(sequence)
         )
 
 
@@ -88,3 +130,13 @@ def _may_change(table: SequenceTable, operation: mlir.Operation) -> bool:
     if operation.name == names.INCLUDE:
         return table.callee(operation) is None
     return not only_reads(operation)
+
+
+def _may_fail(table: SequenceTable, operation: mlir.Operation) -> bool:
+    if operation.name == names.INCLUDE and table.callee(operation) is None:
+        return True
+    # Handles to several ops are an error of a `foreach_match` with further results.
+    is_strict = len(operation.results) > 1 and "flatten_results" not in operation.attributes
+    return operation.name not in _INFALLIBLE or (
+        operation.name == names.FOREACH_MATCH and is_strict
+    )

@@ -17,7 +17,7 @@ from tuninglink.files import cannot
 from tuninglink.iree.targets import Target
 from tuninglink.mlir.contexts import thread_context
 from tuninglink.mlir.diagnostics import error
-from tuninglink.specs.libraries import LIBRARY, library_files
+from tuninglink.specs.libraries import LIBRARY, library_files, shipped_libraries
 from tuninglink.specs.loading import load_spec
 from tuninglink.specs.remote import changed, fetch, is_url
 
@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 
 SUFFIXES: Final = (".mlir", ".mlirbc")
 """The names of specs end so, as text and as bytecode; where both are, the text counts."""
+
+AUTOMATIC: Final = f"{LIBRARY}auto"
+"""What names all shipped libraries, of which the entries for a target apply to its dispatches."""
 
 _BOUND: Final = re.compile(r"(?P<targets>[\w,\s-]+)=(?P<source>.*)", re.DOTALL)
 _PINNED: Final = re.compile(r"(?P<source>.*)#sha256=(?P<sha256>.*)", re.DOTALL)
@@ -44,12 +47,14 @@ class SpecFile:
         content: text or bytecode.
         targets: names of the targets that it is bound to; none for any target.
         sha256: the hash that identifies it, in hexadecimal: that of the text where there is one.
+        is_automatic: whether it is one of all shipped libraries, which need not be for the program.
     """
 
     name: str
     content: bytes
     targets: tuple[str, ...] = ()
     sha256: str = ""
+    is_automatic: bool = False
 
 
 @dataclass(frozen=True)
@@ -57,7 +62,7 @@ class SpecArgument:
     """What names specs on a command line: `[TARGET[,TARGET]...=]SOURCE[#sha256=HASH]`.
 
     Attributes:
-        source: a file, a directory, a pattern (`specs/*.mlir`), `library:NAME`, or a URL.
+        source: a file, a directory, a pattern (`specs/*.mlir`), `library:NAME`, `library:auto`, or a URL.
         targets: the names of the targets that the specs are bound to; none for any target.
         sha256: the hash that the spec must have, in hexadecimal; empty for any.
     """
@@ -72,12 +77,16 @@ class SpecArgument:
 
         Raises:
             TargetError: no target has the name.
-            SpecError: the hash is none.
+            SpecError: the source is empty, or the hash is malformed.
         """
+        if not text:
+            raise SpecError(error("a spec has an empty name; expected a file, a library or a URL"))
         if Path(text).exists():
             return cls(text)
         bound = _BOUND.fullmatch(text)
         if bound:
+            if not bound["source"]:
+                raise SpecError(error(f"'{text}' binds a spec without a name"))
             targets = tuple(each.strip() for each in bound["targets"].split(","))
             for each in targets:
                 Target.parse(each)
@@ -110,7 +119,11 @@ class SpecArgument:
         return found
 
     def _files(self, diagnostics: DiagnosticSink) -> Iterator[SpecFile]:
-        if self.source.startswith(LIBRARY):
+        if self.source == AUTOMATIC:
+            for each in shipped_libraries():
+                file = self._file(each.name, each.content, each.text)
+                yield replace(file, is_automatic=True)
+        elif self.source.startswith(LIBRARY):
             for each in library_files(self.source.removeprefix(LIBRARY)):
                 yield self._file(each.name, each.content, each.text)
         elif is_url(self.source):
@@ -156,6 +169,11 @@ def read_specs(arguments: Iterable[str], diagnostics: DiagnosticSink) -> tuple[S
     """
     parsed = [SpecArgument.parse(each) for each in arguments]
     return tuple(file for each in parsed for file in each.files(diagnostics))
+
+
+def automatic_positions(files: Iterable[SpecFile]) -> frozenset[int]:
+    """Returns the positions of the files that are not asked for by name."""
+    return frozenset(position for position, each in enumerate(files) if each.is_automatic)
 
 
 class SpecFiles(Sequence["Spec"]):

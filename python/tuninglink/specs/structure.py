@@ -10,18 +10,18 @@ from enum import Enum
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from iree.compiler import ir as mlir
+
 from tuninglink.errors import SpecError
 from tuninglink.mlir import names
 from tuninglink.mlir.diagnostics import Diagnostic, Place, error, note, place_of
 from tuninglink.mlir.symbols import symbol_name
-from tuninglink.mlir.walk import body, collect
+from tuninglink.mlir.walk import body
 from tuninglink.specs.sequences import SequenceTable, argument_attributes, is_any_op, signature
 from tuninglink.specs.side_effects import SideEffects
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-    from iree.compiler import ir as mlir
 
     from tuninglink.specs.sequences import Annotation
 
@@ -117,9 +117,24 @@ class Anatomy:
             return note(
                 "its entry point is more than one plain 'foreach_match' and a yield", sequence
             )
-        if self.entry_points[0].name in self.table.survey.included:
+        if self.entry_points[0].name in self.table.scan.included:
             return note("its entry point is used by another sequence", sequence)
         return next(self._opaque_pairs(), None)
+
+    @cached_property
+    def is_readable(self) -> bool:
+        """Whether the spec is a matcher list, but for batch loops that it may add to convolutions before."""
+        if self.opaque_because is None:
+            return True
+        first = self.entry_points[0]
+        operations = list(body(first.sequence))
+        return (
+            len(self.entry_points) == 1
+            and [each.name for each in operations[-2:]] == [names.FOREACH_MATCH, names.YIELD]
+            and all(map(_adds_batch_loop, operations[:-2]))
+            and first.name not in self.table.scan.included
+            and next(self._opaque_pairs(), None) is None
+        )
 
     def _opaque_pairs(self) -> Iterator[Diagnostic]:
         # Sequences have few signatures, and entries share few actions.
@@ -127,7 +142,7 @@ class Anatomy:
         actions = {action for _, action in self.pairs}
         defined = {action for action in actions if self.table.lookup(action) is not None}
         annotating = {action for action in actions if self.table.annotations(action) is not None}
-        including = self.table.survey.including
+        including = self.table.scan.including
         for matcher, action in dict.fromkeys(self.pairs):
             sequence = self.table.lookup(matcher)
             if sequence is None or action not in defined:
@@ -180,11 +195,18 @@ class Anatomy:
     @cached_property
     def pairs(self) -> list[tuple[str, str]]:
         """The `(matcher, action)` pairs of all entries, in order of precedence."""
+        lists = [
+            self.table.pairs(foreach_match)
+            for entry_point in self.entry_points
+            for foreach_match in self.table.lists(entry_point.sequence)
+        ]
+        # Only guards add pairs that are not entries.
+        are_guarded = names.CHAINED_ENTRY_POINT in self.entry_points[0].sequence.attributes
         return [
             pair
-            for entry_point in self.entry_points
-            for foreach_match in collect(entry_point.sequence, names.FOREACH_MATCH)
-            for pair in self.table.pairs(foreach_match)
+            for pairs in lists
+            for pair in pairs
+            if not (are_guarded and self.table.is_bookkeeping(pair[0]))
         ]
 
     @cached_property
@@ -248,6 +270,13 @@ def signature_problem(sequence: mlir.Operation) -> Diagnostic | None:
     if not sequence.regions[0].blocks:
         return error(f"entry point '@{name}' has no body", sequence)
     return None
+
+
+def _adds_batch_loop(operation: mlir.Operation) -> bool:
+    name = operation.attributes.get("pass_name")
+    if operation.name != names.RUN_REGISTERED or not isinstance(name, mlir.StringAttr):
+        return False
+    return bool(name.value == names.ADD_BATCH_LOOP)
 
 
 def _is_plain_foreach_match(sequence: mlir.Operation) -> bool:

@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING
 from tuninglink.errors import TuninglinkError
 from tuninglink.mlir.diagnostics import error
 from tuninglink.tuning.candidates.compilation import CandidateCompiler
+from tuninglink.tuning.database import Database
 from tuninglink.tuning.devices.local import Devices, default_device
 from tuninglink.tuning.devices.timing import Settings
 from tuninglink.tuning.listener import Listener
 from tuninglink.tuning.programs.dispatches import read_program
-from tuninglink.tuning.scheduling.budget import Budget
+from tuninglink.tuning.results.journal import Journal
+from tuninglink.tuning.scheduling.ledger import Ledger
 from tuninglink.tuning.scheduling.task_tuner import TaskTuner
 from tuninglink.tuning.tuner import Tuner
 
@@ -45,6 +47,7 @@ def tune(
     Raises:
         TuninglinkError: the program does not compile, or nothing of it can be tuned on the device.
     """
+    ledger = Ledger(settings.seconds, settings.trials)
     program = read_program(os.fspath(path), flags)
     if not program.tasks:
         reasons = "; ".join(map(str, program.omissions))
@@ -54,6 +57,7 @@ def tune(
     with ExitStack() as opened:
         compiler = opened.enter_context(CandidateCompiler(flags, settings.jobs))
         devices = opened.enter_context(Devices(uris, measuring, settings.timeout))
-        tasks = TaskTuner(settings, compiler, devices, listener or Listener())
-        budget = Budget(settings.seconds, settings.trials)
-        return Tuner(program, flags, tasks, budget, specs).run()
+        database = opened.enter_context(Database())
+        journal = Journal(database, devices.first.description, settings, flags)
+        tasks = TaskTuner(settings, compiler, devices, listener or Listener(), journal)
+        return Tuner(program, flags, tasks, ledger, specs=specs).run()

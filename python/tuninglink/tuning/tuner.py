@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
-from dataclasses import dataclass, field, replace
+import math
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.emission.spec_writer import SpecEntry, write_spec
@@ -11,59 +11,71 @@ from tuninglink.errors import TuninglinkError
 from tuninglink.mlir.diagnostics import Diagnostic, Severity, error, note
 from tuninglink.spaces.registry import ProviderRegistry
 from tuninglink.tuning.candidates.preparation import PreparedTask, prepare
-from tuninglink.tuning.deciding.defaults import measure_defaults
+from tuninglink.tuning.deciding.contestants import Contestant, race_seconds
 from tuninglink.tuning.deciding.model_run import ModelRuns, ModelVerdict, judge_entries
 from tuninglink.tuning.devices.compute_units import COMPUTE_UNITS, compute_units
 from tuninglink.tuning.devices.local import may_run
 from tuninglink.tuning.programs.dispatches import Omission
-from tuninglink.tuning.results.task_result import TaskOutcome, TaskResult, TuningResult
+from tuninglink.tuning.results.task_result import TaskOutcome, TuningResult
 from tuninglink.tuning.scheduling.generalization import Generalizer
 from tuninglink.tuning.scheduling.isolation import FATAL, reason_of
+from tuninglink.tuning.scheduling.ledger import Account
+from tuninglink.tuning.scheduling.prices import guard_seconds
+from tuninglink.tuning.scheduling.priorities import Pace
+from tuninglink.tuning.scheduling.scheduler import Scheduler
 from tuninglink.tuning.scheduling.timeline import Stage
-from tuninglink.tuning.search import search_named
-from tuninglink.tuning.search.base import FIRST_CANDIDATES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from concurrent.futures import Future
 
     from tuninglink.specs.model import Spec
-    from tuninglink.tuning.candidates.compilation import Compiled
-    from tuninglink.tuning.deciding.defaults import MeasuredTask
     from tuninglink.tuning.programs.dispatches import DispatchedProgram, TuningTask
-    from tuninglink.tuning.results.failures import Failure
+    from tuninglink.tuning.results.task_result import TaskResult
     from tuninglink.tuning.scheduling.budget import Budget
+    from tuninglink.tuning.scheduling.default_queue import DefaultQueue
+    from tuninglink.tuning.scheduling.ledger import Ledger
     from tuninglink.tuning.scheduling.task_tuner import TaskTuner
 
 _GENERALIZING: Final = 0.3
 """The part of the time that is kept for generalized entries, where they are wanted."""
 
+_LEAST_PART: Final = 0.7
+"""The whole program is compared if this part of the price is left."""
 
-@dataclass
+
 class Tuner:
     """Tunes a program.
 
-    Attributes:
+    Args:
         program: the program.
         flags: flags of the compiler; those of the whole process must have been set before.
-        tasks: tunes its tasks.
-        budget: the time.
+        tasks: compiles, measures and decides.
+        ledger: the time.
         specs: specs whose configurations are candidates.
-        warn: is told about plug-ins that cannot be used.
+        warn: receives warnings, such as of plug-ins that cannot be used.
     """
 
-    program: DispatchedProgram
-    flags: Sequence[str]
-    tasks: TaskTuner
-    budget: Budget
-    specs: Sequence[Spec] = ()
-    warn: Callable[[Diagnostic], None] = lambda _: None
-    _omissions: list[Omission] = field(default_factory=list)
-    _general: dict[str, SpecEntry] = field(default_factory=dict)
-    _prepared_tasks: dict[str, PreparedTask] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        self._registry = ProviderRegistry(self.warn)
+    def __init__(
+        self,
+        program: DispatchedProgram,
+        flags: Sequence[str],
+        tasks: TaskTuner,
+        ledger: Ledger,
+        *,
+        specs: Sequence[Spec] = (),
+        warn: Callable[[Diagnostic], None] = lambda _: None,
+    ) -> None:
+        self._program = program
+        self._flags = flags
+        self._tasks = tasks
+        self._ledger = ledger
+        self._specs = specs
+        self._warn = warn
+        self._registry = ProviderRegistry(warn)
+        self._guard_price = 0.0
+        self._omissions: list[Omission] = []
+        self._general: dict[str, SpecEntry] = {}
+        self._prepared_tasks: dict[str, PreparedTask] = {}
 
     def run(self) -> TuningResult:
         """Tunes until the budget is over or stopped; returns what was won so far.
@@ -71,24 +83,19 @@ class Tuner:
         Raises:
             TuninglinkError: nothing of the program can be tuned on the devices.
         """
-        timeline = self.tasks.timeline
-        for each in self.program.omissions:
-            self._omit(each)
-        tasks, seconds = self.tasks, self.tasks.settings.timeout
-        meant = self._meant(self.program.tasks)
-        jobs = [tasks.compiler.submit_program(each.source, "", seconds) for each in meant]
-        with timeline.stage(Stage.SPACES):
-            self._prepare_ahead(meant, jobs)
-        with timeline.stage(Stage.DEFAULTS):
-            found = measure_defaults(meant, jobs, tasks.devices)
-        for each in found.omissions:
-            self._omit(each)
-        results: list[TaskResult] = []
-        with timeline.stage(Stage.SPACES):
-            prepared = self._prepared(found.measured)
-        failure = self._tune_all(prepared, results)
-        if self.tasks.settings.generalizes and failure is None:
-            self._generalize(results)
+        timeline = self._tasks.timeline
+        for omission in self._program.omissions:
+            self._omit(omission)
+        scheduler = Scheduler(self._tasks, self._ledger, self._prepare, self._omit)
+        failure: TuninglinkError | None = None
+        try:
+            scheduler.run(self._selected(self._program.tasks), self._reserve)
+        except FATAL as fatal:
+            failure = fatal  # what was won so far is worth writing
+        results = sorted(scheduler.results, key=lambda each: -each.share)
+        if self._tasks.settings.generalizes and failure is None:
+            with self._ledger.spending(Account.RANGES) as budget:
+                self._generalize(results, budget)
         with timeline.stage(Stage.MODEL):
             model = self._run_model(results, failure)
         results = [
@@ -98,7 +105,7 @@ class Tuner:
             for each in results
         ]
         spec = self.spec(results)
-        self.tasks.listener.finished(timeline)
+        self._tasks.listener.finished(timeline)
         return TuningResult(
             spec,
             results,
@@ -109,6 +116,39 @@ class Tuner:
             timeline.times,
             failure,
         )
+
+    def _reserve(self, defaults: DefaultQueue) -> None:
+        """Reserves time for the whole program and for ranges, and names the least budget if there is less."""
+        ledger, settings = self._ledger, self._tasks.settings
+        if settings.generalizes:
+            ledger.reserve(Account.RANGES, _GENERALIZING * ledger.whole.remaining)
+        if math.isinf(ledger.seconds) or not defaults.measured:
+            return
+        if settings.runs_model:
+            self._guard_price = self._guard_seconds(defaults)
+            ledger.reserve(Account.GUARD, self._guard_price)
+        heaviest = defaults.weighed()[0]
+        contestant = Contestant(heaviest.benchmark, heaviest.default_us)
+        least = (
+            ledger.elapsed
+            + Pace().start_seconds
+            + race_seconds(contestant, [contestant])
+            + ledger.reserved(Account.GUARD)
+        )
+        if least > ledger.seconds:
+            message = (
+                f"a budget of {ledger.seconds:.0f} s is too short for this program: "
+                f"reading it, its defaults and one race take about {least:.0f} s"
+            )
+            self._warn(Diagnostic(Severity.WARNING, message))
+
+    def _guard_seconds(self, defaults: DefaultQueue) -> float:
+        """Returns the price of comparing the whole program."""
+        measured = defaults.measured
+        scale = (len(measured) + len(defaults.waiting)) / len(measured)
+        seconds = [each.compile_seconds * scale for each in measured]
+        program_us = sum(each.task.calls * each.default_us for each in measured) * scale
+        return guard_seconds(seconds, program_us, self._tasks.compiler.jobs)
 
     def spec(self, results: Sequence[TaskResult]) -> str:
         """Returns the spec of what was won, as text."""
@@ -122,63 +162,50 @@ class Tuner:
         """Returns the entry of a winner; what the tuner prepares has one, and only that can share a spec."""
         if result.winner is None or not isinstance(result.prepared, PreparedTask):
             return None
-        return result.prepared.entry(result.winner.candidate, self.tasks.provenance(result))
+        return result.prepared.entry(result.winner.candidate, self._tasks.provenance(result))
 
-    def _generalize(self, results: Sequence[TaskResult]) -> None:
+    def _generalize(self, results: Sequence[TaskResult], budget: Budget) -> None:
         """Looks for ranges of sizes in which winners do not lose."""
-        generalizer = Generalizer(self.tasks, self.flags, self.budget)
-        for each in results:
-            entry = self._entry(each) if each.verdict is TaskOutcome.WON else None
+        generalizer = Generalizer(self._tasks, self._flags, budget)
+        for result in results:
             try:
+                entry = self._entry(result) if result.verdict is TaskOutcome.WON else None
                 general = generalizer.generalize(entry) if entry is not None else None
             except FATAL:
                 return  # the entries of single sizes are worth writing
             except Exception as failure:  # noqa: BLE001 - an error loses one range only
-                self.warn(
-                    Diagnostic(
-                        Severity.WARNING, f"no range for {each.task.name}: {reason_of(failure)}"
-                    )
-                )
+                reason = f"no range for {result.task.name}: {reason_of(failure)}"
+                self._warn(Diagnostic(Severity.WARNING, reason))
                 continue
             if general is not None:
-                self._general[each.task.key] = general
+                self._general[result.task.key] = general
 
     def _omit(self, omission: Omission) -> None:
         self._omissions.append(omission)
-        self.tasks.listener.omitted(omission)
+        self._tasks.listener.omitted(omission)
 
-    def _meant(self, tasks: Sequence[TuningTask]) -> list[TuningTask]:
-        """Returns the tasks that the user means and the device runs."""
-        driver = self.tasks.devices.first.description.driver
-        patterns = self.tasks.settings.patterns
-        meant = []
-        for each in tasks:
-            if patterns and not each.is_meant(patterns):
+    def _selected(self, tasks: Sequence[TuningTask]) -> list[TuningTask]:
+        """Returns the tasks that the user selects and the device runs.
+
+        Raises:
+            TuninglinkError: there are none.
+        """
+        driver = self._tasks.devices.first.description.driver
+        patterns = self._tasks.settings.patterns
+        selected = []
+        for task in tasks:
+            if patterns and not task.is_meant(patterns):
                 continue
-            if may_run(driver, each.target.backend):
-                meant.append(each)
+            if may_run(driver, task.target.backend):
+                selected.append(task)
             else:
-                reason = f"driver '{driver}' does not run what '{each.target.backend}' compiles"
-                self._omit(Omission(each.dispatches, reason))
-        if not meant:
+                reason = f"driver '{driver}' does not run what '{task.target.backend}' compiles"
+                self._omit(Omission(task.dispatches, reason))
+        if not selected:
             reasons = [note(str(each)) for each in self._omissions]
             what = "that --only means" if patterns and tasks and not reasons else "to tune"
             raise TuninglinkError(error(f"there is no dispatch {what}", notes=reasons))
-        return meant
-
-    def _prepare_ahead(
-        self, tasks: Sequence[TuningTask], jobs: Sequence[Future[Compiled | Failure]]
-    ) -> None:
-        """Prepares tasks and draws their candidates while jobs run, if all tasks will be tuned."""
-        settings = self.tasks.settings
-        search_named(settings.search)  # which may have a large library to load
-        if settings.top is not None or settings.min_share:
-            return
-        for each in tasks:
-            if all(job.done() for job in jobs):
-                return
-            with suppress(Exception):  # it is omitted with its reason in its turn
-                self._prepare(each).spaces.sample(FIRST_CANDIDATES, settings.seed)
+        return selected
 
     def _prepare(self, task: TuningTask) -> PreparedTask:
         """Prepares a task, once.
@@ -187,83 +214,33 @@ class Tuner:
             CompileError: the compiler fails on the dispatch.
             NotTunableError: the dispatch cannot be tuned.
         """
-        known = self._prepared_tasks.get(task.key)
-        if known is None:
-            device = self.tasks.devices.first.description
+        prepared = self._prepared_tasks.get(task.key)
+        if prepared is None:
+            device = self._tasks.devices.first.description
             limits = {} if device.is_local else {COMPUTE_UNITS: compute_units(device.name)}
-            known = prepare(task, self.flags, self.specs, self._registry, limits)
-            self._prepared_tasks[task.key] = known
-        return known
-
-    def _prepared(
-        self, measured: Sequence[MeasuredTask]
-    ) -> list[tuple[PreparedTask, MeasuredTask]]:
-        """Prepares tasks, and merges those that the same matcher finds into the heaviest of them."""
-        settings = self.tasks.settings
-        found: dict[str, tuple[PreparedTask, MeasuredTask]] = {}
-        for each in measured:
-            task = each.task
-            if settings.top is not None and len(found) >= settings.top:
-                break
-            if each.share < settings.min_share:
-                break
-            try:
-                prepared = self._prepare(task)
-            except FATAL:
-                raise
-            except Exception as failure:  # noqa: BLE001 - an error loses one task only
-                self._omit(Omission(task.dispatches, reason_of(failure)))
-                continue
-            known = found.get(prepared.matcher)
-            if known is None:
-                found[prepared.matcher] = prepared, each
-                continue
-            heaviest, weight = known
-            found[prepared.matcher] = heaviest, replace(weight, share=weight.share + each.share)
-            reason = f"it is configured by the same entry as {heaviest.task.name}, which is heavier"
-            self._omit(Omission(task.dispatches, reason))
-        return sorted(found.values(), key=lambda each: -each[1].share)
-
-    def _tune_all(
-        self, prepared: Sequence[tuple[PreparedTask, MeasuredTask]], results: list[TaskResult]
-    ) -> TuninglinkError | None:
-        """Tunes tasks, each in a part of the time that is left; returns what ended it early, if something did."""
-        for position, (task, measured) in enumerate(prepared):
-            if self.budget.is_over:
-                why = "tuning was interrupted" if self.budget.is_stopped else "the budget was over"
-                self._omit(Omission(task.task.dispatches, f"{why} before its turn"))
-                continue
-            weight = sum(each.share for _, each in prepared[position:])
-            kept = _GENERALIZING if self.tasks.settings.generalizes else 0.0
-            part = self.budget.part((1 - kept) * (measured.share / weight if weight else 1.0))
-            try:
-                results.append(self.tasks.tune(task, measured, part))
-            except FATAL as failure:
-                # What was won so far is worth writing.
-                return failure
-            except Exception as failure:  # noqa: BLE001 - an error loses one task only
-                self._omit(Omission(task.task.dispatches, reason_of(failure)))
-                continue
-            self.tasks.listener.ended(results[-1])
-        return None
+            prepared = prepare(task, self._flags, self._specs, self._registry, limits)
+            self._prepared_tasks[task.key] = prepared
+        return prepared
 
     def _run_model(
         self, results: Sequence[TaskResult], failure: TuninglinkError | None
     ) -> ModelVerdict:
         """Runs the whole program with the entries and without, unless there is a reason not to."""
-        tasks = self.tasks
+        tasks, ledger = self._tasks, self._ledger
         won = [each for each in results if each.verdict is TaskOutcome.WON]
         reason = ""
         if not won:
             reason = "there is no entry"
         elif not tasks.settings.runs_model:
             reason = "it was not asked for"
-        elif self.budget.is_stopped or failure is not None:
+        elif ledger.whole.is_stopped or failure is not None:
             reason = "tuning ended early"
+        elif ledger.whole.remaining < _LEAST_PART * self._guard_price:
+            reason = f"it takes about {self._guard_price:.0f} s, which the budget did not leave"
         if reason:
             return ModelVerdict(tuple(won), reason=reason)
         tasks.listener.comparing()
-        runs = ModelRuns(self.program, tasks.compiler, tasks.devices.first, tasks.settings.seed)
+        runs = ModelRuns(self._program, tasks.compiler, tasks.devices.first, tasks.settings.seed)
         try:
             verdict = judge_entries(won, runs, self.spec)
         except TuninglinkError as gone:

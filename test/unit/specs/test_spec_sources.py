@@ -6,7 +6,7 @@ import hashlib
 import sys
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
-from threading import Thread
+from threading import Event, Thread
 from typing import TYPE_CHECKING
 
 import pytest
@@ -17,7 +17,7 @@ import tuninglink
 from tuninglink.errors import SpecError
 from tuninglink.mlir.diagnostics import Diagnostic, DiagnosticSink
 from tuninglink.specs.libraries import library_names
-from tuninglink.specs.remote import CACHE_VARIABLE
+from tuninglink.specs.remote import CACHE_VARIABLE, LIMIT_VARIABLE
 from tuninglink.specs.sources import read_specs
 
 if TYPE_CHECKING:
@@ -28,7 +28,19 @@ SPEC = spec("vmvx", "mine").encode()
 
 
 class QuietHandler(SimpleHTTPRequestHandler):
-    """Serves a directory without a word."""
+    """Serves a directory, and a redirection to itself; a request for `/silent` gets no answer while `silence` holds."""
+
+    silence = Event()
+
+    def do_GET(self) -> None:
+        if self.path == "/silent":
+            self.silence.wait()
+        elif self.path == "/loop":
+            self.send_response(302)
+            self.send_header("Location", "/loop")
+            self.end_headers()
+        else:
+            super().do_GET()
 
     def log_message(self, *arguments: object) -> None:
         pass
@@ -37,6 +49,7 @@ class QuietHandler(SimpleHTTPRequestHandler):
 @pytest.fixture
 def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """The address of a server of `tmp_path / "served"`, with an empty cache."""
+    QuietHandler.silence.clear()
     served = tmp_path / "served"
     served.mkdir()
     (served / "mine.mlir").write_bytes(SPEC)
@@ -45,6 +58,7 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     with ThreadingHTTPServer(("127.0.0.1", 0), handler) as found:
         Thread(target=found.serve_forever, daemon=True).start()
         yield f"http://127.0.0.1:{found.server_port}"
+        QuietHandler.silence.set()
         found.shutdown()
 
 
@@ -72,11 +86,35 @@ def test_what_a_server_has_is_fetched_and_pinned(server: str, tmp_path: Path) ->
         read(pinned)
 
 
-def test_what_a_server_lacks_is_an_error(server: str) -> None:
-    with pytest.raises(SpecError, match=r"cannot fetch 'http://.*/other.mlir'"):
+def test_a_failed_fetch_names_its_reason(server: str) -> None:
+    with pytest.raises(
+        SpecError, match=r"'http://.*/other.mlir': the server answered 404 Not Found"
+    ):
         read(f"{server}/other.mlir")
-    with pytest.raises(SpecError, match="cannot fetch 'nothing://else'"):
+    with pytest.raises(SpecError, match="too many redirects"):
+        read(f"{server}/loop")
+    with pytest.raises(SpecError, match=r"cannot connect to 127.0.0.1:1: connection refused"):
+        read("http://127.0.0.1:1/x.mlir")
+    with pytest.raises(SpecError, match="cannot fetch 'nothing://else': Protocol not known"):
         read("nothing://else")
+
+
+def test_a_silent_server_runs_into_the_time_limit(
+    server: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(LIMIT_VARIABLE, "0.1")
+    with pytest.raises(SpecError, match=r"it took longer than 0.1 s") as failure:
+        read(f"{server}/silent")
+    assert LIMIT_VARIABLE in failure.value.diagnostics[0].notes[0].message
+    monkeypatch.setenv(LIMIT_VARIABLE, "never")
+    with pytest.raises(SpecError, match="must be a number of seconds greater than 0, not 'never'"):
+        read(f"{server}/silent")
+
+
+@pytest.mark.parametrize("argument", ["", "vmvx=", "vmvx, gfx942="])
+def test_a_spec_has_a_name(argument: str) -> None:
+    with pytest.raises(SpecError, match="name"):
+        read(argument)
 
 
 def test_a_package_is_a_library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

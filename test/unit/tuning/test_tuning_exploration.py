@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from concurrent.futures import Future
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -19,9 +18,6 @@ from tuninglink.tuning.results.failures import Failure, FailureKind
 from tuninglink.tuning.results.task_result import ModelComparison, TrialResult
 from tuninglink.tuning.scheduling.budget import Budget
 from tuninglink.tuning.scheduling.exploration import Alternating, Exploration, Overlapping, Schedule
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 LAYOUT = BufferLayout((), 0, 0)
 TEMPLATE = BenchmarkTemplate(b"", "f", LAYOUT)
@@ -88,12 +84,24 @@ def explore(
     known: dict[str, TrialResult] | None = None,
 ) -> list[TrialResult]:
     seen: list[TrialResult] = []
-    exploration = Exploration(
-        TEMPLATE, machine, machine, search, schedule, budget, 1.0, 100.0, known or {}, seen.append
+    exploration_of(machine, search, schedule, known or {}, seen).run(budget)
+    return seen
+
+
+def exploration_of(
+    machine: Machine,
+    search: InOrder,
+    schedule: Schedule,
+    known: dict[str, TrialResult],
+    seen: list[TrialResult],
+) -> Exploration:
+    return Exploration(
+        *(TEMPLATE, machine, machine, search, schedule),
+        compile_seconds=1.0,
+        default_us=100.0,
+        known=known,
+        report=seen.append,
     )
-    results = exploration.run()
-    assert seen == results
-    return results
 
 
 @pytest.mark.parametrize("schedule", [Alternating(4), Overlapping(4)])
@@ -115,22 +123,32 @@ def test_a_cpu_does_not_compile_while_it_measures() -> None:
     assert words == ["compile"] * 4 + ["measure"] * 3 + ["compile"] * 4 + ["measure"] * 4
 
 
-def test_something_else_is_done_only_while_the_last_candidates_are_measured() -> None:
-    machine, search = Machine(), InOrder(6)
-    tried: list[int] = []
+@pytest.mark.parametrize("schedule", [Alternating(4), Overlapping(4)])
+def test_turns_go_on_where_the_last_one_ended(schedule: Schedule) -> None:
+    machine, search, seen = Machine(), InOrder(10), []
+    exploration = exploration_of(machine, search, schedule, {}, seen)
+    for enough in (3, 7, 100):
+        exploration.run(Budget(), lambda enough=enough: len(seen) >= enough)
+        assert len(seen) >= min(enough, 10)
+    assert exploration.is_exhausted
+    assert sorted(each.candidate.knobs["tile"] for each in seen) == list(range(10))
+    assert len([each for each in machine.log if each.startswith("compile")]) == 10
 
-    def meanwhile(results: Sequence[TrialResult]) -> bool:
-        assert search.asked == 6
-        tried.append(len(results))
-        return False
 
-    exploration = Exploration(
-        *(TEMPLATE, machine, machine, search, Overlapping(2), Budget(trials=6), 1.0, 100.0, {}),
-        lambda _: None,
-        meanwhile=meanwhile,
-    )
-    assert len(exploration.run()) == 6
-    assert tried
+def test_the_device_goes_on_while_the_search_chooses() -> None:
+    machine, seen = Machine(), []
+
+    class Waiting(InOrder):
+        """Chooses more only when all that it has chosen before is measured."""
+
+        def ask(self, count: int) -> list[Candidate]:
+            assert len([each for each in machine.log if each.startswith("measure")]) == max(
+                0, self.asked - (self.asked > BROKEN)
+            )
+            return super().ask(count)
+
+    exploration_of(machine, Waiting(8), Overlapping(4), {}, seen).run(Budget())
+    assert len(seen) == 8
 
 
 @pytest.mark.parametrize("schedule", [Alternating(4), Overlapping(4)])

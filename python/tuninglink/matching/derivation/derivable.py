@@ -29,10 +29,16 @@ class Derivable:
 
     Attributes:
         form: the form of the problem that it is for.
+        maps: the indexing maps that it is for, as MLIR prints them.
+        sizes: the size of each loop, None where it is open.
+        element_types: the element types of the operands.
         settings: the attributes that it sets, by name.
     """
 
     form: ProblemForm
+    maps: str
+    sizes: Sizes
+    element_types: tuple[str, ...]
     settings: Mapping[str, mlir.Attribute]
 
 
@@ -44,24 +50,26 @@ def derivable(anatomy: Anatomy, position: int, matcher: Matcher) -> Derivable | 
         position: the position of the entry.
         matcher: its matcher, as it was read.
     """
-    form = _form(matcher, anatomy.module.context)
-    settings = _settings(anatomy, *anatomy.pairs[position]) if form is not None else None
-    return None if form is None or settings is None else Derivable(form, settings)
+    fold = _fold(matcher)
+    settings = _settings(anatomy, *anatomy.pairs[position]) if fold is not None else None
+    if fold is None or settings is None:
+        return None
+    maps, sizes, types = fold.maps, fold.loop_sizes(), fold.element_types()
+    parsed = affine_maps(mlir.Attribute.parse(maps.text, anatomy.module.context))
+    form = problem_form(fold.kind, parsed, sizes, fold.operands, types)
+    return None if form is None else Derivable(form, maps.text, sizes, types, settings)
 
 
-def _form(matcher: Matcher, context: mlir.Context) -> ProblemForm | None:
-    """Returns the form of the problem that a matcher asks for; None if it asks for more or less."""
+def _fold(matcher: Matcher) -> _Fold | None:
+    """Returns what a matcher asks for; None if it asks for more or less than a problem."""
     kind = kind_of(matcher.predicates)
     maps = next((each.maps for each in matcher.predicates if isinstance(each, pred.HasMaps)), None)
     if matcher.stop or kind is None or maps is None:
         return None
     fold = _Fold(kind, maps)
     count = len(maps.operands)
-    if not all(map(fold.add, matcher.predicates)) or fold.types.keys() < set(range(count)):
-        return None
-    parsed = affine_maps(mlir.Attribute.parse(maps.text, context))
-    elements = [fold.types[operand] for operand in range(count)]
-    return problem_form(kind, parsed, fold.loop_sizes(), fold.operands, elements)
+    is_problem = all(map(fold.add, matcher.predicates)) and len(fold.types) == count
+    return fold if is_problem else None
 
 
 class _Fold:
@@ -72,13 +80,15 @@ class _Fold:
         maps: the indexing maps.
 
     Attributes:
+        kind: the kind of op.
+        maps: the indexing maps.
         types: the element types of operands, by their positions.
         operands: the sizes of operands, likewise.
     """
 
     def __init__(self, kind: OpKind, maps: pred.Maps) -> None:
-        self._kind = kind
-        self._maps = maps
+        self.kind = kind
+        self.maps = maps
         self._roles = dict(maps.roles)
         self._sizes: dict[int, int] = {}
         self.types: dict[int, str] = {}
@@ -88,15 +98,15 @@ class _Fold:
         """Adds a predicate, unless it asks for more than a problem."""
         match predicate:
             case pred.HasElementType(kind, operand, _, element):
-                self.types[operand % len(self._maps.operands)] = element
-                return kind is self._kind
+                self.types[operand % len(self.maps.operands)] = element
+                return kind is self.kind
             case pred.HasRoleSizes(kind, role, sizes):
-                return kind is self._kind and self._add_role(role, sizes)
+                return kind is self.kind and self._add_role(role, sizes)
             case pred.IsCastCompatible(value, type_):
                 self.operands[value.number] = type_.sizes or ()
                 return self._has(value) and type_.is_tensor and not type_.encoding
             case pred.HasMaps(maps):
-                return maps == self._maps
+                return maps == self.maps
             case pred.HasValue(value):
                 return self._has(value)
         return isinstance(
@@ -104,26 +114,30 @@ class _Fold:
         )
 
     def _has(self, value: pred.ValueRef) -> bool:
-        return value.group == pred.OPERAND and value.number < len(self._maps.operands)
+        return value.group == pred.OPERAND and value.number < len(self.maps.operands)
 
     def _add_role(self, role: str, sizes: Sizes) -> bool:
         if role in pred.STEPS:
             return True  # The maps have them, too.
-        loops = self._roles.get(pred.role_name(self._kind, role), ())
+        loops = self._roles.get(pred.role_name(self.kind, role), ())
         known = {loop: size for loop, size in zip(loops, sizes, strict=False) if size is not None}
         self._sizes |= known
         return len(loops) == len(sizes)
+
+    def element_types(self) -> tuple[str, ...]:
+        """Returns the element types of the operands."""
+        return tuple(self.types[operand] for operand in range(len(self.maps.operands)))
 
     def loop_sizes(self) -> Sizes:
         """Returns the size of each loop, None where it is left open."""
         dimensions = (
             dimension
             for operand, known in self.operands.items()
-            for dimension in zip(self._maps.loops[operand], known, strict=False)
+            for dimension in zip(self.maps.loops[operand], known, strict=False)
         )
         found = {loop: size for loop, size in dimensions if loop is not None and size is not None}
         sizes = {**self._sizes, **found}
-        return tuple(sizes.get(loop) for loop in range(self._maps.loop_count))
+        return tuple(sizes.get(loop) for loop in range(self.maps.loop_count))
 
 
 def _settings(anatomy: Anatomy, matcher: str, action: str) -> Mapping[str, mlir.Attribute] | None:

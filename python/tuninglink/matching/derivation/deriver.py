@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 
 from tuninglink.matching.derivation.changes import change_in_words
 from tuninglink.matching.derivation.derivable import Derivable, derivable
+from tuninglink.matching.derivation.matched_form import MatchedForm, matched_form
 from tuninglink.matching.derivation.renumbering import NotDerivableError, Renumbering
 from tuninglink.matching.derivation.writing import derived_spec
 from tuninglink.matching.differences import compare
-from tuninglink.specs.structure import SpecKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterator, Sequence
 
-    from tuninglink.matching.derivation.problem_key import ProblemKey
+    from tuninglink.matching.derivation.problem_key import ProblemForm, ProblemKey
     from tuninglink.matching.derivation.root_forms import RootForm
     from tuninglink.matching.prunable import PrunableSpec
     from tuninglink.specs.model import Spec
@@ -41,12 +41,12 @@ class Deriver:
     """Derives entries from those of specs.
 
     Args:
-        specs: the specs, in order of precedence. If one is opaque, nothing is derived, as it may decide any op.
+        specs: the specs, in order of precedence. If one cannot be read, nothing is derived, as it may decide any op.
     """
 
     def __init__(self, specs: Sequence[PrunableSpec]) -> None:
-        is_readable = all(each.spec.kind is SpecKind.MATCHER_LIST for each in specs)
-        self._lists = [_DerivableList(each) for each in specs] if is_readable else []
+        is_readable = all(each.spec.anatomy.is_readable for each in specs)
+        self._lists = [DerivableList(each) for each in specs] if is_readable else []
         self._derived: dict[Hashable, DerivedEntry | None] = {}
 
     def derive(
@@ -70,7 +70,7 @@ class Deriver:
         candidates = [
             (at, position)
             for at, positions in lists
-            for position in self._lists[at].of(root.form.key, positions)
+            for position in self._lists[at].of(root, positions)
         ]
         if any(self._lists[at].matches(position, root) for at, position in candidates):
             return None
@@ -83,7 +83,7 @@ class Deriver:
         return None
 
 
-class _DerivableList:
+class DerivableList:
     """The entries of a matcher list, by the problems that they are for."""
 
     def __init__(self, prunable: PrunableSpec) -> None:
@@ -92,26 +92,25 @@ class _DerivableList:
         self._entries: dict[int, Derivable | None] = {}
         self._by_key: dict[ProblemKey, list[int]] | None = None
 
-    def of(self, key: ProblemKey, positions: Sequence[int] | None) -> Iterator[int]:
-        """Yields which of the entries at some positions are for a problem; None for all positions."""
-        if positions is None:
-            yield from self._all().get(key, ())
-            return
-        for position in positions:
-            entry = self._entry(position)
-            if entry is not None and entry.form.key == key:
+    def of(self, root: RootForm, positions: Sequence[int] | None) -> Iterator[int]:
+        """Yields which of the entries at some positions are for the problem of an op; None for all positions."""
+        key = root.form.key
+        for position in self._all().get(key, ()) if positions is None else positions:
+            entry = self.entry(position)
+            if entry is not None and entry.form.key == key and _fits(entry.form, root.form):
                 yield position
 
     def _all(self) -> dict[ProblemKey, list[int]]:
         if self._by_key is None:
             self._by_key = {}
             for position in range(len(self._spec.anatomy.pairs)):
-                entry = self._entry(position)
+                entry = self.entry(position)
                 if entry is not None:
                     self._by_key.setdefault(entry.form.key, []).append(position)
         return self._by_key
 
-    def _entry(self, position: int) -> Derivable | None:
+    def entry(self, position: int) -> Derivable | None:
+        """Returns what can be derived from the entry at a position; None if nothing can."""
         if position not in self._entries:
             matcher = self._prunable.matcher(position)
             self._entries[position] = derivable(self._spec.anatomy, position, matcher)
@@ -123,14 +122,14 @@ class _DerivableList:
 
     def derived(self, at: int, position: int, root: RootForm) -> DerivedEntry | None:
         """Returns the entry that is derived from one of them for a root op, None if there is none."""
-        source = self._entry(position)
+        spec = self.written_for(position, matched_form(root.op, root.form))
+        return None if spec is None else DerivedEntry(spec, at)
+
+    def written_for(self, position: int, form: MatchedForm) -> Spec | None:
+        """Returns a spec with the entry that is derived from one of them for a form, None if there is none."""
+        source = self.entry(position)
         assert source is not None
-        if any(
-            size is not None and size != root.form.windows.get(place)
-            for place, size in source.form.windows.items()
-        ):
-            return None
-        renumbering = Renumbering.between(source.form, root.form, root.op.iterator_types)
+        renumbering = Renumbering.between(source.form, form.form, form.iterators)
         try:
             settings = {
                 name: renumbering.configuration(name, value)
@@ -139,6 +138,12 @@ class _DerivableList:
         except NotDerivableError:
             return None
         entry = self._spec.anatomy.entry(position)
-        change = change_in_words(renumbering.mapping, root.op.roles)
-        spec = derived_spec(self._spec, entry, settings, root, change)
-        return DerivedEntry(spec, at)
+        change = change_in_words(renumbering.mapping, form.roles)
+        return derived_spec(self._spec, entry, settings, form, change)
+
+
+def _fits(entry: ProblemForm, root: ProblemForm) -> bool:
+    """Tells whether the image of a convolution has the size that an entry asks for."""
+    return all(
+        size is None or size == root.windows.get(place) for place, size in entry.windows.items()
+    )

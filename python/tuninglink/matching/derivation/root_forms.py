@@ -10,7 +10,7 @@ from iree.compiler.passmanager import PassManager
 
 from tuninglink.iree.dispatch_roots import find_root_ops
 from tuninglink.iree.op_kinds import OpKind, Role
-from tuninglink.matching.derivation.problem_key import problem_form
+from tuninglink.matching.derivation.problem_key import OPERANDS, problem_form
 from tuninglink.matching.op_info import OpInfo
 from tuninglink.mlir import names
 from tuninglink.mlir.contexts import thread_context
@@ -64,9 +64,11 @@ class RootFormReader:
                 op: OpInfo | None = OpInfo(root)
                 if root.name == names.ATTENTION:
                     op = self._online(module, OpInfo(root))
-                form = _form(op) if op is not None and not _is_lost(op, backend) else None
-                if op is not None and form is not None:
-                    yield RootForm(op, form)
+                if op is None or _is_configured(op) or _is_lost(op, backend):
+                    continue
+                form = root_form(op)
+                if form is not None:
+                    yield form
 
     def _online(self, module: mlir.Operation, attention: OpInfo) -> OpInfo | None:
         """Returns the online attention that the compiler will make of an attention."""
@@ -85,18 +87,18 @@ class RootFormReader:
         return self._converted[attention.key]
 
 
-def _form(op: OpInfo) -> ProblemForm | None:
-    if op.kind not in (OpKind.CONTRACTION, OpKind.CONVOLUTION, OpKind.ATTENTION):
-        return None
-    if any(name in op.operation.attributes for name in _CONFIGURED):
-        return None
-    if any(each.encoding for each in op.operands):
+def root_form(op: OpInfo) -> RootForm | None:
+    """Returns an op with the form of its problem; None if entries are not derived for ops like it."""
+    if op.kind not in OPERANDS or any(each.encoding for each in op.operands):
         return None
     operands = {at: each.sizes for at, each in enumerate(op.operands) if each.sizes is not None}
-    return problem_form(op.kind, op.maps, op.sizes, operands, op.element_types)
+    form = problem_form(op.kind, op.maps, op.sizes, operands, op.element_types)
+    return None if form is None else RootForm(op, form)
 
 
-_CONFIGURED: Final = (names.COMPILATION_INFO, names.LOWERING_CONFIG)
+def _is_configured(op: OpInfo) -> bool:
+    attributes = op.operation.attributes
+    return names.COMPILATION_INFO in attributes or names.LOWERING_CONFIG in attributes
 
 
 def _is_lost(op: OpInfo, backend: str) -> bool:

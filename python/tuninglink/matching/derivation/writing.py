@@ -14,15 +14,14 @@ from tuninglink.mlir.attributes import entries_of
 from tuninglink.mlir.symbols import split_path
 from tuninglink.specs.bindings import BINDING
 from tuninglink.specs.builders import add_kernel_config, any_op, named_sequence, yield_
+from tuninglink.specs.foreach_match import named_pair_attributes
 from tuninglink.specs.model import Spec
-from tuninglink.specs.pairs import named_pair_attributes
 from tuninglink.specs.provenance import DERIVED, PROVENANCE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from tuninglink.matching.derivation.root_forms import RootForm
-    from tuninglink.matching.op_info import OpInfo
+    from tuninglink.matching.derivation.matched_form import MatchedForm
     from tuninglink.specs.sequences import Handle
     from tuninglink.specs.structure import Entry
 
@@ -41,7 +40,7 @@ def derived_spec(
     source: Spec,
     entry: Entry,
     settings: Mapping[str, mlir.Attribute],
-    root: RootForm,
+    form: MatchedForm,
     change: str,
 ) -> Spec:
     """Returns a spec whose only entry is derived from another one for the form that an op has.
@@ -52,7 +51,7 @@ def derived_spec(
         source: the spec of the entry.
         entry: the entry.
         settings: the attributes that the derived entry sets.
-        root: the op that it is for, and its form.
+        form: the form that it is for.
         change: what was changed, in words.
     """
     original = entry.anatomy.table.lookup(entry.matcher)
@@ -67,7 +66,7 @@ def derived_spec(
         matcher, action = (split_path(each)[-1:] for each in (entry.matcher, entry.action))
         with mlir.InsertionPoint(module.regions[0].blocks[0]):
             _add_action(action[0], list(settings))
-            sequence = _add_matcher(matcher[0], list(settings.values()), root)
+            sequence = _add_matcher(matcher[0], list(settings.values()), form)
         _describe(sequence, original, entry, change)
         _add_entry_point(module, matcher, action)
         module.verify()
@@ -98,24 +97,22 @@ def _add_action(name: str, attributes: Sequence[str]) -> None:
 
 
 def _add_matcher(
-    name: str, settings: Sequence[mlir.Attribute], root_form: RootForm
+    name: str, settings: Sequence[mlir.Attribute], form: MatchedForm
 ) -> mlir.Operation:
-    op = root_form.op
     results = [any_op(), *[mlir.Type.parse(_PARAMETER)] * len(settings)]
     sequence = named_sequence(name, [any_op()], results)
     block = sequence.regions[0].blocks[0]
     root = block.arguments[0]
     with mlir.InsertionPoint(block):
         _create(names.HAS_NO_LOWERING_CONFIG, [root])
-        _match_problem(root, op)
-        for operand in {operand for operand, _ in root_form.form.windows}:
-            # The loops leave open how much of the image there is behind the last window.
+        _match_problem(root, form)
+        for operand, type_ in form.operand_types.items():
             positions = mlir.DenseI64ArrayAttr.get([operand])
             (value,) = _create(
                 names.GET_OPERAND, [root], [_VALUE], {"raw_position_list": positions}
             )
-            type_ = mlir.Type.parse(op.operands[operand].text)
-            _create(names.MATCH_TYPE, [value], [], {"target_type": mlir.TypeAttr.get(type_)})
+            target = mlir.TypeAttr.get(mlir.Type.parse(type_))
+            _create(names.MATCH_TYPE, [value], [], {"target_type": target})
         values = [
             _create(names.PARAM_CONSTANT, [], [_PARAMETER], {"value": each})[0] for each in settings
         ]
@@ -123,17 +120,17 @@ def _add_matcher(
     return sequence
 
 
-def _match_problem(root: Handle, op: OpInfo) -> None:
-    """Adds what compares types, maps and sizes with those of an op."""
-    name = _MATCHERS[op.kind]
+def _match_problem(root: Handle, form: MatchedForm) -> None:
+    """Adds what compares types, maps and sizes with those of a form."""
+    name = _MATCHERS[form.kind]
     matcher = STRUCTURED_MATCHERS[name]
-    attributes: dict[str, mlir.Attribute] = {"indexing_maps": mlir.Attribute.parse(op.maps_text)}
+    attributes: dict[str, mlir.Attribute] = {"indexing_maps": mlir.Attribute.parse(form.maps)}
     for position, role in enumerate(matcher.operands):
-        element = mlir.Type.parse(op.element_types[matcher.operand(position)])
+        element = mlir.Type.parse(form.element_types[matcher.operand(position)])
         attributes[f"{role}_type"] = mlir.TypeAttr.get(element)
     handles = _create(name, [root], [_SIZES] * len(matcher.roles), attributes)
     for role, handle in zip(matcher.roles, handles, strict=True):
-        sizes = op.role_sizes[role]
+        sizes = form.role_sizes[role]
         if role in pred.STEPS or all(size is None for size in sizes):
             continue
         expected = mlir.DenseI64ArrayAttr.get([-1 if size is None else size for size in sizes])

@@ -12,7 +12,7 @@ from tuninglink.mlir.contexts import collected_diagnostics
 from tuninglink.mlir.diagnostics import from_mlir
 from tuninglink.mlir.symbols import reference
 from tuninglink.mlir.walk import body, collect
-from tuninglink.specs.pairs import drop_repeated_matchers
+from tuninglink.specs.foreach_match import drop_repeated_matchers
 
 if TYPE_CHECKING:
     from tuninglink.mlir.diagnostics import DiagnosticSink

@@ -18,7 +18,7 @@ from tuninglink.mlir import names
 from tuninglink.mlir.attributes import entries_of, is_of_a_dialect
 from tuninglink.mlir.diagnostics import note
 from tuninglink.mlir.walk import body
-from tuninglink.specs.bindings import covers, entry_binding
+from tuninglink.specs.applicability import is_bound_for
 from tuninglink.specs.settings import settings_of
 from tuninglink.specs.verification.knobs import Fault, knob_faults, misspelt, thread_faults
 
@@ -65,7 +65,7 @@ def check_configurations(
     for position in range(len(spec.anatomy.pairs)) if positions is None else positions:
         entry = spec.anatomy.entry(position)
         matcher = spec.anatomy.table.lookup(entry.matcher)
-        is_for_target = target is not None and covers(entry_binding(entry), target)
+        is_for_target = target is not None and is_bound_for(entry, target)
         matched = _matched(matcher)
         for name, value in (settings_of(spec, entry) or {}).items():
             key = (name, value, is_for_target, matched)  # which many entries have in common

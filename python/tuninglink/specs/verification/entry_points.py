@@ -11,6 +11,7 @@ from tuninglink.mlir.diagnostics import note
 from tuninglink.mlir.symbols import symbol_name
 from tuninglink.mlir.walk import body
 from tuninglink.specs.sequences import argument_attributes
+from tuninglink.specs.side_effects import failing_checks
 from tuninglink.specs.structure import is_entry_point, signature_problem
 
 if TYPE_CHECKING:
@@ -63,6 +64,13 @@ def _check_entry_point(
     else:
         _warn_about_missing_mark(sequence, marked, diagnostics)
     _check_visibility(sequence, diagnostics)
+    check = next(failing_checks(table, sequence), None)
+    if check is not None:
+        diagnostics.warning(
+            f"entry point '@{symbol_name(sequence)}' may fail here, which is an error where the spec is "
+            "applied alone; linked, it goes on without a diagnostic",
+            check,
+        )
     if len(list(body(sequence))) == 1:
         diagnostics.warning(
             f"entry point '@{symbol_name(sequence)}' does nothing; "

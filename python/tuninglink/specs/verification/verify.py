@@ -10,6 +10,7 @@ from tuninglink.mlir import names
 from tuninglink.mlir.diagnostics import once, place_of
 from tuninglink.mlir.symbols import symbol_name
 from tuninglink.mlir.walk import body
+from tuninglink.specs.bindings import check_bindings
 from tuninglink.specs.sequences import SequenceTable
 from tuninglink.specs.structure import Anatomy, has_entry_point
 from tuninglink.specs.verification.compiler import passes_compiler
@@ -72,6 +73,7 @@ def _verify(module: mlir.Operation, diagnostics: DiagnosticSink) -> bool:
         return False  # What follows relies on much of what the compiler has checked.
     table = SequenceTable(module)
     reach = Reach(table, check_entry_points(module, table, diagnostics))
+    check_bindings(module, diagnostics)
     check_references(reach, diagnostics)
     MatcherChecks(reach, diagnostics).run()
     entry_checks = EntryChecks(diagnostics)

@@ -14,7 +14,7 @@ from tuninglink.tuning.search.measured_problem import MeasuredProblem
 from tuninglink.tuning.search.sides import operand_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from tuninglink.tuning.candidates.candidate import Candidate
     from tuninglink.tuning.candidates.search_problem import SearchProblem
@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
 _MOST_WINNERS: Final = 8
 """How many of the fastest configurations of other problems are tried first."""
+
+_MOST_SAME: Final = 3
+"""How many of the fastest configurations of the same problem elsewhere always race."""
 
 _MOST_TRIALS: Final = 3000
 """How many trials of other problems are learned from, which takes about a second."""
@@ -80,13 +83,23 @@ class PriorData:
     def winners(self, candidates: KnownCandidates) -> list[Candidate]:
         """Returns the fastest configurations of the same problem, then of each of the others, as far as they are valid."""
         by_rank = chain.from_iterable(zip_longest(*self.others))
+        return self._candidates(candidates, chain(self.same, filter(None, by_rank)), _MOST_WINNERS)
+
+    def winners_elsewhere(self, candidates: KnownCandidates) -> list[Candidate]:
+        """Returns the fastest configurations of the same problem in other environments, as far as they are valid."""
+        return self._candidates(candidates, self.same, _MOST_SAME)
+
+    @staticmethod
+    def _candidates(
+        candidates: KnownCandidates, trials: Iterable[Trial], most: int
+    ) -> list[Candidate]:
         found: dict[str, Candidate] = {}
-        for trial in chain(self.same, filter(None, by_rank)):
+        for trial in trials:
             configuration = trial.configuration
             each = candidates.candidate(configuration.pipeline, configuration.knobs)
             if each is not None:
                 found.setdefault(each.key, each)
-            if len(found) == _MOST_WINNERS:
+            if len(found) == most:
                 break
         return list(found.values())
 

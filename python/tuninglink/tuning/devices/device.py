@@ -76,7 +76,7 @@ def describe(uri: str, cores: Sequence[int] = ()) -> DeviceDescription:
     if driver in LOCAL_DRIVERS:
         _driver(driver)
         return _local_device(uri, driver, cores)
-    found = _devices_of(driver)
+    found = devices_of(driver)
     path = uri.partition("://")[2]
     for index, each in enumerate(found):
         if path in {"", str(index), each.uri.partition("://")[2]}:
@@ -133,7 +133,12 @@ def _driver(name: str) -> rt.HalDriver:
         raise DeviceError(error(message, notes=[_remedy()])) from None
 
 
-def _devices_of(driver: str) -> list[DeviceDescription]:
+def devices_of(driver: str) -> list[DeviceDescription]:
+    """Returns the devices of a driver other than those of the CPU.
+
+    Raises:
+        DeviceError: the driver does not exist, cannot be loaded, or lists no devices.
+    """
     loaded = _driver(driver)
     try:
         found = loaded.query_available_devices()

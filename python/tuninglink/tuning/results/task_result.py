@@ -38,6 +38,7 @@ class TrialResult:
         seconds: when it was known, in `time.monotonic()`'s seconds; 0 for what an earlier run has found out.
         benchmark: the compiled benchmark, where it was compiled in this run.
         timing: the samples, where they were taken in this run.
+        always_races: whether it races however slow it was: it comes from a spec, or has won elsewhere.
     """
 
     candidate: Candidate
@@ -46,6 +47,7 @@ class TrialResult:
     seconds: float
     benchmark: Benchmark | None = None
     timing: Timing | None = None
+    always_races: bool = False
 
 
 class TaskOutcome(Enum):
@@ -64,6 +66,31 @@ class TaskOutcome(Enum):
     """A candidate is faster, but the whole program is slower with it."""
 
 
+class Ending(Enum):
+    """Why no more candidates of a task were tried."""
+
+    CONVERGED = "converged"
+    """Further gains were not expected."""
+
+    BUDGET = "budget"
+    """The time was over, or went to other tasks."""
+
+    TRIALS = "trials"
+    """As many were tried as may be."""
+
+    EXHAUSTED = "all tried"
+    """There are no more."""
+
+    NO_CANDIDATES = "no candidates"
+    """There are none."""
+
+    ALL_FAILED = "all failed"
+    """There are no more, and all of them failed."""
+
+    INTERRUPTED = "interrupted"
+    """The run was interrupted."""
+
+
 @dataclass(frozen=True)
 class TaskResult:
     """What came of a task.
@@ -76,6 +103,7 @@ class TaskResult:
         verdict: what became of it.
         winner: the fastest candidate, where there is one that is faster.
         decision: the rounds that say so; None if there was no race, or nobody finished it.
+        ending: why no more candidates were tried; None where none were to be tried.
         failures: finalists that compute something else or fail when they are measured again, with what is wrong.
         reason: why there is no decision although a candidate may be faster; empty otherwise.
         date: the day, in ISO 8601.
@@ -88,6 +116,7 @@ class TaskResult:
     verdict: TaskOutcome
     winner: TrialResult | None = None
     decision: Decision | None = None
+    ending: Ending | None = None
     failures: tuple[tuple[Candidate, Failure], ...] = ()
     reason: str = ""
     date: str = field(default_factory=lambda: datetime.now(UTC).date().isoformat())

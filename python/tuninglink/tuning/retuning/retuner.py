@@ -34,6 +34,7 @@ from tuninglink.tuning.retuning.results import (
     judge,
 )
 from tuninglink.tuning.scheduling.isolation import FATAL, reason_of
+from tuninglink.tuning.scheduling.task_run import tune_task
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -242,7 +243,7 @@ class Retuner:
         compared, tasks = result.comparisons[-1], self.tasks
         assert compared.benchmark is not None
         own = replace(compared.measured, benchmark=compared.benchmark)
-        found = tasks.tune(compared.task.around_own(), own, budget)
+        found = tune_task(tasks, compared.task.around_own(), own, budget)
         if found.winner is None or found.decision is None:
             return None
         improved = [

@@ -14,6 +14,11 @@ class Budget:
         seconds: how long, from now on; infinity for no limit.
         trials: how many candidates of a dispatch may be tried; None for as many as there are time and candidates.
         stopped: the flag, shared with the budget that this one is a part of.
+
+    Attributes:
+        began: when it began, in the seconds of `time.monotonic()`.
+        deadline: when it ends, likewise.
+        trials: how many candidates of a dispatch may be tried.
     """
 
     def __init__(
@@ -22,7 +27,8 @@ class Budget:
         trials: int | None = None,
         stopped: threading.Event | None = None,
     ) -> None:
-        self.deadline = time.monotonic() + seconds
+        self.began = time.monotonic()
+        self.deadline = self.began + seconds
         self.trials = trials
         self._stopped = stopped or threading.Event()
 
@@ -44,6 +50,11 @@ class Budget:
     def stop(self) -> None:
         """Ends it; may be called from a signal handler."""
         self._stopped.set()
+
+    def until(self, deadline: float) -> Budget:
+        """Returns a budget that ends at a moment of `time.monotonic()`, or with this one."""
+        seconds = min(deadline, self.deadline) - time.monotonic()
+        return Budget(seconds, self.trials, self._stopped)
 
     def part(self, fraction: float) -> Budget:
         """Returns a budget of a part of the time that is left, which stops with this one."""

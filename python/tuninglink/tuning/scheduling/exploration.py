@@ -1,21 +1,23 @@
-"""Exploring the candidates of a task: compile, measure, tell the search, until the budget is over."""
+"""Exploring the candidates of a task: compile, measure, tell the search, in turns that can be resumed."""
 
 from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
-from collections import deque
-from concurrent.futures import FIRST_COMPLETED, Future, wait
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Final
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import partial
+from queue import Empty, SimpleQueue
+from typing import TYPE_CHECKING, Final
 
 from tuninglink.tuning.results.failures import Failure
 from tuninglink.tuning.results.task_result import TrialResult
+from tuninglink.tuning.scheduling.feed import Feed
 from tuninglink.tuning.scheduling.timeline import Stage, Timeline
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from typing import Protocol
+    from collections.abc import Callable, Mapping
+    from concurrent.futures import Future
 
     from tuninglink.tuning.candidates.candidate import Candidate
     from tuninglink.tuning.candidates.compilation import (
@@ -23,23 +25,10 @@ if TYPE_CHECKING:
         CandidateCompiler,
         Outcome,
     )
-    from tuninglink.tuning.devices.screening import Measurement
     from tuninglink.tuning.programs.benchmark import Benchmark
     from tuninglink.tuning.scheduling.budget import Budget
+    from tuninglink.tuning.scheduling.feed import Job, Measure
     from tuninglink.tuning.search import Search
-
-    class Measure(Protocol):
-        """Measures benchmarks, as many at once as there are devices."""
-
-        @property
-        def at_once(self) -> int:
-            """See `DeviceSet`."""
-
-        def submit(
-            self, benchmark: Benchmark, best_microseconds: float
-        ) -> Future[Measurement | Failure]:
-            """Returns a future of the time of a candidate, or of why there is none."""
-
 
 _PATIENCE: Final = 0.5
 """Seconds after which the budget is looked at again while nothing happens."""
@@ -96,137 +85,183 @@ class Alternating(Schedule):
         return not compiling
 
 
-@dataclass
 class Exploration:
-    """Tries candidates of one task.
+    """Tries candidates of one task, in turns: what is compiled when a turn ends is measured in the next one.
 
-    Attributes:
+    Args:
         template: what candidates are compiled from.
         compiler: compiles them.
         measure: measures them.
         search: chooses them.
         schedule: which may go on when.
-        budget: for how long.
         compile_seconds: how long a candidate may compile.
         default_us: the time of the compiler's choice.
         known: what earlier runs have found out, by the keys of candidates.
-        report: is told about each candidate that was tried.
+        report: receives each trial.
         timeline: counts what the stages take.
-        meanwhile: does one thing that is of use while the last candidates compile, given what came of the others;
-            tells whether there was one.
+
+    Attributes:
+        is_exhausted: whether the search has no more candidates.
     """
 
-    template: BenchmarkTemplate
-    compiler: CandidateCompiler
-    measure: Measure
-    search: Search
-    schedule: Schedule
-    budget: Budget
-    compile_seconds: float
-    default_us: float
-    known: Mapping[str, TrialResult]
-    report: Callable[[TrialResult], None]
-    timeline: Timeline = field(default_factory=Timeline)
-    meanwhile: Callable[[Sequence[TrialResult]], bool] = lambda _: False
-    _compiling: dict[Future[Outcome], Candidate] = field(default_factory=dict)
-    _ready: deque[tuple[Candidate, Benchmark]] = field(default_factory=deque)
-    _measuring: dict[Future[Measurement | Failure], tuple[Candidate, Benchmark]] = field(
-        default_factory=dict
-    )
-    _results: list[TrialResult] = field(default_factory=list)
-    _asked: int = 0
-    _is_exhausted: bool = False
+    def __init__(
+        self,
+        template: BenchmarkTemplate,
+        compiler: CandidateCompiler,
+        measure: Measure,
+        search: Search,
+        schedule: Schedule,
+        *,
+        compile_seconds: float,
+        default_us: float,
+        known: Mapping[str, TrialResult],
+        report: Callable[[TrialResult], None],
+        timeline: Timeline | None = None,
+    ) -> None:
+        self._template = template
+        self._compiler = compiler
+        self._search = search
+        self._schedule = schedule
+        self._compile_seconds = compile_seconds
+        self._known = known
+        self._report = report
+        self._timeline = timeline or Timeline()
+        self._compiling: dict[Future[Outcome], Candidate] = {}
+        self._events: SimpleQueue[Callable[[], None]] = SimpleQueue()
+        self._feed = Feed(measure, default_us, self._measured)
+        self._deferred: list[Candidate] = []
+        self._asked = 0
+        self._pending = 0
+        self.is_exhausted = False
 
-    def run(self) -> list[TrialResult]:
-        """Tries candidates until the budget is over or there are no more; returns them in order."""
-        while not self.budget.is_over:
-            self._ask()
-            self._start_measuring()
-            waiting: list[Future[Any]] = [*self._compiling, *self._measuring]
-            if not waiting and self._is_done():
-                break
-            patience = min(_PATIENCE, self.budget.remaining)
-            if self._awaits_the_last() and self.meanwhile(self._results):
-                patience = 0.0
-            with self.timeline.stage(Stage.MEASUREMENT if self._measuring else Stage.COMPILATION):
-                done, _ = wait(waiting, timeout=patience, return_when=FIRST_COMPLETED)
-            for compiled in [each for each in self._compiling if each in done]:
-                self._take_compiled(compiled)
-            for measured in [each for each in self._measuring if each in done]:
-                self._take_measured(measured)
-        self._finish()
-        return self._results
+    @property
+    def is_between_batches(self) -> bool:
+        """Whether a turn may end without the loss of what compiles."""
+        return not self._pending or self._schedule.may_measure(len(self._compiling) or 1)
 
-    def _ask(self) -> None:
-        room = self.schedule.room(len(self._compiling), len(self._ready), len(self._measuring))
-        if self.budget.trials is not None:
-            room = min(room, self.budget.trials - self._asked)
-        if room <= 0 or self._is_exhausted:
+    def run(
+        self,
+        budget: Budget,
+        is_done: Callable[[], bool] = lambda: False,
+        meanwhile: Callable[[], bool] = lambda: False,
+    ) -> None:
+        """Tries candidates until the budget is over, there are no more, or enough were tried.
+
+        Args:
+            budget: for how long, and how many in all turns.
+            is_done: tells whether enough were tried.
+            meanwhile: does a piece of other work while devices are in use; tells whether there was one.
+        """
+        try:
+            while not budget.is_over and not is_done():
+                self._ask(budget)
+                if not self._pending:
+                    if self._is_over(budget):
+                        break
+                    continue
+                if self._schedule.may_measure(len(self._compiling)):
+                    self._feed.open()
+                is_idle = not (self._feed.measuring and meanwhile())
+                self._await(min(_PATIENCE, budget.remaining) if is_idle else 0.0)
+        finally:
+            self._feed.close()
+        if not self._schedule.may_measure(len(self._compiling)):
+            self._cancel()  # what compiles on would disturb the next task
+            while self._compiling:
+                self._await(_PATIENCE)
+        while self._feed.measuring or not self._events.empty():
+            self._await(_PATIENCE)
+
+    def close(self) -> None:
+        """Releases what still compiles and what waits for a device."""
+        self._cancel()
+        self._feed.clear()
+
+    def _cancel(self) -> None:
+        for job in list(self._compiling):
+            job.cancel()
+
+    def _is_over(self, budget: Budget) -> bool:
+        """Tells whether there is nothing more to ask for."""
+        return self.is_exhausted or (budget.trials is not None and self._asked >= budget.trials)
+
+    # --- Choosing and compiling ------------------------------------------------------------------------------
+
+    def _ask(self, budget: Budget) -> None:
+        feed = self._feed
+        room = self._schedule.room(len(self._compiling), feed.ready, feed.measuring)
+        if budget.trials is not None:
+            room = min(room, budget.trials - self._asked)
+        if room <= 0 or self.is_exhausted:
             return
-        with self.timeline.stage(Stage.SEARCH):
-            candidates = self.search.ask(room)
-        # What waits in the pipeline may be all that the search wanted to know before it goes on.
-        self._is_exhausted = not candidates and not self._compiling and not self._measuring
+        candidates, self._deferred = self._deferred[:room], self._deferred[room:]
+        with self._timeline.stage(Stage.MEASUREMENT if feed.measuring else Stage.SEARCH):
+            candidates += self._search.ask(room - len(candidates))
+        # What is pending may be all that the search needs before it goes on.
+        self.is_exhausted = not candidates and not self._pending
         self._asked += len(candidates)
-        for each in candidates:
-            known = self.known.get(each.key)
+        self._pending += len(candidates)
+        if not self._schedule.may_measure(len(candidates)):
+            feed.close()
+        for candidate in candidates:
+            known = self._known.get(candidate.key)
             if known is not None:
-                self._add(replace(known, candidate=each))
+                self._add(replace(known, candidate=candidate))
                 continue
-            job = self.compiler.submit(self.template, each, self.compile_seconds)
-            self._compiling[job] = each
+            job = self._compiler.submit(self._template, candidate, self._compile_seconds)
+            self._compiling[job] = candidate
+            job.add_done_callback(partial(self._compiled, candidate))
 
-    def _start_measuring(self) -> None:
-        while (
-            self._ready
-            and len(self._measuring) < self.measure.at_once
-            and self.schedule.may_measure(len(self._compiling))
-        ):
-            candidate, benchmark = self._ready.popleft()
-            job = self.measure.submit(benchmark, self._best_us())
-            self._measuring[job] = candidate, benchmark
-
-    def _best_us(self) -> float:
-        times = [each.microseconds for each in self._results if each.microseconds is not None]
-        return min([*times, self.default_us])
+    def _compiled(self, candidate: Candidate, job: Future[Outcome]) -> None:
+        """Hands a compiled candidate to the devices, in any thread."""
+        if not job.cancelled() and job.exception() is None:
+            outcome = job.result()
+            if not isinstance(outcome, Failure):
+                self._feed.put(candidate, outcome)
+        self._events.put(partial(self._take_compiled, job))
 
     def _take_compiled(self, job: Future[Outcome]) -> None:
         candidate = self._compiling.pop(job)
         if job.cancelled():
+            self._pending -= 1
+            self._asked -= 1
+            self._deferred.append(candidate)
             return
         outcome = job.result()
         if isinstance(outcome, Failure):
             self._add(TrialResult(candidate, None, outcome, time.monotonic()))
-        else:
-            self._ready.append((candidate, outcome))
 
-    def _take_measured(self, job: Future[Measurement | Failure]) -> None:
-        candidate, benchmark = self._measuring.pop(job)
-        found, now = job.result(), time.monotonic()
-        if isinstance(found, Failure):
-            self._add(TrialResult(candidate, None, found, now, benchmark))
-        else:
-            us = found.microseconds
-            self._add(TrialResult(candidate, us, None, now, benchmark, found.timing))
+    # --- Measuring -------------------------------------------------------------------------------------------
+
+    def _measured(self, candidate: Candidate, benchmark: Benchmark, job: Job) -> None:
+        """Takes a measured candidate, in any thread."""
+        self._events.put(partial(self._take_measured, candidate, benchmark, job, time.monotonic()))
+
+    def _take_measured(
+        self, candidate: Candidate, benchmark: Benchmark, job: Job, seconds: float
+    ) -> None:
+        measured = job.result()
+        if isinstance(measured, Failure):
+            self._add(TrialResult(candidate, None, measured, seconds, benchmark))
+            return
+        us = measured.microseconds
+        self._feed.best_us = min(self._feed.best_us, us)
+        self._add(TrialResult(candidate, us, None, seconds, benchmark, measured.timing))
+
+    def _await(self, seconds: float) -> None:
+        """Waits for what happens next, and takes all that has happened."""
+        stage = Stage.MEASUREMENT if self._feed.measuring else Stage.COMPILATION
+        event: Callable[[], None] | None = None
+        with self._timeline.stage(stage), suppress(Empty):
+            event = self._events.get(timeout=seconds) if seconds > 0 else self._events.get_nowait()
+        while event is not None:
+            event()
+            try:
+                event = self._events.get_nowait()
+            except Empty:
+                event = None
 
     def _add(self, result: TrialResult) -> None:
-        self._results.append(result)
-        self.search.tell(result.candidate, result.microseconds)
-        self.report(result)
-
-    def _is_done(self) -> bool:
-        """Tells whether there is nothing more to ask for."""
-        trials = self.budget.trials
-        return self._is_exhausted or (trials is not None and self._asked >= trials)
-
-    def _awaits_the_last(self) -> bool:
-        """Tells whether all that is left was given to the devices, which may be compiling it further."""
-        left = len(self._compiling) + len(self._measuring)
-        return self._is_done() and not self._ready and 0 < left <= self.measure.at_once
-
-    def _finish(self) -> None:
-        """Lets go of what compiles, and takes what is being measured."""
-        for compiled in self._compiling:
-            compiled.cancel()
-        for measured in list(self._measuring):
-            self._take_measured(measured)
+        self._pending -= 1
+        self._search.tell(result.candidate, result.microseconds)
+        self._report(result)

@@ -1,4 +1,4 @@
-"""Tuning one task: explore its candidates, let the best ones race, and verify what the spec will give."""
+"""What tuning a task takes: compiler, devices and journal, the race of the best candidates, and verification."""
 
 from __future__ import annotations
 
@@ -14,16 +14,14 @@ from tuninglink.tuning.deciding.winner_verification import WinnerVerification
 from tuninglink.tuning.listener import Listener
 from tuninglink.tuning.results.failures import Failure
 from tuninglink.tuning.results.task_result import TaskOutcome, TaskResult, TrialResult
-from tuninglink.tuning.scheduling.exploration import Alternating, Exploration, Overlapping, Schedule
+from tuninglink.tuning.scheduling.task_race import TaskRace
 from tuninglink.tuning.scheduling.timeline import Stage, Timeline
-from tuninglink.tuning.search import search_named
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from tuninglink.tuning.candidates.compilation import CandidateCompiler
     from tuninglink.tuning.candidates.tunable import TunableTask
-    from tuninglink.tuning.deciding.defaults import MeasuredTask
     from tuninglink.tuning.deciding.race import RaceResult
     from tuninglink.tuning.devices.device_set import DeviceSet
     from tuninglink.tuning.programs.benchmark import Benchmark
@@ -36,15 +34,8 @@ FINALISTS: Final = 6
 _NEAR: Final = 1.05
 """A candidate that is this much slower than the default in its first samples may still be faster."""
 
-_RACING: Final = 0.3
-"""The part of a task's time that is kept for the race."""
-
-_COMPILE_FACTOR: Final = 10.0
-_LEAST_COMPILE_SECONDS: Final = 5.0
-"""A candidate may compile this many times as long as the default, and at least so many seconds."""
-
-_LEAST_BATCH: Final = 8
-"""Candidates that are compiled at once where measuring has to wait for that."""
+_FAR: Final = 2.0
+"""A candidate that always races may be this many times as slow: such are not measured further."""
 
 _VERDICTS: Final = {
     Outcome.FASTER: TaskOutcome.WON,
@@ -75,112 +66,34 @@ class TaskTuner:
     reproducers: Reproducers | None = None
     timeline: Timeline = field(default_factory=Timeline)
 
-    def tune(self, prepared: TunableTask, measured: MeasuredTask, budget: Budget) -> TaskResult:
-        """Tunes a task.
+    @property
+    def is_local(self) -> bool:
+        """Whether the processors that compile also measure."""
+        return self.devices.first.description.is_local
 
-        Raises:
-            DeviceError: the device is gone.
-            DatabaseError: a result cannot be kept.
-        """
-        with self.timeline.stage(Stage.DEFAULTS):
-            default_us = self.devices.measure_default(measured.benchmark)
-        if isinstance(default_us, Failure):
-            default_us = measured.default_us
-        if self.journal:
-            self.journal.record_default(prepared, default_us)
-        self.listener.begun(prepared, measured.share, default_us)
-        reduction = prepared.spaces.problem.reduction
-        checks = OutputChecks(self.devices.first, measured.benchmark, reduction)
-        trials = self.explore(prepared, measured, default_us, budget, checks)
-        result = TaskResult(
-            prepared, measured.share, default_us, tuple(trials), TaskOutcome.DEFAULT
-        )
-        recorded = self.journal.race(prepared) if self.journal else None
-        if recorded is not None and not any(each.seconds for each in trials):
-            # Nothing is new: the race would be the same.
-            winner = next((x for x in trials if x.candidate.key == recorded.winner), None)
-            result = self._decided(result, winner, self._decision(recorded))
-            return self._verified(result)
-        ranked = _ranked(trials, default_us)
-        if not ranked:
-            return result
-        if budget.is_over:
-            reason = "the budget was over before the race"
-            return replace(result, verdict=TaskOutcome.UNDECIDED, reason=reason)
-        return self.race(result, checks, ranked, budget)
-
-    def explore(
-        self,
-        prepared: TunableTask,
-        measured: MeasuredTask,
-        default_us: float,
-        budget: Budget,
-        checks: OutputChecks,
-    ) -> list[TrialResult]:
-        """Tries candidates of a task in the part of the budget that is not for the race."""
-        budget = budget.part(1 - _RACING)
-        journal = self.journal
-        prior = journal.prior(prepared) if journal else None
-        search = search_named(self.settings.search)(
-            prepared.spaces,
-            self.settings.seed,
-            default_us,
-            [(each, None) for each in prior.winners(prepared.spaces)] if prior else [],
-            prior.measured() if prior else [],
-        )
-
-        def report(trial: TrialResult) -> None:
-            is_new = trial.seconds > 0
-            if is_new and journal:
-                journal.record(prepared, trial)
-            self.listener.tried(prepared, trial, budget)
-            if is_new and self.reproducers and trial.failure and trial.benchmark is None:
-                candidate, failure = trial.candidate, trial.failure
-                self.reproducers.keep(prepared.task.label, prepared.template, candidate, failure)
-
-        def check_one(trials: Sequence[TrialResult]) -> bool:
-            with self.timeline.stage(Stage.RACE):
-                best = _ranked(trials, default_us)[:FINALISTS]
-                return checks.check_one(each.benchmark for each in best)
-
-        seconds = max(_LEAST_COMPILE_SECONDS, _COMPILE_FACTOR * measured.compile_seconds)
-        exploration = Exploration(
-            prepared.template,
-            self.compiler,
-            self.devices,
-            search,
-            self._schedule(),
-            budget,
-            min(seconds, self.settings.timeout),
-            default_us,
-            journal.known(prepared) if journal else {},
-            report,
-            self.timeline,
-            (lambda _: False) if self._is_local else check_one,
-        )
-        return exploration.run()
+    def recorded(self, result: TaskResult) -> TaskResult | None:
+        """Returns the result of a task with its last race, if nothing is new since then: it would be the same."""
+        recorded = self.journal.race(result.prepared) if self.journal else None
+        if recorded is None or any(each.seconds for each in result.trials):
+            return None
+        winner = next((x for x in result.trials if x.candidate.key == recorded.winner), None)
+        return self._verified(self._decided(result, winner, self._decision(recorded)))
 
     def race(
-        self,
-        result: TaskResult,
-        checks: OutputChecks,
-        ranked: Sequence[TrialResult],
-        budget: Budget,
-    ) -> TaskResult:
-        """Lets the best candidates race with the default; the winner of the result was confirmed, if there is one.
+        self, result: TaskResult, default: Benchmark, ranked: Sequence[TrialResult], budget: Budget
+    ) -> TaskRace:
+        """Returns the race of the best candidates with the default.
 
         Args:
             result: the result so far.
-            checks: the checks of what candidates compute.
+            default: the compiler's choice.
             ranked: the candidates that may be faster than the default, best first.
             budget: no confirmation is extended after its end.
-
-        Raises:
-            DeviceError: the device is gone.
-            DatabaseError: a result cannot be kept.
         """
         self.listener.racing(result.prepared, min(len(ranked), FINALISTS))
         verification = self._verification(result.prepared)
+        reduction = result.prepared.spaces.problem.reduction
+        checks = OutputChecks(self.devices.first, default, reduction)
         finalists: list[TrialResult] = []
 
         def draw() -> Iterator[Contestant]:
@@ -188,22 +101,26 @@ class TaskTuner:
                 compiled = self._compiled(result.prepared, trial)
                 if compiled is not None and compiled.benchmark is not None:
                     finalists.append(compiled)
-                    yield Contestant(compiled.benchmark, trial.microseconds or result.default_us)
+                    yield contestant(compiled, compiled.benchmark, result.default_us)
 
         def verify(position: int) -> None:
-            if not self._is_local:  # whose processors measure
+            if not self.is_local:  # whose processors measure
                 verification.begin(finalists[position].candidate)
 
         race = Race(
             checks.device,
-            Contestant(checks.reference, result.default_us),
+            Contestant(default, result.default_us),
             draw(),
             checks.failure,
-            self._rules(budget),
+            self._rules(budget, ranked),
             timeline=self.timeline,
             confirming=verify,
         )
-        return self._verified(self._raced(result, finalists, race.run()), verification)
+
+        def conclude(outcome: RaceResult) -> TaskResult:
+            return self._verified(self._raced(result, finalists, outcome), verification)
+
+        return TaskRace(race, conclude)
 
     def compare(
         self, result: TaskResult, default: Benchmark, trial: TrialResult, budget: Budget
@@ -250,19 +167,10 @@ class TaskTuner:
 
     # --- Steps -------------------------------------------------------------------------------------------
 
-    @property
-    def _is_local(self) -> bool:
-        """Whether the processors that compile also measure."""
-        return self.devices.first.description.is_local
-
-    def _schedule(self) -> Schedule:
-        if self._is_local:
-            return Alternating(max(_LEAST_BATCH, self.compiler.jobs))
-        return Overlapping(2 * self.compiler.jobs)
-
-    def _rules(self, budget: Budget) -> RaceRules:
+    def _rules(self, budget: Budget, ranked: Sequence[TrialResult] = ()) -> RaceRules:
         settings = self.settings
-        return RaceRules(settings.min_gain, settings.seed, FINALISTS, deadline=budget.deadline)
+        places = FINALISTS + sum(each.always_races for each in ranked)
+        return RaceRules(settings.min_gain, settings.seed, places, deadline=budget.deadline)
 
     def _compiled(self, prepared: TunableTask, trial: TrialResult) -> TrialResult | None:
         """Returns a candidate with its benchmark, which is not kept from earlier runs; None if it fails now."""
@@ -324,11 +232,18 @@ class TaskTuner:
         return WinnerVerification(prepared, self.compiler, self.settings.timeout)
 
 
-def _ranked(trials: Sequence[TrialResult], default_us: float) -> list[TrialResult]:
-    """Returns the candidates that may be faster than the default, best first."""
-    near = [
+def best_trials(trials: Sequence[TrialResult], default_us: float) -> list[TrialResult]:
+    """Returns the candidates that may be faster than the default: those that always race, then the best first."""
+    timed = sorted(
         (each.microseconds, position, each)
         for position, each in enumerate(trials)
-        if each.microseconds is not None and each.microseconds < default_us * _NEAR
-    ]
-    return [each for *_, each in sorted(near)]
+        if each.microseconds is not None
+    )
+    always = [each for us, _, each in timed if each.always_races and us < default_us * _FAR]
+    others = [each for us, _, each in timed if not each.always_races and us < default_us * _NEAR]
+    return always + others
+
+
+def contestant(trial: TrialResult, benchmark: Benchmark, default_us: float) -> Contestant:
+    """Returns a trial as a contestant of a race."""
+    return Contestant(benchmark, trial.microseconds or default_us, trial.always_races)

@@ -1,0 +1,87 @@
+"""`tuninglink doctor`: what is installed, and whether the compiler does what Tuninglink rests on."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import asdict
+from enum import Enum
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from tuninglink.cli import process
+from tuninglink.cli.progress import progress
+from tuninglink.cli.terminal import print_table
+from tuninglink.doctor.environment import environment
+from tuninglink.doctor.self_check import self_check
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from tuninglink.doctor.environment import Environment
+    from tuninglink.doctor.self_check import CheckResult
+
+
+class Format(Enum):
+    """How the report is written."""
+
+    TABLE = "table"
+    JSON = "json"
+
+
+def doctor(
+    *,
+    form: Annotated[
+        Format, typer.Option("--format", help="How the report is written.")
+    ] = Format.TABLE,
+) -> None:
+    """Show versions, extras, drivers, devices and caches, and check the compiler.
+
+    The check compiles a program of one operation for each backend with an embedded spec that must take effect,
+    and looks for the matcher operations and the knobs that Tuninglink uses.
+
+    The exit code is 1 if a check fails.
+
+    Examples:
+        tuninglink doctor
+        tuninglink doctor --format json > report.json
+    """
+    with progress("examining the installation") as step:
+        installed = environment()
+        step("checking the compiler")
+        results = list(self_check())
+    if form is Format.JSON:
+        _write_json(installed, results)
+    else:
+        print_table(("part", "name", "state"), [*_environment_rows(installed)])
+        sys.stdout.write("\n")
+        rows = [
+            (result.name, f"FAILED: {result.failure}" if result.failure else "ok")
+            for result in results
+        ]
+        print_table(("check", "result"), rows)
+    if any(result.failure for result in results):
+        raise typer.Exit(process.FAILURE)
+
+
+def _environment_rows(installed: Environment) -> Iterator[tuple[str, str, str]]:
+    for name, version in installed.versions.items():
+        yield "version", name, version or "not installed"
+    for extra, missing in installed.extras.items():
+        yield "extra", extra, f"lacks {', '.join(missing)}" if missing else "installed"
+    for driver in installed.drivers:
+        if not driver.devices:
+            yield "driver", driver.name, driver.failure or "no device"
+        for uri, name in driver.devices:
+            yield "device", uri, name
+    size = f"{installed.cached_files} files, {installed.cached_bytes:,} bytes"
+    yield "cache of URLs", str(installed.cache), size
+
+
+def _write_json(installed: Environment, results: Sequence[CheckResult]) -> None:
+    report = {
+        "environment": {**asdict(installed), "cache": str(installed.cache)},
+        "checks": [asdict(result) for result in results],
+    }
+    sys.stdout.write(json.dumps(report, indent=2) + "\n")

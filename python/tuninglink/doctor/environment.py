@@ -1,0 +1,130 @@
+"""What is installed on this machine: versions, extras, drivers, devices, caches."""
+
+from __future__ import annotations
+
+import platform
+import re
+from dataclasses import dataclass
+from importlib import metadata
+from typing import TYPE_CHECKING, Final
+
+from tuninglink.errors import TuninglinkError
+from tuninglink.specs.remote import cache_directory
+from tuninglink.workers import JobError, JobTimeoutError, Pool, WorkerCrashedError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+_PACKAGES: Final = ("tuninglink", "iree-base-compiler", "iree-base-runtime")
+_DEVELOPMENT: Final = ("dev", "docs")
+_REQUIREMENT: Final = re.compile(r"(?P<name>[\w.-]+).*extra == ['\"](?P<extra>[\w-]+)['\"]")
+_SECONDS: Final = 30.0
+"""The time limit of a driver to list its devices."""
+
+
+@dataclass(frozen=True)
+class Driver:
+    """A driver of the runtime.
+
+    Attributes:
+        name: its name, such as `cuda`.
+        devices: the URI and the name of each device.
+        failure: the reason why it lists none, or empty.
+    """
+
+    name: str
+    devices: tuple[tuple[str, str], ...] = ()
+    failure: str = ""
+
+
+@dataclass(frozen=True)
+class Environment:
+    """What is installed.
+
+    Attributes:
+        versions: the version of each package and of Python, empty where a package is not installed.
+        extras: the packages that each extra lacks.
+        drivers: the drivers that the runtime knows; none without the runtime.
+        cache: the directory of specs that were fetched.
+        cached_files: the number of files in it.
+        cached_bytes: their size.
+    """
+
+    versions: Mapping[str, str]
+    extras: Mapping[str, tuple[str, ...]]
+    drivers: tuple[Driver, ...]
+    cache: Path
+    cached_files: int
+    cached_bytes: int
+
+
+def environment() -> Environment:
+    """Returns what is installed; listing devices may take some seconds."""
+    cache = cache_directory()
+    sizes = [path.stat().st_size for path in cache.rglob("*") if path.is_file()]
+    return Environment(
+        versions={
+            **{name: _version(name) for name in _PACKAGES},
+            "Python": platform.python_version(),
+        },
+        extras=_extras(),
+        drivers=tuple(_drivers()),
+        cache=cache,
+        cached_files=len(sizes),
+        cached_bytes=sum(sizes),
+    )
+
+
+def _version(package: str) -> str:
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return ""
+
+
+def _extras() -> dict[str, tuple[str, ...]]:
+    """Returns the packages that are missing for each extra of the package that users install."""
+    packages: dict[str, list[str]] = {}
+    for requirement in metadata.requires("tuninglink") or ():
+        match = _REQUIREMENT.match(requirement)
+        if match and match["extra"] not in _DEVELOPMENT:
+            packages.setdefault(match["extra"], []).append(match["name"])
+    return {
+        extra: tuple(name for name in wanted if not _version(name))
+        for extra, wanted in packages.items()
+    }
+
+
+def _drivers() -> Iterator[Driver]:
+    if not _version("iree-base-runtime"):
+        return
+    with Pool(1) as pool:  # Drivers load libraries of vendors, which may crash or hang.
+        for name in pool.submit(driver_names, seconds=_SECONDS).result():
+            try:
+                devices = pool.submit(device_names, name, seconds=_SECONDS).result()
+                yield Driver(name, devices)
+            except TuninglinkError as failure:
+                yield Driver(name, failure=failure.diagnostics[0].message)
+            except (JobError, JobTimeoutError, WorkerCrashedError) as failure:
+                yield Driver(name, failure=str(failure))
+
+
+def driver_names() -> list[str]:
+    """Returns the drivers that the runtime knows."""
+    from iree import runtime as rt  # noqa: PLC0415 - an extra
+
+    return sorted(rt.query_available_drivers())
+
+
+def device_names(driver: str) -> tuple[tuple[str, str], ...]:
+    """Returns the URI and the name of each device of a driver.
+
+    Raises:
+        DeviceError: the driver cannot be loaded, or lists no devices.
+    """
+    from tuninglink.tuning.devices.device import LOCAL_DRIVERS, describe, devices_of  # noqa: PLC0415
+
+    if driver in LOCAL_DRIVERS:
+        return ((f"{driver}://", describe(driver).name),)
+    return tuple((device.uri, device.name) for device in devices_of(driver))

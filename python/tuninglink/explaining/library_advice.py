@@ -1,0 +1,81 @@
+"""Which shipped libraries would configure the dispatches that no spec does."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from tuninglink.explaining.members import SpecMember
+from tuninglink.explaining.model import LibraryCoverage
+from tuninglink.matching.derivation.deriver import DerivableList
+from tuninglink.matching.derivation.root_forms import root_form
+from tuninglink.matching.prunable import PrunableSpec
+from tuninglink.mlir.contexts import thread_context
+from tuninglink.specs.applicability import Selection
+from tuninglink.specs.libraries import shipped_libraries
+from tuninglink.specs.loading import load_spec
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+    from tuninglink.iree.targets import Target
+    from tuninglink.matching.op_info import OpInfo
+    from tuninglink.specs.model import Spec
+
+
+class LibraryAdvice:
+    """Collects which shipped libraries have entries for the root ops of a program.
+
+    Args:
+        given: the sources of the specs that are applied anyway.
+    """
+
+    def __init__(self, given: Collection[str]) -> None:
+        self._given = given
+        self._selections: dict[Target | None, Selection] = {}
+        self._dispatches: dict[str, set[str]] = {}
+
+    @cached_property
+    def _libraries(self) -> Sequence[_Library]:
+        files = [each for each in shipped_libraries() if each.name not in self._given]
+        context = thread_context()
+        return [
+            _Library(load_spec(each.content, name=each.name, context=context)) for each in files
+        ]
+
+    def add(self, dispatch: str, target: Target | None, op: OpInfo) -> None:
+        """Notes which libraries have an entry for the root op of a dispatch that no spec configures."""
+        selection = self._selections.setdefault(target, Selection(target))
+        for library in self._libraries:
+            if library.covers(op, selection):
+                self._dispatches.setdefault(library.source, set()).add(dispatch)
+
+    def coverage(self) -> tuple[LibraryCoverage, ...]:
+        """Returns what the libraries cover, those with the most dispatches first."""
+        found = [LibraryCoverage(name, frozenset(each)) for name, each in self._dispatches.items()]
+        return tuple(sorted(found, key=lambda each: (-len(each.dispatches), each.source)))
+
+
+class _Library:
+    """A library, whose entries are looked up by op.
+
+    Args:
+        spec: the spec that it consists of.
+    """
+
+    def __init__(self, spec: Spec) -> None:
+        self.source = spec.source
+        self._spec = spec
+        self._member = SpecMember(0, spec.source, spec.name, spec)
+        self._derivable = DerivableList(PrunableSpec(spec))
+
+    def covers(self, op: OpInfo, selection: Selection) -> bool:
+        """Tells whether an entry for a target matches an op, or can be derived for it."""
+        applicability = selection.of(self._spec)
+        if applicability.is_bound_elsewhere:
+            return False
+        positions = [position for position, _ in self._member.matching(op)]
+        root = root_form(op)
+        if root is not None and self._spec.anatomy.is_readable:
+            positions += self._derivable.of(root, None)
+        return any(applicability.exclusion(position) is None for position in positions)

@@ -1,0 +1,5 @@
+"""Linking: many specs in, one out, in order of precedence.
+
+`linker` is the entrance. `forms` decides what the result looks like, `flat` and `chains` build it, and `guards` keeps
+the ops that earlier specs decided from the later specs of a chain.
+"""

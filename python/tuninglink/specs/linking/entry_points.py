@@ -1,0 +1,109 @@
+"""Bringing entry points into today's form.
+
+Older specs have a `@__kernel_config` without marker, often without result, and some entry points do not say
+whether they read or consume their argument. The compiler runs such a spec alone and drops it in silence
+beside another one.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from iree.compiler import ir as mlir
+
+from tuninglink.errors import SpecError
+from tuninglink.mlir import names
+from tuninglink.mlir.attributes import entries_of
+from tuninglink.mlir.diagnostics import error
+from tuninglink.mlir.symbols import FreshNames, rename_symbols, symbols
+from tuninglink.mlir.walk import body
+from tuninglink.specs.sequences import argument_attributes, signature
+
+if TYPE_CHECKING:
+    from tuninglink.specs.sequences import Handle, SequenceTable
+    from tuninglink.specs.structure import Anatomy, EntryPoint
+
+
+def free_kernel_config(container: mlir.Operation) -> None:
+    """Renames what is called like the entry point that linking adds to `container`, with all its uses."""
+    taken = symbols(container)
+    if names.KERNEL_CONFIG in taken:
+        renamed = FreshNames(taken).take(names.KERNEL_CONFIG)
+        rename_symbols(container, {names.KERNEL_CONFIG: renamed})
+
+
+def check_can_modernize(entry_point: EntryPoint, table: SequenceTable) -> None:
+    """Checks that `modernize` knows what the entry point is to return.
+
+    Raises:
+        SpecError: the entry point has no result and consumes its argument without giving a new handle.
+    """
+    if not signature(entry_point.sequence).results and _handle_to_yield(entry_point, table) is None:
+        raise SpecError(
+            error(
+                f"entry point '@{entry_point.name}' consumes its argument and returns nothing; "
+                "let it return the updated handle",
+                entry_point.sequence,
+            )
+        )
+
+
+def check_is_defined(spec: Anatomy) -> None:
+    """Checks that everything that a spec runs has a body.
+
+    Raises:
+        SpecError: a sequence is only declared.
+    """
+    if not spec.table.scan.has_declarations:
+        return
+    for entry_point in spec.entry_points:
+        for path, sequence in spec.table.run_by(entry_point.name):
+            if not sequence.regions[0].blocks:
+                remedy = "give it a body, or remove what refers to it"
+                raise SpecError(error(f"'@{path}' is declared and not defined; {remedy}", sequence))
+
+
+def modernize(entry_point: EntryPoint, table: SequenceTable) -> None:
+    """Marks an entry point, annotates its argument and lets it return a handle, where that is missing."""
+    if entry_point.is_current:
+        return
+    sequence = entry_point.sequence
+    with sequence.context, sequence.location:
+        sequence.attributes[names.ENTRY_POINT] = mlir.UnitAttr.get()
+        if argument_attributes(sequence, 0).isdisjoint({names.CONSUMED, names.READONLY}):
+            _declare_ownership(entry_point)
+        if not signature(sequence).results:
+            _return_handle(entry_point, table)
+
+
+def _declare_ownership(entry_point: EntryPoint) -> None:
+    attributes = entry_point.sequence.attributes
+    ownership = names.CONSUMED if entry_point.consumes else names.READONLY
+    others = attributes.get("arg_attrs")
+    declared = entries_of(others[0]) if isinstance(others, mlir.ArrayAttr) else {}
+    declared[ownership] = mlir.UnitAttr.get()
+    attributes["arg_attrs"] = mlir.ArrayAttr.get([mlir.DictAttr.get(declared)])
+
+
+def _return_handle(entry_point: EntryPoint, table: SequenceTable) -> None:
+    sequence = entry_point.sequence
+    handle = _handle_to_yield(entry_point, table)
+    assert handle is not None, "checked by check_can_modernize"
+    inputs = signature(sequence).inputs
+    terminator = list(body(sequence))[-1]
+    with mlir.InsertionPoint(terminator):
+        mlir.Operation.create(names.YIELD, operands=[handle], loc=terminator.location)
+    terminator.erase()
+    function_type = mlir.FunctionType.get(inputs, [handle.type])
+    sequence.attributes["function_type"] = mlir.TypeAttr.get(function_type)
+
+
+def _handle_to_yield(entry_point: EntryPoint, table: SequenceTable) -> Handle | None:
+    """Returns the handle to the payload that is valid at the end of the entry point."""
+    handle: Handle = entry_point.sequence.regions[0].blocks[0].arguments[0]
+    for operation in body(entry_point.sequence):
+        if table.consumes(operation, handle):
+            if [result.type for result in operation.results] != [handle.type]:
+                return None
+            handle = operation.results[0]
+    return handle

@@ -1,0 +1,252 @@
+"""Linking: many specs in, one out, in order of precedence; the first wins."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from iree.compiler import ir as mlir
+
+from tuninglink.errors import SpecError
+from tuninglink.mlir import names
+from tuninglink.mlir.diagnostics import DiagnosticSink, error, note
+from tuninglink.mlir.symbols import symbol_name
+from tuninglink.mlir.walk import body
+from tuninglink.specs.bindings import bind_entries
+from tuninglink.specs.builders import add_kernel_config, yield_
+from tuninglink.specs.linking.chains import chain, chained_modules
+from tuninglink.specs.linking.flat import flatten
+from tuninglink.specs.linking.forms import LinkForm, choose_form, form_of
+from tuninglink.specs.linking.repeated_matchers import (
+    repeated_matchers,
+    separate_repeated_matchers,
+)
+from tuninglink.specs.loading import in_context
+from tuninglink.specs.model import Spec
+from tuninglink.specs.structure import Anatomy, has_entry_point, is_entry_point
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from tuninglink.specs.structure import Entry
+
+LINKED_SPEC_NAME = "iree_linked_tuning_spec"
+"""The name of a linked spec; the one that the compiler gives."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """Where an input of the linking is found in the result.
+
+    Attributes:
+        spec: the input.
+        module: the nested module that holds it in the chained form, else None.
+        first_entry: the position of its first entry among the entries of the result.
+        kept: the positions of those of its entries that are in the result, in order; None for all.
+        source: the position of the input that its entries were derived from; None for an input that was given.
+    """
+
+    spec: Spec
+    module: str | None
+    first_entry: int
+    kept: Sequence[int] | None = None
+    source: int | None = None
+
+    @property
+    def entries(self) -> Sequence[Entry]:
+        """The entries of the input that are in the result, in order."""
+        if self.kept is None:
+            return self.spec.entries
+        return [self.spec.anatomy.entry(position) for position in self.kept]
+
+
+@dataclass(frozen=True)
+class LinkedSpec:
+    """The result of linking.
+
+    Attributes:
+        spec: the linked spec, ready for the compiler.
+        form: what it looks like.
+        parts: the inputs in order of precedence. The entries of the result are theirs, in the same order.
+            An input none of whose entries are kept may have no place in the result.
+    """
+
+    spec: Spec
+    form: LinkForm
+    parts: tuple[Part, ...]
+
+
+def link_specs(
+    specs: Sequence[Spec],
+    *,
+    name: str = LINKED_SPEC_NAME,
+    diagnostics: DiagnosticSink | None = None,
+) -> LinkedSpec:
+    """Links specs into one. The inputs stay as they are.
+
+    Args:
+        specs: at least one spec, in order of precedence. The result lives in the context of the first.
+        name: the symbol of the result.
+        diagnostics: told about specs that may override an earlier one; by default nobody is.
+
+    Raises:
+        SpecError: there is no spec, or one cannot be linked.
+    """
+    form = choose_form(specs, diagnostics=diagnostics)
+    if form is LinkForm.UNTOUCHED:
+        return LinkedSpec(specs[0], form, (Part(specs[0], None, 0),))
+    return _link([Share(each, each) for each in specs], form, name)
+
+
+@dataclass(frozen=True)
+class Share:
+    """What of a spec is to be linked.
+
+    Attributes:
+        spec: the spec.
+        copy: what of it is linked: itself, a copy with some entries, or None where no entry is left.
+        kept: the positions of the entries in the copy; None for all.
+        source: the position of the spec that its entries were derived from; None for a spec that was given.
+    """
+
+    spec: Spec
+    copy: Spec | None
+    kept: Sequence[int] | None = None
+    source: int | None = None
+
+
+def link_shares(
+    shares: Sequence[Share], form: LinkForm, *, name: str = LINKED_SPEC_NAME
+) -> LinkedSpec | None:
+    """Links some entries of specs as all of them would be linked.
+
+    Args:
+        shares: what of each spec is linked, in order of precedence. What is linked lives in one context.
+        form: what `choose_form` says about the whole specs.
+        name: the symbol of the result.
+
+    Returns:
+        The linked spec, None where no entry is left.
+    """
+    if all(each.copy is None for each in shares):
+        return None
+    if form is LinkForm.UNTOUCHED:
+        (share,) = shares
+        assert share.copy is not None
+        return LinkedSpec(share.copy, form, (Part(share.spec, None, 0, share.kept, share.source),))
+    return _link(shares, form, name)
+
+
+def link_nothing(specs: Sequence[Spec], *, name: str = LINKED_SPEC_NAME) -> LinkedSpec:
+    """Returns what is left of specs none of whose entries are wanted: a spec that configures nothing."""
+    with specs[0].module.context, specs[0].module.location:
+        container = _container(name)
+        entry_point = add_kernel_config(container, consumes=False)
+        block = entry_point.regions[0].blocks[0]
+        with mlir.InsertionPoint(block):
+            yield_(list(block.arguments))
+    parts = tuple(Part(each, None, 0, ()) for each in specs)
+    return LinkedSpec(Spec(container, name), LinkForm.FLAT, parts)
+
+
+def _container(name: str) -> mlir.Operation:
+    container = mlir.Module.create().operation
+    container.attributes[names.SYMBOL_NAME] = mlir.StringAttr.get(name)
+    container.attributes[names.WITH_NAMED_SEQUENCE] = mlir.UnitAttr.get()
+    return container
+
+
+def _link(shares: Sequence[Share], form: LinkForm, name: str) -> LinkedSpec:
+    copies = [each.copy for each in shares if each.copy is not None]
+    context = copies[0].module.context
+    modules = [in_context(each, context).module for each in copies]
+    with context, mlir.Location.fused([each.location for each in modules]):
+        container = _container(name)
+        with mlir.InsertionPoint(container.regions[0].blocks[0]):
+            members = [Anatomy(each.clone()) for each in modules]
+    members = _prepared(members)
+    if form is LinkForm.FLAT:
+        flatten(container, members)
+    else:
+        chain(container, members)
+    return LinkedSpec(Spec(container, name), form, tuple(_parts(shares, container, form)))
+
+
+def _prepared(members: Sequence[Anatomy]) -> list[Anatomy]:
+    """Prepares specs for being moved: binds their entries, and gives each its own matcher."""
+    prepared = []
+    for member in members:
+        bind_entries(member)
+        if repeated_matchers(member):
+            separate_repeated_matchers(member)
+            prepared.append(Anatomy(member.module))
+        else:
+            prepared.append(member)
+    return prepared
+
+
+def link_nested_specs(
+    module: mlir.Operation, name: str | None, diagnostics: DiagnosticSink
+) -> None:
+    """Links the specs that are nested in `module`, in place; the first wins.
+
+    A module that holds no spec, or was linked before, stays as it is. An entry point of the module itself is not run
+    once there are nested specs, as in the compiler's own linking, which is worth a warning.
+
+    Args:
+        module: the module that becomes the linked spec.
+        name: its new symbol, or None to keep the one that it has.
+        diagnostics: told about specs that may override an earlier one.
+
+    Raises:
+        SpecError: a spec cannot be linked; `module` is as it was.
+    """
+    nested = [op for op in body(module) if op.name == names.MODULE and has_entry_point(op)]
+    own = [op for op in body(module) if is_entry_point(op)]
+    if not nested or (own and chained_modules(module) is not None):
+        return
+    for each in own:
+        _check_not_run(each, nested[0], diagnostics)
+    labels = [symbol_name(op) or "unnamed" for op in nested]
+    members = [Anatomy(op) for op in nested]
+    # Flat specs are in default-entrypoint form, which has no second entry point.
+    form = form_of(members, labels, diagnostics)
+    members = _prepared(members)
+    if form is LinkForm.FLAT and not own:
+        flatten(module, members)
+    else:
+        chain(module, members)
+    with module.context:
+        module.attributes[names.WITH_NAMED_SEQUENCE] = mlir.UnitAttr.get()
+        if name is not None:
+            module.attributes[names.SYMBOL_NAME] = mlir.StringAttr.get(name)
+
+
+def _check_not_run(
+    own: mlir.Operation, nested: mlir.Operation, diagnostics: DiagnosticSink
+) -> None:
+    """Warns of an entry point beside nested specs.
+
+    Raises:
+        SpecError: it has the name of the one that linking adds.
+    """
+    name = symbol_name(own)
+    remedy = "put it into a module of its own, at its place in the order of precedence"
+    notes = [note("this nested module is a spec", nested)]
+    if name == names.KERNEL_CONFIG:
+        message = f"'@{name}' stands beside nested specs, whose entry point it would be; {remedy}"
+        raise SpecError(error(message, own, notes))
+    message = f"entry point '@{name}' is not run, as only nested specs are linked; {remedy}"
+    diagnostics.warning(message, own, notes)
+
+
+def _parts(shares: Sequence[Share], container: mlir.Operation, form: LinkForm) -> Iterator[Part]:
+    modules: Iterator[str | None] = iter(())
+    if form is LinkForm.CHAINED:
+        modules = (symbol_name(op) for op in body(container) if op.name == names.MODULE)
+    first_entry = 0
+    for share in shares:
+        module = None if share.copy is None else next(modules, None)
+        yield Part(share.spec, module, first_entry, share.kept, share.source)
+        count = len(share.spec.anatomy.pairs) if share.kept is None else len(share.kept)
+        first_entry += count

@@ -1,0 +1,46 @@
+"""Linking for a target: the user's specs in their order, then the target's default spec."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tuninglink.specs.library import default_spec
+from tuninglink.specs.linking.linker import LINKED_SPEC_NAME, link_specs
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Sequence
+
+    from tuninglink.iree.targets import Target
+    from tuninglink.mlir.diagnostics import DiagnosticSink
+    from tuninglink.specs.model import Spec
+
+
+def link(
+    specs: Sequence[Spec],
+    target: str | Target | None = None,
+    *,
+    directories: Sequence[str | os.PathLike[str]] = (),
+    name: str = LINKED_SPEC_NAME,
+    diagnostics: DiagnosticSink | None = None,
+) -> Spec:
+    """Links specs into one; the first wins.
+
+    Args:
+        specs: the specs in order of precedence. They stay as they are.
+        target: whose default spec comes last, if it has one; None for no default spec.
+        directories: where the default spec is looked up before those that are shipped.
+        name: the symbol of the result.
+        diagnostics: told about opaque specs that may override an earlier one; by default nobody is.
+
+    Returns:
+        A spec that the compiler takes as it is. One input that is in default-entrypoint form already is
+        returned itself.
+
+    Raises:
+        SpecError: there is nothing to link, or a spec cannot be linked.
+        TargetError: no target has this name.
+    """
+    default = default_spec(target, directories=directories) if target is not None else None
+    inputs = [*specs, default] if default is not None else specs
+    return link_specs(inputs, name=name, diagnostics=diagnostics).spec

@@ -1,0 +1,109 @@
+"""Restrictions: where the guards of a later spec do not keep it from changing decided ops."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tuninglink.mlir import names
+from tuninglink.mlir.diagnostics import note
+from tuninglink.mlir.symbols import join_path, reference
+from tuninglink.mlir.walk import collect, visit
+from tuninglink.specs.sequences import is_any_op, signature
+from tuninglink.specs.side_effects import SideEffects, declares_a_write
+from tuninglink.specs.structure import SpecKind
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from iree.compiler import ir as mlir
+
+    from tuninglink.mlir.diagnostics import Diagnostic
+    from tuninglink.specs.sequences import SequenceTable
+    from tuninglink.specs.structure import Anatomy
+
+
+def restrictions(spec: Anatomy) -> Iterator[Diagnostic]:
+    """Yields why a spec may change decided ops in spite of its guards, as notes at the places."""
+    if spec.kind is SpecKind.MATCHER_LIST:
+        return
+    seen: set[mlir.Operation] = set()
+    for entry_point in spec.entry_points:
+        for table, sequence in spec.table.closure(join_path([entry_point.name])):
+            if sequence not in seen:
+                seen.add(sequence)
+                yield from _restrictions_in(table, sequence)
+
+
+def configures(spec: Anatomy) -> bool:
+    """Tells whether a spec may change anything, so that it needs guards behind another spec."""
+    if spec.kind is SpecKind.MATCHER_LIST:
+        return any(map(spec.annotations, dict.fromkeys(action for _, action in spec.pairs)))
+    return any(
+        operation.name == names.ANNOTATE or declares_a_write(operation)
+        for entry_point in spec.entry_points
+        for _, sequence in spec.table.closure(join_path([entry_point.name]))
+        for operation in _transform_ops(sequence)
+    )
+
+
+def only_annotates(table: SequenceTable, path: str) -> bool:
+    """Tells whether the sequence at `path` changes the program by guarded annotations alone."""
+    return not any(
+        True for inner, sequence in table.closure(path) for _ in _restrictions_in(inner, sequence)
+    )
+
+
+def can_be_guarded(table: SequenceTable, foreach_match: mlir.Operation) -> bool:
+    """Tells whether a list can have a further pair, for decided ops, before its pairs."""
+    return _unguarded_because(table, foreach_match) is None
+
+
+def _restrictions_in(table: SequenceTable, sequence: mlir.Operation) -> Iterator[Diagnostic]:
+    for operation in _transform_ops(sequence):
+        if operation.name == names.INCLUDE:
+            if table.callee(operation) is None:
+                path = reference(operation.attributes["target"])
+                yield note(f"it includes '{path}', which is not defined beside it", operation)
+        elif operation.name == names.FOREACH_MATCH:
+            yield from _restrictions_of_list(table, operation)
+        elif operation.name == names.ALTERNATIVES:
+            if collect(operation, names.ANNOTATE, names.INCLUDE, names.FOREACH_MATCH):
+                yield note("what its alternatives change cannot be guarded", operation)
+        elif operation.name != names.ANNOTATE and declares_a_write(operation):
+            yield note("it changes the program other than by annotations", operation)
+
+
+def _restrictions_of_list(
+    table: SequenceTable, foreach_match: mlir.Operation
+) -> Iterator[Diagnostic]:
+    if reason := _unguarded_because(table, foreach_match):
+        yield reason
+    effects = SideEffects(table)
+    for matcher in dict.fromkeys(matcher for matcher, _ in table.pairs(foreach_match)):
+        if effects.may_change(matcher):
+            yield note(f"its matcher '{matcher}' may change the program", table.lookup(matcher))
+
+
+def _unguarded_because(table: SequenceTable, foreach_match: mlir.Operation) -> Diagnostic | None:
+    """Returns why a list cannot be guarded."""
+    if not all(is_any_op(result.type) for result in foreach_match.results):
+        return note("its 'foreach_match' yields something other than ops", foreach_match)
+    for matcher, action in dict.fromkeys(table.pairs(foreach_match)):
+        sequence = table.lookup(matcher)
+        if sequence is None or table.lookup(action) is None:
+            return note(f"its entry '{matcher} -> {action}' is dangling", foreach_match)
+        if not is_any_op(signature(sequence).inputs[0]):
+            return note(f"its matcher '{matcher}' takes a typed operation", sequence)
+    return None
+
+
+def _transform_ops(sequence: mlir.Operation) -> list[mlir.Operation]:
+    """Returns the transform ops in a sequence, without the ops that its matchers show."""
+    operations: list[mlir.Operation] = []
+
+    def keep(operation: mlir.Operation) -> None:
+        if operation != sequence and operation.name.startswith("transform."):
+            operations.append(operation)
+
+    visit(sequence, keep)
+    return operations

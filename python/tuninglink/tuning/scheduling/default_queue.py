@@ -1,0 +1,130 @@
+"""Measuring the compiler's choices, the heaviest tasks first, as far as the time goes."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import replace
+from statistics import median
+from typing import TYPE_CHECKING
+
+from tuninglink.tuning.deciding.defaults import measure_default, nothing_runs
+from tuninglink.tuning.programs.dispatches import Omission
+from tuninglink.tuning.results.failures import Failure
+from tuninglink.tuning.scheduling.isolation import FATAL, reason_of
+from tuninglink.tuning.scheduling.timeline import Stage
+from tuninglink.tuning.scheduling.work_estimate import estimated_work
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from concurrent.futures import Future
+
+    from tuninglink.tuning.candidates.compilation import Compiled
+    from tuninglink.tuning.deciding.defaults import MeasuredTask
+    from tuninglink.tuning.programs.dispatches import TuningTask
+    from tuninglink.tuning.scheduling.budget import Budget
+    from tuninglink.tuning.scheduling.task_tuner import TaskTuner
+
+
+class DefaultQueue:
+    """Tasks whose defaults are to be measured, in the order of their estimated work.
+
+    Args:
+        tuner: compiles and measures.
+        tasks: the tasks.
+        omit: receives those whose default fails.
+
+    Attributes:
+        measured: the tasks whose defaults were measured.
+    """
+
+    def __init__(
+        self, tuner: TaskTuner, tasks: Sequence[TuningTask], omit: Callable[[Omission], None]
+    ) -> None:
+        self._tuner = tuner
+        self._omit = omit
+        self._work = {each.key: estimated_work(each) for each in tasks}
+        self._waiting = deque(sorted(tasks, key=lambda each: -self._work[each.key]))
+        self._jobs: dict[str, Future[Compiled | Failure]] = {}
+        self._failure: Failure | None = None
+        self.measured: list[MeasuredTask] = []
+
+    @property
+    def waiting(self) -> Sequence[TuningTask]:
+        """The tasks whose defaults were not measured yet."""
+        return self._waiting
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether the first defaults are compiled."""
+        return all(each.done() for each in list(self._jobs.values())[: self._tuner.compiler.jobs])
+
+    def submit(self) -> None:
+        """Begins to compile defaults: all of them, or a batch where the processors also measure."""
+        ahead = self._tuner.compiler.jobs if self._tuner.is_local else len(self._waiting)
+        for task in list(self._waiting)[:ahead]:
+            if task.key not in self._jobs:
+                seconds = self._tuner.settings.timeout
+                self._jobs[task.key] = self._tuner.compiler.submit_program(task.source, "", seconds)
+
+    def measure(self, budget: Budget) -> None:
+        """Measures defaults until the time is over, at least one batch.
+
+        Raises:
+            TuninglinkError: no dispatch of the program runs on the devices.
+        """
+        while self._waiting:
+            self.submit()
+            for _ in range(len(self._jobs)):
+                if self.measured and budget.is_over:
+                    break
+                self._measure_next()
+            if budget.is_over:
+                break
+        for job in self._jobs.values():
+            job.cancel()
+        self._jobs.clear()
+        if self._failure is not None and not self.measured and not self._waiting:
+            raise nothing_runs(self._tuner.devices, self._failure)
+
+    def _measure_next(self) -> None:
+        """Measures the default of the heaviest task that waits."""
+        task = self._waiting.popleft()
+        with self._tuner.timeline.stage(Stage.DEFAULTS):
+            try:
+                compiled = self._jobs.pop(task.key).result()
+                if self._tuner.is_local:
+                    self._await_compilations()
+                measured = measure_default(task, compiled, self._tuner.devices)
+            except FATAL:
+                raise
+            except Exception as failure:  # noqa: BLE001 - an error loses one task only
+                self._omit(Omission(task.dispatches, reason_of(failure)))
+                return
+        if isinstance(measured, Failure):
+            self._failure = self._failure or measured
+            reason = f"the compiler's own choice fails: {measured.message}"
+            self._omit(Omission(task.dispatches, reason))
+        else:
+            self.measured.append(measured)
+
+    def _await_compilations(self) -> None:
+        """Waits for the batch: nothing is measured while something compiles."""
+        for job in self._jobs.values():
+            job.exception()
+
+    def shares(self) -> dict[str, float]:
+        """Returns the share of each measured task in the time of all tasks, by their keys.
+
+        The time of those that still wait is estimated from their work.
+        """
+        times = {each.task.key: each.task.calls * each.default_us for each in self.measured}
+        rates = [time / max(1.0, self._work[key]) for key, time in times.items()]
+        rest = sum(self._work[each.key] for each in self._waiting)
+        total = sum(times.values()) + (median(rates) * rest if rates else 0.0)
+        return {key: time / total if total else 0.0 for key, time in times.items()}
+
+    def weighed(self) -> list[MeasuredTask]:
+        """Returns the measured tasks with their shares, the heaviest first."""
+        shares = self.shares()
+        weighed = [replace(each, share=shares[each.task.key]) for each in self.measured]
+        return sorted(weighed, key=lambda each: -each.share)

@@ -1,0 +1,108 @@
+"""Feeding devices with compiled candidates, so that they go on while the search chooses others."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from functools import partial
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from concurrent.futures import Future
+
+    from tuninglink.tuning.candidates.candidate import Candidate
+    from tuninglink.tuning.devices.screening import Measurement
+    from tuninglink.tuning.programs.benchmark import Benchmark
+    from tuninglink.tuning.results.failures import Failure
+
+    Job = Future[Measurement | Failure]
+
+
+class Measure(Protocol):
+    """Measures benchmarks, as many at once as there are devices."""
+
+    @property
+    def at_once(self) -> int:
+        """See `DeviceSet`."""
+
+    def submit(self, benchmark: Benchmark, best_microseconds: float) -> Job:
+        """Returns a future of the time of a candidate, or of why there is none."""
+
+
+class Feed:
+    """Compiled candidates on their way to the devices. May be used from any thread.
+
+    Args:
+        measure: measures them.
+        best_us: the time of the best candidate so far.
+        done: receives each candidate with the job that measured it, in any thread.
+
+    Attributes:
+        best_us: the time of the best candidate so far.
+    """
+
+    def __init__(
+        self,
+        measure: Measure,
+        best_us: float,
+        done: Callable[[Candidate, Benchmark, Job], None],
+    ) -> None:
+        self._measure = measure
+        self._done = done
+        self._lock = threading.RLock()
+        self._ready: deque[tuple[Candidate, Benchmark]] = deque()
+        self._measuring = 0
+        self._is_open = False
+        self._is_pumping = False
+        self.best_us = best_us
+
+    @property
+    def ready(self) -> int:
+        """How many candidates wait for a device."""
+        return len(self._ready)
+
+    @property
+    def measuring(self) -> int:
+        """How many candidates were given to devices."""
+        return self._measuring
+
+    def open(self) -> None:
+        """Gives candidates to devices from now on."""
+        self._is_open = True
+        self._pump()
+
+    def close(self) -> None:
+        """Keeps candidates back from now on; what is being measured goes on."""
+        self._is_open = False
+
+    def put(self, candidate: Candidate, benchmark: Benchmark) -> None:
+        """Takes a candidate, and gives it to a device if one is free."""
+        with self._lock:
+            self._ready.append((candidate, benchmark))
+        self._pump()
+
+    def clear(self) -> None:
+        """Drops the candidates that wait."""
+        with self._lock:
+            self._ready.clear()
+
+    def _pump(self) -> None:
+        with self._lock:
+            if self._is_pumping:
+                return  # a job was done at once
+            self._is_pumping = True
+            try:
+                while self._is_open and self._ready and self._measuring < self._measure.at_once:
+                    candidate, benchmark = self._ready.popleft()
+                    self._measuring += 1
+                    job = self._measure.submit(benchmark, self.best_us)
+                    job.add_done_callback(partial(self._finish, candidate, benchmark))
+            finally:
+                self._is_pumping = False
+
+    def _finish(self, candidate: Candidate, benchmark: Benchmark, job: Job) -> None:
+        with self._lock:
+            self._measuring -= 1
+        self._done(candidate, benchmark, job)
+        self._pump()

@@ -1,0 +1,62 @@
+"""Priorities: the task from which the program is expected to gain most in the time to come.
+
+They follow the gradient of Ansor's task scheduler (Zheng et al., OSDI 2020, section 6.2): the weight of a task times the
+rate at which its best time is expected to fall, which is partly the rate at which it has fallen lately.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from tuninglink.tuning.scheduling.progress import Progress
+
+_RECENT: Final = 0.5
+"""The part of a task's time that counts as lately."""
+
+_PROMISE: Final = 0.5
+"""The part of its time by default that a task is expected to lose in the end."""
+
+_HALF_TRIALS: Final = 60
+"""After so many trials, half of that is lost."""
+
+
+@dataclass(frozen=True)
+class Pace:
+    """How fast tasks are tuned on a device.
+
+    Attributes:
+        start_seconds: the time that a task takes before its first trial and for its race.
+        trial_seconds: the time of a trial.
+    """
+
+    start_seconds: float = 6.0
+    trial_seconds: float = 0.15
+
+    def turn_seconds(self, progress: Progress) -> float:
+        """Returns the time of the next turn of a task: a part of what it has had, and at least some trials."""
+        return max(_TURN_TRIALS * self.trial_seconds, _TURN * progress.seconds)
+
+    def expected_gain(self, calls: float, progress: Progress) -> float:
+        """Returns the microseconds that a program gains in each second of the next turn of a task.
+
+        Args:
+            calls: how often the program runs the dispatches of the task.
+            progress: how its best time has fallen.
+        """
+        spent, turn = progress.seconds, self.turn_seconds(progress)
+        half = _HALF_TRIALS * self.trial_seconds
+        promise = (
+            _PROMISE * progress.best_us * half * turn / ((spent + half) * (spent + turn + half))
+        )
+        if not progress.trials:
+            return calls * promise / (turn + self.start_seconds)
+        window = max(_RECENT * spent, turn)
+        recent = progress.best_at(spent - window) - progress.best_us
+        return calls * (promise / turn + recent / window) / 2
+
+
+_TURN: Final = 0.25
+_TURN_TRIALS: Final = 20
+"""A turn takes this part of the time that a task has had, and at least the time of so many trials."""

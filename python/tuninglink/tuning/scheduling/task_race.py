@@ -1,0 +1,50 @@
+"""The race of a task, which advances step by step: other work fits into its pauses."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tuninglink.tuning.deciding.race import Race, RaceResult
+    from tuninglink.tuning.results.task_result import TaskResult
+
+
+@dataclass(frozen=True)
+class TaskRace:
+    """A race whose outcome becomes the result of a task.
+
+    Attributes:
+        race: the race.
+        conclude: returns the result of the task with the outcome.
+    """
+
+    race: Race
+    conclude: Callable[[RaceResult], TaskResult]
+
+    @property
+    def due(self) -> float:
+        """When the next step may begin, in the seconds of `time.monotonic()`."""
+        return self.race.due
+
+    def advance(self) -> TaskResult | None:
+        """Takes the next step; returns the result of the task after the last one.
+
+        Raises:
+            DeviceError: the device is gone.
+            DatabaseError: a result cannot be kept.
+            TuninglinkError: the spec does not give what was measured.
+        """
+        self.race.advance()
+        return None if self.race.result is None else self.conclude(self.race.result)
+
+    def run(self) -> TaskResult:
+        """Takes all steps, and waits in the pauses; raises what `advance` does."""
+        while True:
+            time.sleep(max(0.0, self.due - time.monotonic()))
+            result = self.advance()
+            if result is not None:
+                return result

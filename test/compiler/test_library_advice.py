@@ -1,0 +1,91 @@
+"""Which shipped library would help, and `library:auto`, which applies all that fit."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+from problem_forms import BATCH_NK, linear
+
+import tuninglink
+from tuninglink.cli.explanations import render
+from tuninglink.compiler.flags import ReportFormat
+from tuninglink.explaining.json_report import to_object
+from tuninglink.mlir.diagnostics import DiagnosticSink
+
+if TYPE_CHECKING:
+    from tuninglink.explaining import Explanation
+
+AVX512 = "library:transformers-avx512"
+
+
+def flags(cpu: str) -> list[str]:
+    return [
+        "--iree-hal-target-device=local",
+        "--iree-hal-local-target-device-backends=llvm-cpu",
+        "--iree-llvmcpu-target-triple=x86_64-linux-gnu",
+        f"--iree-llvmcpu-target-cpu={cpu}",
+    ]
+
+
+def bert_layer() -> bytes:
+    """Returns a linear layer of BERT with a batch of 1, as PyTorch exports it, and one of another size."""
+    layer = linear("other", BATCH_NK, "f32")
+    sizes = {"1x32x64x": "1x384x768x", "1x64x64x": "1x768x768x"}
+    bert = layer.replace("@other", "@bert")
+    for old, new in sizes.items():
+        bert = bert.replace(old, new)
+    return (bert + layer).encode()
+
+
+def explained(cpu: str, *specs: str) -> tuple[Explanation, list[str]]:
+    said: list[str] = []
+    explanation = tuninglink.explain(
+        bert_layer(),
+        specs=specs,
+        flags=flags(cpu),
+        diagnostics=DiagnosticSink(lambda each: said.append(each.message)),
+    )
+    return explanation, said
+
+
+def test_the_library_that_would_help_is_named() -> None:
+    explanation, said = explained("rocketlake")
+    assert said == []
+    (library,) = explanation.libraries
+    assert library.source == AVX512
+    assert {each.partition("_dispatch")[0] for each in library.dispatches} == {"@bert"}
+    (sentence,) = explanation.advice
+    assert sentence.startswith(f"'{AVX512}' covers 100 % of the FLOPs")
+    assert sentence in render(explanation, ReportFormat.TABLE, None)
+    written = to_object(explanation)
+    assert written["libraries"][0]["source"] == AVX512
+    assert json.dumps(written)
+
+
+@pytest.mark.parametrize("cpu", ["haswell", "znver2"])
+def test_a_library_for_other_targets_is_not_named(cpu: str) -> None:
+    assert explained(cpu)[0].libraries == ()
+
+
+def test_all_libraries_that_fit_are_applied() -> None:
+    explanation, said = explained("rocketlake", "library:auto")
+    assert said == []
+    assert explanation.libraries == ()
+    assert [each.status.value for each in explanation.dispatches] == ["tuned", "unmatched"]
+    table = render(explanation, ReportFormat.TABLE, None)
+    assert AVX512 in table
+    assert "gfx942" not in table
+
+
+def test_libraries_that_configure_nothing_are_not_worth_a_warning() -> None:
+    said: list[str] = []
+    result = tuninglink.compile(
+        linear("other", BATCH_NK, "f32").encode(),
+        specs=["library:auto"],
+        flags=[*flags("rocketlake"), "--compile-to=executable-configurations"],
+        diagnostics=DiagnosticSink(lambda each: said.append(each.message)),
+    )
+    assert result.applied == ()
+    assert said == []

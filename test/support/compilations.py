@@ -1,0 +1,89 @@
+"""Runs of the compiler that several tests share.
+
+What a tool of the compiler answers to the same arguments and the same input is kept in `build/compilations`, for all
+processes of a test run and for later runs: keyed by the tool itself, the arguments and the input.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import pickle
+import subprocess
+import tempfile
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from iree.compiler.tools.binaries import find_tool
+from places import ROOT
+from processes import PATIENCE
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+DIRECTORY: Final = ROOT / "build" / "compilations"
+
+
+class Answer(NamedTuple):
+    """What a tool answered: its exit code, its output and its errors."""
+
+    code: int
+    output: bytes
+    errors: bytes
+
+
+def compiler_tool(name: str) -> str:
+    """Returns a tool of the compiler; the command of its name starts Python, which takes longer than most programs."""
+    path: str = find_tool(name)
+    return path
+
+
+def run_compiler(
+    tool: str, arguments: Sequence[str], source: bytes, seconds: float = PATIENCE
+) -> Answer:
+    """Returns what a tool of the compiler answers, from an earlier run if there was one.
+
+    A run whose arguments name files is made each time, as the files may change, and may be what it is for.
+
+    Args:
+        tool: its name.
+        arguments: its arguments.
+        source: its standard input.
+        seconds: its time limit.
+
+    Raises:
+        subprocess.TimeoutExpired: it took longer.
+    """
+    if any("/" in argument and argument != os.devnull for argument in arguments):
+        return _run(tool, arguments, source, seconds)
+    key = hashlib.sha256(json.dumps([*_identity(tool), *arguments]).encode() + b"\n" + source)
+    place = DIRECTORY / key.hexdigest()
+    if place.exists():
+        return Answer(*pickle.loads(place.read_bytes()))
+    answer = _run(tool, arguments, source, seconds)
+    _write(place, pickle.dumps(tuple(answer)))
+    return answer
+
+
+def _run(tool: str, arguments: Sequence[str], source: bytes, seconds: float) -> Answer:
+    command = [compiler_tool(tool), *arguments]
+    done = subprocess.run(command, input=source, capture_output=True, timeout=seconds, check=False)
+    return Answer(done.returncode, done.stdout, done.stderr)
+
+
+@cache
+def _identity(tool: str) -> tuple[object, ...]:
+    """Returns what changes when the compiler does."""
+    path = Path(compiler_tool(tool)).resolve()
+    status = path.stat()
+    return str(path), status.st_size, status.st_mtime_ns
+
+
+def _write(place: Path, content: bytes) -> None:
+    """Writes a file at once: another process may look for it, or write it too."""
+    place.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.NamedTemporaryFile(dir=place.parent, delete=False) as file:
+        file.write(content)
+    Path(file.name).replace(place)

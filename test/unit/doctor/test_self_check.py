@@ -1,0 +1,28 @@
+"""The checks of `tuninglink doctor` fail where the compiler is not what Tuninglink expects."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tuninglink.doctor import self_check as checks
+from tuninglink.mlir import names
+
+if TYPE_CHECKING:
+    import pytest
+
+
+def test_an_operation_that_the_compiler_lacks_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert not checks.missing_operations()
+    monkeypatch.setattr(names, "MATCH_DAG", "transform.iree.match.renamed")
+    assert checks.missing_operations() == "missing: transform.iree.match.renamed"
+
+
+def test_a_knob_that_the_compiler_does_not_read_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert not checks.unread_knobs()
+    monkeypatch.setattr(checks, "KNOBS", ("workgroup", "workgroups_of_old"))
+    assert checks.unread_knobs() == "unknown to the compiler: workgroups_of_old"
+
+
+def test_a_spec_takes_effect_where_it_has_an_entry() -> None:
+    assert checks.configuring_specs("vmvx") == ["self_check"]
+    assert checks.configuring_specs("vulkan-gfx1201") == []

@@ -1,0 +1,66 @@
+"""The tools of releases and of the scheduled run of the suite."""
+
+from __future__ import annotations
+
+import datetime as dt
+import sys
+
+import pytest
+from places import ROOT
+
+sys.path.insert(0, str(ROOT / "tools"))
+from typing import TYPE_CHECKING
+
+import failure_report
+import release
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    for name in ("pyproject.toml", "CHANGELOG.md"):
+        (tmp_path / name).write_text((ROOT / name).read_text())
+    return tmp_path
+
+
+def test_a_release_is_prepared(source: Path) -> None:
+    assert len(release.problems("7.8.9", source)) == 2
+    release.prepare("7.8.9", dt.date(2026, 1, 2), source)
+    assert release.problems("7.8.9", source) == []
+    changelog = (source / "CHANGELOG.md").read_text()
+    assert "\n## Unreleased\n\n## 7.8.9 - 2026-01-02\n" in changelog
+
+
+@pytest.mark.parametrize("version", ["v1.0.0", "1.0", "1.0.0.dev1"])
+def test_other_versions_are_refused(version: str, source: Path) -> None:
+    (problem,) = release.problems(version, source)
+    assert version in problem
+
+
+LOG = """\
+FAIL: Tuninglink :: cli/check.mlir (3 of 92)
+PASS: Tuninglink :: cli/link.mlir (4 of 92)
+make: *** [Makefile:97: lit] Error 1
+FAILED test/unit/test_a.py::test_b - AssertionError
+FAILED test/unit/test_a.py::test_b - AssertionError
+"""
+
+
+def test_a_report_names_what_failed() -> None:
+    doctor = "an embedded spec takes effect on rocm   FAILED: the entry for it configured nothing\n"
+    text = failure_report.report([LOG, doctor], "https://example.com/run")
+    listed = [line for line in text.splitlines() if line.startswith("- ")]
+    assert listed == [
+        "- `FAIL: Tuninglink :: cli/check.mlir`",
+        "- `make: *** [Makefile:97: lit] Error 1`",
+        "- `FAILED test/unit/test_a.py::test_b - AssertionError`",
+        f"- `{doctor.strip()}`",
+    ]
+    assert "https://example.com/run" in text
+
+
+def test_a_long_report_fits_into_an_issue() -> None:
+    log = "".join(f"FAILED test/{number}.py::test - {'x' * 1000}\n" for number in range(5000))
+    assert len(failure_report.report([log], "")) < 2**16
