@@ -111,10 +111,10 @@ class References:
                 return _as_numpy(points)
         reference = self.reference(task)
         if isinstance(reference, Reference):
-            failure = reference.compare(task.layout, outputs, self._summation(task))
+            failure = reference.compare(outputs, self._summation(task))
             if failure is None:
                 return Judgement(Correctness.RIGHT, f"as on {reference.target}")
-            values = {position: part.values for position, part in reference.outputs.items()}
+            values = {tensor.key: expected.values for tensor, expected in reference.outputs}
         else:
             failure, values = None, {}
         points = self._points(task, outputs, values)
@@ -133,7 +133,7 @@ class References:
         self,
         task: TuningTask,
         outputs: Outputs,
-        reference: Mapping[int, Bytes],
+        reference: Mapping[tuple[int, int], Bytes],
     ) -> list[PointComparison] | str:
         question = PointQuestion(
             task.source, task.layout, outputs.bindings, reference, self._summation(task), self.seed

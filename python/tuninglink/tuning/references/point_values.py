@@ -19,7 +19,10 @@ from tuninglink.mlir import names
 from tuninglink.mlir.walk import collect
 from tuninglink.tuning.devices.inputs import element_type
 from tuninglink.tuning.references.loop_nests import LoopNest, defining_operation
+from tuninglink.tuning.references.resources import resource_values
 from tuninglink.tuning.references.scalar_ops import UnsupportedOperationError, evaluate, widened
+from tuninglink.tuning.references.stored_tensors import LOAD, STORE, StoredTensor, tensor_of
+from tuninglink.tuning.references.tolerance import elements
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -41,14 +44,21 @@ class StoredOutput:
     """A tensor that a dispatch stores.
 
     Attributes:
-        binding: the binding that it is stored to.
+        target: the tensor in a binding that it is stored to.
         value: the tensor.
-        shape: its sizes, which are those of the binding.
+        shape: its sizes.
+        region: the part of the target that it takes.
     """
 
-    binding: int
+    target: StoredTensor
     value: Value
     shape: tuple[int, ...]
+    region: tuple[slice, ...]
+
+    def elements(self, content: Bytes) -> np.ndarray:
+        """Returns its elements in row-major order, from the bytes of its target."""
+        whole = elements(self.target.part, content)[: math.prod(self.target.part.shape)]
+        return whole.reshape(self.target.part.shape)[self.region].reshape(-1)
 
 
 class PointEvaluator:
@@ -60,7 +70,7 @@ class PointEvaluator:
         inputs: the bytes of all bindings, by position.
 
     Attributes:
-        outputs: the tensors that it stores whole.
+        outputs: the tensors that it stores.
 
     Raises:
         UnsupportedOperationError: the dispatch is not of a form that is evaluated here.
@@ -76,12 +86,13 @@ class PointEvaluator:
         self._function = functions[0]
         self._layout, self._inputs = layout, inputs
         self._known: dict[tuple[object, ...], Array] = {}
+        self._resources: dict[str, Bytes] | None = None
         try:
             PassManager.parse(_TO_GENERICS, context=benchmark.context).run(self._function)
         except mlir.MLIRError as failure:
             raise UnsupportedOperationError("its decomposition") from failure
         self._handlers: dict[str, Callable[[mlir.Operation, Sequence[Array]], Array]] = {
-            "iree_tensor_ext.dispatch.tensor.load": self._load,
+            LOAD: self._load,
             "arith.constant": self._constant_of,
             "tensor.empty": self._empty,
             "linalg.fill": self._fill,
@@ -91,7 +102,7 @@ class PointEvaluator:
             "tensor.extract_slice": self._extracted,
             "tensor.pad": self._padded,
         }
-        stores = collect(self._function, "iree_tensor_ext.dispatch.tensor.store")
+        stores = collect(self._function, STORE)
         self.outputs = [self._output(store) for store in stores]
 
     def at(self, value: Value, index: Sequence[Array]) -> Array:
@@ -113,24 +124,16 @@ class PointEvaluator:
         return self._known[key]
 
     def _output(self, store: mlir.Operation) -> StoredOutput:
-        value, target = store.operands[0], store.operands[1]
+        value = store.operands[0]
         shape = tuple(mlir.RankedTensorType(value.type).shape)
         offsets, sizes, strides = _slice(store)
-        binding = self._binding(target)
-        if any(offsets) or any(step != 1 for step in strides) or sizes != shape:
-            raise UnsupportedOperationError("a store to a part of a binding")
-        if math.prod(shape) != math.prod(self._layout.bindings[binding].shape):
-            raise UnsupportedOperationError("a store to a part of a binding")
-        return StoredOutput(binding, value, shape)
-
-    def _binding(self, value: Value) -> int:
-        subspan = defining_operation(value)
-        if subspan.name != "hal.interface.binding.subspan":
-            raise UnsupportedOperationError(subspan.name)
-        offset = [_constant(operand) for operand in subspan.operands[:1]]
-        if any(offset):
-            raise UnsupportedOperationError("a binding with an offset")
-        return mlir.IntegerAttr(subspan.attributes["binding"]).value
+        if sizes != shape:
+            raise UnsupportedOperationError("a store of lower rank")
+        region = tuple(
+            slice(first, first + (size - 1) * step + 1, step)
+            for first, size, step in zip(offsets, sizes, strides, strict=True)
+        )
+        return StoredOutput(tensor_of(store.operands[1], self._layout), value, shape, region)
 
     def _evaluate(self, operation: mlir.Operation, value: Value, index: Sequence[Array]) -> Array:
         name = operation.name
@@ -144,35 +147,42 @@ class PointEvaluator:
     # --- Operations on tensors ---------------------------------------------------------------------------
 
     def _load(self, operation: mlir.Operation, index: Sequence[Array]) -> Array:
-        binding = self._binding(operation.operands[0])
+        tensor = tensor_of(operation.operands[0], self._layout)
         offsets, _, strides = _slice(operation)
-        layout = self._layout.bindings[binding]
-        dtype = element_type(layout.element_type)
-        stored = _dispatch_tensor_shape(operation.operands[0])
-        if dtype is None or stored is None:
-            raise UnsupportedOperationError(f"a load of {layout.element_type}")
-        data = self._inputs[binding][: math.prod(stored) * dtype.itemsize].view(dtype)
+        dtype = element_type(tensor.part.element_type)
+        assert dtype is not None
+        data = tensor.content(self._inputs).view(dtype).reshape(tensor.part.shape)
         places = [
             part * step + first for part, step, first in zip(index, strides, offsets, strict=True)
         ]
-        result = data.reshape(stored)[tuple(places)] if places else data.reshape(())
+        result = data[tuple(places)] if places else data
         return widened(result, mlir.RankedTensorType(operation.results[0].type).element_type)
 
     def _constant_of(self, operation: mlir.Operation, index: Sequence[Array]) -> Array:
         attribute = operation.attributes["value"]
         kind = operation.results[0].type
         if isinstance(kind, mlir.RankedTensorType):
-            elements = mlir.DenseElementsAttr(attribute)
-            if not elements.is_splat:
-                values = np.array(elements)
-                return widened(values[tuple(index)], kind.element_type)
-            attribute, kind = elements.get_splat_value(), kind.element_type
+            if str(attribute).startswith("dense_resource<"):
+                return widened(self._resource(attribute, kind)[tuple(index)], kind.element_type)
+            dense = mlir.DenseElementsAttr(attribute)
+            if not dense.is_splat:
+                return widened(np.array(dense)[tuple(index)], kind.element_type)
+            attribute, kind = dense.get_splat_value(), kind.element_type
         number = (
             mlir.FloatAttr(attribute).value
             if isinstance(attribute, mlir.FloatAttr)
             else int(mlir.IntegerAttr(attribute).value)
         )
         return widened(np.asarray(number), kind)
+
+    def _resource(self, attribute: mlir.Attribute, kind: mlir.RankedTensorType) -> Array:
+        if self._resources is None:
+            self._resources = resource_values(self._benchmark)
+        name = str(attribute).removeprefix("dense_resource<").partition(">")[0].strip('"')
+        dtype = element_type(str(kind.element_type))
+        if dtype is None or name not in self._resources:
+            raise UnsupportedOperationError(f"the resource '{name}'")
+        return self._resources[name].view(dtype).reshape(tuple(kind.shape))
 
     def _empty(self, operation: mlir.Operation, _: Sequence[Array]) -> Array:
         kind = mlir.RankedTensorType(operation.results[0].type)
@@ -248,20 +258,3 @@ def _with_unit_dimensions(
         else:
             raise UnsupportedOperationError("a slice of lower rank")
     return result
-
-
-def _dispatch_tensor_shape(value: Value) -> tuple[int, ...] | None:
-    """Returns the sizes of the tensor that a binding holds; None where they are dynamic."""
-    # The bindings have no class for !iree_tensor_ext.dispatch.tensor; its text is `…<readonly:tensor<4x8xf32>>`.
-    inner = str(value.type).partition(":tensor<")[2].rstrip(">")
-    *sizes, _ = inner.split("x") if inner else [""]
-    if not all(size.isdigit() for size in sizes):
-        return None
-    return tuple(map(int, sizes))
-
-
-def _constant(value: Value) -> int:
-    operation = defining_operation(value)
-    if operation.name != "arith.constant":
-        raise UnsupportedOperationError("a dynamic offset")
-    return int(mlir.IntegerAttr(operation.attributes["value"]).value)

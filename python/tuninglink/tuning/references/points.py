@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -11,12 +10,10 @@ from iree.compiler import ir as mlir
 
 from tuninglink.mlir.contexts import thread_context
 from tuninglink.tuning.devices.inputs import element_type, make_inputs
-from tuninglink.tuning.programs.benchmark import Access
 from tuninglink.tuning.references.point_values import PointEvaluator
 from tuninglink.tuning.references.scalar_ops import UnsupportedOperationError
 from tuninglink.tuning.references.tolerance import (
     Expected,
-    elements,
     perturbed_inputs,
     tolerance,
 )
@@ -39,7 +36,7 @@ class PointQuestion:
         source: the benchmark of a dispatch at `executable-sources`.
         layout: the buffer that it runs on.
         actual: what a kernel wrote to each binding.
-        reference: what a reference wrote; empty if there is none.
+        reference: what a reference stored, by `StoredTensor.key`; empty if there is none.
         summation: how far sums may be off; see `summation_error`.
         seed: the seed of the inputs, and of the choice of elements.
     """
@@ -47,7 +44,7 @@ class PointQuestion:
     source: bytes
     layout: BufferLayout
     actual: Mapping[int, Bytes]
-    reference: Mapping[int, Bytes]
+    reference: Mapping[tuple[int, int], Bytes]
     summation: float
     seed: int
 
@@ -105,11 +102,8 @@ def compare_points(question: PointQuestion) -> list[PointComparison] | str:
             }
             module = mlir.Module.parse(question.source, thread_context())
             evaluators.append(PointEvaluator(module.operation, layout, inputs))
-        written = {n for n, part in enumerate(layout.bindings) if part.access is not Access.READ}
-        outputs = evaluators[0].outputs
-        if {output.binding for output in outputs} != written:
-            return "it stores some outputs in parts"
-        return [_compare_output(question, evaluators, number) for number in range(len(outputs))]
+        count = len(evaluators[0].outputs)
+        return [_compare_output(question, evaluators, number) for number in range(count)]
     except UnsupportedOperationError as failure:
         return f"{failure} is not evaluated"
 
@@ -118,15 +112,12 @@ def _compare_output(
     question: PointQuestion, evaluators: list[PointEvaluator], number: int
 ) -> PointComparison:
     output = evaluators[0].outputs[number]
-    binding = question.layout.bindings[output.binding]
-    dtype = element_type(binding.element_type)
-    if dtype is None:
-        raise UnsupportedOperationError(f"an output of type {binding.element_type}")
-    count = math.prod(output.shape)
-    actual = elements(binding, question.actual[output.binding])[:count]
-    other = None
-    if output.binding in question.reference:
-        other = elements(binding, question.reference[output.binding])[:count]
+    part = output.target.part
+    dtype = element_type(part.element_type)
+    assert dtype is not None
+    actual = output.elements(output.target.content(question.actual))
+    reference = question.reference.get(output.target.key)
+    other = None if reference is None else output.elements(reference)
     chosen = _chosen(actual, other, question.seed)
     index = np.unravel_index(chosen, output.shape) if output.shape else ()
     exact, moved = (
@@ -137,12 +128,12 @@ def _compare_output(
     )
     expected = Expected(_stored(exact, dtype), _stored(moved, dtype))
     return PointComparison(
-        output.binding,
+        output.target.binding,
         tuple(zip(*(part.tolist() for part in index), strict=True)) if index else ((),),
         actual[chosen],
         None if other is None else other[chosen],
         exact,
-        tolerance(binding, expected, question.summation),
+        tolerance(part, expected, question.summation),
     )
 
 

@@ -13,16 +13,15 @@ from tuninglink.tuning.devices.running import MeasurementError
 from tuninglink.tuning.devices.timing import Settings
 from tuninglink.tuning.programs.benchmark import Benchmark
 from tuninglink.tuning.references.retargeting import retarget
+from tuninglink.tuning.references.stored_tensors import stored_tensors
 from tuninglink.tuning.references.tolerance import Expected, compare_with, perturbed_inputs
 from tuninglink.tuning.results.failures import Failure, FailureKind
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from tuninglink.tuning.devices.measurement import Outputs
-    from tuninglink.tuning.devices.numerics import Comparison
     from tuninglink.tuning.programs.benchmark import BufferLayout
     from tuninglink.tuning.references.retargeting import ReferenceTarget
+    from tuninglink.tuning.references.stored_tensors import StoredTensor
 
 
 @dataclass(frozen=True)
@@ -31,37 +30,30 @@ class Reference:
 
     Attributes:
         target: the name of the target whose code computed it.
-        outputs: what each binding that the dispatch writes should hold.
+        outputs: the tensors that it stores, and what they should hold.
     """
 
     target: str
-    outputs: Mapping[int, Expected]
+    outputs: tuple[tuple[StoredTensor, Expected], ...]
 
-    def compare(self, layout: BufferLayout, outputs: Outputs, summation: float) -> Failure | None:
+    def compare(self, outputs: Outputs, summation: float) -> Failure | None:
         """Returns what is wrong with the outputs of a kernel; None if they are right.
 
         Args:
-            layout: the buffer that the kernel ran on.
             outputs: what it wrote.
             summation: how far sums may be off; see `summation_error`.
         """
         if outputs.violation is not None:
             return Failure(FailureKind.OUT_OF_BOUNDS, outputs.violation)
-        for position, comparison in self.comparisons(layout, outputs, summation).items():
+        for tensor, expected in self.outputs:
+            actual = tensor.content(outputs.bindings)
+            if actual.tobytes() == expected.values.tobytes():
+                continue
+            comparison = compare_with(tensor.part, actual, expected, summation)
             if not comparison.agrees:
-                message = f"binding {position}, against {self.target}: {comparison}"
+                message = f"binding {tensor.binding}, against {self.target}: {comparison}"
                 return Failure(FailureKind.WRONG, message)
         return None
-
-    def comparisons(
-        self, layout: BufferLayout, outputs: Outputs, summation: float
-    ) -> dict[int, Comparison]:
-        """Compares each binding that a kernel wrote; see `compare`."""
-        return {
-            position: compare_with(layout.bindings[position], actual, expected, summation)
-            for position, actual in outputs.bindings.items()
-            if (expected := self.outputs.get(position)) is not None
-        }
 
 
 # --- In the process of references ------------------------------------------------------------------------
@@ -103,8 +95,9 @@ def compute_reference(
         return f"it fails on {target.name}: {failure}"
     if values.violation is not None:
         return f"it is wrong on {target.name}: {values.violation}"
-    outputs = {
-        position: Expected(part, perturbed.bindings[position])
-        for position, part in values.bindings.items()
-    }
+    tensors = stored_tensors(source, layout)
+    outputs = tuple(
+        (tensor, Expected(tensor.content(values.bindings), tensor.content(perturbed.bindings)))
+        for tensor in tensors
+    )
     return Reference(target.name, outputs)
