@@ -15,7 +15,7 @@ SHELL := /bin/sh
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: help demo check fast lint types lit pytest durations docs bench package clean distclean
+.PHONY: help demo check fast lint types suite lit pytest durations docs bench package clean distclean
 
 help:
 	@echo 'make demo       set up $(VENV) and run the main job: compile a matmul with tuning specs for three targets, tune one here'
@@ -75,7 +75,14 @@ $(installed_dev): $(BIN)/python pyproject.toml
 demo: $(installed)
 	$(BIN)/tuninglink demo --output $(BUILD)/demo
 
-check: lint types lit pytest
+# mypy takes one core for a minute, beside the tests. With --keep-going, every step is run.
+check: $(installed_dev)
+	@mkdir -p $(BUILD)
+	@$(MAKE) --no-print-directory types >$(BUILD)/types.log 2>&1 & types=$$!; \
+	trap 'kill $$types' INT TERM; \
+	$(MAKE) --no-print-directory lint lit pytest; tests=$$?; \
+	wait $$types; typed=$$?; cat $(BUILD)/types.log; \
+	[ $$tests = 0 ] && [ $$typed = 0 ]
 	@echo 'make check: every step passed'
 
 # --- The steps of check --------------------------------------------------------------------------------
@@ -88,14 +95,19 @@ types: $(installed_dev)
 	$(BIN)/python tools/generate_stubs.py $(BUILD)/typings
 	$(BIN)/mypy
 
+# An older release runs a copy of the tests in its spelling.
+SUITE := $(if $(releases),$(BUILD)/iree-$(IREE),.)
+suite: $(installed_dev)
+	$(if $(releases),$(BIN)/python tools/spell_tests.py $(IREE) $(SUITE),@:)
+
 # One job more than there are cores: a test waits now and then, for the disk, for a process or on purpose.
 JOBS ?= $(shell expr `nproc` + 1)
 LIT_ARGS ?= -s -v
-lit: $(installed_dev)
-	$(BIN)/lit --workers=$(JOBS) $(LIT_ARGS) test
+lit: $(installed_dev) suite
+	$(BIN)/lit --workers=$(JOBS) $(LIT_ARGS) $(SUITE)/test
 
-pytest: $(installed_dev)
-	$(BIN)/pytest --numprocesses=$(JOBS) $(PYTEST_ARGS)
+pytest: $(installed_dev) suite
+	cd $(SUITE) && $(abspath $(BIN))/pytest --numprocesses=$(JOBS) $(PYTEST_ARGS)
 
 fast: lint
 	$(BIN)/pytest --numprocesses=$(JOBS) --quiet --fast $(PYTEST_ARGS)

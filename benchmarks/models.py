@@ -196,17 +196,29 @@ def row(model: Model, figures: dict[str, Figures], report: dict[str, Any]) -> st
     )
 
 
+def export(name: str, directory: Path, suite: str, device: str) -> Model:
+    """Exports a model of `torch_models.py`, and runs it with PyTorch.
+
+    Args:
+        name: its name.
+        directory: gets the program, its inputs, and what PyTorch computed.
+        suite: which of `SUITES`.
+        device: the device of IREE that will run it.
+    """
+    dtype, torch_device = SUITES[suite]
+    run(
+        *(sys.executable, HERE / "torch_export.py", name, "--directory", directory),
+        *("--dtype", dtype, "--device", torch_device),
+        *(("--threads", "1") if device == "local-sync" else ()),
+    )
+    return Model(name, directory, device)
+
+
 def benchmark(
     name: str, directory: Path, arguments: argparse.Namespace
 ) -> tuple[str, float, dict[str, Any]]:
     """Exports, tunes and measures one model; returns its row, its speedup, and all figures."""
-    dtype, torch_device = SUITES[arguments.suite]
-    model = Model(name, directory, arguments.device)
-    run(
-        *(sys.executable, HERE / "torch_export.py", name, "--directory", directory),
-        *("--dtype", dtype, "--device", torch_device),
-        *(("--threads", "1") if arguments.device == "local-sync" else ()),
-    )
+    model = export(name, directory, arguments.suite, arguments.device)
     default, tuned = directory / "default.vmfb", directory / "tuned.vmfb"
     run("iree-compile", model.program, "-o", default, *arguments.flags)
     options = ["--budget", arguments.budget, "--device", arguments.device, *arguments.tune]

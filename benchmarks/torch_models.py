@@ -220,9 +220,8 @@ class _Decode(nn.Module):
         return (self.decoder.head(self.decoder.norm(value)), *new)
 
 
-def llama() -> Functions:
+def llama(sizes: DecoderSizes = DecoderSizes()) -> Functions:
     """A decoder after Llama with a prompt of 512 tokens, and one step behind it."""
-    sizes = DecoderSizes()
     decoder = Decoder(sizes)
     cache = [
         torch.randn(1, sizes.key_heads, sizes.prompt, sizes.head) for _ in range(2 * sizes.layers)
@@ -311,15 +310,54 @@ MODELS: Mapping[str, Callable[[], Functions]] = {
 """The models by name."""
 
 
+def encoder() -> Functions:
+    """PyTorch's own encoder, four layers of 512 features, two sequences of 192 tokens (Vaswani et al. 2017)."""
+    layer = nn.TransformerEncoderLayer(512, 8, 2048, batch_first=True, norm_first=True)
+    module = nn.TransformerEncoder(layer, 4, enable_nested_tensor=False)
+    return {"main": Function(module, (torch.randn(2, 192, 512),))}
+
+
+def short_bert() -> Functions:
+    """BERT-base, one sequence of 128 tokens."""
+    from transformers import BertConfig, BertModel  # noqa: PLC0415 - seconds to load
+
+    config = BertConfig()
+    return _main(BertModel(config, add_pooling_layer=False), _tokens(config.vocab_size, 1, 128))
+
+
+def small_resnet() -> Functions:
+    """ResNet-18 for one image of 160x160."""
+    from transformers import ResNetConfig, ResNetForImageClassification  # noqa: PLC0415
+
+    config = ResNetConfig(
+        depths=[2, 2, 2, 2], hidden_sizes=[64, 128, 256, 512], layer_type="basic", num_labels=1000
+    )
+    return _main(ResNetForImageClassification(config), torch.randn(1, 3, 160, 160))
+
+
+def narrow_llama() -> Functions:
+    """A decoder after Llama of other widths, with a prompt of 192 tokens, and one step behind it."""
+    return llama(DecoderSizes(2, 1536, 4096, 12, 12, prompt=192))
+
+
+HELD_OUT: Mapping[str, Callable[[], Functions]] = {
+    "encoder": encoder,
+    "short_bert": short_bert,
+    "small_resnet": small_resnet,
+    "narrow_llama": narrow_llama,
+}
+"""Models of other widths and lengths than those that libraries are made from, for `coverage.py`."""
+
+
 def build(name: str, dtype: torch.dtype) -> Functions:
     """Returns a model with weights that depend on its name alone.
 
     Args:
-        name: of `MODELS`.
+        name: of `MODELS` or `HELD_OUT`.
         dtype: the type of weights and of floating-point inputs.
     """
     torch.manual_seed(0)
-    functions = MODELS[name]()
+    functions = {**MODELS, **HELD_OUT}[name]()
     for function in functions.values():
         function.module.to(dtype).eval()
     return {

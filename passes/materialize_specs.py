@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from tuninglink.matching.materialization import embed_specs, link_dispatches
 from tuninglink.matching.prunable import Pruning
+from tuninglink.matching.specialization_ranges import specialize_dispatches
 from tuninglink.mlir.passes import Pass, option
 from tuninglink.specs.library import DefaultLibrary
 from tuninglink.specs.loading import load_spec
@@ -112,4 +113,5 @@ class MaterializeSpecs(Pass):
             derives=self.derived_entries,
             diagnostics=diagnostics,
         )
+        specialize_dispatches(dispatches)
         embed_specs(dispatches, operation.context)

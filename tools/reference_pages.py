@@ -5,11 +5,13 @@ The pages exist in the site only: nothing is written to `docs/`.
 
 from __future__ import annotations
 
+import ast
 import inspect
 import os
 import re
 import subprocess
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from knob_reference import knobs
@@ -64,18 +66,38 @@ def passes() -> str:
 
 
 def api() -> str:
-    """Returns the reference of what `tuninglink` exports."""
-    return "\n".join(("# Python API\n", *_members()))
+    """Returns the reference of what the public modules export."""
+    return "\n".join(
+        ("# Python API\n", *_exported(), *_functions("tuning.calls"), *_functions("torch"))
+    )
 
 
-def _members() -> Iterator[str]:
+def _exported() -> Iterator[str]:
+    yield "## tuninglink\n"
     for name in sorted(tuninglink.__all__, key=str.lower):
         member = getattr(tuninglink, name)
-        yield f"## {name}\n"
-        if inspect.isfunction(member):
-            signature = str(inspect.signature(member)).replace("'", "")
-            yield f"```text\n{name}{signature}\n```\n"
-        yield f"```text\n{inspect.getdoc(member)}\n```\n"
+        signature = str(inspect.signature(member)) if inspect.isfunction(member) else ""
+        yield from _member(f"tuninglink.{name}", signature.replace("'", ""), inspect.getdoc(member))
+
+
+def _functions(module: str) -> Iterator[str]:
+    """Yields the public functions of a module from its source: what it imports need not be installed."""
+    source = Path(tuninglink.__file__).parent.joinpath(*module.split(".")).with_suffix(".py")
+    yield f"## tuninglink.{module}\n"
+    for node in ast.parse(source.read_text()).body:
+        if isinstance(node, ast.FunctionDef) and not node.name.startswith("_"):
+            returns = f" -> {ast.unparse(node.returns)}" if node.returns else ""
+            signature = f"({ast.unparse(node.args)}){returns}"
+            yield from _member(
+                f"tuninglink.{module}.{node.name}", signature, ast.get_docstring(node)
+            )
+
+
+def _member(name: str, signature: str, documentation: str | None) -> Iterator[str]:
+    yield f"### {name}\n"
+    if signature:
+        yield f"```text\n{name.rpartition('.')[2]}{signature}\n```\n"
+    yield f"```text\n{documentation}\n```\n"
 
 
 _PAGES: Final[dict[str, Callable[[], str]]] = {

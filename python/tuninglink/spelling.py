@@ -21,7 +21,7 @@ def nearest(word: str, words: Iterable[str], cutoff: float = 0.6) -> str:
     return next(iter(get_close_matches(word, words, n=1, cutoff=cutoff)), "")
 
 
-def did_you_mean(word: str, words: Iterable[str]) -> str:
-    """Returns `; did you mean '...'?` to be put behind a message, or nothing."""
-    meant = nearest(word, words)
+def did_you_mean(word: str, words: Iterable[str], cutoff: float = 0.6) -> str:
+    """Returns `; did you mean '...'?` to be put behind a message, or nothing; the arguments are those of `nearest`."""
+    meant = nearest(word, words, cutoff)
     return f"; did you mean '{meant}'?" if meant else ""

@@ -22,8 +22,3 @@
 // RUN: cmp %t/plain.vmfb %t/tuned.vmfb
 
 // What is not there cannot be started from.
-// RUN: not tuninglink init %S/explain.mlir --iree-hal-target-device=hip --iree-rocm-target=gfx942 --dispatch nobody 2>&1 | filecheck %s --check-prefix=NOBODY
-// NOBODY: error: no dispatch in '{{.*}}explain.mlir' is called 'nobody'
-// NOBODY: note: there is @tuned_dispatch_0::@rocm_hsaco_fb
-// RUN: not tuninglink init %S/explain.mlir --iree-hal-target-device=hip --iree-rocm-target=gfx942 --top 0 2>&1 | filecheck %s --check-prefix=TOP
-// TOP: error: '0' is no value for flag '--top': expected a number above 0

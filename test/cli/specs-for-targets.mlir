@@ -57,7 +57,6 @@
 // RUN: tuninglink compile %s --spec %t/gfx942=mine.mlir --iree-hal-target-backends=vmvx -o %t/tuned
 // RUN: not cmp %t/tuned %t/theirs
 // RUN: not tuninglink compile %s --spec gfx94=%t/vmvx.mlir --iree-hal-target-backends=vmvx -o %t/none 2>&1 | filecheck %s --check-prefix=UNKNOWN
-// RUN: not tuninglink link gfx94=%t/vmvx.mlir 2>&1 | filecheck %s --check-prefix=UNKNOWN
 // UNKNOWN: error: unknown target 'gfx94'; did you mean 'gfx942'?
 
 func.func @add(%a: tensor<16xf32>, %b: tensor<16xf32>) -> tensor<16xf32> {

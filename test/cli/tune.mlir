@@ -7,7 +7,7 @@
 // PROGRESS-NEXT: @main_dispatch_0::@embedded_elf_x86_64: contraction 4x256x256 f32xf32xf32: {{.+}}s, 100% of the time
 // PROGRESS: best {{.+}}s ({{.+}}x)
 // PROGRESS: comparing {{[1-6]}} candidate
-// PROGRESS-NEXT: won: {{.+}}s to {{.+}}s; 6 candidates tried
+// PROGRESS-NEXT: @main_dispatch_0: won: {{.+}}s to {{.+}}s{{.*}}; 100% of the time, 6 candidates tried (trials)
 // PROGRESS: running the whole program with the spec and without
 // PROGRESS-NEXT: {{.+}} ms, with the spec {{.+}} ms
 
@@ -29,6 +29,7 @@
 // RUN: iree-compile %s -o %t/tuned.vmfb --iree-hal-target-device=local --iree-hal-local-target-device-backends=llvm-cpu --iree-llvmcpu-target-cpu=host --iree-codegen-tuning-spec-path=%t/tuned.mlir
 
 // RUN: filecheck %s --input-file=%t/report/report.json --check-prefix=REPORT
+// REPORT: "guarded": true,
 // REPORT: "outcome": "won"
 
 // What is in the database is not measured again, and wins again.
@@ -36,6 +37,8 @@
 // RUN: filecheck %s --input-file=%t/progress --check-prefix=AGAIN
 // AGAIN-NOT: comparing
 // AGAIN: won:
+// AGAIN: not guarded: the whole program was not compared: it was not asked for
+// RUN: sed -i "s/guarded = false, //" %t/again.mlir
 // RUN: diff %t/tuned.mlir %t/again.mlir
 
 // A search can be judged by what was recorded: the table is read with its program.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import pytest
 from cpu_dispatches import DOUBLE_TILING
@@ -16,10 +17,45 @@ from tuninglink.spaces.cpu.provider import CpuProvider
 from tuninglink.spaces.gpu.provider import TILE_AND_FUSE, VECTOR_DISTRIBUTE, GpuProvider
 from tuninglink.spaces.registry import ProviderRegistry
 
+if TYPE_CHECKING:
+    from tuninglink.spaces.providers import Space
+
 CONVOLUTION_EXPERT = "#iree_cpu.pipeline<ConvTileAndDecomposeExpert>"
 _FUNCTION = Function("normalized")
 NORMALIZED = _FUNCTION.text(rms_norm(_FUNCTION, 64, 4096, "f16"))
-INTRINSIC, PADDED, THREADS = 0, 1, -1
+
+
+def product(*operands: tuple[int, str], bias: bool = False) -> str:
+    """Returns a product of m rows by k, and n rows by k, of these element types."""
+    function = Function("product")
+    (m, lhs), (n, rhs), (k, result) = operands
+    left, right = function.argument(m, k, element=lhs), function.argument(n, k, element=rhs)
+    found = function.contraction("mk,nk->mn", left, right, result)
+    if bias:
+        added = function.argument(n, element=result)
+        found = function.generic("mn,n->mn", found, added, body="%r = add %0, %1 : T")
+    return function.text(found)
+
+
+def dequantized(m: int, n: int, k: int, narrow: str, wide: str = "f16") -> str:
+    """Returns a product with weights that are scaled by rows."""
+    function = Function("dequantized")
+    weights, scales = function.argument(n, k, element=narrow), function.argument(n, element=wide)
+    body = "%r = mul %0, %1 : T"
+    wider = function.generic("nk,n->nk", weights, scales, body=body, element=wide)
+    lhs = function.argument(m, k, element=wide)
+    return function.text(function.contraction("mk,nk->mn", lhs, wider, "f32"))
+
+
+def reduced(element: str, operation: str, length: int = 77) -> str:
+    """Returns a reduction of rows."""
+    function = Function("reduced")
+    rows = function.argument(64, length, element=element)
+    body = f"%r = {operation} %out, %0 : T"
+    return function.text(function.generic("ad->a", rows, body=body, start=1))
+
+
+INTRINSIC, PADDED, PADDED_LOADS, THREADS = 0, 1, 3, -1
 """Which of the spaces of TileAndFuse."""
 
 
@@ -31,7 +67,8 @@ class Case:
         source: the program.
         target: what it is compiled for.
         pipeline: the pipeline.
-        knobs: the values of knobs that matter; others have those of a valid configuration.
+        knobs: the values of knobs that matter; others have those of a valid configuration. Without any, the compiler's
+            own choice.
         verdict: what is to be said of it.
         compiles: what the compiler says.
         space: which space of the pipeline.
@@ -49,6 +86,12 @@ class Case:
 def of_dimensions(prefix: str, *tiles: int) -> dict[str, int]:
     return {f"{prefix}_{loop}": tile for loop, tile in enumerate(tiles)}
 
+
+REDUCTION_TILES = {
+    **of_dimensions("distribution", 16),
+    **of_dimensions("vector_common_parallel", 4),
+    "vector_reduction_1": 8,
+}
 
 CASES = {
     "more of an outer dimension than there is": Case(
@@ -149,6 +192,121 @@ CASES = {
         Verdict.REFUTED,
         compiles=False,
     ),
+    "operands of different types without an intrinsic": Case(
+        product((64, "i8"), (128, "i16"), (64, "i32")),
+        "sm_80",
+        TILE_AND_FUSE,
+        of_dimensions("wg", 16, 32) | of_dimensions("thread", 2, 2) | {"wg_size_x": 128},
+        Verdict.REFUTED,
+        compiles=False,
+        space=THREADS,
+    ),
+    "operands of which one is widened": Case(
+        product((64, "f16"), (128, "f32"), (64, "f32")),
+        "sm_80",
+        TILE_AND_FUSE,
+        of_dimensions("wg", 16, 32)
+        | of_dimensions("thread", 2, 2)
+        | {"wg_size_x": 128, "red_2": 4},
+        Verdict.PROVEN,
+        compiles=True,
+        space=THREADS,
+    ),
+    "the result beside weights that are dequantized": Case(
+        dequantized(77, 320, 640, "i8"),
+        "gfx942",
+        TILE_AND_FUSE,
+        of_dimensions("wg", 96, 128)
+        | of_dimensions("pad", 96, 128, 80)
+        | of_dimensions("sg", 1, 1)
+        | {"red_2": 10, "promoted": 1, "wg_size_x": 768, "mma_idx": 1},
+        Verdict.NOT_DECIDED,
+        compiles=False,
+        space=PADDED,
+    ),
+    "scales that the threads cannot share": Case(
+        dequantized(384, 1280, 320, "i8"),
+        "gfx942",
+        VECTOR_DISTRIBUTE,
+        of_dimensions("wg", 64, 320)
+        | {"red_2": 64, "sg_m_cnt": 1, "sg_n_cnt": 2, "promoted": 0, "wg_size_x": 128},
+        Verdict.NOT_DECIDED,
+        compiles=False,
+    ),
+    "weights of four bits that are copied": Case(
+        dequantized(256, 1024, 128, "i4"),
+        "sm_89",
+        VECTOR_DISTRIBUTE,
+        of_dimensions("wg", 128, 128)
+        | {"red_2": 16, "sg_m_cnt": 1, "sg_n_cnt": 1, "promoted": 0, "wg_size_x": 32},
+        Verdict.NOT_DECIDED,
+        compiles=False,
+    ),
+    "direct loads with padding": Case(
+        matmul(1500, 320, 1024, "f8E5M2"),
+        "gfx950",
+        TILE_AND_FUSE,
+        of_dimensions("wg", 288, 384)
+        | of_dimensions("pad", 288, 384, 128)
+        | of_dimensions("sg", 18, 4)
+        | {"red_2": 1, "wg_size_x": 384, "mma_idx": 0, "prefetch_num_stages": 0},
+        Verdict.NOT_DECIDED,
+        compiles=False,
+        space=PADDED_LOADS,
+    ),
+    "the result that a bias is added to": Case(
+        product((384, "f32"), (256, "f32"), (128, "f32"), bias=True),
+        "gfx942",
+        TILE_AND_FUSE,
+        of_dimensions("wg", 256, 128)
+        | of_dimensions("thread", 8, 8)
+        | {"red_2": 4, "promoted": 1, "wg_size_x": 512},
+        Verdict.NOT_DECIDED,
+        compiles=False,
+        space=THREADS,
+    ),
+    "a reduction in one step": Case(
+        product((196, "f16"), (320, "f16"), (64, "f32"), bias=True),
+        "gfx1201",
+        TILE_AND_FUSE,
+        of_dimensions("wg", 208, 320)
+        | of_dimensions("sg", 13, 4)
+        | {"red_2": 0, "promoted": 2, "wg_size_x": 160},
+        Verdict.NOT_DECIDED,
+        compiles=True,
+    ),
+    "half precision that RISC-V cannot reduce": Case(
+        reduced("f16", "add"),
+        "riscv64-v",
+        DOUBLE_TILING,
+        REDUCTION_TILES,
+        Verdict.NOT_DECIDED,
+        compiles=False,
+    ),
+    "half precision that RISC-V reduces": Case(
+        reduced("f16", "add"),
+        "riscv64-zvfh",
+        DOUBLE_TILING,
+        REDUCTION_TILES,
+        Verdict.PROVEN,
+        compiles=True,
+    ),
+    "a product that RISC-V cannot reduce": Case(
+        reduced("f32", "mul"),
+        "riscv64-zvfh",
+        DOUBLE_TILING,
+        REDUCTION_TILES,
+        Verdict.NOT_DECIDED,
+        compiles=False,
+    ),
+    "floats on a RISC-V without them": Case(
+        matmul(64, 64, 64, "f32"),
+        "riscv64",
+        DOUBLE_TILING,
+        of_dimensions("distribution", 16, 16) | of_dimensions("vector_common_parallel", 4, 4),
+        Verdict.NOT_DECIDED,
+        compiles=False,
+    ),
     "a reduction level that tiles a parallel loop": Case(
         matmul(64, 256, 16),
         "aarch64",
@@ -166,14 +324,23 @@ def registry() -> ProviderRegistry:
     return ProviderRegistry(pytest.fail, own=[GpuProvider(), CpuProvider()], entry_points=list)
 
 
+def others(space: Space) -> dict[str, int]:
+    """Returns the values of knobs that a case does not name: tiles that tile nothing, else those of a valid choice."""
+    lows = {each.name: each.low or 0 for each in space.constraints.knobs}
+    valid = lows if space.constraints.unknown else next(space.constraints.draws(seed=1), lows)
+    return {
+        knob: 0 if knob.startswith(("distribution", "cache", "vector")) else value
+        for knob, value in valid.items()
+    }
+
+
 @pytest.mark.parametrize("name", CASES)
 def test_the_verdict_agrees_with_the_compiler(name: str) -> None:
     case = CASES[name]
     trials = Trials.of(case.source, TARGETS[case.target])
-    space = registry().spaces(trials.workload, case.pipeline)[case.space]
-    valid, *_ = space.constraints.sample(1, seed=1)
-    rest = {knob: 0 for knob in valid if knob.startswith(("distribution", "cache", "vector"))}
-    trials.configure(space, {**valid, **rest, **case.knobs})
+    if case.knobs:
+        space = registry().spaces(trials.workload, case.pipeline)[case.space]
+        trials.configure(space, {**others(space), **case.knobs})
     answer = trials.judge(registry())
     assert answer is not None
     assert (answer.verdict, trials.compile().compiles) == (case.verdict, case.compiles), answer

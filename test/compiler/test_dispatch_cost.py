@@ -25,6 +25,14 @@ func.func @main(%a: tensor<?xf32>) -> tensor<?xf32> {
 """
 IMAGE, FILTER, RESULT = 2 * 18 * 18 * 16, 3 * 3 * 16 * 32, 2 * 16 * 16 * 32
 
+SOFTMAX = """
+func.func @softmax(%a: tensor<64x128xf32>) -> tensor<64x128xf32> {
+  %empty = tensor.empty() : tensor<64x128xf32>
+  %result = linalg.softmax dimension(1) ins(%a : tensor<64x128xf32>) outs(%empty : tensor<64x128xf32>) -> tensor<64x128xf32>
+  return %result : tensor<64x128xf32>
+}
+"""
+
 
 @pytest.mark.parametrize(
     ("source", "flops", "moved"),
@@ -35,9 +43,13 @@ IMAGE, FILTER, RESULT = 2 * 18 * 18 * 16, 3 * 3 * 16 * 32, 2 * 16 * 16 * 32
         (ATTENTION, 2 * 2 * 2 * 64**3, 2 * 4 * 2 * 64 * 64),
         (REDUCTION, 64 * 256, 4 * (64 * 256 + 64)),
         (ELEMENTWISE, 2 * 1024, 4 * 2 * 1024),
+        (SOFTMAX, 5 * 64 * 128, 4 * 2 * 64 * 128),
         (DYNAMIC, None, None),
     ],
-    ids=["f32", "f16", "convolution", "attention", "reduction", "elementwise", "dynamic"],
+    ids=[
+        *("f32", "f16", "convolution", "attention", "reduction", "elementwise", "softmax"),
+        "dynamic",
+    ],
 )
 def test_the_cost_is_that_of_the_computation(
     source: str, flops: int | None, moved: int | None

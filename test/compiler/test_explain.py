@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import jsonschema
@@ -20,6 +21,7 @@ from tuninglink.errors import CompileError, TuninglinkError
 from tuninglink.explaining import read_profile, with_times
 from tuninglink.explaining.json_report import schema, to_json
 from tuninglink.explaining.model import Status
+from tuninglink.explaining.times import Profile
 from tuninglink.iree.dispatches import find_dispatches
 from tuninglink.mlir import names
 from tuninglink.mlir.contexts import thread_context
@@ -429,6 +431,18 @@ def test_times_are_read_from_profiles(content: str, tmp_path: Path) -> None:
     timed = with_times(explain(MATMUL), [read_profile(str(file))])
     assert only(timed).microseconds == 125.0
     assert timed.measure == "time"
+
+
+def test_shares_of_times_that_are_known_in_part_are_named_so() -> None:
+    explained = explain(MATMUL)
+    (first,) = explained.dispatches
+    both = replace(
+        explained, dispatches=(first, replace(first, name="@other", functions=("other",)))
+    )
+    timed = with_times(both, [Profile({MATMUL_NAME: 125.0})])
+    assert timed.measure == "measured time"
+    assert timed.share(timed.dispatches[0].weight) == 1.0
+    assert any("times are known of 1 of 2 dispatches" in note for note in timed.notes)
 
 
 @pytest.mark.parametrize("content", ["", "{}", "name,real_time\nx,1\n", "[1]"])

@@ -16,7 +16,7 @@ from tuninglink.errors import CompileError
 from tuninglink.mlir.contexts import thread_context
 from tuninglink.tuning.candidates.compilation import CandidateCompiler, Compiled
 from tuninglink.tuning.programs.benchmark import Access
-from tuninglink.tuning.programs.dispatches import ModelFunction, read_program
+from tuninglink.tuning.programs.dispatches import read_program
 from tuninglink.tuning.programs.specialization import DimensionSize
 
 if TYPE_CHECKING:
@@ -78,7 +78,10 @@ def test_the_benchmark_takes_its_buffer(target: str) -> None:
 
 def test_a_model_that_takes_static_tensors_can_be_called() -> None:
     program = dispatched(matmul(4, 256, 128), CPU)
-    assert program.model == ModelFunction("main", (((4, 128), "f32"), ((128, 256), "f32")))
+    assert program.calls is not None
+    (function,) = program.calls.functions
+    assert function.name == "main"
+    assert [each.shape for each in function.inputs] == [(4, 128), (128, 256)]
 
 
 def test_a_dumped_benchmark_is_a_program_too(tmp_path: Path) -> None:
@@ -97,7 +100,7 @@ def test_a_dumped_benchmark_is_a_program_too(tmp_path: Path) -> None:
     (benchmark,) = (tmp_path / "benchmarks").iterdir()
     program = read_program(str(benchmark), TARGETS[CPU])
     (task,) = program.tasks
-    assert program.model is None
+    assert program.calls is None
     assert "lowering_config" not in str(mlir.Module.parse(task.source, thread_context()))
     assert [each.shape for each in task.layout.bindings] == [(4, 128), (128, 256), (4, 256)]
 
@@ -139,7 +142,6 @@ def test_dynamic_sizes_are_named() -> None:
     source += "  %y = arith.addf %x, %x : tensor<?xf32>\n  return %y : tensor<?xf32>\n}"
     program = dispatched(source, CPU)
     assert not program.tasks
-    assert program.model is None
     (omission,) = program.omissions
     assert omission.dispatches == ("@main_dispatch_0::@embedded_elf_x86_64",)
     assert "its sizes are dynamic" in omission.reason
@@ -169,8 +171,9 @@ def test_dynamic_sizes_can_be_given(tmp_path: Path) -> None:
     (task,) = program.tasks
     (static,) = dispatched(matmul(8, 64, 256), CPU).tasks
     assert task.layout == static.layout
-    assert program.model is not None
-    assert [shape for shape, _ in program.model.inputs] == [(8, 256), (256, 64)]
+    assert program.calls is not None
+    (function,) = program.calls.functions
+    assert [each.shape for each in function.inputs] == [(8, 256), (256, 64)]
 
 
 def test_sizes_of_what_is_not_dynamic_are_refused(tmp_path: Path) -> None:

@@ -28,7 +28,7 @@ from tuninglink.tuning.devices import local as devices_module
 from tuninglink.tuning.devices.device import DeviceError, physical_cores
 from tuninglink.tuning.devices.local import Devices
 from tuninglink.tuning.devices.screening import Measurement
-from tuninglink.tuning.devices.timing import CompiledProgram, Settings, Timing
+from tuninglink.tuning.devices.timing import Settings, Timing
 from tuninglink.tuning.results.failures import Failure, FailureKind
 from tuninglink.tuning.results.journal import Journal
 from tuninglink.tuning.results.task_result import TaskOutcome
@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 
     from tuninglink.tuning.candidates.candidate import Candidate
     from tuninglink.tuning.programs.benchmark import Benchmark
+    from tuninglink.tuning.programs.compiled_program import CompiledProgram
 
 TWO_MATMULS = """
 func.func @main(%a: tensor<8x128xf32>, %b: tensor<128x64xf32>, %c: tensor<64x32xf32>) -> tensor<8x32xf32> {

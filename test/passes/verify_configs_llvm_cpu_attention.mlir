@@ -123,7 +123,7 @@ func.func @tensors(%input: tensor<256x64xf32>, %init: tensor<256x64xf32>) -> ten
 // A maximum of f16 elements calls a function that there is none of, whatever the configuration.
 func.func @half_maximum(%input: tensor<256x1000xf16>, %init: tensor<256xf16>) -> tensor<256xf16>
     attributes {hal.executable.target = #znver4} {
-  // expected-remark@+1 {{the configuration was not decided: a maximum of f16 elements becomes a call of a function that there is none of}}
+  // expected-remark@+1 {{the configuration was not decided: a maximum of f16 elements becomes a call of a function that is not linked}}
   %result = linalg.generic {
       indexing_maps = [#all, #rows], iterator_types = ["parallel", "reduction"]
     } ins(%input : tensor<256x1000xf16>) outs(%init : tensor<256xf16>) attrs = {compilation_info = #iree_codegen.compilation_info<lowering_config = #iree_cpu.lowering_config<distribution = [32, 0], vector_common_parallel = [4, 0], vector_reduction = [0, 16]>, translation_info = <pipeline = #iree_cpu.pipeline<DoubleTilingExpert>>>} {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -11,7 +12,6 @@ if TYPE_CHECKING:
 MULTIPLY_ADD: Final = "%p = mul %0, %1 : T\n%r = add %out, %p : T"
 """The body of a contraction."""
 
-WIDTHS: Final = {"f16": 16, "bf16": 16, "f32": 32, "i8": 8, "i32": 32}
 
 _ARITHMETIC: Final = ("mul", "add", "sub", "div", "maximum")
 
@@ -239,12 +239,19 @@ def _operands(inputs: Sequence[Tensor], init: Tensor) -> str:
 
 
 def _cast(result: str, name: str, element: str, wanted: str) -> str:
-    is_wider = WIDTHS[wanted] > WIDTHS[element]
+    is_wider = width(wanted) > width(element)
     if wanted.startswith("i"):
         operation = "extsi" if is_wider else "trunci"
+    elif element.startswith("i"):
+        operation = "sitofp"
     else:
         operation = "extf" if is_wider else "truncf"
     return f"{result} = arith.{operation} {name} : {element} to {wanted}"
+
+
+def width(element: str) -> int:
+    """Returns the bits of an element, such as 8 for `f8E4M3FN`."""
+    return int(re.match(r"\D+(\d+)", element)[1])  # type: ignore[index]
 
 
 def _typed(body: str, element: str) -> str:

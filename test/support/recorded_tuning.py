@@ -43,8 +43,8 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from tuninglink.tuning.candidates.preparation import PreparedTask
-    from tuninglink.tuning.devices.timing import CompiledProgram
     from tuninglink.tuning.programs.benchmark import Benchmark
+    from tuninglink.tuning.programs.compiled_program import CompiledProgram
     from tuninglink.tuning.results.task_result import TrialResult, TuningResult
     from tuninglink.tuning.scheduling.budget import Budget
 
@@ -103,6 +103,9 @@ class RecordedDevices:
 
     def program_rounds(self, programs: Sequence[CompiledProgram], count: int, *_: object) -> Rounds:
         return self._rounds(map(self.program_us, programs), count)
+
+    def program_outputs(self, _: CompiledProgram) -> tuple[()]:
+        return ()
 
     def _rounds(self, microseconds: Iterable[float], count: int) -> Rounds:
         times = tuple(microseconds)

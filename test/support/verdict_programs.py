@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 from gpu_programs import attention, matmul
 from mlir_function import Function
 from model_programs import layer_norm, linear, pooling, softmax
+from verdict_fused_programs import FUSED_FORMS
 
 if TYPE_CHECKING:
     import random
@@ -251,5 +252,6 @@ FORMS: Final[dict[str, Callable[[random.Random], str]]] = {
     "normalization": _normalized,
     "biased": _biased,
     "pooling": _pooled,
+    **FUSED_FORMS,
 }
 """For each form what makes a random program of it."""

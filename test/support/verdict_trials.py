@@ -58,6 +58,12 @@ _CPU_PIPELINES: Final = (
     "#iree_cpu.pipeline<ConvTileAndDecomposeExpert>",
     "#iree_cpu.pipeline<LinalgExtTileAndVectorize>",
 )
+_RISCV64: Final = (
+    "--iree-hal-target-device=local",
+    "--iree-hal-local-target-device-backends=llvm-cpu",
+    "--iree-llvmcpu-target-cpu=generic-rv64",
+    "--iree-llvmcpu-target-triple=riscv64-unknown-unknown-eabi-elf",
+)
 TARGETS: Final = {
     **{
         chip: TrialTarget(
@@ -67,12 +73,29 @@ TARGETS: Final = {
         )
         for chip in ("gfx942", "gfx950", "gfx1100", "gfx1201")
     },
-    "sm_80": TrialTarget(
-        ("--iree-hal-target-device=cuda", "--iree-cuda-target=sm_80"),
-        _CONFIGURATIONS,
-        _GPU_PIPELINES,
-    ),
+    **{
+        chip: TrialTarget(
+            ("--iree-hal-target-device=cuda", f"--iree-cuda-target={chip}"),
+            _CONFIGURATIONS,
+            _GPU_PIPELINES,
+        )
+        for chip in ("sm_80", "sm_89")
+    },
     **{cpu: TrialTarget(tuple(flags_for(cpu)), _SOURCES, _CPU_PIPELINES) for cpu in CPUS},
+    **{
+        cpu: TrialTarget((*_RISCV64, *features), _SOURCES, _CPU_PIPELINES)
+        for cpu, features in {
+            "riscv64": (),
+            "riscv64-v": (
+                "--iree-llvmcpu-target-cpu-features=+m,+a,+f,+d,+c,+v",
+                "--iree-llvmcpu-target-abi=lp64d",
+            ),
+            "riscv64-zvfh": (
+                "--iree-llvmcpu-target-cpu-features=+m,+a,+f,+d,+c,+v,+zfh,+zvfh",
+                "--iree-llvmcpu-target-abi=lp64d",
+            ),
+        }.items()
+    },
 }
 
 

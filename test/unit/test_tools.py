@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import failure_report
 import release
+import spell_tests
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -64,3 +65,26 @@ def test_a_report_names_what_failed() -> None:
 def test_a_long_report_fits_into_an_issue() -> None:
     log = "".join(f"FAILED test/{number}.py::test - {'x' * 1000}\n" for number in range(5000))
     assert len(failure_report.report([log], "")) < 2**16
+
+
+@pytest.mark.parametrize(
+    ("newer", "older"),
+    [
+        (
+            "linalg.elementwise <exp> ins(",
+            "linalg.elementwise kind=#linalg.elementwise_kind<exp> ins(",
+        ),
+        (
+            "iree_linalg_ext.attention <{indexing_maps = [#q]}> ins(",
+            "iree_linalg_ext.attention {indexing_maps = [#q]} ins(",
+        ),
+        ("attention <{{maps = [{maps}]}}> ins(", "attention {{maps = [{maps}]}} ins("),
+        (
+            "online_attention <{a = #b<{c = 1}>}> {d = 2} ins(",
+            "online_attention {a = #b<{c = 1}>, d = 2} ins(",
+        ),
+    ],
+)
+def test_programs_are_respelled_for_an_older_compiler(newer: str, older: str) -> None:
+    assert spell_tests.respelled(newer, (3, 12)) == older
+    assert spell_tests.respelled(newer, (3, 13)) == newer

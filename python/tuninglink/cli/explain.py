@@ -49,6 +49,8 @@ you give; see `tuninglink compile --help`.
   --profile FILE       Measured times: the JSON or CSV of iree-benchmark-module, of dispatch benchmarks or with
                        --dispatch_statistics, or the CSV of tracy-csvexport.
   --database FILE      Measured times from a database of `tuninglink tune`.
+  --dim SIZES          Sizes of dynamic dimensions, for the costs: ARGUMENT.DIMENSION=SIZE[:WEIGHT],... such as
+                       0.0=1,8:2,64,512, or sizes alone for all of them. May be repeated.
   --format FORMAT      table, json or html. Default: what the name of FILE says, or table.
   -o FILE              Where to write the explanation. Default: standard output.
 {COMMON_HELP}

@@ -139,6 +139,8 @@ def _facts(row: ProblemRow, explanation: Explanation) -> list[Fact]:
 def _cost(row: ProblemRow, explanation: Explanation) -> str:
     dispatch, weight = row.dispatches[0], row.weight
     share = f"{100 * explanation.share(weight):.1f} % of {explanation.measure}"
+    if dispatch.microseconds is None and not dispatch.cost.is_known:
+        share = "depends on dynamic sizes"
     parts = [share, "1 call" if weight.calls == 1 else f"{weight.calls:,} calls"]
     amounts = ((dispatch.cost.flops, "FLOP"), (dispatch.cost.bytes, "B"))
     parts += [f"{_scaled(each)}{unit} a call" for each, unit in amounts if each is not None]
@@ -206,6 +208,11 @@ def _summary(explanation: Explanation) -> list[str]:
     kept = explanation.count(Status.KEPT)
     if kept:
         lines.append(f"kept a configuration that was there before: {kept:,}")
+    if explanation.unknown_costs:
+        lines.append(
+            f"the cost of {explanation.unknown_costs:,} of {total:,} dispatches depends on dynamic sizes and is not "
+            "counted; '--dim ARGUMENT.DIMENSION=SIZE' gives sizes"
+        )
     return [*lines, *explanation.notes, *explanation.advice]
 
 

@@ -14,6 +14,7 @@ from tuninglink.compiler.probing import check_targets
 from tuninglink.compiler.session import set_up_command_line
 from tuninglink.errors import CompileError
 from tuninglink.files import write_output
+from tuninglink.iree.given_sizes import GivenSizes
 from tuninglink.llvm_flags import Flag, member_of, read_count
 from tuninglink.mlir.diagnostics import Diagnostic, Severity, error
 
@@ -37,6 +38,8 @@ compute element by element or move data.
   --dispatch NAME      Only dispatches with NAME in their name or in that of their function; * and ? match. May be
                        repeated.
   --top N              Only the N problems with the most arithmetic, over all calls.
+  --dim SIZES          Sizes of dynamic dimensions, for the costs: ARGUMENT.DIMENSION=SIZE[:WEIGHT],... such as
+                       0.0=1,8:2,64,512, or sizes alone for all of them. May be repeated.
   -o SPEC.mlir         Where to write the spec. Default: standard output.
 {COMMON_HELP}
 Examples:
@@ -48,6 +51,7 @@ _FLAGS: Final = {
     "o": Flag("output"),
     "dispatch": Flag("dispatches", repeats=True),
     "top": Flag("top", read_count),
+    "dim": Flag("sizes", GivenSizes.parse, repeats=True),
     "compile-from": Flag("compile_from", member_of(Phase)),
 }
 

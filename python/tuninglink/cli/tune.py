@@ -33,6 +33,12 @@ dumped; - is standard input. It is compiled with the flags that you give. An int
   -o SPEC              Where to write the spec. Default: standard output.
   --dim [A.D=]SIZE     Tune at this size of dynamic dimensions: of all, or of dimension D of argument A. May be
                        repeated.
+  --function NAME[=N]  Count this function of the program, each call N times. May be repeated. Default: all functions,
+                       one call each.
+  --input [F:]VALUE    An input of function F for the comparison of the whole program, as iree-run-module takes them:
+                       @FILE.npy, 2x3xf32=0 or a number. One for each argument. Default: random.
+  --parameters [S=]FILE  Weights of the program (.irpa, .safetensors, .gguf) with scope S. May be repeated. Default:
+                       random weights.
   --only PATTERN       Tune dispatches with this in their name or their function's. May be repeated; * and ?.
   --top N              Tune the N dispatches that take most of the time.
   --min-share PART     Tune dispatches that take at least this part of the time, as in 5%.

@@ -16,6 +16,12 @@ from tuninglink.compiler.phases import Phase
 from tuninglink.errors import CompileError
 from tuninglink.llvm_flags import Flag, read_count
 from tuninglink.mlir.diagnostics import error
+from tuninglink.tuning.programs.call_options import (
+    CallOptions,
+    FunctionWeight,
+    GivenInput,
+    ParameterFile,
+)
 from tuninglink.tuning.programs.specialization import DimensionSize
 
 if TYPE_CHECKING:
@@ -34,6 +40,9 @@ class TuneOptions(MeasuringOptions):
         default_specs: whether configurations of default specs are candidates.
         report: a directory for the report, or nothing.
         sizes: sizes of dynamic dimensions.
+        functions: the functions of the program that count; none for all.
+        inputs: what they are called with.
+        parameters: files with the program's weights.
     """
 
     input: str
@@ -43,6 +52,14 @@ class TuneOptions(MeasuringOptions):
     default_specs: bool = True
     report: str = ""
     sizes: tuple[DimensionSize, ...] = ()
+    functions: tuple[FunctionWeight, ...] = ()
+    inputs: tuple[GivenInput, ...] = ()
+    parameters: tuple[ParameterFile, ...] = ()
+
+    @property
+    def calls(self) -> CallOptions:
+        """How the whole program is called."""
+        return CallOptions(self.functions, self.inputs, self.parameters)
 
 
 _SHARED: Final = (
@@ -55,6 +72,9 @@ _FLAGS: Final = {
     **{name: COMPILE_FLAGS[name] for name in _SHARED},
     **MEASURING_FLAGS,
     "dim": Flag("sizes", DimensionSize.parse, repeats=True),
+    "function": Flag("functions", FunctionWeight.parse, repeats=True),
+    "input": Flag("inputs", GivenInput.parse, repeats=True),
+    "parameters": Flag("parameters", ParameterFile.parse, repeats=True),
     "report": Flag("report"),
     "top": Flag("top", read_count),
     "only": Flag("patterns", repeats=True),

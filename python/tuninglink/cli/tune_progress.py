@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 import sys
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tuninglink.tuning.devices.timing import duration
 from tuninglink.tuning.listener import Listener
-from tuninglink.tuning.results.task_result import TaskOutcome
+from tuninglink.tuning.results.summary import summary
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,9 +19,31 @@ if TYPE_CHECKING:
     from tuninglink.tuning.deciding.model_run import ModelVerdict
     from tuninglink.tuning.devices.device import DeviceDescription
     from tuninglink.tuning.programs.dispatches import DispatchedProgram, Omission
-    from tuninglink.tuning.results.task_result import TaskResult, TrialResult
+    from tuninglink.tuning.results.task_result import (
+        FunctionComparison,
+        ModelComparison,
+        TaskResult,
+        TrialResult,
+    )
     from tuninglink.tuning.scheduling.budget import Budget
     from tuninglink.tuning.scheduling.timeline import Timeline
+
+
+@dataclass
+class _TaskProgress:
+    """What was shown of a task.
+
+    Attributes:
+        default_us: the time of the compiler's choice.
+        best_us: the best time so far.
+        tried: how many candidates were tried.
+        failed: how many of them failed.
+    """
+
+    default_us: float
+    best_us: float
+    tried: int = 0
+    failed: int = 0
 
 
 class ProgressLines(Listener):
@@ -28,10 +51,7 @@ class ProgressLines(Listener):
 
     def __init__(self) -> None:
         self._is_watched = sys.stderr.isatty()
-        self._default = 0.0
-        self._best = 0.0
-        self._tried = 0
-        self._failed = 0
+        self._tasks: dict[str, _TaskProgress] = {}
 
     def found(self, program: DispatchedProgram, devices: Sequence[DeviceDescription]) -> None:
         """Names the devices."""
@@ -46,35 +66,37 @@ class ProgressLines(Listener):
 
     def begun(self, prepared: TunableTask, share: float, default_us: float) -> None:
         """Names what is tuned next."""
-        self._default = self._best = default_us
-        self._tried = self._failed = 0
+        self._tasks[prepared.task.key] = _TaskProgress(default_us, default_us)
         what = f"{prepared.task.name}: {prepared.spaces.problem}"
         self._say(f"{what}: {duration(default_us)}, {share:.0%} of the time")
 
-    def tried(self, prepared: TunableTask, trial: TrialResult, budget: Budget) -> None:  # noqa: ARG002
+    def tried(self, prepared: TunableTask, trial: TrialResult, budget: Budget) -> None:
         """Shows the best so far."""
-        self._tried += 1
-        self._failed += trial.failure is not None
-        is_best = trial.microseconds is not None and trial.microseconds < self._best
+        task = self._tasks[prepared.task.key]
+        task.tried += 1
+        task.failed += trial.failure is not None
+        is_best = trial.microseconds is not None and trial.microseconds < task.best_us
         if is_best and trial.microseconds is not None:
-            self._best = trial.microseconds
+            task.best_us = trial.microseconds
         if not (is_best or self._is_watched):
             return
-        failed = f", {self._failed} failed" if self._failed else ""
+        failed = f", {task.failed} failed" if task.failed else ""
         left = budget.remaining
         rest = "" if math.isinf(left) else f", {left:.0f} s left"
-        best = f"best {duration(self._best)} ({self._default / self._best:.2f}x)"
-        self._say(f"  {self._tried} tried{failed}, {best}{rest}", is_fleeting=not is_best)
+        best = f"best {duration(task.best_us)} ({task.default_us / task.best_us:.2f}x)"
+        name = short_name(prepared)
+        self._say(f"  {name}: {task.tried} tried{failed}, {best}{rest}", is_fleeting=not is_best)
 
-    def racing(self, prepared: TunableTask, finalists: int) -> None:  # noqa: ARG002
+    def racing(self, prepared: TunableTask, finalists: int) -> None:
         """Says that the best candidates are compared."""
-        self._say(f"  comparing {_count(finalists, 'candidate')} with the compiler's choice")
+        candidates = _count(finalists, "candidate")
+        self._say(f"  {short_name(prepared)}: comparing {candidates} with the compiler's choice")
 
     def ended(self, result: TaskResult) -> None:
         """Says what became of a task."""
         for candidate, failure in result.wrong:
             self._say(f"  wrong result of {candidate}: {failure.message}")
-        self._say(f"  {_outcome(result)}")
+        self._say(f"{short_name(result.prepared)}: {summary(result)}")
 
     def comparing(self) -> None:
         """Says that the whole program is run."""
@@ -82,12 +104,18 @@ class ProgressLines(Listener):
 
     def compared(self, verdict: ModelVerdict) -> None:
         """Says how that went."""
+        for failure in verdict.failures:
+            self._say(f"  an entry was left out, as the program fails with it: {failure}")
         comparison = verdict.comparison
         if comparison is None:
-            self._say(f"  it could not be compared: {verdict.reason}")
+            self._say(f"not guarded: the whole program was not compared: {verdict.reason}")
             return
-        times = f"{comparison.default_ms:.4g} ms, with the spec {comparison.tuned_ms:.4g} ms"
-        self._say(f"  {times}: {comparison.speedup}")
+        for function in comparison.functions if len(comparison.functions) > 1 else ():
+            weight = f" x {function.weight}" if function.weight > 1 else ""
+            self._say(f"  {function.name}{weight}: {_comparison(function)}")
+        self._say(f"  {_comparison(comparison)}")
+        for note in comparison.notes:
+            self._say(f"  {note}")
 
     def finished(self, timeline: Timeline) -> None:
         """Says where the time went."""
@@ -103,18 +131,15 @@ class ProgressLines(Listener):
             print(f"{erase}{text}", end="" if is_fleeting else "\n", file=sys.stderr, flush=True)  # noqa: T201
 
 
-def _outcome(result: TaskResult) -> str:
-    tried = f"{_count(len(result.trials), 'candidate')} tried"
-    decision = result.decision
-    if result.verdict is TaskOutcome.WON and decision is not None:
-        times = f"{duration(decision.default_us)} to {duration(decision.tuned_us)}"
-        return f"won: {decision.speedup}, {times}; {tried}"
-    if result.verdict is TaskOutcome.UNDECIDED:
-        interval = f": {decision.speedup}" if decision is not None else ""
-        reason = f": {result.reason}" if result.reason else ""
-        return f"undecided{interval}{reason}; {tried}"
-    return f"nothing is faster than the compiler's choice; {tried}"
+def _comparison(comparison: ModelComparison | FunctionComparison) -> str:
+    times = f"{comparison.default_ms:.4g} ms, with the spec {comparison.tuned_ms:.4g} ms"
+    return f"{times}: {comparison.speedup}"
 
 
 def _count(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def short_name(prepared: TunableTask) -> str:
+    """Returns the name of the first dispatch of a task, without its variant."""
+    return prepared.task.name.partition("::")[0]

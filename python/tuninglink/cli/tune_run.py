@@ -49,7 +49,11 @@ def tune(options: TuneOptions, command: str) -> TuninglinkError | None:
     timeline = Timeline()
     with progress(f"compiling {options.input}"), timeline.stage(Stage.PROGRAM):
         program = read_program(
-            options.input, options.flags, first=options.compile_from, sizes=options.sizes
+            options.input,
+            options.flags,
+            first=options.compile_from,
+            sizes=options.sizes,
+            options=options.calls,
         )
     uris = settings.devices or _default_devices(program)
     with Measuring(options, uris).tasks(timeline) as tasks, stopping(ledger.whole, command):

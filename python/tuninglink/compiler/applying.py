@@ -16,6 +16,7 @@ from tuninglink.files import write_standard_output
 from tuninglink.iree.dispatches import containers, find_dispatches
 from tuninglink.matching.materialization import embed_specs, link_dispatches
 from tuninglink.matching.prunable import Pruning
+from tuninglink.matching.specialization_ranges import specialize_dispatches
 from tuninglink.mlir import names
 from tuninglink.mlir.contexts import thread_context
 from tuninglink.mlir.diagnostics import Diagnostic, DiagnosticSink, Severity, once
@@ -131,6 +132,7 @@ class Application:
             context=thread_context(),
         )
         self._check_configurations(dispatches)
+        specialize_dispatches(dispatches)
         if choice.dump or not tagged:
             embed_specs(dispatches, module.context)
         if choice.dump:

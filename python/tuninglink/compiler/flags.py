@@ -15,6 +15,7 @@ from tuninglink.compiler.phases import Phase
 from tuninglink.compiler.probing import compiler_options
 from tuninglink.compiler.session import session_flags
 from tuninglink.errors import CompileError
+from tuninglink.iree.given_sizes import GivenSizes
 from tuninglink.llvm_flags import (
     CommandLine,
     Flag,
@@ -85,6 +86,7 @@ class CompileOptions:
         explanation: the file that gets an explanation, or nothing for standard error; None for no explanation.
         profile: a file with measured times for an explanation, or None.
         database: a database of trials for an explanation, or None.
+        sizes: the sizes of dynamic dimensions that an explanation gives costs for.
         report_format: how it is written, None where the name of the file tells.
         flags: everything else, one `--name` or `--name=value` each.
     """
@@ -113,6 +115,7 @@ class CompileOptions:
     report_format: ReportFormat | None = None
     profile: str | None = None
     database: str | None = None
+    sizes: tuple[GivenSizes, ...] = ()
     flags: tuple[str, ...] = ()
 
 
@@ -160,6 +163,7 @@ _EXPLAIN_FLAGS: Final = {
     "format": Flag("report_format", member_of(ReportFormat)),
     "profile": Flag("profile", read_name),
     "database": Flag("database", read_name),
+    "dim": Flag("sizes", GivenSizes.parse, repeats=True),
 }
 """Those of `tuninglink explain`."""
 
@@ -229,5 +233,17 @@ class FlagReader:
 def _check_known(name: str, known: Iterable[str]) -> None:
     # Most flags belong to sessions; only for the others is a list of everything needed.
     if f"--{name}" not in session_flags() and name not in compiler_options():
-        meant = did_you_mean(dashed(name), map(dashed, [*known, *compiler_options()]))
-        raise CompileError(error(f"unknown flag '{dashed(name)}'{meant}"))
+        hint = _suggestion(name, known)
+        raise CompileError(error(f"unknown flag '{dashed(name)}'{hint}"))
+
+
+def _suggestion(name: str, known: Iterable[str]) -> str:
+    """Returns a suggestion; one of LLVM's own flags, which are many, only where it is hardly another word."""
+    users = [*known, *(each for each in compiler_options() if each.startswith("iree-"))]
+    return did_you_mean(dashed(name), map(dashed, users), cutoff=_LIKE) or did_you_mean(
+        dashed(name), map(dashed, compiler_options()), cutoff=_HARDLY_ANOTHER
+    )
+
+
+_LIKE: Final = 0.75
+_HARDLY_ANOTHER: Final = 0.9

@@ -31,6 +31,8 @@ _OPERANDS: Final = 3
 """Left-hand side, right-hand side and result of a product."""
 _CONVOLUTION_STEPS: Final = 2
 """Strides and dilations, which a convolution matcher returns behind the loops."""
+_ANY_SIZE: Final = -1
+"""The number in `dims_equal` that any size equals, also one that is dynamic."""
 _ATTENTION_INPUTS: Final = ("query", "key", "value", "scale")
 
 
@@ -234,18 +236,17 @@ def _match_sizes(
     loops: Sequence[Sequence[int]],
     ranges: Container[int] = (),
 ) -> None:
-    """Asks for the sizes of the dispatch, but for the roles that have a loop with a range."""
+    """Asks for the sizes of the dispatch, but for the roles that have a loop with a range, and leaves dynamic ones open."""
     for handle, numbers in zip(handles, loops, strict=False):
         sizes = [dispatch.problem.dimensions[each].size for each in numbers]
-        if not sizes or any(each in ranges for each in numbers):
+        if all(each is None for each in sizes) or any(each in ranges for each in numbers):
             continue
-        if any(each is None for each in sizes):
-            raise NoMatcherError("it has dynamic sizes")
+        expected = [_ANY_SIZE if each is None else each for each in sizes]
         create(
             names.MATCH_DIMS_EQUAL,
             [handle],
             [],
-            expected_values=mlir.DenseI64ArrayAttr.get([each or 0 for each in sizes]),
+            expected_values=mlir.DenseI64ArrayAttr.get(expected),
         )
 
 

@@ -13,6 +13,7 @@ from tuninglink.compiler.phases import Phase
 from tuninglink.errors import CompileError
 from tuninglink.explaining.explainer import Explainer
 from tuninglink.explaining.times import with_times
+from tuninglink.iree.given_sizes import GivenSizes
 from tuninglink.mlir.diagnostics import error
 
 if TYPE_CHECKING:
@@ -38,6 +39,7 @@ def explain(
     derived_entries: bool = True,
     upgrade: bool = True,
     times: Iterable[MeasuredTimes] = (),
+    sizes: Iterable[str] = (),
     diagnostics: DiagnosticSink | None = None,
 ) -> Explanation:
     """Says what specs do to a program, dispatch by dispatch.
@@ -55,6 +57,7 @@ def explain(
         derived_entries: whether entries are derived for ops that have another form of a problem than the entry for it.
         upgrade: whether specs that were written for an older compiler are upgraded; else they are refused.
         times: measured times, such as `tuninglink.explaining.read_profile` returns.
+        sizes: the sizes of dynamic dimensions that costs are for, as `--dim` takes them: `0.0=1,8:2,64`.
         diagnostics: told about warnings and remarks as they are emitted. Errors are raised.
 
     Returns:
@@ -77,7 +80,8 @@ def explain(
     options = until_configured(asked.options)
     program = name if isinstance(source, bytes) else os.fspath(source)
     choice = replace(asked.choice, prune=options.prune)
-    explainer = Explainer(choice, program)
+    given = (*asked.options.sizes, *map(GivenSizes.parse, sizes))
+    explainer = Explainer(choice, program, sizes=given)
     report = diagnostics.emit if diagnostics else None
     compiler = Compiler(options, choice, options.flags, report, asked.said, observer=explainer)
     compile_with(compiler, source, name)
@@ -125,7 +129,7 @@ def explain_file(
     """
     check_reaches_dispatches(options)
     choice = replace(choice, exact=True)
-    explainer = Explainer(choice, path, step, is_detailed=is_detailed)
+    explainer = Explainer(choice, path, step, is_detailed=is_detailed, sizes=options.sizes)
     compiler = Compiler(options, choice, session_flags, report, observer=explainer, step=step)
     compilation = compiler.compile_file(os.fspath(path))
     return compilation, explainer.explanation()

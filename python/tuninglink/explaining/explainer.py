@@ -17,11 +17,11 @@ from tuninglink.explaining.library_advice import LibraryAdvice
 from tuninglink.explaining.model import DispatchReport, Explanation, Status
 from tuninglink.explaining.operation_report import KnobRow, OperationReport
 from tuninglink.iree.dispatch_calls import count_calls
-from tuninglink.iree.dispatch_cost import cost_of
 from tuninglink.iree.dispatch_roots import find_root_ops
 from tuninglink.iree.dispatches import find_dispatches
 from tuninglink.iree.op_kinds import OpKind
 from tuninglink.iree.op_words import describe
+from tuninglink.iree.program_costs import dispatch_costs
 from tuninglink.matching.op_info import OpInfo
 from tuninglink.mlir.diagnostics import place_of
 from tuninglink.mlir.serialization import to_bytecode
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from tuninglink.explaining.catalog import TargetCatalog
     from tuninglink.iree.dispatch_cost import DispatchCost
     from tuninglink.iree.dispatches import Dispatch
+    from tuninglink.iree.given_sizes import GivenSizes
 
 
 class Explainer:
@@ -48,6 +49,7 @@ class Explainer:
         program: what to call the program.
         step: called with the name of each step as it begins.
         is_detailed: whether the explanation has what only a page shows; see `with_details`.
+        sizes: the sizes of dynamic dimensions that costs are for.
     """
 
     def __init__(
@@ -57,7 +59,9 @@ class Explainer:
         step: Callable[[str], None] | None = None,
         *,
         is_detailed: bool = False,
+        sizes: Sequence[GivenSizes] = (),
     ) -> None:
+        self._sizes = sizes
         self._catalog = Catalog(choice)
         self._advice = LibraryAdvice({each.source for each in choice.given})
         self._program = program
@@ -73,7 +77,7 @@ class Explainer:
         """See `Observer`."""
         self._sources = DispatchSources(program)
         self._calls = count_calls(program)
-        self._costs = {each.name: cost_of(each.module) for each in find_dispatches(program)}
+        self._costs = dispatch_costs(program, self._sizes)
 
     def after_specs(
         self,

@@ -263,11 +263,21 @@ class Explanation:
         return tuple(sorted(rows, key=lambda each: each.weight.impact, reverse=True))
 
     @property
+    def unknown_costs(self) -> int:
+        """How many dispatches have a cost that is not known, as it depends on dynamic sizes."""
+        return sum(each.microseconds is None and not each.cost.is_known for each in self.dispatches)
+
+    @property
     def measure(self) -> str:
-        """What shares are shares of: `time` where it was measured, `FLOPs`, or `bytes` without arithmetic."""
+        """What shares are shares of.
+
+        `time` where that of all dispatches is known, `measured time` where it is known of some, `FLOPs`, or `bytes`
+        without arithmetic.
+        """
         whole = self.weight()
         if whole.microseconds is not None:
-            return "time"
+            is_complete = all(each.microseconds is not None for each in self.dispatches)
+            return "time" if is_complete else "measured time"
         return "FLOPs" if whole.flops else "bytes"
 
     def share(self, weight: Weight) -> float:
@@ -276,8 +286,8 @@ class Explanation:
         return part / whole if whole else 0.0
 
     def _amount(self, weight: Weight) -> float:
-        amounts = {"time": weight.microseconds or 0.0, "FLOPs": weight.flops, "bytes": weight.bytes}
-        return amounts[self.measure]
+        amounts = {"FLOPs": weight.flops, "bytes": weight.bytes}
+        return amounts.get(self.measure, weight.microseconds or 0.0)
 
 
 _NOTHING: Final[Mapping[str, object]] = MappingProxyType({})

@@ -41,7 +41,15 @@ def with_times(explanation: Explanation, times: Iterable[MeasuredTimes]) -> Expl
     if known and not any(each.microseconds is not None for each in dispatches):
         notes = (*explanation.notes, "no time is known of any dispatch of the program")
         return replace(explanation, notes=notes)
-    return replace(explanation, dispatches=tuple(dispatches))
+    timed = sum(each.microseconds is not None for each in dispatches)
+    notes = explanation.notes
+    if known and timed < len(dispatches):
+        of_all = f"{timed:,} of {len(dispatches):,} dispatches"
+        notes = (
+            *notes,
+            f"times are known of {of_all}; shares of the measured time leave out the others",
+        )
+    return replace(explanation, dispatches=tuple(dispatches), notes=notes)
 
 
 @dataclass(frozen=True)

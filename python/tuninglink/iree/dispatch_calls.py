@@ -28,25 +28,34 @@ _LESS: Final = frozenset({2, 6})
 """The values of `slt` and `ult` in `arith.cmpi`."""
 
 
-def count_calls(program: mlir.Operation) -> Counter[str]:
+def count_calls(program: mlir.Operation, weights: Mapping[str, int] | None = None) -> Counter[str]:
     """Returns how often each dispatch is called, by its name, if each entry point of the program is called once.
 
     Both sides of a branch count, and an initializer counts as an entry point.
 
     Args:
         program: a program at `executable-sources`, or later.
+        weights: how often entry points are called, by their names; those that it leaves out are not. By default each
+            is called once.
     """
     functions = {symbol_name(each) or "": each for each in body(program) if _has_blocks(each)}
     inside = {name: _Function(each) for name, each in functions.items()}
     called = {callee for each in inside.values() for callee in each.callees}
     calls: Counter[str] = Counter()
-    times: Counter[str] = Counter(name for name in inside if name not in called)
+    times: Counter[str] = Counter(
+        {name: _weight(name, weights) for name in inside if name not in called}
+    )
     for name in _callers_first(inside):
         for callee, count in inside[name].callees.items():
             times[callee] += count * times[name]
         for dispatch, count in inside[name].dispatches.items():
             calls[dispatch] += count * times[name]
     return calls
+
+
+def _weight(name: str, weights: Mapping[str, int] | None) -> int:
+    """Returns how often an entry point is called; an initializer, which has no name, is called once."""
+    return 1 if weights is None or not name else weights.get(name, 0)
 
 
 def _has_blocks(operation: mlir.Operation) -> bool:

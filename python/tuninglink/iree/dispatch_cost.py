@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 from iree.compiler import ir as mlir
 
+from tuninglink.iree.dynamic_sizes import SizeEvaluator
 from tuninglink.iree.op_kinds import OpKind, Role
 from tuninglink.iree.structured_op import StructuredOp, element_type, shape
 from tuninglink.mlir.walk import visit
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
 _LOAD: Final = "iree_tensor_ext.dispatch.tensor.load"
 _STORE: Final = "iree_tensor_ext.dispatch.tensor.store"
@@ -28,6 +29,10 @@ _ARITHMETIC: Final = frozenset(
     )
 )
 _FUSED: Final = "math.fma"
+
+_SOFTMAX: Final = "linalg.softmax"
+_SOFTMAX_OPERATIONS: Final = 5
+"""For an element of a softmax: maximum, difference, exponential, sum and quotient."""
 
 
 @dataclass(frozen=True)
@@ -44,30 +49,38 @@ class DispatchCost:
     bytes: int | None
 
     @property
+    def is_known(self) -> bool:
+        """Whether it depends on no size that is not known."""
+        return self.flops is not None and self.bytes is not None
+
+    @property
     def intensity(self) -> float | None:
         """The arithmetic intensity: operations per byte; None if it is not known."""
         return self.flops / self.bytes if self.flops is not None and self.bytes else None
 
 
-def cost_of(module: mlir.Operation) -> DispatchCost:
+def cost_of(module: mlir.Operation, arguments: Sequence[int | None] = ()) -> DispatchCost:
     """Returns the cost of one call of a dispatch.
 
-    An attention counts its two products. Ops that are neither structured nor attention count no arithmetic.
+    An attention counts its two products, a softmax five operations for each element. Other ops that are not
+    structured count no arithmetic.
 
     Args:
         module: the dispatch at `executable-sources`.
+        arguments: the values that the call gives it, which its dynamic sizes follow from.
     """
+    evaluator = SizeEvaluator(arguments=arguments)
     flops: list[int | None] = []
     moved: list[int | None] = []
 
     def visitor(operation: mlir.Operation) -> mlir.WalkResult | None:
         name = operation.name
         if name == _LOAD:
-            moved.append(_bytes(operation.results[0].type))
+            moved.append(_bytes(operation.results[0], evaluator))
         elif name == _STORE:
-            moved.append(_bytes(operation.operands[0].type))
+            moved.append(_bytes(operation.operands[0], evaluator))
         elif name.startswith(("linalg.", "iree_linalg_ext.")):
-            flops.append(flops_of(StructuredOp(operation)))
+            flops.append(flops_of(StructuredOp(operation), evaluator))
             return mlir.WalkResult.SKIP
         return None
 
@@ -75,15 +88,48 @@ def cost_of(module: mlir.Operation) -> DispatchCost:
     return DispatchCost(_sum(flops), _sum(moved))
 
 
-def flops_of(op: StructuredOp) -> int | None:
-    """Returns the arithmetic operations of an op; None where a size is dynamic."""
+def mean_cost(
+    module: mlir.Operation, calls: Iterable[tuple[int, Sequence[int | None]]]
+) -> DispatchCost:
+    """Returns the mean cost of calls of a dispatch.
+
+    Args:
+        module: the dispatch at `executable-sources`.
+        calls: the calls: a weight, and the values that the call gives the dispatch.
+    """
+    costs = [(weight, cost_of(module, arguments)) for weight, arguments in calls]
+    return DispatchCost(
+        _mean((weight, each.flops) for weight, each in costs),
+        _mean((weight, each.bytes) for weight, each in costs),
+    )
+
+
+def _mean(weighted: Iterable[tuple[int, int | None]]) -> int | None:
+    known = list(weighted)
+    total = _sum(None if number is None else weight * number for weight, number in known)
+    weights = sum(weight for weight, _ in known)
+    return None if total is None or not weights else round(total / weights)
+
+
+def flops_of(op: StructuredOp, evaluator: SizeEvaluator | None = None) -> int | None:
+    """Returns the arithmetic operations of an op; None where a size is not known.
+
+    Args:
+        op: the op.
+        evaluator: what is known of dynamic sizes.
+    """
+    sizes = op.sizes if evaluator is None else evaluator.loops(op)
     if op.kind is OpKind.ATTENTION:
-        loops = {role: [op.sizes[each] for each in found] for role, found in op.loops.items()}
+        loops = {role: [sizes[each] for each in found] for role, found in op.loops.items()}
         outer = [*loops[Role.BATCH], *loops[Role.M], *loops[Role.K2]]
         return _sum(_product(2, [*outer, *loops[role]]) for role in (Role.K1, Role.N))
+    if op.operation.name == _SOFTMAX:
+        operand = op.operation.operands[0]
+        known = shape(operand.type) if evaluator is None else evaluator.shape(operand)
+        return _product(_SOFTMAX_OPERATIONS, known or [None])
     if not op.maps or not op.operation.regions:
         return 0
-    return _product(_body_operations(op.operation), op.sizes)
+    return _product(_body_operations(op.operation), sizes)
 
 
 def _body_operations(operation: mlir.Operation) -> int:
@@ -114,9 +160,9 @@ def _sum(numbers: Iterable[int | None]) -> int | None:
     return None if None in known else sum(each for each in known if each is not None)
 
 
-def _bytes(type_: mlir.Type) -> int | None:
-    sizes = shape(type_)
-    bits = _width(element_type(type_))
+def _bytes(value: mlir.Value[Any], evaluator: SizeEvaluator) -> int | None:
+    sizes = evaluator.shape(value)
+    bits = _width(element_type(value.type))
     return None if sizes is None or bits is None else _product(-(-bits // _BITS), sizes)
 
 

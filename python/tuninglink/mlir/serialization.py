@@ -25,6 +25,9 @@ BYTECODE_MAGIC = b"ML\xefR"
 _CODE_OF_LINE: Final = re.compile(rb'(?:"(?:[^"\\]|\\.)*"|[^"/]|/(?!/))*+(?=//|$)')
 """What a line holds before its comment. Strings of MLIR do not span lines."""
 
+_PARSERS_SEVERAL: Final = "source must contain a single top-level operation"
+_SEVERAL: Final = "expected one module, found "
+
 
 def is_bytecode(data: bytes) -> bool:
     """Tells bytecode from text by its first bytes."""
@@ -56,7 +59,10 @@ def parse_module(data: bytes, source: str, context: mlir.Context) -> mlir.Operat
                 return mlir.Module.parse(data, context).operation
             parsed = mlir.Operation.parse(text, source_name=source, context=context).operation
         except mlir.MLIRError as failure:
-            found = (_placed(from_mlir(each), start) for each in failure.error_diagnostics)
+            found = [_placed(from_mlir(each), start) for each in failure.error_diagnostics]
+            if found[0].message.startswith(_SEVERAL) and _is_program(text, context):
+                message = "expected a module that is or carries a tuning spec, found a program"
+                raise SpecError(error(message, start)) from None
             raise SpecError(*(with_remedy(each, text) for each in found)) from None
         except RuntimeError:
             # The bindings fail to hand over a message that quotes bytes which are no UTF-8.
@@ -124,14 +130,22 @@ def _decode_line(line: bytes, start: Place, number: int) -> str:
         raise SpecError(error(message, Place(start.file, number, failure.start + 1))) from None
 
 
+def _is_program(text: str, context: mlir.Context) -> bool:
+    """Tells whether text with several operations at the top level is a program."""
+    try:
+        module = mlir.Module.parse(text, context)
+    except mlir.MLIRError:
+        return False
+    return any(not op.operation.name.startswith((names.MODULE, "transform.")) for op in module.body)
+
+
 def _placed(diagnostic: Diagnostic, start: Place) -> Diagnostic:
     """Gives a place to errors that the parser puts at line 0 of its buffer, or nowhere."""
     if diagnostic.place and diagnostic.place.line:
         return diagnostic
-    if diagnostic.message.startswith("source must contain a single top-level operation"):
+    if diagnostic.message.startswith(_PARSERS_SEVERAL):
         count = diagnostic.message.rpartition(" ")[2]
-        message = f"expected one module, found {count} operations at the top level"
-        return error(message, start)
+        return error(f"{_SEVERAL}{count} operations at the top level", start)
     return replace(diagnostic, place=start, notes=())
 
 

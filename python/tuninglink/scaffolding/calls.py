@@ -14,6 +14,7 @@ from tuninglink.compiler.phases import Phase
 from tuninglink.emission.matcher_forms import FORMS, NoMatcherError
 from tuninglink.emission.spec_writer import SpecEntry, matcher_key, write_spec
 from tuninglink.errors import CompileError
+from tuninglink.iree.given_sizes import GivenSizes
 from tuninglink.mlir.diagnostics import error, note
 from tuninglink.mlir.symbols import FreshNames
 from tuninglink.scaffolding.model import InitSpec, LeftOut
@@ -39,6 +40,7 @@ def init_spec(
     dispatches: Sequence[str] = (),
     top: int | None = None,
     flags: Iterable[str] = (),
+    sizes: Iterable[str] = (),
     name: str = "<memory>",
     diagnostics: DiagnosticSink | None = None,
 ) -> InitSpec:
@@ -54,6 +56,7 @@ def init_spec(
             are meant but those that only compute element by element or move data.
         top: how many problems to write an entry for, those that cost most; None for all.
         flags: flags of `iree-compile`, such as `--iree-hal-target-device=hip`.
+        sizes: the sizes of dynamic dimensions that costs are for, as `--dim` takes them: `0.0=1,8:2,64`.
         name: what locations call a content.
         diagnostics: told about warnings and remarks of the compiler. Errors are raised.
 
@@ -70,7 +73,8 @@ def init_spec(
     compiler = Compiler(options, SpecChoice(), asked.options.flags, report)
     sources = compile_with(compiler, source, name).output
     program = name if isinstance(source, bytes) else os.fspath(source)
-    return _SpecWriter(sources, Backend(asked.options.flags), report).write(
+    given = tuple(map(GivenSizes.parse, sizes))
+    return _SpecWriter(sources, Backend(asked.options.flags), report, given).write(
         program, dispatches, top
     )
 
@@ -95,7 +99,8 @@ def init_spec_for_file(
     assert options.input is not None
     compiler = Compiler(_until_sources(options), SpecChoice(), report=report)
     sources = compiler.compile_file(options.input).output
-    return _SpecWriter(sources, Backend(), report).write(options.input, dispatches, top)
+    writer = _SpecWriter(sources, Backend(), report, options.sizes)
+    return writer.write(options.input, dispatches, top)
 
 
 def _until_sources(options: CompileOptions) -> CompileOptions:
@@ -109,10 +114,14 @@ class _SpecWriter:
     """Writes specs to start from for one program."""
 
     def __init__(
-        self, sources: bytes, backend: Backend, report: Callable[[Diagnostic], None] | None
+        self,
+        sources: bytes,
+        backend: Backend,
+        report: Callable[[Diagnostic], None] | None,
+        sizes: Sequence[GivenSizes],
     ) -> None:
         configured = backend.run(sources, Phase.EXECUTABLE_CONFIGURATIONS).output
-        self._reader = ProgramReader(sources, configured)
+        self._reader = ProgramReader(sources, configured, sizes=sizes)
         self._verifier = Verifier(backend, sources, configured)
         self._registry = ProviderRegistry(report or (lambda _: None))
 

@@ -11,11 +11,11 @@ from iree.compiler.dialects import iree_codegen
 from tuninglink.compiler.prepared_dispatches import DispatchSources, PreparedDispatches
 from tuninglink.emission.spec_writer import has_added_loop
 from tuninglink.iree.dispatch_calls import count_calls
-from tuninglink.iree.dispatch_cost import cost_of
 from tuninglink.iree.dispatch_roots import find_root_ops
 from tuninglink.iree.dispatches import find_dispatches
 from tuninglink.iree.op_kinds import OpKind
 from tuninglink.iree.op_words import describe
+from tuninglink.iree.program_costs import dispatch_costs
 from tuninglink.matching.op_info import OpInfo
 from tuninglink.mlir import names
 from tuninglink.mlir.contexts import thread_context
@@ -27,9 +27,10 @@ from tuninglink.spaces.workload import read_workload
 
 if TYPE_CHECKING:
     from collections import Counter
-    from collections.abc import Hashable
+    from collections.abc import Hashable, Sequence
 
     from tuninglink.iree.dispatches import Dispatch
+    from tuninglink.iree.given_sizes import GivenSizes
     from tuninglink.spaces.configuration import Configuration
 
 
@@ -48,6 +49,7 @@ class ProgramReader:
         sources: the program at `executable-sources`, as bytecode.
         configured: the same at `executable-configurations`.
         calls: how often each dispatch is called, where the program does not say it itself.
+        sizes: the sizes of dynamic dimensions that costs are for.
 
     Attributes:
         points: what entries can be written for; those that cost most come first.
@@ -56,13 +58,17 @@ class ProgramReader:
     """
 
     def __init__(
-        self, sources: bytes, configured: bytes, calls: Counter[str] | None = None
+        self,
+        sources: bytes,
+        configured: bytes,
+        calls: Counter[str] | None = None,
+        sizes: Sequence[GivenSizes] = (),
     ) -> None:
         context = thread_context()
         self._before = mlir.Module.parse(sources, context).operation
         self._after = mlir.Module.parse(configured, context).operation
         self._calls = count_calls(self._before) if calls is None else calls
-        self._costs = {each.name: cost_of(each.module) for each in find_dispatches(self._before)}
+        self._costs = dispatch_costs(self._before, sizes)
         self.dispatches = find_dispatches(self._after)
         self._configurations = self._read_configurations()
         strip_configurations(self._after)

@@ -21,7 +21,7 @@ DERIVED: Final = "derived"
 
 
 def provenance_attribute(values: Mapping[str, object]) -> mlir.Attribute:
-    """Returns values as an attribute of the current context: numbers, text, lists and dictionaries."""
+    """Returns values as an attribute of the current context: truth values, numbers, text, lists and dictionaries."""
     return mlir.DictAttr.get({name: _attribute(each) for name, each in values.items()})
 
 
@@ -35,6 +35,8 @@ def provenance_of(table: SequenceTable, matcher: str) -> dict[str, object]:
 def _attribute(value: object) -> mlir.Attribute:
     if isinstance(value, list | tuple):
         return mlir.ArrayAttr.get([_attribute(each) for each in value])
+    if isinstance(value, bool):
+        return mlir.BoolAttr.get(value)
     if isinstance(value, int):
         return mlir.IntegerAttr.get(mlir.IntegerType.get_signless(64), value)
     if isinstance(value, float):
@@ -45,6 +47,6 @@ def _attribute(value: object) -> mlir.Attribute:
 def _plain(attribute: mlir.Attribute) -> object:
     if isinstance(attribute, mlir.ArrayAttr):
         return [_plain(each) for each in attribute]
-    if isinstance(attribute, mlir.IntegerAttr | mlir.FloatAttr | mlir.StringAttr):
+    if isinstance(attribute, mlir.BoolAttr | mlir.IntegerAttr | mlir.FloatAttr | mlir.StringAttr):
         return attribute.value
     return str(attribute)

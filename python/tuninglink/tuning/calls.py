@@ -13,6 +13,7 @@ from tuninglink.tuning.database import Database
 from tuninglink.tuning.devices.local import Devices, default_device
 from tuninglink.tuning.devices.timing import Settings
 from tuninglink.tuning.listener import Listener
+from tuninglink.tuning.programs.call_options import ALL_CALLS, CallOptions
 from tuninglink.tuning.programs.dispatches import read_program
 from tuninglink.tuning.results.journal import Journal
 from tuninglink.tuning.scheduling.ledger import Ledger
@@ -33,6 +34,7 @@ def tune(
     flags: Sequence[str],
     settings: TuningSettings,
     specs: Sequence[Spec] = (),
+    calls: CallOptions = ALL_CALLS,
     listener: Listener | None = None,
 ) -> TuningResult:
     """Tunes a program on a device; what `tuninglink tune` does without files.
@@ -42,13 +44,14 @@ def tune(
         flags: flags of the compiler, as far as they belong to one compilation.
         settings: how to tune; without limits it does not end before the candidates do.
         specs: specs whose configurations are candidates.
+        calls: which functions of the program count, and what they are called with.
         listener: is told about each step.
 
     Raises:
         TuninglinkError: the program does not compile, or nothing of it can be tuned on the device.
     """
     ledger = Ledger(settings.seconds, settings.trials)
-    program = read_program(os.fspath(path), flags)
+    program = read_program(os.fspath(path), flags, options=calls)
     if not program.tasks:
         reasons = "; ".join(map(str, program.omissions))
         raise TuninglinkError(error(f"there is no dispatch to tune: {reasons}"))

@@ -104,7 +104,7 @@ class Tuner:
             else each
             for each in results
         ]
-        spec = self.spec(results)
+        spec = self.spec(results, is_guarded=model.comparison is not None)
         self._tasks.listener.finished(timeline)
         return TuningResult(
             spec,
@@ -150,13 +150,24 @@ class Tuner:
         program_us = sum(each.task.calls * each.default_us for each in measured) * scale
         return guard_seconds(seconds, program_us, self._tasks.compiler.jobs)
 
-    def spec(self, results: Sequence[TaskResult]) -> str:
-        """Returns the spec of what was won, as text."""
+    def spec(self, results: Sequence[TaskResult], *, is_guarded: bool = True) -> str:
+        """Returns the spec of what was won, as text.
+
+        Args:
+            results: what became of the tasks.
+            is_guarded: whether the whole program was run with the spec; else the provenance of its entries says so.
+        """
         won = [each for each in results if each.verdict is TaskOutcome.WON]
         entries = [entry for each in won if (entry := self._entry(each)) is not None]
         general = [self._general[each.task.key] for each in won if each.task.key in self._general]
         # What was measured for one size comes before what holds for several.
-        return write_spec("tuned", [*entries, *general])
+        entries += general
+        if not is_guarded:
+            entries = [
+                replace(entry, provenance={**entry.provenance, "guarded": False})
+                for entry in entries
+            ]
+        return write_spec("tuned", entries)
 
     def _entry(self, result: TaskResult) -> SpecEntry | None:
         """Returns the entry of a winner; what the tuner prepares has one, and only that can share a spec."""
@@ -238,7 +249,10 @@ class Tuner:
         elif ledger.whole.remaining < _LEAST_PART * self._guard_price:
             reason = f"it takes about {self._guard_price:.0f} s, which the budget did not leave"
         if reason:
-            return ModelVerdict(tuple(won), reason=reason)
+            verdict = ModelVerdict(tuple(won), reason=reason)
+            if won:
+                tasks.listener.compared(verdict)
+            return verdict
         tasks.listener.comparing()
         runs = ModelRuns(self._program, tasks.compiler, tasks.devices.first, tasks.settings.seed)
         try:

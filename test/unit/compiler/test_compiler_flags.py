@@ -139,6 +139,7 @@ def test_arguments_come_from_files(tmp_path: Path) -> None:
         ("--speck=a", "unknown flag '--speck'; did you mean '--spec'?"),
         ("--no-default-spec", "unknown flag '--no-default-spec'; did you mean '--no-default-specs'?"),
         ("--mlir-timings", "unknown flag '--mlir-timings'; did you mean '--mlir-timing'?"),
+        ("--prefer-no", "unknown flag '--prefer-no'"),
         ("-x", "unknown flag '-x'"),
     ],
 )  # fmt: skip

@@ -36,13 +36,10 @@ def test_the_default_of_a_matmul_is_in_the_space() -> None:
 @pytest.mark.parametrize(("source", "target"), CASES)
 def test_a_sample_is_spread_over_the_spaces(source: str, target: str) -> None:
     spaces = prepared(source, target).spaces
-    filled = {each.space for each in spaces.sample(400, seed=1)}
     found = spaces.sample(12, seed=1)
     assert 1 <= len(found) <= 12
     assert len({each.key for each in found}) == len(found)
     assert {each.origin for each in found} == {CandidateOrigin.SPACE}
-    assert len({each.space for each in found}) == min(len(filled), len(found))
-    assert len(found) == 12 or target == "llvm-cpu"
     assert found == spaces.sample(12, seed=1)
 
 

@@ -66,8 +66,27 @@ def test_one_block_that_differs_is_not_believed() -> None:
     assert decide(found).outcome is not Outcome.FASTER
 
 
+def test_a_block_that_contradicts_a_clear_gain_is_shown() -> None:
+    rounds = [*blocks(2.0, 0.02, 0), blocks(1.0, 0.3, 1)[0]]
+    decision = decide(rounds)
+    assert decision.outcome is Outcome.UNDECIDED
+    assert decision.speedup.low > 1.5
+    assert decision.contrary == decision.blocks[3]
+    assert str(decision) == f"{decision.speedup}, but {decision.contrary} in block 4 of 4"
+
+
+def test_one_noisy_block_does_not_hide_a_clear_gain() -> None:
+    """`undecided: 2.033 [2.016, 2.057]` came from a block whose own interval reached below the threshold."""
+    noisy = [*blocks(2.0, 0.01, 0)[:2], blocks(2.0, 1.5, 1)[0]]
+    decision = decide(noisy)
+    assert min(each.low for each in decision.blocks) < 1.02
+    assert decision.outcome is Outcome.FASTER
+    assert str(decision) == str(decision.speedup)
+
+
 def test_noise_leaves_a_small_gain_undecided() -> None:
     assert decide(blocks(1.03, 0.1, 1)).outcome is Outcome.UNDECIDED
+    assert decide(blocks(1.03, 0.1, 1)).contrary is None
 
 
 def test_identical_code_has_no_winner() -> None:

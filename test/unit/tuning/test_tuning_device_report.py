@@ -13,6 +13,7 @@ from browser import DARK, NASTY, browse, needs_chromium
 
 from tuninglink.errors import TuninglinkError
 from tuninglink.tuning.report import (
+    FunctionReport,
     ModelReport,
     OmittedDispatch,
     ProblemReport,
@@ -68,7 +69,11 @@ REPORT = TuningReport(
     stages={"program": StageReport(1.5, 0.0, 0.0), "measurement": StageReport(60.0, 55.0, 5.0)},
     dispatches=(WON, KEPT),
     omissions=(OmittedDispatch("@main_dispatch_3", "there is no space for a sort"),),
-    model=ModelReport(10.5, 7.25, Speedup(1.4, 1.45, 1.5)),
+    model=ModelReport(
+        *(10.5, 7.25, Speedup(1.4, 1.45, 1.5)),
+        (FunctionReport("main", 1, 10.5, 7.25, Speedup(1.4, 1.45, 1.5)),),
+    ),
+    is_guarded=True,
     notes=(),
     spec="module attributes {transform.with_named_sequence} {}",
 )

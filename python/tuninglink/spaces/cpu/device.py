@@ -47,13 +47,17 @@ class Cpu:
         vector_bytes: the size of a vector register.
         registers: how many of them there are.
         masking: when vectors are masked.
-        lacks_maximum: whether a maximum of f16 elements calls a function that there is none of.
+        architecture: the first part of the target's triple.
+        features: its features, as LLVM names them.
+        links_nothing: whether its code is linked without a library.
     """
 
     vector_bytes: int
     registers: int
     masking: Masking
-    lacks_maximum: bool
+    architecture: str
+    features: frozenset[str]
+    links_nothing: bool
 
     @property
     def vector_limit(self) -> int:
@@ -80,7 +84,9 @@ def read_cpu(workload: Workload) -> Cpu:
         vector_bytes=int(native),
         registers=_registers(architecture, features),
         masking=_masking(architecture, features),
-        lacks_maximum=architecture.startswith("x86") and _string(found[1]).startswith(_EMBEDDED),
+        architecture=architecture,
+        features=frozenset(features),
+        links_nothing=_string(found[1]).startswith(_EMBEDDED),
     )
 
 

@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, ClassVar
 from iree.compiler import ir as mlir
 
 from tuninglink.iree.op_kinds import OpKind, Role
-from tuninglink.iree.structured_op import element_type
 from tuninglink.mlir import names
-from tuninglink.mlir.walk import visit
 from tuninglink.spaces.cpu.cpu_rules import PROVIDER
 from tuninglink.spaces.cpu.device import Masking, read_cpu
+from tuninglink.spaces.cpu.missing_instructions import missing_instructions
 from tuninglink.spaces.cpu.nest import read_nest
 from tuninglink.spaces.cpu.pipelines import PIPELINES
 from tuninglink.spaces.cpu.space import CpuSpace
@@ -43,9 +42,7 @@ class CpuProvider(Provider):
             # What becomes of it is not configured, and it is masked on all of them.
             cpu = replace(cpu, masking=Masking.AS_NEEDED)
         nest = read_nest(workload)
-        doubt = ""
-        if cpu.lacks_maximum and _has_half_maximum(workload):
-            doubt = "a maximum of f16 elements becomes a call of a function that there is none of"
+        doubt = missing_instructions(workload, cpu)
         if _loses_configuration(workload):
             nest = replace(nest, is_lost=True)
         attribute = mlir.Attribute.parse(pipeline, workload.root.context)
@@ -64,16 +61,3 @@ def _loses_configuration(workload: Workload) -> bool:
     is_pooling = not roles & {Role.OUTPUT_CHANNEL, Role.INPUT_CHANNEL, Role.DEPTH}
     batches = len(problem.loops(Role.BATCH))
     return problem.kind is OpKind.CONVOLUTION and batches == int(is_pooling)
-
-
-def _has_half_maximum(workload: Workload) -> bool:
-    """Tells whether a function computes the larger or smaller of two f16 elements, ignoring those that are no number."""
-    found: list[bool] = []
-
-    def visitor(operation: mlir.Operation) -> None:
-        is_maximum = operation.name in ("arith.maxnumf", "arith.minnumf", "linalg.softmax")
-        types = [str(element_type(each.type)) for each in operation.results]
-        found.append(is_maximum and "f16" in types)
-
-    visit(workload.function, visitor)
-    return any(found)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from iree.compiler import ir as mlir
@@ -10,6 +10,7 @@ from iree.compiler import ir as mlir
 from tuninglink.iree.op_kinds import Role
 from tuninglink.iree.structured_op import StructuredOp, element_type
 from tuninglink.solver.answers import UndecidedError
+from tuninglink.spaces.gpu.fused_ops import computed_inputs
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -35,11 +36,13 @@ class Operand:
         loops: the loop that each of its dimensions runs over.
         element_type: as MLIR writes it.
         bits: how wide an element is.
+        inputs: the matrices that an element-wise op computes it from; empty where it is read from memory.
     """
 
     loops: tuple[int, ...]
     element_type: str
     bits: int
+    inputs: tuple[Operand, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -108,6 +111,7 @@ def read_contraction(workload: Workload) -> Contraction:
     if not len(op.maps) == len(operands) == _OPERANDS:
         raise UndecidedError(f"{problem} has other operands than two matrices and a result")
     lhs, rhs, result = map(read_operand, operands, op.maps)
+    lhs, rhs = map(_with_inputs, (lhs, rhs), operands)
     (*outer_m, m), (*outer_n, n), (*outer_k, k) = (loops[each] for each in (Role.M, Role.N, Role.K))
     check_sizes(workload)
     sizes = tuple(each.size for each in problem.dimensions)
@@ -159,15 +163,23 @@ def intrinsics_for(contraction: Contraction, device: Device, virtual: str = "") 
     return found
 
 
-def check_element_types(types: Iterable[str], device: Device) -> None:
+def check_element_types(
+    types: Iterable[str], device: Device, *, needs_conversions: bool = False
+) -> None:
     """Checks that the device is known to lower element types.
 
+    Args:
+        types: the element types.
+        device: the device.
+        needs_conversions: whether threads convert them, which NVIDIA's backend does not lower for narrow floats.
+
     Raises:
-        UndecidedError: one is a number of 8 bits or fewer, and the device has no intrinsic for it.
+        UndecidedError: one is a number of 8 bits or fewer, and the device has no intrinsic for it, or no conversion.
     """
+    is_excluded = needs_conversions and not device.architecture.startswith("gfx")
     known = {each for found in device.intrinsics for each in found.element_types}
     for each in types:
-        if each.startswith(_NARROW_FLOATS) and each not in known:
+        if each.startswith(_NARROW_FLOATS) and (is_excluded or each not in known):
             raise UndecidedError(f"{device.architecture} may not have {each}")
 
 
@@ -205,6 +217,12 @@ def read_operand(operand: mlir.Value[Any], access: mlir.AffineMap) -> Operand:
     if len(loops) != len(access.results):
         raise UndecidedError(f"an operand is read through {access}")
     return operand_over(operand, loops)
+
+
+def _with_inputs(operand: Operand, value: mlir.Value[Any]) -> Operand:
+    """Returns an operand with what it is computed from."""
+    inputs = [operand_over(*each) for each in computed_inputs(value, operand.loops)]
+    return replace(operand, inputs=tuple(inputs))
 
 
 def loops_of(access: mlir.AffineMap) -> list[int]:

@@ -5,16 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from tuninglink.solver.expressions import all_of, any_of, negation, select
+from tuninglink.solver.expressions import all_of, any_of, negation, number, select
 from tuninglink.spaces.gpu.gpu_rules import MOST_STAGES, clip, product, round_up
-from tuninglink.spaces.gpu.promotion import tile_bits
+from tuninglink.spaces.gpu.promotion import DirectLoads, tile_bits
 
 if TYPE_CHECKING:
     from tuninglink.spaces.gpu.contraction_tiles import ContractionTiles
     from tuninglink.spaces.gpu.contractions import Operand
     from tuninglink.spaces.gpu.device import Device
     from tuninglink.spaces.gpu.gpu_rules import Number
-    from tuninglink.spaces.gpu.promotion import DirectLoads, Promotion
+    from tuninglink.spaces.gpu.promotion import Promotion
 
 _BYTE: Final = 8
 _MOST_MASKED: Final = 1 << 12
@@ -62,10 +62,18 @@ class Copies:
             [*least, select(certain, result, 0)],
             [
                 *(large * buffers - small for large, small in zip(most, least, strict=True)),
+                *(
+                    select(self.promotion.of(index), 0, tile_bits(operand, tiles))
+                    for index, operand in self._computed()
+                ),
                 select(all_of(possible, negation(certain)), result, 0),
             ],
             self.device,
         )
+
+    def _computed(self) -> list[tuple[int, Operand]]:
+        """Returns the operands that other ops compute, with their numbers."""
+        return [(index, each) for index, each in enumerate(self._operands) if each.inputs]
 
     def limit_masks(self) -> None:
         """Limits what each thread reads under masks where tiles do not divide an operand.
@@ -165,9 +173,12 @@ class Copies:
 
         All threads exchange the result between the steps of the reduction if it is padded without `padding`, and
         where they start from given values; threads that do not fit their tiles (`is_odd`) may do so, and those that
-        go through a reduction that its steps do not divide.
+        go through a reduction that its steps do not divide, or that compute an operand which is not promoted.
         """
         contraction, tiles = self.tiling.contraction, self.tiling.tiles
+        is_computed = any_of(
+            *(negation(self.promotion.of(index)) for index, _ in self._computed()), number(0)
+        )
         if contraction.accumulates:
             return (False, True) if self.pads else (True, True)
         sides, k = (contraction.m, contraction.n), contraction.k
@@ -176,10 +187,11 @@ class Copies:
             shapes = self.tiling.shapes
             uneven = [tiles[loop] % shapes[loop] != 0 for loop in sides]
             both = all_of(self.promotion.of(0), self.promotion.of(1))
-            return False, any_of(negation(both), is_odd, *uneven)
+            is_loaded = isinstance(self.promotion, DirectLoads)
+            return False, any_of(negation(both), is_odd, is_loaded, *uneven)
         has_steps = tiles[k] < contraction.size(k)
         results = self._results()
         is_padded = any_of(*(results[loop] > contraction.size(loop) for loop in sides))
         certain = all_of(is_padded, has_steps)
         is_uneven = all_of(contraction.size(k) % tiles[k] != 0, has_steps)
-        return certain, any_of(is_odd, is_uneven, certain)
+        return certain, any_of(is_odd, is_uneven, certain, is_computed)

@@ -103,6 +103,7 @@ def _form(
     rules = GpuRules()
     table = KnobTable(rules, len(loops.sizes), pipeline.context)
     table.untiled(WORKGROUP)
+    loops.refuse_mixed_types(rules)
     threads, subgroup_size, _ = rules.workgroup(device)
     most = max(1, device.threads // device.subgroup_size)
     tiles: dict[int, Number] = {}

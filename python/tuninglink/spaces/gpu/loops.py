@@ -8,15 +8,18 @@ from typing import TYPE_CHECKING
 
 from iree.compiler import ir as mlir
 
+from tuninglink.iree.op_kinds import OpKind
 from tuninglink.iree.root_ops import function_ops
 from tuninglink.iree.structured_op import REDUCTION, StructuredOp, element_type, shape
 from tuninglink.mlir import names
 from tuninglink.solver.answers import UndecidedError
 from tuninglink.spaces.gpu.contractions import check_element_types, check_sizes
+from tuninglink.spaces.gpu.fused_ops import mixes_types
 
 if TYPE_CHECKING:
     from tuninglink.iree.structured_op import Sizes
     from tuninglink.spaces.gpu.device import Device
+    from tuninglink.spaces.gpu.gpu_rules import GpuRules
     from tuninglink.spaces.workload import Workload
 
 _BYTE = 8
@@ -45,6 +48,7 @@ class RootLoops:
         reductions: the others.
         bits: the width of an element of the result.
         accumulates: whether a reduction starts from given values, not from a constant.
+        mixes_types: whether operands of different types are both widened before they are multiplied.
     """
 
     sizes: Sizes
@@ -52,6 +56,13 @@ class RootLoops:
     reductions: tuple[int, ...]
     bits: int
     accumulates: bool
+    mixes_types: bool
+
+    def refuse_mixed_types(self, rules: GpuRules) -> None:
+        """Refuses operands of different types, where no intrinsic multiplies them."""
+        if self.mixes_types:
+            require = rules.necessary if self.parallel else rules.sufficient
+            require(False, "operands of different types need an intrinsic")  # noqa: FBT003 - that is the rule
 
 
 def read_loops(workload: Workload, device: Device) -> RootLoops:
@@ -64,7 +75,9 @@ def read_loops(workload: Workload, device: Device) -> RootLoops:
     if not op.loop_count:
         raise UndecidedError(f"{op.name} has no loops")
     check_sizes(workload)
-    check_element_types(op.element_types, device)
+    mixes = op.kind is OpKind.CONTRACTION and mixes_types(op)
+    if not mixes:  # which does not compile for any device
+        check_element_types(op.element_types, device, needs_conversions=True)
     widths = {_bits(each.type) for each in workload.root.operands}
     kinds = op.iterator_types
     accumulation = op.accumulation
@@ -74,6 +87,7 @@ def read_loops(workload: Workload, device: Device) -> RootLoops:
         tuple(loop for loop, kind in enumerate(kinds) if kind == REDUCTION),
         max(widths),
         accumulation is not None and not accumulation.starts_from_fill,
+        mixes,
     )
 
 

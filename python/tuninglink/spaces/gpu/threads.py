@@ -8,6 +8,7 @@ from tuninglink.iree.op_kinds import OpKind
 from tuninglink.solver.answers import UndecidedError
 from tuninglink.solver.expressions import all_of, any_of, number, select
 from tuninglink.spaces.gpu.contractions import read_contraction
+from tuninglink.spaces.gpu.fused_ops import has_consumers
 from tuninglink.spaces.gpu.gpu_rules import GpuRules, clip, product
 from tuninglink.spaces.gpu.knob_table import (
     REDUCTION,
@@ -37,6 +38,8 @@ _LEAST_BOUND: Final = 128
 _MOST_SUMS: Final = 128
 _LEAST_STAGES: Final = 2
 """Fewer prefetch nothing."""
+_MOST_BESIDE: Final = 1 << 12
+"""The time that the compiler takes grows with the square: 8,006 elements took a minute."""
 _MOST_TILE: Final = 1024
 """Tiles may stick out of what is computed, as the compiler's own do, but not by any amount."""
 
@@ -53,11 +56,17 @@ def threads_spaces(workload: Workload, device: Device, pipeline: mlir.Attribute)
     if loops.accumulates and workload.problem.kind is OpKind.CONTRACTION:
         raise UndecidedError(f"{workload.problem} adds to given values, without an intrinsic")
     beside, contraction = ops_beside(workload, loops), _read_product(workload)
+    is_followed = loops.reductions and has_consumers(workload)
     reduction = {REDUCTION} if loops.reductions else set[str]()
     outline, problem = Outline(frozenset({WORKGROUP, THREAD} | reduction)), workload.problem
 
     def make() -> Form:
-        return _form(problem, loops, device, pipeline, beside=beside, contraction=contraction)
+        return _form(
+            *(problem, loops, device, pipeline),
+            beside=beside,
+            contraction=contraction,
+            is_followed=bool(is_followed),
+        )
 
     return [GpuSpace(outline, make)]
 
@@ -70,8 +79,12 @@ def _form(
     *,
     beside: Sequence[Beside],
     contraction: Contraction | None,
+    is_followed: bool,
 ) -> Form:
-    """Writes down the rules of the form, and its template."""
+    """Writes down the rules of the form, and its template.
+
+    The threads of an op that follows may take other tiles of the result, which is exchanged then.
+    """
     rules, sizes = GpuRules(), loops.sizes
     table = KnobTable(rules, len(sizes), pipeline.context)
     tiles: dict[int, Number] = {}
@@ -120,7 +133,12 @@ def _form(
         stages=stages,
         context=pipeline.context,
     )
-    exchanged.append(select(threads == wanted, 0, results * loops.bits))
+    exchanged.append(
+        results * loops.bits if is_followed else select(threads == wanted, 0, results * loops.bits)
+    )
+    for each in beside:
+        rules.unrolled(product(pieces) * each.elements, "elements of another op", _MOST_BESIDE)
+    loops.refuse_mixed_types(rules)
     rules.memory_bounds(copies, exchanged, device)
     template = gpu_template(pipeline, {**table.slots(), **slots}, is_flat=False)
     return Form(rules.build(problem, str(pipeline)), template)

@@ -122,8 +122,10 @@ class TileAndFuseTiles(ContractionTiles):
         rules, size = self.rules, self.contraction.size(loop)
         shape = self.shapes[loop]
         most = max(-(-size // each.k) for each in self.intrinsics)
-        tile = self.tiles[loop] = self.table.tile(REDUCTION, loop, most) * shape
         padded = round_up(size, shape)
+        taken = self.table.tile(REDUCTION, loop, most)
+        # A loop that is not tiled takes one step.
+        tile = self.tiles[loop] = select(taken == 0, padded, taken * shape)
         if not self.pads:
             rules.necessary(
                 any_of(padded % tile == 0, tile >= padded),
@@ -141,12 +143,8 @@ class TileAndFuseTiles(ContractionTiles):
 
     def _divide(self) -> None:
         """Asks for tiles that divide the result, which is necessary where the reduction takes several steps."""
-        # A loop that is not tiled takes one step, too.
         is_one_step = all_of(
-            *(
-                any_of(self.tiles[loop] >= self.contraction.size(loop), self.tiles[loop] == 0)
-                for loop in self.reductions
-            )
+            *(self.tiles[loop] >= self.contraction.size(loop) for loop in self.reductions)
         )
         sides = (self.contraction.m, self.contraction.n)
         for loop in (*self.contraction.outer, *sides):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from tuninglink.solver.expressions import any_of, negation
+from tuninglink.solver.expressions import all_of, any_of, negation, number
 from tuninglink.spaces.gpu.compiler_limits import vector_distribute_limits
 from tuninglink.spaces.gpu.contraction_tiles import ContractionTiles
 from tuninglink.spaces.gpu.contractions import intrinsics_for, read_contraction, static_sizes
@@ -19,19 +19,20 @@ from tuninglink.spaces.gpu.knob_table import (
 )
 from tuninglink.spaces.gpu.promotion import Promotion
 from tuninglink.spaces.gpu.space import Form, GpuSpace, Outline
-from tuninglink.spaces.gpu.thread_layouts import require_derivable
+from tuninglink.spaces.gpu.thread_layouts import is_derivable, require_derivable
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from iree.compiler import ir as mlir
 
-    from tuninglink.spaces.gpu.contractions import Contraction
+    from tuninglink.spaces.gpu.contractions import Contraction, Operand
     from tuninglink.spaces.gpu.device import Device, Intrinsic
     from tuninglink.spaces.gpu.gpu_rules import Number
     from tuninglink.spaces.problem import Problem
     from tuninglink.spaces.workload import Workload
 
+_BYTE: Final = 8
 _MOST_PIECES: Final = 32
 _MOST_INTRINSICS: Final = 1 << 10
 """Three times as many took over a minute to compile."""
@@ -106,14 +107,20 @@ def _form(
     rules.threads(threads, product(tiling.counts.values()) * subgroup_size, "of its subgroups")
     promotion = Promotion(rules, pipeline.context)
     clipped = {loop: clip(tile, contraction.sizes[loop]) for loop, tile in tiling.tiles.items()}
-    least = promotion.bits(contraction, clipped)
+    operands = (contraction.lhs, contraction.rhs)
+    # Of a computed operand, what it is computed from may be copied in its place.
+    least = [
+        bits if not each.inputs else number(0)
+        for each, bits in zip(operands, promotion.bits(contraction, clipped), strict=True)
+    ]
     copies = promotion.bits(contraction, tiling.tiles)
     further = [large - small for large, small in zip(copies, least, strict=True)]
     rules.memory_bounds(least, further, device)
-    for index, operand in enumerate((contraction.lhs, contraction.rhs)):
+    for index, operand in enumerate(operands):
         uneven = [_is_uneven(tiling, loop) for loop in operand.loops]
         exempt = any_of(negation(promotion.of(index)), *uneven)
         require_derivable(rules, operand, tiling.tiles, threads, f"operand {index}", unless=exempt)
+        _cover_inputs(rules, operand, tiling.tiles, threads, promotion.of(index))
     if contraction.is_plain:
         vector_distribute_limits(tiling, threads, stages, promotion)
     slots = {
@@ -123,6 +130,28 @@ def _form(
         **table.slots(),
     }
     return Form(rules.build(problem, str(pipeline)), gpu_template(pipeline, slots))
+
+
+def _cover_inputs(
+    rules: GpuRules,
+    operand: Operand,
+    tiles: Mapping[int, Number],
+    threads: Number,
+    is_promoted: Number,
+) -> None:
+    """Asks for tiles that the threads can share of all that a promoted operand is computed from.
+
+    Elements of less than a byte cannot be copied.
+    """
+    for each in operand.inputs:
+        shape = [tiles[loop] for loop in each.loops]
+        can_share = is_derivable(shape, threads, each.bits) if shape else True
+        rules.sufficient(
+            any_of(negation(is_promoted), all_of(each.bits >= _BYTE, can_share)),
+            f"the {{}} threads must be able to share reading the elements of type {each.element_type} that a promoted "
+            "operand is computed from",
+            threads,
+        )
 
 
 def _is_uneven(tiling: ContractionTiles, loop: int) -> Number:

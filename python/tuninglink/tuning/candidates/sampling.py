@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 import time
 from itertools import islice, zip_longest
 from math import inf
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from tuninglink.solver.answers import Limits, UndecidedError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from tuninglink.spaces.providers import Space
     from tuninglink.tuning.candidates.candidate import Candidate
@@ -20,21 +19,11 @@ if TYPE_CHECKING:
 _SECONDS: Final = 2.0
 """Time limit for one sample of all spaces of a dispatch. A device waits for the first sample."""
 
-_SAMPLING_STEPS: Final = 2000
-"""Steps for sampling one space; 60 to 800 do for most. A space that is too large for it is probed from then on. Steps
-come first, so that a busy machine finds the same candidates as an idle one."""
+_STEPS: Final = 2000
+"""Steps for sampling one space; 60 to 800 do for most."""
 
-_PROBING_STEPS: Final = 1000
-"""Steps for probing one space, about two seconds."""
-
-_LEAST_PROBING_SECONDS: Final = 0.2
-"""Time for probing a space after its sampling has taken all there was."""
-
-_DRAWS: Final = 4
-"""A space is empty if so many samples of it hold no candidate: code generation refuses many assignments."""
-
-_LEAST_DRAWN: Final = 16
-"""The least number of assignments in a sample; counting the space takes most of the time."""
+_MOST_REJECTED: Final = 64
+"""A space is empty if so many assignments in a row make no candidate: code generation refuses many."""
 
 
 class SpaceSampler:
@@ -51,93 +40,95 @@ class SpaceSampler:
     def __init__(self, spaces: Sequence[Space], maker: Callable[[int], CandidateMaker]) -> None:
         self._spaces = spaces
         self._maker = maker
-        self._too_large: set[int] = set()
-        self._drawn: dict[tuple[int, int, int], list[Candidate]] = {}
-        self._filled: list[int] | None = None
+        self._samples: dict[tuple[int, int], _Sample] = {}
+        self._drawn: dict[tuple[int, int], list[Candidate]] = {}
         self.reasons: dict[int, str] = {}
 
     def sample(self, n: int, seed: int) -> list[Candidate]:
         """Returns candidates drawn from the spaces, as many from each as there are.
 
+        The time limit may cut a sample, but not down to nothing where there is something.
+
         Args:
             n: how many.
             seed: fixes which, as far as the time limit allows.
         """
-        deadline = time.monotonic() + _SECONDS
-        numbers = self.filled(deadline)
-        if not numbers:
+        if (n, seed) not in self._drawn:
+            limited = self._draw(n, seed, time.monotonic() + _SECONDS)
+            self._drawn[n, seed] = limited or self._draw(n, seed, inf)
+        return self._drawn[n, seed]
+
+    def _draw(self, n: int, seed: int, deadline: float) -> list[Candidate]:
+        count = len(self._spaces)
+        samples = [
+            self._first(number, 1, seed, deadline, count - number) for number in range(count)
+        ]
+        filled = [number for number in range(count) if samples[number]]
+        if not filled:
             return []
-        share = -(-n // len(numbers))
+        share = -(-n // len(filled))
         drawn = [
-            self._draw(number, share, seed, _part(deadline, len(numbers) - position))
-            for position, number in enumerate(numbers)
+            self._first(number, share, seed, deadline, len(filled) - position)
+            for position, number in enumerate(filled)
         ]
         mixed = [each for group in zip_longest(*drawn) for each in group]
         unlike = {each.key: each for each in mixed if each is not None}
         return list(islice(unlike.values(), n))
 
-    def filled(self, deadline: float = inf) -> Sequence[int]:
-        """Returns the positions of the spaces that have candidates: some only decide what others write."""
-        if self._filled is None:
-            deadline = min(deadline, time.monotonic() + _SECONDS)
-            count = len(self._spaces)
-            self._filled = [
-                number
-                for number in range(count)
-                if self._draw(number, 1, 0, _part(deadline, count - number))
-            ]
-        return self._filled
-
-    def _draw(self, number: int, n: int, seed: int, seconds: float) -> list[Candidate]:
-        key = number, n, seed
-        if key not in self._drawn:
-            self._drawn[key] = self._draw_anew(number, n, seed, seconds)
-        return self._drawn[key]
-
-    def _draw_anew(self, number: int, n: int, seed: int, seconds: float) -> list[Candidate]:
-        """Samples one space until enough of its assignments make candidates."""
-        deadline = time.monotonic() + seconds
-        make = self._maker(number)
-        candidates: dict[str, Candidate] = {}
-        size = max(n, _LEAST_DRAWN)
-        for draw in range(_DRAWS):
-            left = deadline - time.monotonic()
-            if left <= 0 and draw:
-                break
+    def _first(
+        self, number: int, n: int, seed: int, deadline: float, spaces_left: int
+    ) -> list[Candidate]:
+        """Returns the first candidates of a space; it may take an equal part of the time."""
+        sample = self._samples.get((number, seed))
+        if sample is None:
+            sample = _Sample(self._maker(number))
+            self._samples[number, seed] = sample
+        seconds = max(0.0, deadline - time.monotonic()) / spaces_left
+        if len(sample.candidates) < n and seconds and number not in self.reasons:
             try:
-                assignments = self._assignments(number, size, seed + draw, left)
+                constraints = self._spaces[number].constraints
+                limits = Limits(seconds=seconds, steps=_STEPS)
+                sample.extend(n, lambda: constraints.draws(seed, limits))
             except UndecidedError as failure:
                 self.reasons[number] = failure.reason
-                break
-            made = filter(None, map(make, assignments))
-            candidates |= {each.key: each for each in made}
-            if len(candidates) >= n or len(assignments) < size:
-                break
-        return list(islice(candidates.values(), n))
+        return list(islice(sample.candidates.values(), n))
 
-    def _assignments(self, number: int, n: int, seed: int, seconds: float) -> list[dict[str, int]]:
-        """Returns valid assignments of one space in random order.
 
-        Raises:
-            UndecidedError: the space does not tell which are valid.
+class _Sample:
+    """The candidates of one space in a random order, as far as they were drawn.
+
+    Args:
+        make: makes candidates of assignments.
+    """
+
+    def __init__(self, make: CandidateMaker) -> None:
+        self._make = make
+        self._assignments: Iterator[dict[str, int]] = iter(())
+        self.candidates: dict[str, Candidate] = {}
+
+    def extend(self, n: int, draw: Callable[[], Iterator[dict[str, int]]]) -> None:
+        """Draws until there are `n` candidates, no more assignments, or many in a row that make none.
+
+        Args:
+            n: how many candidates are wanted.
+            draw: draws all assignments anew, where the last time ended at a limit.
         """
-        constraints = self._spaces[number].constraints
-        if constraints.unknown:
-            raise UndecidedError(constraints.unknown)
-        assignments = None
-        if number not in self._too_large:
-            limits = Limits(seconds=max(seconds, 0.0), steps=_SAMPLING_STEPS)
-            try:
-                assignments = constraints.sample(n, seed, limits)
-            except UndecidedError:
-                self._too_large.add(number)
-        if assignments is None:
-            limits = Limits(seconds=max(seconds, _LEAST_PROBING_SECONDS), steps=_PROBING_STEPS)
-            assignments = constraints.probe(n, seed, limits)
-        random.Random(seed).shuffle(assignments)  # noqa: S311 - no secret
-        return assignments
+        if not self._take(n):
+            self._assignments = draw()
+            self._take(n)
 
-
-def _part(deadline: float, parts: int) -> float:
-    """Returns the seconds until a deadline for one of so many equal parts of the work."""
-    return max(0.0, deadline - time.monotonic()) / parts
+    def _take(self, n: int) -> bool:
+        """Takes assignments; tells whether there were enough."""
+        rejected = 0
+        for assignment in self._assignments:
+            candidate = self._make(assignment)
+            if candidate is None:
+                rejected += 1
+                if rejected == _MOST_REJECTED:
+                    return True
+                continue
+            rejected = 0
+            self.candidates[candidate.key] = candidate
+            if len(self.candidates) >= n:
+                return True
+        return False

@@ -58,6 +58,8 @@ class Decision:
         default_us: the median time of the default, in microseconds.
         tuned_us: that of the candidate.
         blocks: the speedup in each block.
+        contrary: the block that left the decision open although all rounds together are above the threshold; None
+            without one.
     """
 
     outcome: Outcome
@@ -65,6 +67,13 @@ class Decision:
     default_us: float
     tuned_us: float
     blocks: tuple[ConfidenceInterval, ...]
+    contrary: ConfidenceInterval | None = None
+
+    def __str__(self) -> str:
+        if self.contrary is None:
+            return str(self.speedup)
+        number = self.blocks.index(self.contrary) + 1
+        return f"{self.speedup}, but {self.contrary} in block {number} of {len(self.blocks)}"
 
 
 def interval(ratios: ArrayLike, seed: int = 0) -> ConfidenceInterval:
@@ -95,8 +104,8 @@ def decide(
 ) -> Decision:
     """Decides whether a candidate is faster than the default.
 
-    It is if the whole interval of every block is above `1 + min_gain`. It is not if that of any block is below, or
-    that of all rounds together.
+    It is if the interval of all rounds together is above `1 + min_gain`, and so is the median of each block: what made one
+    block faster may not last. It is not if the interval of all rounds together is below.
 
     Args:
         blocks: blocks of rounds that ran seconds apart; a round is the time of the default and of the candidate.
@@ -114,14 +123,18 @@ def decide(
     )
     speedup = interval(_ratios(rounds), seed)
     least = 1 + min_gain
-    if all(each.low > least for each in intervals):
-        outcome = Outcome.FASTER
-    elif any(each.high < least for each in (*intervals, speedup)):
+    slowest = min(intervals, key=lambda each: each.median)
+    contrary = None
+    if speedup.high < least:
         outcome = Outcome.NOT_FASTER
-    else:
+    elif speedup.low <= least:
         outcome = Outcome.UNDECIDED
+    elif slowest.median <= least:
+        outcome, contrary = Outcome.UNDECIDED, slowest
+    else:
+        outcome = Outcome.FASTER
     default, tuned = (float(each) for each in np.median(rounds, axis=0))
-    return Decision(outcome, speedup, default, tuned, intervals)
+    return Decision(outcome, speedup, default, tuned, intervals, contrary)
 
 
 def survivors(ratios: Mapping[int, Sequence[float]], keep: int, seed: int = 0) -> list[int]:

@@ -3,24 +3,32 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
 
-from tuninglink.tuning.deciding.decision import decide
-from tuninglink.tuning.devices.timing import CompiledProgram
+import numpy as np
+
+from tuninglink.tuning.deciding.decision import ConfidenceInterval, decide
+from tuninglink.tuning.programs.compiled_program import PLAIN_INTEGERS
 from tuninglink.tuning.results.failures import Failure
-from tuninglink.tuning.results.task_result import ModelComparison
+from tuninglink.tuning.results.task_result import FunctionComparison, ModelComparison
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
+    from concurrent.futures import Future
     from typing import TypeVar
 
-    from tuninglink.tuning.candidates.compilation import CandidateCompiler
+    from numpy.typing import NDArray
+
+    from tuninglink.tuning.candidates.compilation import CandidateCompiler, Compiled
     from tuninglink.tuning.devices.device_interface import Device
+    from tuninglink.tuning.programs.compiled_program import CompiledProgram
     from tuninglink.tuning.programs.dispatches import DispatchedProgram
+    from tuninglink.tuning.programs.program_calls import FunctionCall, ProgramCalls
     from tuninglink.tuning.results.task_result import TaskResult
 
     Entry = TypeVar("Entry")
+    Samples = list[tuple[float, ...]]
 
 _COMPILE_SECONDS: Final = 1800.0
 """How long a whole program may compile."""
@@ -29,11 +37,21 @@ _ROUNDS: Final = 25
 """Rounds that are run at a time."""
 
 _MOST_ROUNDS: Final = 1000
-_MOST_SECONDS: Final = 20.0
-"""When a comparison ends whose interval is still wide."""
+MOST_SECONDS: Final = 20.0
+"""When a comparison ends whose interval is still wide, unless the caller gives another time."""
 
 _NARROW: Final = 0.02
 """The width of an interval that more rounds need not make narrower."""
+
+_SLOW: Final = 4.0
+"""How many times longer than one run of all functions a comparison may take, however slow they are."""
+
+_NOTHING: Final = ConfidenceInterval(0.0, 0.0, 0.0)
+"""The speedup of a program that does not run with the spec."""
+
+
+_INTEGER_RANGES: Final = (PLAIN_INTEGERS, (0, 1), (1, 1))
+"""Ranges of random integers, in the order in which they are tried: of indices, of masks, and of masks without zeros."""
 
 
 class ModelRunError(Exception):
@@ -42,55 +60,204 @@ class ModelRunError(Exception):
 
 @dataclass
 class ModelRuns:
-    """Compares a program with specs and without.
+    """Runs a program with specs and without.
 
     Attributes:
         program: the program.
         compiler: compiles it.
         device: runs it.
         seed: fixes inputs and orders.
+        seconds: when a comparison ends whose interval is still wide, unless the program is slow.
     """
 
     program: DispatchedProgram
     compiler: CandidateCompiler
     device: Device
     seed: int
-    _default: CompiledProgram | None = None
+    seconds: float = MOST_SECONDS
+    _images: dict[str, Future[Compiled | Failure]] = field(default_factory=dict)
+    _integers: tuple[int, int] | None = None
 
     def compare(self, spec: str) -> ModelComparison:
         """Returns how fast the program is without a spec and with it, interleaved, as exactly as a few seconds tell.
 
         Raises:
+            ModelRunError: it cannot be compiled or run without the spec.
+        """
+        calls = self._calls()
+        self._begin(spec)
+        integers = self._finite_integers()
+        default = self._default_image()
+        try:
+            tuned = self._image(spec)
+            began = time.monotonic()
+            self._run(tuned, integers)
+            taken = time.monotonic() - began
+        except ModelRunError as failure:
+            return ModelComparison(0.0, 0.0, _NOTHING, failure=str(failure))
+        programs = [
+            calls.compiled(call, image, integers)
+            for call in self._functions()
+            for image in (default, tuned)
+        ]
+        samples = self._samples(programs, max(self.seconds, _SLOW * taken))
+        return self._comparison(samples)
+
+    def outputs(self, spec: str = "") -> dict[str, tuple[NDArray[Any], ...]]:
+        """Returns what each function computes, the program with a spec or without, always from the same inputs.
+
+        Raises:
             ModelRunError: it cannot be compiled or run.
         """
-        if self._default is None:
-            self._default = self._compiled("")
-        pair = [self._default, self._compiled(spec)]
-        samples: list[tuple[float, float]] = []
-        end = time.monotonic() + _MOST_SECONDS
-        while True:
-            rounds = self.device.program_rounds(pair, _ROUNDS, self.seed + len(samples))
-            if isinstance(rounds, Failure):
-                raise ModelRunError(rounds.message)
-            samples += [(each[0], each[1]) for each in rounds.samples]
-            decision = decide([samples], 0.0, self.seed)
-            is_narrow = decision.speedup.high - decision.speedup.low <= _NARROW
-            if is_narrow or len(samples) >= _MOST_ROUNDS or time.monotonic() > end:
-                break
-        return ModelComparison(
-            decision.default_us / 1000, decision.tuned_us / 1000, decision.speedup
-        )
+        integers = self._finite_integers()
+        return self._run(self._image(spec), integers)
 
-    def _compiled(self, spec: str) -> CompiledProgram:
-        model = self.program.model
-        if model is None:
-            raise ModelRunError("it has no function that takes static tensors and nothing else")
-        compiled = self.compiler.submit_program(
-            self.program.content, spec, _COMPILE_SECONDS
-        ).result()
+    def _calls(self) -> ProgramCalls:
+        if self.program.calls is None:
+            raise ModelRunError("it is one dispatch, or its functions are no longer to be seen")
+        return self.program.calls
+
+    def _functions(self) -> list[FunctionCall]:
+        """Returns the functions that can be called.
+
+        Raises:
+            ModelRunError: there are none.
+        """
+        calls = self._calls()
+        callable_ = [function for function in calls.functions if not function.obstacle]
+        if not callable_:
+            reasons = "; ".join(_skipped(function) for function in calls.functions)
+            raise ModelRunError(reasons or "it has no function that callers see")
+        return callable_
+
+    def _begin(self, spec: str) -> None:
+        """Begins to compile the program without a spec and with one."""
+        for each in ("", spec):
+            if each not in self._images:
+                self._images[each] = self.compiler.submit_program(
+                    self.program.content, each, _COMPILE_SECONDS
+                )
+
+    def _image(self, spec: str) -> bytes:
+        self._begin(spec)
+        compiled = self._images[spec].result()
         if isinstance(compiled, Failure):
             raise ModelRunError(compiled.message)
-        return CompiledProgram(compiled.image, model.name, model.inputs)
+        return compiled.image
+
+    def _default_image(self) -> bytes:
+        return self._image("")
+
+    def _finite_integers(self) -> tuple[int, int]:
+        """Returns a range of random integers with which all outputs of the program without a spec are finite.
+
+        Integers may be indices, for which different ones are best, or masks, of which some functions make infinities
+        unless they are zeros and ones.
+
+        Raises:
+            ModelRunError: the program cannot be compiled or run.
+        """
+        if self._integers is None:
+            image = self._default_image()
+            usable: list[tuple[int, int]] = []
+            for integers in _INTEGER_RANGES if self._takes_integers() else _INTEGER_RANGES[:1]:
+                try:
+                    outputs = self._run(image, integers)
+                except ModelRunError as failure:
+                    error = failure
+                    continue
+                usable.append(integers)
+                if all(_is_finite(array) for arrays in outputs.values() for array in arrays):
+                    break
+            if not usable:
+                raise error
+            self._integers = usable[-1]
+        return self._integers
+
+    def _takes_integers(self) -> bool:
+        return any(
+            argument.content is None and argument.element_type.startswith("i")
+            for function in self._functions()
+            for argument in function.inputs
+        )
+
+    def _run(self, image: bytes, integers: tuple[int, int]) -> dict[str, tuple[NDArray[Any], ...]]:
+        outputs: dict[str, tuple[NDArray[Any], ...]] = {}
+        for function in self._functions():
+            program = self._calls().compiled(function, image, integers)
+            computed = self.device.program_outputs(program)
+            if isinstance(computed, Failure):
+                raise ModelRunError(f"function '{function.name}': {computed.message}")
+            outputs[function.name] = computed
+        return outputs
+
+    def _samples(self, programs: Sequence[CompiledProgram], seconds: float) -> Samples:
+        """Returns the times of programs, by round, until the weighted ratio is known well enough."""
+        samples: Samples = []
+        end = time.monotonic() + seconds
+        while True:
+            left = max(1.0, end - time.monotonic())
+            rounds = self.device.program_rounds(
+                programs, _ROUNDS, self.seed + len(samples), min(seconds, left)
+            )
+            if isinstance(rounds, Failure):
+                raise ModelRunError(rounds.message)
+            samples += rounds.samples
+            decision = decide([self._weighted(samples)], 0.0, self.seed)
+            is_narrow = decision.speedup.high - decision.speedup.low <= _NARROW
+            if is_narrow or len(samples) >= _MOST_ROUNDS or time.monotonic() > end:
+                return samples
+
+    def _weighted(self, samples: Samples) -> list[tuple[float, float]]:
+        """Returns the sums over the functions by round, without the spec and with it."""
+        weights = np.array([function.weight for function in self._functions()])
+        times = np.array(samples).reshape(len(samples), len(weights), 2)
+        sums = (times * weights[:, None]).sum(axis=1)
+        return [(float(default), float(tuned)) for default, tuned in sums]
+
+    def _comparison(self, samples: Samples) -> ModelComparison:
+        functions = [
+            FunctionComparison(
+                function.name,
+                function.weight,
+                *_times(
+                    [(sample[2 * index], sample[2 * index + 1]) for sample in samples], self.seed
+                ),
+            )
+            for index, function in enumerate(self._functions())
+        ]
+        return ModelComparison(
+            *_times(self._weighted(samples), self.seed),
+            functions=tuple(functions),
+            notes=tuple(self._notes()),
+        )
+
+    def _notes(self) -> Iterator[str]:
+        calls = self._calls()
+        for function in calls.functions:
+            if function.obstacle:
+                yield f"not compared: {_skipped(function)}"
+        if calls.parameters.is_synthetic:
+            yield "the weights are random; --parameters names files with others"
+        if calls.is_stateful:
+            yield "the program keeps state between calls; it was timed anew from its first state"
+
+
+def _skipped(function: FunctionCall) -> str:
+    return f"function '{function.name}': {function.obstacle}"
+
+
+def _times(
+    pairs: Sequence[tuple[float, float]], seed: int
+) -> tuple[float, float, ConfidenceInterval]:
+    """Returns the median times in milliseconds, and the speedup."""
+    decision = decide([pairs], 0.0, seed)
+    return decision.default_us / 1000, decision.tuned_us / 1000, decision.speedup
+
+
+def _is_finite(array: NDArray[Any]) -> bool:
+    """Tells whether all elements of an array are finite; integers are."""
+    return array.dtype.kind in "iub" or bool(np.isfinite(array.astype(np.float64)).all())
 
 
 @dataclass(frozen=True)
@@ -101,11 +268,13 @@ class ModelVerdict:
         kept: the entries that stay.
         comparison: how the program fares with them; None if it was not run, or none stays.
         reason: why there is no comparison.
+        failures: why the program fails with entries that do not stay.
     """
 
     kept: tuple[TaskResult, ...]
     comparison: ModelComparison | None = None
     reason: str = ""
+    failures: tuple[str, ...] = ()
 
 
 def judge_entries(
@@ -132,7 +301,9 @@ def judge_entries(
     except ModelRunError as failure:
         return ModelVerdict(tuple(won), reason=str(failure))
     reason = "" if kept else "no entry makes the program faster"
-    return ModelVerdict(tuple(kept), comparison, reason)
+    left_out = [compare([entry]) for entry in won if entry not in kept and write([entry]) in known]
+    failures = tuple(dict.fromkeys(each.failure for each in left_out if each.failure))
+    return ModelVerdict(tuple(kept), comparison, reason, failures)
 
 
 def harmless(
@@ -144,14 +315,14 @@ def harmless(
         entries: all entries.
         compare: runs the program with some of them, and without any.
     """
-    if not entries or compare(entries).speedup.high >= 1.0:
+    if not entries or not compare(entries).is_slower:
         return list(entries)
     if len(entries) == 1:
         return []
     middle = len(entries) // 2
     halves = [harmless(each, compare) for each in (entries[:middle], entries[middle:])]
     kept = [*halves[0], *halves[1]]
-    if all(halves) and compare(kept).speedup.high < 1.0:
-        # Each half is fine alone: what is slow is both together.
+    if all(halves) and compare(kept).is_slower:
+        # Each half is fine alone: both together are slow.
         return max(halves, key=lambda each: compare(each).speedup.median)
     return kept

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 LOCAL_DRIVERS: Final = frozenset({"local-task", "local-sync"})
 """The drivers whose device is the CPU."""
 
+SYNCHRONOUS_DRIVER: Final = "local-sync"
+"""The driver that runs a dispatch in the thread that calls it."""
+
 THREADED_DRIVER: Final = "local-task"
 """The driver that runs a dispatch on several threads of the CPU."""
 

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 from tuninglink.tuning.devices.measurement import Measurer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from numpy.typing import NDArray
+
     from tuninglink.tuning.devices.device import DeviceDescription
     from tuninglink.tuning.devices.measurement import Outputs
-    from tuninglink.tuning.devices.timing import CompiledProgram, Rounds, Timing
+    from tuninglink.tuning.devices.timing import Rounds, Timing
     from tuninglink.tuning.programs.benchmark import Benchmark
+    from tuninglink.tuning.programs.compiled_program import CompiledProgram
     from tuninglink.tuning.results.failures import Failure
 
 Answer = TypeVar("Answer", covariant=True)  # noqa: PLC0105
@@ -88,6 +91,10 @@ class Device(ABC):
         """Measures whole programs against each other; see `Measurer.program_rounds`."""
         arguments = (tuple(programs), count, seed, seconds)
         return self.ask(Request(Measurer.program_rounds, arguments, seconds))
+
+    def program_outputs(self, program: CompiledProgram) -> tuple[NDArray[Any], ...] | Failure:
+        """Returns what a call of a program computes; see `ProgramRunner.outputs`."""
+        return self.ask(Request(Measurer.program_outputs, (program,), _ROUNDS_SECONDS))
 
     def compare(
         self, benchmark: Benchmark, reference: Benchmark, reduction: int = 1

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import signal
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from tuninglink.mlir.diagnostics import error
-from tuninglink.tuning.devices.device import DeviceDescription, DeviceError, describe
+from tuninglink.tuning.devices.call_timing import WORKER_STACK_BYTES
+from tuninglink.tuning.devices.device import (
+    LOCAL_DRIVERS,
+    DeviceDescription,
+    DeviceError,
+    describe,
+    driver_of,
+)
 from tuninglink.tuning.devices.device_interface import Device
 from tuninglink.tuning.devices.measurement import Measurer
 from tuninglink.tuning.devices.running import MeasurementError
@@ -96,10 +104,18 @@ class DeviceProcess(Device):
                 message = f"no answer within {limit:.3g} s; the process of the device was replaced"
                 answer = Failure(FailureKind.TIMEOUT, message)
             except WorkerCrashedError as failure:
-                answer = Failure(FailureKind.CRASH, str(failure))
+                answer = Failure(FailureKind.CRASH, f"{failure}{self._hint(failure)}")
         if isinstance(answer, Failure) and answer.kind in _BROKEN:
             self._replace()
         return answer
+
+    def _hint(self, crash: WorkerCrashedError) -> str:
+        is_local = driver_of(self._arguments[0]) in LOCAL_DRIVERS
+        if not is_local or crash.code != -signal.SIGSEGV:
+            return ""
+        return (
+            f"; IREE's workers have {WORKER_STACK_BYTES >> 10} KiB of stack, which it may overflow"
+        )
 
     def _start(self) -> Pool:
         return Pool(1, _open_device, self._arguments)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-import ml_dtypes
 import numpy as np
 
 from tuninglink.tuning.programs.benchmark import Access
+from tuninglink.tuning.programs.element_types import element_type, is_float
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,42 +19,11 @@ if TYPE_CHECKING:
 
     Bytes = NDArray[np.uint8]
 
-_FLOATS: Final[dict[str, type]] = {
-    "f64": np.float64,
-    "f32": np.float32,
-    "f16": np.float16,
-    "bf16": ml_dtypes.bfloat16,
-    "f8E4M3FN": ml_dtypes.float8_e4m3fn,
-    "f8E4M3FNUZ": ml_dtypes.float8_e4m3fnuz,
-    "f8E5M2": ml_dtypes.float8_e5m2,
-    "f8E5M2FNUZ": ml_dtypes.float8_e5m2fnuz,
-}
-_INTEGERS: Final[dict[str, type]] = {
-    "i8": np.int8,
-    "i16": np.int16,
-    "i32": np.int32,
-    "i64": np.int64,
-    "index": np.int64,
-}
 _CANARY: Final = np.frombuffer(b"\xa5\x5a\xc3\x96", np.uint8)
 """What guards hold. Four different bytes: a write that is shifted by one to three bytes shows."""
 
 _PERIOD: Final = 1_048_583
 """So many elements are drawn, and repeated: a prime, so that no two rows or columns of a large binding are alike."""
-
-
-def element_type(name: str) -> np.dtype | None:
-    """Returns the type of the elements of a binding in memory.
-
-    Args:
-        name: an element type as MLIR writes it.
-
-    Returns:
-        The type, or None if elements do not lie at whole bytes or are not known here: then their bytes are random,
-        and outputs must be equal to the bit.
-    """
-    known = _FLOATS.get(name) or _INTEGERS.get(name.lstrip("su")) or {"i1": np.bool_}.get(name)
-    return None if known is None else np.dtype(known)
 
 
 def _repeated(pattern: Bytes, length: int) -> Bytes:
@@ -64,11 +33,6 @@ def _repeated(pattern: Bytes, length: int) -> Bytes:
 def _width(name: str) -> int:
     dtype = element_type(name)
     return dtype.itemsize if dtype else 1
-
-
-def is_float(name: str) -> bool:
-    """Tells whether an element type is a floating-point type with a tolerance."""
-    return name in _FLOATS
 
 
 @dataclass(frozen=True)

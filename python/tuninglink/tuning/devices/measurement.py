@@ -2,43 +2,49 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections import defaultdict
 from dataclasses import dataclass
 from functools import lru_cache, partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import iree.runtime as rt
 import numpy as np
 
+from tuninglink.tuning.devices.buffers import to_device
 from tuninglink.tuning.devices.caches import last_level_bytes
+from tuninglink.tuning.devices.call_timing import WorkerThread, wall_seconds
 from tuninglink.tuning.devices.clocks import read_clock
-from tuninglink.tuning.devices.device import LOCAL_DRIVERS, driver_of, open_device
-from tuninglink.tuning.devices.hal_types import hal_type
+from tuninglink.tuning.devices.device import (
+    LOCAL_DRIVERS,
+    SYNCHRONOUS_DRIVER,
+    driver_of,
+    open_device,
+)
 from tuninglink.tuning.devices.inputs import (
     find_violation,
     make_inputs,
     outputs_of,
-    random_bytes,
 )
 from tuninglink.tuning.devices.numerics import compare
+from tuninglink.tuning.devices.program_running import ProgramRunner
 from tuninglink.tuning.devices.running import (
     LoadedBenchmark,
-    LoadedProgram,
     Loader,
-    MeasurementError,
     Overhead,
 )
 from tuninglink.tuning.devices.sampling import Interleaving, Subject
-from tuninglink.tuning.devices.timing import Caches, CompiledProgram, Rounds, Settings, Timing
+from tuninglink.tuning.devices.timing import Caches, Rounds, Settings, Timing
 from tuninglink.tuning.results.failures import Failure, FailureKind
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence
 
+    from numpy.typing import NDArray
+
     from tuninglink.tuning.devices.inputs import Bytes
     from tuninglink.tuning.programs.benchmark import Benchmark, BufferLayout
+    from tuninglink.tuning.programs.compiled_program import CompiledProgram
 
 _LEAST_SAMPLES: Final = 3
 _MOST_SAMPLES: Final = 100
@@ -92,17 +98,19 @@ class Measurer:
         self._uri = uri
         self._settings = settings or Settings()
         self._device = open_device(uri, cores)
-        self._loader = Loader(self._device)
+        timer = WorkerThread() if driver_of(uri) == SYNCHRONOUS_DRIVER else wall_seconds
+        self._loader = Loader(self._device, timer=timer)
         self._buffers: dict[tuple[BufferLayout, int], rt.HalBuffer] = {}
         self._inputs = lru_cache(1)(partial(make_inputs, seed=self._settings.seed))
         self._expected: dict[Benchmark, Outputs] = {}
         self._overheads: defaultdict[BufferLayout, Overhead] = defaultdict(Overhead)
         self._is_local = driver_of(uri) in LOCAL_DRIVERS
+        self._programs = ProgramRunner(self._device, self._settings.seed, timer)
 
     @property
     def loading_seconds(self) -> float:
         """How long loading modules took so far."""
-        return self._loader.seconds
+        return self._loader.seconds + self._programs.loading_seconds
 
     def measure(
         self, benchmark: Benchmark, seconds: float, limit_microseconds: float | None = None
@@ -159,8 +167,19 @@ class Measurer:
         Raises:
             MeasurementError: one cannot be loaded or run.
         """
-        subjects = [self._program(each, self._copies(each.image, seed)) for each in programs]
+        copies = [
+            self._programs.load(program, self._copies(program.image, seed)) for program in programs
+        ]
+        subjects = [Subject(each, self._settings.sample_seconds) for each in copies]
         return self._rounds(subjects, Interleaving(count, seed, seconds))
+
+    def program_outputs(self, program: CompiledProgram) -> tuple[NDArray[Any], ...]:
+        """Returns what a call of a program computes; see `ProgramRunner.outputs`.
+
+        Raises:
+            MeasurementError: it cannot be loaded or run.
+        """
+        return self._programs.outputs(program)
 
     def compare(self, benchmark: Benchmark, reference: Benchmark, reduction: int) -> Failure | None:
         """Compares what a benchmark computes with what another does on the same inputs.
@@ -209,7 +228,7 @@ class Measurer:
         """
         layout = benchmark.layout
         before = self._inputs(layout) if inputs is None else inputs
-        buffer = self._to_device(before)
+        buffer = to_device(self._device, before)
         call = self._loader.load(benchmark.image, benchmark.function)
         call((buffer, 1, layout.stride, 1))
         view = rt.HalBufferView(buffer, [len(before)], rt.HalElementType.UINT_8)
@@ -241,14 +260,6 @@ class Measurer:
         ]
         return Subject(loaded, self._settings.sample_seconds)
 
-    def _program(self, program: CompiledProgram, copies: Sequence[Hashable]) -> Subject:
-        views = self._views(program)
-        loaded = [
-            LoadedProgram(self._loader.load(program.image, program.function, copy), views)
-            for copy in copies
-        ]
-        return Subject(loaded, self._settings.sample_seconds)
-
     def _copies(self, image: bytes, seed: int) -> Sequence[Hashable]:
         """Returns the keys of the copies of a module for rounds with a seed."""
         if self._is_local and len(image) <= _MOST_COPIED_BYTES:
@@ -267,30 +278,10 @@ class Measurer:
         key = (layout, self._sets(layout))
         if key not in self._buffers:
             self._buffers.clear()
-            self._buffers[key] = self._to_device(make_inputs(*key, seed=self._settings.seed))
+            self._buffers[key] = to_device(
+                self._device, make_inputs(*key, seed=self._settings.seed)
+            )
         return self._buffers[key]
-
-    def _to_device(self, data: Bytes) -> rt.HalBuffer:
-        try:
-            return self._device.allocator.allocate_buffer_copy(
-                memory_type=rt.MemoryType.DEVICE_LOCAL,
-                allowed_usage=rt.BufferUsage.DEFAULT,
-                device=self._device,
-                buffer=data,
-            )
-        except Exception as failure:  # noqa: BLE001 - a status of the runtime becomes one of several types
-            message = f"cannot allocate {len(data)} bytes on the device: {failure}"
-            raise MeasurementError(Failure(FailureKind.RUN, message)) from None
-
-    def _views(self, program: CompiledProgram) -> list[rt.HalBufferView]:
-        return [
-            rt.HalBufferView(
-                self._to_device(random_bytes(name, math.prod(shape), (self._settings.seed, index))),
-                list(shape),
-                hal_type(name),
-            )
-            for index, (shape, name) in enumerate(program.inputs)
-        ]
 
     def _clocks(self) -> tuple[int, ...]:
         clock = read_clock(self._uri)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 import ml_dtypes
 import numpy as np
 
-from tuninglink.tuning.devices.inputs import element_type, is_float
+from tuninglink.tuning.programs.element_types import element_type, is_float
 
 if TYPE_CHECKING:
     from tuninglink.tuning.devices.inputs import Bytes

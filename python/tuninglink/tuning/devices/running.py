@@ -1,18 +1,22 @@
-"""Loaded benchmarks and programs, ready to run batches."""
+"""Loaded modules, and benchmarks that are ready to run batches."""
 
 from __future__ import annotations
 
 import math
+import os
 import time
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import iree.runtime as rt
 
+from tuninglink.tuning.devices.call_timing import wall_seconds
 from tuninglink.tuning.results.failures import Failure, FailureKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Sequence
+
+    from tuninglink.tuning.devices.call_timing import CallTimer
 
 _OVERHEAD_CALLS: Final = 5
 
@@ -64,27 +68,115 @@ _MOST_LOADED: Final = 24
 """Modules that stay loaded: those of a race. Some devices compile a module further when it is loaded."""
 
 
+def _nothing() -> None:
+    """Wait for nothing."""
+
+
+class LoadedFunction:
+    """A function of a module in a context, which holds the module's state.
+
+    Args:
+        context: the context.
+        function: the function.
+        timer: runs calls and times them.
+    """
+
+    def __init__(self, context: rt.VmContext, function: rt.VmFunction, timer: CallTimer) -> None:
+        self._context = context
+        self._function = function
+        self._timer = timer
+
+    def __call__(self, arguments: Sequence[Any]) -> float:
+        """Runs the function; see `run`."""
+        return self.run(arguments)[0]
+
+    def run(
+        self, arguments: Sequence[Any], wait: Callable[[], object] = _nothing
+    ) -> tuple[float, rt.VmVariantList]:
+        """Runs the function and returns the seconds that it took, and its results.
+
+        Args:
+            arguments: what it takes.
+            wait: waits until the results are there, if the function returns before.
+
+        Raises:
+            MeasurementError: it fails.
+        """
+        values = rt.VmVariantList(len(arguments))
+        for argument in arguments:
+            if isinstance(argument, int):
+                values.push_int(argument)
+            elif isinstance(argument, float):
+                values.push_float(argument)
+            else:
+                values.push_ref(argument)
+        results = rt.VmVariantList(1)
+
+        def call() -> None:
+            self._context.invoke(self._function, values, results)
+            wait()
+
+        try:
+            return self._timer(call), results
+        except Exception as failure:  # noqa: BLE001 - a status of the runtime becomes one of several types
+            raise MeasurementError(Failure(FailureKind.RUN, str(failure))) from None
+
+
+class LoadedModule:
+    """A module in a context, which holds its state.
+
+    Args:
+        module: the module.
+        context: the context.
+        timer: runs calls and times them.
+    """
+
+    def __init__(self, module: rt.VmModule, context: rt.VmContext, timer: CallTimer) -> None:
+        self._module = module
+        self._context = context
+        self._timer = timer
+
+    def function(self, name: str) -> LoadedFunction:
+        """Returns a function of the module.
+
+        Raises:
+            MeasurementError: there is no such function.
+        """
+        function = self._module.lookup_function(name)
+        if function is None:
+            message = f"the module has no function '{name}'"
+            raise MeasurementError(Failure(FailureKind.LOAD, message))
+        return LoadedFunction(self._context, function, self._timer)
+
+
 class Loader:
     """Loads modules onto a device; those that were asked for last stay loaded.
 
     Args:
         device: the device.
         kept: how many stay loaded.
+        timer: runs calls and times them.
 
     Attributes:
+        instance: what modules of the runtime are made in.
         seconds: how long loading took so far.
     """
 
-    def __init__(self, device: rt.HalDevice, kept: int = _MOST_LOADED) -> None:
+    def __init__(
+        self,
+        device: rt.HalDevice,
+        kept: int = _MOST_LOADED,
+        timer: CallTimer = wall_seconds,
+    ) -> None:
+        self.instance = rt.VmInstance()
         self.seconds = 0.0
-        self._instance = rt.VmInstance()
-        self._hal = rt.create_hal_module(self._instance, device)
-        self.load = lru_cache(kept)(self._load)
+        self._timer = timer
+        self._hal = rt.create_hal_module(self.instance, device)
+        self._mapped = lru_cache(kept)(self._map)
+        self._loaded = lru_cache(kept)(self.load_anew)
 
-    def _load(
-        self, image: bytes, function: str, copy: Hashable = None
-    ) -> Callable[[Sequence[Any]], float]:
-        """Returns a function of a module: it takes arguments, runs and returns the seconds that it took.
+    def load(self, image: bytes, function: str, copy: Hashable = None) -> LoadedFunction:
+        """Returns a function of a module.
 
         Args:
             image: the module.
@@ -94,33 +186,44 @@ class Loader:
         Raises:
             MeasurementError: the device does not take the module, or there is no such function.
         """
-        del copy  # part of the key of the cache
+        return self.load_module(image, copy).function(function)
+
+    def load_module(
+        self, image: bytes, copy: Hashable = None, libraries: tuple[rt.VmModule, ...] = ()
+    ) -> LoadedModule:
+        """Returns a module with the state that earlier calls left; see `load_anew`."""
+        return self._loaded(image, copy, libraries)
+
+    def load_anew(
+        self, image: bytes, copy: Hashable = None, libraries: tuple[rt.VmModule, ...] = ()
+    ) -> LoadedModule:
+        """Returns a module in its initial state.
+
+        Args:
+            image: the module.
+            copy: see `load`.
+            libraries: the modules that it imports functions from, the runtime's own aside.
+
+        Raises:
+            MeasurementError: the device does not take the module.
+        """
         began = time.perf_counter()
         try:
-            module = rt.VmModule.copy_buffer(self._instance, image)
-            context = rt.VmContext(self._instance, modules=[self._hal, module])
-            found = module.lookup_function(function)
+            module = self._mapped(image, copy)
+            context = rt.VmContext(self.instance, modules=[self._hal, *libraries, module])
         except Exception as failure:  # noqa: BLE001 - a status of the runtime becomes one of several types
             raise MeasurementError(Failure(FailureKind.LOAD, str(failure))) from None
         finally:
             self.seconds += time.perf_counter() - began
-        if found is None:
-            message = f"the module has no function '{function}'"
-            raise MeasurementError(Failure(FailureKind.LOAD, message))
+        return LoadedModule(module, context, self._timer)
 
-        def call(arguments: Sequence[Any]) -> float:
-            given = rt.VmVariantList(len(arguments))
-            for each in arguments:
-                given.push_int(each) if isinstance(each, int) else given.push_ref(each)
-            results = rt.VmVariantList(1)
-            before = time.perf_counter()
-            try:
-                context.invoke(found, given, results)
-            except Exception as failure:  # noqa: BLE001 - as above
-                raise MeasurementError(Failure(FailureKind.RUN, str(failure))) from None
-            return time.perf_counter() - before
-
-        return call
+    def _map(self, image: bytes, copy: Hashable) -> rt.VmModule:
+        """Maps a module from a file in memory, as a copy of it would be aligned by chance."""
+        del copy  # part of the key of the cache
+        with os.fdopen(os.memfd_create("tuninglink"), "wb") as file:
+            file.write(image)
+            file.flush()
+            return rt.VmModule.mmap(self.instance, f"/proc/self/fd/{file.fileno()}")
 
 
 class LoadedBenchmark:
@@ -150,19 +253,3 @@ class LoadedBenchmark:
 
     def _seconds(self, batch: int) -> float:
         return self._call((*self._arguments, batch))
-
-
-class LoadedProgram:
-    """A function of a program with its inputs."""
-
-    least_batch = 1
-
-    def __init__(
-        self, call: Callable[[Sequence[Any]], float], inputs: Sequence[rt.HalBufferView]
-    ) -> None:
-        self._call = call
-        self._inputs = inputs
-
-    def sample(self, batch: int) -> float:
-        """Calls the function as often as `batch` says."""
-        return sum(self._call(self._inputs) for _ in range(batch)) / batch * 1e6

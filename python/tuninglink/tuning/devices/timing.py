@@ -80,21 +80,6 @@ class Rounds:
         return Timing(samples, self.batches[index], self.clocks_mhz)
 
 
-@dataclass(frozen=True)
-class CompiledProgram:
-    """A compiled program and what one of its functions takes.
-
-    Attributes:
-        image: the module, a VM FlatBuffer.
-        function: the name of the function.
-        inputs: the shape and the element type, as MLIR writes it, of each argument.
-    """
-
-    image: bytes
-    function: str
-    inputs: tuple[tuple[tuple[int, ...], str], ...]
-
-
 def duration(microseconds: float) -> str:
     """Returns a time with four digits and a unit that suits it: `190.1 us`, `18.51 ms`."""
     for unit, factor in (("s", 1e6), ("ms", 1e3)):

@@ -17,21 +17,24 @@ from tuninglink.iree.targets import Target
 from tuninglink.mlir import names
 from tuninglink.mlir.contexts import thread_context
 from tuninglink.mlir.diagnostics import error
-from tuninglink.mlir.serialization import to_bytecode
+from tuninglink.mlir.serialization import to_bytecode, to_text
 from tuninglink.mlir.symbols import symbol_name
 from tuninglink.mlir.walk import body, collect
 from tuninglink.passes.strip_configs import strip_configurations
 from tuninglink.tuning.programs.benchmark_building import NoBenchmarkError, build_benchmark
+from tuninglink.tuning.programs.call_options import ALL_CALLS, CallOptions
 from tuninglink.tuning.programs.dumped_benchmarks import dump_benchmarks, is_benchmark
 from tuninglink.tuning.programs.invocations import compiler_run
 from tuninglink.tuning.programs.problem_keys import problem_key
-from tuninglink.tuning.programs.specialization import public_functions, specialize
+from tuninglink.tuning.programs.program_calls import read_calls
+from tuninglink.tuning.programs.specialization import specialize
 
 if TYPE_CHECKING:
     from collections import Counter
     from collections.abc import Iterable, Sequence
 
     from tuninglink.tuning.programs.benchmark import BufferLayout
+    from tuninglink.tuning.programs.program_calls import ProgramCalls
     from tuninglink.tuning.programs.specialization import DimensionSize
 
 
@@ -91,31 +94,18 @@ class Omission:
 
 
 @dataclass(frozen=True)
-class ModelFunction:
-    """A function of a program that can be called with random inputs.
-
-    Attributes:
-        name: its symbol.
-        inputs: the shape and the element type of each input.
-    """
-
-    name: str
-    inputs: tuple[tuple[tuple[int, ...], str], ...]
-
-
-@dataclass(frozen=True)
 class DispatchedProgram:
     """A program with its dispatches formed.
 
     Attributes:
-        content: the program at `executable-sources`, as bytecode.
-        model: the function that the program is run by; None if none can be called with random inputs.
+        content: the program at `executable-sources`, as text.
+        calls: the calls that the time of the program is made of; None if its functions cannot be read.
         tasks: its problems, in the order of their first dispatches.
         omissions: the dispatches for which there is no benchmark.
     """
 
     content: bytes
-    model: ModelFunction | None
+    calls: ProgramCalls | None
     tasks: tuple[TuningTask, ...]
     omissions: tuple[Omission, ...]
 
@@ -126,6 +116,7 @@ def read_program(
     *,
     first: Phase = Phase.START,
     sizes: Sequence[DimensionSize] = (),
+    options: CallOptions = ALL_CALLS,
 ) -> DispatchedProgram:
     """Compiles a program up to `executable-sources` and finds its problems.
 
@@ -135,11 +126,13 @@ def read_program(
         flags: flags of the session.
         first: the phase that the program has gone through already.
         sizes: sizes of dynamic dimensions of its arguments.
+        options: which of its functions count, and what they are called with.
 
     Raises:
-        CompileError: it cannot be read, does not compile, has no dispatch, or no such dynamic dimension.
+        CompileError: it cannot be read, does not compile, has no dispatch, no such dynamic dimension or function, or
+            an input does not fit.
     """
-    model = None
+    calls = None
     with compiler_run(path, flags) as run:
         refuse_spec(run.module)
         is_dispatched = any(each.name == names.EXECUTABLE for each in body(run.module))
@@ -150,17 +143,20 @@ def read_program(
         if is_dispatched:
             strip_configurations(run.module)
         else:
-            model = _model_function(run.module) if first is Phase.INPUT else None
+            if first < Phase.ABI:
+                run.advance(first, first := Phase.ABI)
+            calls = read_calls(run.module, options) if first is Phase.ABI else None
             run.advance(first, Phase.EXECUTABLE_SOURCES)
-        content = to_bytecode(run.module)
-    module = mlir.Module.parse(content, thread_context()).operation
+        # Not as bytecode: that loses the resources in attributes of dialects without a bytecode interface.
+        content = to_text(run.module).encode()
+    module = mlir.Module.parse(content.decode(), thread_context()).operation
     if any(map(is_benchmark, body(module))):
         tasks, omissions = _tasks([module], None)
     else:
-        tasks, omissions = _tasks(dump_benchmarks(module), count_calls(module))
+        tasks, omissions = _tasks(dump_benchmarks(module), count_calls(module, options.weights()))
     if not tasks and not omissions:
         raise CompileError(error(f"there is no dispatch in '{path}' to tune"))
-    return DispatchedProgram(content, model, tuple(tasks), tuple(omissions))
+    return DispatchedProgram(content, calls, tuple(tasks), tuple(omissions))
 
 
 def _load_functions(module: mlir.Operation) -> None:
@@ -169,16 +165,6 @@ def _load_functions(module: mlir.Operation) -> None:
     The passes of that phase do not load it; those of later ones would.
     """
     module.context.dialects[names.FUNCTION.partition(".")[0]]
-
-
-def _model_function(module: mlir.Operation) -> ModelFunction | None:
-    """Returns the first public function of a program at `input` whose inputs are all static tensors."""
-    for function in public_functions(module):
-        types = [each.type for each in function.regions[0].blocks[0].arguments]
-        if all(isinstance(each, mlir.RankedTensorType) and each.has_static_shape for each in types):
-            inputs = tuple((tuple(each.shape), str(each.element_type)) for each in types)
-            return ModelFunction(symbol_name(function) or "", inputs)
-    return None
 
 
 def _tasks(

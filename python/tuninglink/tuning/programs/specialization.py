@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any, Final
 from iree.compiler import ir as mlir
 
 from tuninglink.errors import CompileError
-from tuninglink.mlir import names
 from tuninglink.mlir.diagnostics import error, note
-from tuninglink.mlir.walk import body
+from tuninglink.tuning.programs.entry_functions import public_functions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -80,15 +79,6 @@ def specialize(module: mlir.Operation, sizes: Sequence[DimensionSize]) -> None:
     with module.context, mlir.Location.unknown():
         for function in functions:
             _specialize_function(function, sizes)
-
-
-def public_functions(module: mlir.Operation) -> Iterator[mlir.Operation]:
-    """Yields the functions of a program at `input` that callers see."""
-    for function in body(module):
-        visibility = function.attributes.get(names.SYMBOL_VISIBILITY)
-        is_private = isinstance(visibility, mlir.StringAttr) and visibility.value == "private"
-        if function.name == names.UTIL_FUNCTION and not is_private and function.regions[0].blocks:
-            yield function
 
 
 def _dynamic_dimensions(function: mlir.Operation) -> Iterator[tuple[int, int]]:

@@ -45,7 +45,19 @@ def to_object(report: TuningReport) -> Object:
             "tuned_ms": model.tuned_ms,
             "speedup": model.speedup.median,
             "interval": _interval(model.speedup),
+            "functions": [
+                {
+                    "name": function.name,
+                    "weight": function.weight,
+                    "default_ms": function.default_ms,
+                    "tuned_ms": function.tuned_ms,
+                    "speedup": function.speedup.median,
+                    "interval": _interval(function.speedup),
+                }
+                for function in model.functions
+            ],
         },
+        "guarded": report.is_guarded,
         "notes": list(report.notes),
         "dispatches": [_dispatch(each) for each in report.dispatches],
         "omissions": [asdict(each) for each in report.omissions],
@@ -64,6 +76,7 @@ def _dispatch(dispatch: ProblemReport) -> Object:
         "problem": dispatch.problem,
         "target": dispatch.target,
         "outcome": dispatch.outcome,
+        "ending": dispatch.ending,
         "share": dispatch.share,
         "default_us": dispatch.default_us,
         "tuned_us": dispatch.tuned_us,

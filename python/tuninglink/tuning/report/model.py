@@ -62,6 +62,7 @@ class ProblemReport:
         configuration: the winner's, as MLIR writes it, None without one.
         trials: the trials, in the order in which they were known.
         notes: findings, such as a fast candidate with wrong results.
+        ending: why no more candidates were tried, such as `converged` or `budget`; None if that is not known.
     """
 
     names: tuple[str, ...]
@@ -75,6 +76,7 @@ class ProblemReport:
     configuration: str | None
     trials: tuple[TrialPoint, ...]
     notes: tuple[str, ...] = ()
+    ending: str | None = None
 
     @property
     def failures(self) -> dict[str, int]:
@@ -83,18 +85,39 @@ class ProblemReport:
 
 
 @dataclass(frozen=True)
-class ModelReport:
-    """The whole program without and with the spec.
+class FunctionReport:
+    """A function of the program without and with the spec.
 
     Attributes:
+        name: its name.
+        weight: how many calls of it count.
         default_ms: the median time of a call without the spec.
         tuned_ms: with it.
         speedup: from one to the other.
     """
 
+    name: str
+    weight: int
     default_ms: float
     tuned_ms: float
     speedup: Speedup
+
+
+@dataclass(frozen=True)
+class ModelReport:
+    """The whole program without and with the spec.
+
+    Attributes:
+        default_ms: the median time without the spec, of all functions.
+        tuned_ms: with it.
+        speedup: from one to the other.
+        functions: the times by function.
+    """
+
+    default_ms: float
+    tuned_ms: float
+    speedup: Speedup
+    functions: tuple[FunctionReport, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -140,6 +163,7 @@ class TuningReport:
         dispatches: what came of each problem.
         omissions: what was not tuned.
         model: the whole program, None if it was not run.
+        is_guarded: whether the whole program was run with the spec, if that has entries.
         notes: what else is to be said, such as why the program was not run.
         spec: the spec, as MLIR text.
     """
@@ -154,5 +178,6 @@ class TuningReport:
     dispatches: tuple[ProblemReport, ...]
     omissions: tuple[OmittedDispatch, ...]
     model: ModelReport | None
+    is_guarded: bool
     notes: tuple[str, ...]
     spec: str

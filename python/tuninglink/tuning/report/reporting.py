@@ -7,6 +7,7 @@ from importlib import metadata
 from typing import TYPE_CHECKING
 
 from tuninglink.tuning.report import (
+    FunctionReport,
     ModelReport,
     OmittedDispatch,
     ProblemReport,
@@ -39,6 +40,8 @@ def report_of(program: str, device: DeviceDescription, result: TuningResult) -> 
     notes = (
         [f"the whole program was not compared: {result.model_note}"] if result.model_note else []
     )
+    if result.model is not None:
+        notes += result.model.notes
     if result.failure is not None:
         notes += [each.message for each in result.failure.diagnostics]
     return TuningReport(
@@ -56,6 +59,7 @@ def report_of(program: str, device: DeviceDescription, result: TuningResult) -> 
             for name in each.dispatches
         ),
         model=_model(result.model) if result.model else None,
+        is_guarded=result.is_guarded,
         notes=tuple(notes),
         spec=result.spec,
     )
@@ -73,6 +77,7 @@ def _dispatch(result: TaskResult, began: float) -> ProblemReport:
         problem=str(result.prepared.spaces.problem),
         target=result.task.target.name,
         outcome=result.verdict.value,
+        ending=result.ending.value if result.ending else None,
         share=result.share,
         default_us=decision.default_us if decision else result.default_us,
         tuned_us=decision.tuned_us if decision and winner else None,
@@ -96,7 +101,17 @@ def _point(trial: TrialResult, began: float) -> TrialPoint:
 
 
 def _model(model: ModelComparison) -> ModelReport:
-    return ModelReport(model.default_ms, model.tuned_ms, _speedup(model.speedup))
+    functions = tuple(
+        FunctionReport(
+            function.name,
+            function.weight,
+            function.default_ms,
+            function.tuned_ms,
+            _speedup(function.speedup),
+        )
+        for function in model.functions
+    )
+    return ModelReport(model.default_ms, model.tuned_ms, _speedup(model.speedup), functions)
 
 
 def _speedup(interval: ConfidenceInterval) -> Speedup:

@@ -133,18 +133,48 @@ class TaskResult:
 
 
 @dataclass(frozen=True)
-class ModelComparison:
-    """The whole program, without and with the spec.
+class FunctionComparison:
+    """A function of the program, without and with the spec.
 
     Attributes:
+        name: its name.
+        weight: how many calls of it count.
         default_ms: the median time of a call without the spec, in milliseconds.
         tuned_ms: with it.
         speedup: how much faster it is with the spec.
     """
 
+    name: str
+    weight: int
     default_ms: float
     tuned_ms: float
     speedup: ConfidenceInterval
+
+
+@dataclass(frozen=True)
+class ModelComparison:
+    """The whole program, without and with the spec.
+
+    Attributes:
+        default_ms: the median time without the spec, in milliseconds: of all functions, each as often as it counts.
+        tuned_ms: with it.
+        speedup: how much faster it is with the spec.
+        functions: the times by function.
+        notes: what a reader should know of it.
+        failure: why the program fails with the spec but not without; empty if it runs.
+    """
+
+    default_ms: float
+    tuned_ms: float
+    speedup: ConfidenceInterval
+    functions: tuple[FunctionComparison, ...] = ()
+    notes: tuple[str, ...] = ()
+    failure: str = ""
+
+    @property
+    def is_slower(self) -> bool:
+        """Whether the program is slower with the spec, or fails."""
+        return bool(self.failure) or self.speedup.high < 1.0
 
 
 @dataclass(frozen=True)
@@ -175,6 +205,11 @@ class TuningResult:
     def seconds(self) -> float:
         """How long it took."""
         return sum(each.seconds for each in self.stages.values())
+
+    @property
+    def is_guarded(self) -> bool:
+        """Whether the whole program was run with the entries of the spec, if there are any."""
+        return self.model is not None or not self.won
 
     @property
     def won(self) -> list[TaskResult]:

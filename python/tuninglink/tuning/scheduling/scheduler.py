@@ -262,15 +262,21 @@ class Scheduler:
 
     def _decide_all(self) -> None:
         """Decides the tasks that had a turn, those first from which the program gains most."""
-        if not any(each.verdict is TaskOutcome.WON for each in self.results):
-            self._ledger.release(Account.GUARD)  # which needs a winner
         for task in sorted(self._open, key=lambda each: -each.gain):
-            if task.run is not None:
-                self._decide(task)
-                self._advance_races()
+            if task.run is None:
+                continue
+            has_won = any(each.verdict is TaskOutcome.WON for each in self.results)
+            if not (has_won or self._races or self._has_time_for(task.run)):
+                self._ledger.release(Account.GUARD)  # which needs a winner
+            self._decide(task)
+            self._advance_races()
         while self._races:
             self._await_race()
             self._advance_races()
+
+    def _has_time_for(self, run: TaskRun) -> bool:
+        """Tells whether the race of a task fits into the time that is left."""
+        return self._ledger.budget(Account.TASKS).remaining >= run.race_seconds
 
     def _decide(self, task: _OpenTask) -> None:
         """Begins the race of the best candidates of a task, or takes its result without one."""

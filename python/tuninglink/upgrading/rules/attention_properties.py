@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from tuninglink.iree.release import HAS_ATTENTION_PROPERTIES
 from tuninglink.mlir import names
 from tuninglink.upgrading.rule import OperationSite, operation_rule
 from tuninglink.upgrading.trees import Node, parse
@@ -22,7 +23,7 @@ _PROPERTIES: Final = frozenset({"indexing_maps", "decomposition_config"})
 def attention_properties(site: OperationSite) -> None:
     """The properties of attention operations stand in `<{…}>`."""
     first = next(site.tokens(), None)
-    if first is None or first.text != "{":
+    if not HAS_ATTENTION_PROPERTIES or first is None or first.text != "{":
         return
     others = parse(site.source, first.start, first.end)
     assert isinstance(others, Node)

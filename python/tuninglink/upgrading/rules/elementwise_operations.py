@@ -3,6 +3,7 @@ from __future__ import annotations
 from itertools import islice
 from typing import Final
 
+from tuninglink.iree.release import HAS_BARE_KINDS, elementwise_op
 from tuninglink.upgrading.rule import OperationSite, Refusal, operation_rule
 from tuninglink.upgrading.trees import Leaf, Node, enumerator, parse
 
@@ -34,7 +35,13 @@ def elementwise_operations(site: OperationSite) -> None:
     """`linalg.exp` and the other elementwise operations became `linalg.elementwise <exp>`."""
     mark, following = site.mark, list(islice(site.tokens(), 4))
     if mark.text == _ELEMENTWISE:
-        if [each.text for each in following] == ["kind", "=", "#linalg.elementwise_kind", "<"]:
+        is_named = [each.text for each in following] == [
+            "kind",
+            "=",
+            "#linalg.elementwise_kind",
+            "<",
+        ]
+        if is_named and HAS_BARE_KINDS:
             site.edits.replace(following[0].start, following[2].end, "")
             site.changed(f"the kind of '{mark.text}' is written without name")
         return
@@ -42,8 +49,8 @@ def elementwise_operations(site: OperationSite) -> None:
     if mark.text.startswith("linalg.elemwise_") and following and following[0].text == "{":
         end = following[0].end
         kind = _function(parse(site.source, following[0].start, end), kind)
-    site.edits.replace(mark.start, end, f"{_ELEMENTWISE} <{kind}>")
-    site.changed(f"'{mark.text}' is '{_ELEMENTWISE} <{kind}>'")
+    site.edits.replace(mark.start, end, elementwise_op(kind))
+    site.changed(f"'{mark.text}' is '{elementwise_op(kind)}'")
 
 
 def _function(attributes: object, default: str) -> str:

@@ -1,0 +1,129 @@
+"""How much a library does for models that it was not made from.
+
+    python benchmarks/coverage.py --suite cpu --budget 3m --device local-sync -- --iree-hal-target-device=local \
+        --iree-hal-local-target-device-backends=llvm-cpu --iree-llvmcpu-target-cpu=host
+
+For each model: the share of the dispatches' time for which the library has an entry, the speedup of the whole program
+with the library alone, the speedup with `tuninglink tune`, and the part of the gain of tuning that the library gives.
+Times of dispatches are those of the tuner's report; whole programs are timed with `iree-benchmark-module`, in turn.
+The models have other widths and lengths than those of `models.py`; `--only` takes the names of those as well. Needs
+what `models.py` needs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from models import SUITES, StepError, export, measure, run, tune
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from models import Model
+
+_LEAST_GAIN: Final = 1.02
+"""A smaller speedup may be noise."""
+
+HELD_OUT: Final = ("encoder", "short_bert", "small_resnet", "narrow_llama")
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """What a library does for a model.
+
+    Attributes:
+        covered: the share of the time of all tuned dispatches for which it has an entry.
+        library: the speedup with the library alone.
+        tuned: the speedup with what the tuner found.
+    """
+
+    covered: float
+    library: float
+    tuned: float
+
+    @property
+    def part(self) -> float:
+        """The part of the gain of tuning that the library gives, as a ratio of logarithms; NaN without a gain."""
+        has_gain = self.tuned >= _LEAST_GAIN
+        return math.log(self.library) / math.log(self.tuned) if has_gain else math.nan
+
+
+def configured(model: Model, library: str, flags: Sequence[str]) -> set[str]:
+    """Returns the names of the dispatches that a library configures."""
+    text = run(
+        "tuninglink", "explain", model.program, "--spec", library, "--format", "json", *flags
+    )
+    dispatches = json.loads(text)["dispatches"]
+    return {each["name"] for each in dispatches if each["status"] == "tuned"}
+
+
+def share(report: dict[str, Any], names: set[str]) -> float:
+    """Returns the share of some dispatches in the time of those that a tuner has measured."""
+    problems = report["dispatches"]
+    whole = sum(each["share"] for each in problems)
+    part = sum(
+        each["share"]
+        for each in problems
+        if any(name.startswith(tuple(each["names"])) for name in names)
+    )
+    return part / whole if whole else 0.0
+
+
+def cover(name: str, directory: Path, arguments: argparse.Namespace) -> Coverage:
+    """Exports, tunes and measures one model."""
+    model = export(name, directory, arguments.suite, arguments.device)
+    library, flags = arguments.library, arguments.flags
+    modules = {each: directory / f"{each}.vmfb" for each in ("default", "library", "tuned")}
+    run("iree-compile", model.program, "-o", modules["default"], *flags)
+    compile_ = ("tuninglink", "compile", model.program)
+    run(*compile_, "-o", modules["library"], "--spec", library, *flags)
+    report = tune(model, ["--budget", arguments.budget, "--device", arguments.device, *flags])
+    chosen = directory / "tuned.flags"
+    extra = [f"@{chosen}"] if chosen.exists() else []
+    spec = directory / "tuned.mlir"
+    run(*compile_, "-o", modules["tuned"], "--spec", spec, *extra, *flags)
+    figures = measure(model, modules)
+    default = figures["default"].total
+    return Coverage(
+        share(report, configured(model, library, flags)),
+        default / figures["library"].total,
+        default / figures["tuned"].total,
+    )
+
+
+def main() -> None:
+    """Prints a row for each model."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument("--suite", choices=sorted(SUITES), required=True)
+    parser.add_argument("--only", nargs="*", default=HELD_OUT, metavar="MODEL")
+    parser.add_argument("--library", default="library:auto", help="what names the spec")
+    parser.add_argument("--device", required=True)
+    parser.add_argument("--budget", default="3m")
+    parser.add_argument("flags", nargs="*", help="flags of iree-compile, behind --")
+    arguments = parser.parse_args()
+    print("| model | time covered | library alone | tuned | part of the gain |")
+    print("| --- | --- | --- | --- | --- |", flush=True)
+    with tempfile.TemporaryDirectory() as scratch:
+        for name in arguments.only:
+            try:
+                found = cover(name, Path(scratch) / name, arguments)
+            except StepError as failure:
+                print(f"| {name} | failed |\n{failure}", flush=True)
+                continue
+            print(
+                f"| {name} | {100 * found.covered:.0f} % | {found.library:.2f} | {found.tuned:.2f} "
+                f"| {100 * found.part:.0f} % |",
+                flush=True,
+            )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,162 @@
+"""The sizes that dynamic dimensions have for given arguments of a program, on the host and in dispatches."""
+
+from __future__ import annotations
+
+import operator
+from typing import TYPE_CHECKING, Any, Final
+
+from iree.compiler import ir as mlir
+
+from tuninglink.iree.structured_op import StructuredOp, shape
+from tuninglink.mlir.walk import collect
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from tuninglink.iree.given_sizes import SizeLookup
+    from tuninglink.iree.structured_op import Sizes
+
+    Value = mlir.Value[Any]
+
+DISPATCH: Final = "stream.cmd.dispatch"
+_LOAD: Final = "iree_tensor_ext.dispatch.tensor.load"
+_EMPTY: Final = "tensor.empty"
+
+_ARITHMETIC: Final[Mapping[str, Callable[[int, int], int]]] = {
+    "arith.addi": operator.add,
+    "arith.subi": operator.sub,
+    "arith.muli": operator.mul,
+    "arith.divui": operator.floordiv,
+    "arith.divsi": operator.floordiv,
+    "arith.floordivsi": operator.floordiv,
+    "arith.ceildivui": lambda a, b: -(-a // b),
+    "arith.ceildivsi": lambda a, b: -(-a // b),
+    "arith.remui": operator.mod,
+    "arith.remsi": operator.mod,
+    "arith.minui": min,
+    "arith.minsi": min,
+    "arith.maxui": max,
+    "arith.maxsi": max,
+    "arith.andi": operator.and_,
+    "arith.ori": operator.or_,
+    "arith.shli": operator.lshift,
+    "arith.shrui": operator.rshift,
+}
+_UNCHANGED: Final = frozenset(
+    {
+        *(f"arith.{name}" for name in ("extui", "extsi", "trunci", "index_cast", "index_castui")),
+        "iree_tensor_ext.dispatch.workload.ordinal",
+        "util.assume.int",
+    }
+)
+"""Operations whose results are their operands, of other types at most; sizes fit into all of them."""
+
+
+class SizeEvaluator:
+    """Evaluates sizes, as far as they follow from what is given.
+
+    Args:
+        size_of: the sizes of the program's arguments; None within a dispatch.
+        arguments: the values that a dispatch gets.
+    """
+
+    def __init__(
+        self, size_of: SizeLookup | None = None, arguments: Sequence[int | None] = ()
+    ) -> None:
+        self._size_of = size_of
+        self._arguments = arguments
+        self._known: dict[Value, int | None] = {}
+
+    def value(self, value: Value) -> int | None:
+        """Returns an integer, None if it is not known."""
+        if value not in self._known:
+            self._known[value] = self._evaluate(value)
+        return self._known[value]
+
+    def _evaluate(self, value: Value) -> int | None:
+        op = _owner(value)
+        attributes: Any = op.attributes if op is not None else {}
+        match op.name if op is not None else "":
+            case "arith.constant":
+                constant = attributes["value"]
+                return int(constant.value) if isinstance(constant, mlir.IntegerAttr) else None
+            case "hal.interface.constant.load":
+                return dict(enumerate(self._arguments)).get(attributes["ordinal"].value)
+            case "hal.buffer_view.dim":
+                return self._dimension(op, attributes["index"].value)
+            case name if op is not None and name in _UNCHANGED:
+                return self.value(op.operands[mlir.OpResult(value).result_number])
+            case name if op is not None and name in _ARITHMETIC:
+                left, right = map(self.value, op.operands)
+                known = left is not None and right is not None
+                return _ARITHMETIC[name](left or 0, right or 0) if known else None
+        return None
+
+    def _dimension(self, op: mlir.Operation | None, dimension: int) -> int | None:
+        """Returns the size of a dimension of an argument of the program."""
+        source = op.operands[0] if op is not None else None
+        if self._size_of is None or not isinstance(source, mlir.BlockArgument):
+            return None
+        return self._size_of(source.arg_number, dimension)
+
+    def shape(self, value: Value) -> Sizes | None:
+        """Returns the sizes of a tensor; dynamic ones as far as they are known."""
+        static = shape(value.type)
+        op = _owner(value)
+        if static is None or None not in static or op is None:
+            return static
+        dynamic: list[Value] = []
+        if op.name == _EMPTY:
+            dynamic = list(op.operands)
+        elif op.name == _LOAD:
+            segments: Any = op.attributes["operandSegmentSizes"]
+            source, dimensions, offsets, sizes = list(segments)[:4]
+            start = source + dimensions + offsets
+            dynamic = list(op.operands)[start : start + sizes]
+        elif op.name.startswith(("linalg.", "iree_linalg_ext.")) and op.results:
+            # A result has the type of the output that it stands for.
+            number = mlir.OpResult(value).result_number
+            return self.shape(op.operands[len(op.operands) - len(op.results) + number])
+        if len(dynamic) != static.count(None):
+            return static
+        known = iter(map(self.value, dynamic))
+        return tuple(next(known) if size is None else size for size in static)
+
+    def loops(self, op: StructuredOp) -> Sizes:
+        """Returns the sizes of the loops of an op."""
+        sizes = list(op.sizes)
+        for operand, loops in zip(op.operation.operands, op.operand_loops, strict=False):
+            if not any(loop is not None and sizes[loop] is None for loop in loops):
+                continue
+            for loop, size in zip(loops, self.shape(operand) or (), strict=False):
+                if loop is not None and sizes[loop] is None:
+                    sizes[loop] = size
+        return tuple(sizes)
+
+
+def _owner(value: Value) -> mlir.Operation | None:
+    owner = value.owner
+    return None if isinstance(owner, mlir.Block) else owner.operation
+
+
+def dispatch_arguments(
+    program: mlir.Operation, size_of: SizeLookup
+) -> dict[str, list[tuple[int | None, ...]]]:
+    """Returns the values that dispatches get at each of their calls, by the names of dispatches.
+
+    Args:
+        program: a program at `executable-sources`.
+        size_of: the sizes of the dynamic dimensions of its arguments.
+    """
+    evaluator = SizeEvaluator(size_of)
+    found: dict[str, list[tuple[int | None, ...]]] = {}
+    for call in collect(program, DISPATCH):
+        segments: Any = call.attributes["operandSegmentSizes"]
+        workload, arguments, *_ = segments
+        operands = list(call.operands)[workload : workload + arguments]
+        values = tuple(map(evaluator.value, operands))
+        entry_points: Any = call.attributes["entry_points"]
+        for entry_point in entry_points:
+            *path, _ = entry_point.value
+            found.setdefault("::".join(f"@{name}" for name in path), []).append(values)
+    return found

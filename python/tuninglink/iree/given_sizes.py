@@ -1,0 +1,79 @@
+"""Sizes that a user gives to the dynamic dimensions of a program's arguments."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import product
+from math import prod
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_WRITTEN: Final = re.compile(r"(?:(\d+)\.(\d+)=)?(\S+)")
+_SIZE: Final = re.compile(r"([1-9]\d*)(?::([1-9]\d*))?")
+
+SizeLookup = Callable[[int, int], int | None]
+"""Returns the size of a dimension of an argument, None where none is given."""
+
+
+@dataclass(frozen=True)
+class GivenSizes:
+    """The sizes of dynamic dimensions, each with a weight.
+
+    Attributes:
+        sizes: the sizes and their weights.
+        argument: the position of an argument of the functions that callers see; None for every argument.
+        dimension: the position of one of its dimensions; None for every dynamic one.
+    """
+
+    sizes: tuple[tuple[int, int], ...]
+    argument: int | None = None
+    dimension: int | None = None
+
+    @classmethod
+    def parse(cls, text: str) -> GivenSizes:
+        """Reads `[ARGUMENT.DIMENSION=]SIZE[:WEIGHT][,SIZE[:WEIGHT]]...`.
+
+        Raises:
+            ValueError: the text is something else.
+        """
+        found = _WRITTEN.fullmatch(text)
+        parts = [_SIZE.fullmatch(each) for each in found[3].split(",")] if found else []
+        if found is None or not all(parts):
+            raise ValueError(
+                "expected [ARGUMENT.DIMENSION=]SIZE[:WEIGHT],... such as 0.0=1,8:2,64,512"
+            )
+        sizes = tuple((int(each[1]), int(each[2] or 1)) for each in parts if each)
+        if found[1] is None:
+            return cls(sizes)
+        return cls(sizes, int(found[1]), int(found[2]))
+
+    def is_about(self, argument: int, dimension: int) -> bool:
+        """Tells whether a dimension gets these sizes."""
+        return self.argument is None or (self.argument, self.dimension) == (argument, dimension)
+
+
+def combinations(given: Sequence[GivenSizes]) -> list[tuple[int, SizeLookup]]:
+    """Returns all combinations of sizes with their weights; of two for one dimension the later one holds."""
+    return [
+        (
+            prod(weight for _, weight in chosen),
+            _lookup(given, tuple(size for size, _ in chosen)),
+        )
+        for chosen in product(*(each.sizes for each in given))
+    ]
+
+
+def _lookup(given: Sequence[GivenSizes], sizes: tuple[int, ...]) -> SizeLookup:
+    def size_of(argument: int, dimension: int) -> int | None:
+        matches = (
+            size
+            for each, size in zip(reversed(given), reversed(sizes), strict=True)
+            if each.is_about(argument, dimension)
+        )
+        return next(matches, None)
+
+    return size_of

@@ -1,0 +1,44 @@
+"""The costs of the dispatches of a program, for sizes that are given to its dynamic dimensions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tuninglink.iree.dispatch_cost import cost_of, mean_cost
+from tuninglink.iree.dispatches import find_dispatches
+from tuninglink.iree.dynamic_sizes import dispatch_arguments
+from tuninglink.iree.given_sizes import combinations
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from iree.compiler import ir as mlir
+
+    from tuninglink.iree.dispatch_cost import DispatchCost
+    from tuninglink.iree.given_sizes import GivenSizes
+
+
+def dispatch_costs(
+    program: mlir.Operation, sizes: Sequence[GivenSizes] = ()
+) -> dict[str, DispatchCost]:
+    """Returns the cost of a call of each dispatch, by its name.
+
+    A cost that depends on the given sizes is the mean over all calls and sizes.
+
+    Args:
+        program: a program at `executable-sources`.
+        sizes: the sizes of dynamic dimensions.
+    """
+    dispatches = find_dispatches(program)
+    costs = {each.name: cost_of(each.module) for each in dispatches}
+    dynamic = [each for each in dispatches if not costs[each.name].is_known]
+    if not dynamic or not sizes:
+        return costs
+    calls: dict[str, list[tuple[int, Sequence[int | None]]]] = {}
+    for weight, size_of in combinations(sizes):
+        for name, arguments in dispatch_arguments(program, size_of).items():
+            calls.setdefault(name, []).extend((weight, each) for each in arguments)
+    dynamic_costs = {
+        each.name: mean_cost(each.module, calls.get(each.name, ())) for each in dynamic
+    }
+    return costs | dynamic_costs

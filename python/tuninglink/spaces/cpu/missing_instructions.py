@@ -1,0 +1,94 @@
+"""What LLVM does not lower for a CPU, or lowers to calls of functions that are not linked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from iree.compiler import ir as mlir
+
+from tuninglink.iree.op_kinds import OpKind
+from tuninglink.iree.structured_op import StructuredOp, element_type
+from tuninglink.mlir.walk import visit
+
+if TYPE_CHECKING:
+    from tuninglink.spaces.cpu.device import Cpu
+    from tuninglink.spaces.workload import Workload
+
+_SOFTMAX: Final = "linalg.softmax"
+_MAXIMA: Final = frozenset({"arith.maxnumf", "arith.minnumf", _SOFTMAX})
+_REDUCTIONS: Final = frozenset({"linalg.reduce", _SOFTMAX})
+_HALF: Final = "f16"
+_VECTORS: Final = ("+v", "+zve")
+"""The beginnings of the features of RISC-V with vector registers."""
+
+
+def missing_instructions(workload: Workload, cpu: Cpu) -> str:
+    """Returns why code for a dispatch may not be generated or linked; empty without a reason.
+
+    Found by compiling for the CPUs.
+    """
+    uses = _Uses.of(workload)
+    if cpu.architecture.startswith("x86") and cpu.links_nothing and uses.half_maxima:
+        return "a maximum of f16 elements becomes a call of a function that is not linked"
+    return _missing_on_riscv(uses, cpu) if cpu.architecture.startswith("riscv") else ""
+
+
+def _missing_on_riscv(uses: _Uses, cpu: Cpu) -> str:
+    call = "become calls of functions that are not linked"
+    if cpu.links_nothing and "+m" not in cpu.features:
+        return f"without the feature 'm', multiplications {call}"
+    if cpu.links_nothing and uses.floats and not cpu.features & {"+f", "+d"}:
+        return f"without the feature 'f', operations on floats {call}"
+    if not any(each.startswith(_VECTORS) for each in cpu.features):
+        return ""
+    if uses.products:
+        return "LLVM lowers no masked product of the elements of a vector"
+    if uses.half_reductions and "+zvfh" not in cpu.features:
+        return "without the feature 'zvfh', LLVM lowers no masked reduction of f16 elements"
+    return ""
+
+
+@dataclass
+class _Uses:
+    """The instructions that a dispatch needs.
+
+    Attributes:
+        floats: whether it computes with floats.
+        half_maxima: whether it takes the larger or smaller of two f16 elements, ignoring NaN.
+        half_reductions: whether it reduces to f16 elements, other than by a contraction.
+        products: whether it multiplies all elements along a dimension.
+    """
+
+    floats: bool = False
+    half_maxima: bool = False
+    half_reductions: bool = False
+    products: bool = False
+
+    @classmethod
+    def of(cls, workload: Workload) -> _Uses:
+        """Returns the uses of the function of a dispatch."""
+        uses = cls()
+        visit(workload.function, uses._visit)
+        return uses
+
+    def _visit(self, operation: mlir.Operation) -> None:
+        types = [element_type(each.type) for each in operation.results]
+        is_half = any(str(each) == _HALF for each in types)
+        self.floats |= any(isinstance(each, mlir.FloatType) for each in types)
+        self.half_maxima |= is_half and operation.name in _MAXIMA
+        is_reduction = operation.name in _REDUCTIONS
+        if is_reduction or StructuredOp(operation).kind is OpKind.REDUCTION:
+            self.half_reductions |= is_half
+            self.products |= any(
+                each.name == "arith.mulf" and _accumulates(each)
+                for region in operation.regions
+                for block in region.blocks
+                for each in block.operations
+            )
+
+
+def _accumulates(operation: mlir.OpView) -> bool:
+    """Tells whether one of the operands of an op in a body is the accumulator, its last argument."""
+    arguments = list(operation.operation.block.arguments)
+    return any(each == arguments[-1] for each in operation.operands)

@@ -1,0 +1,83 @@
+"""The element-wise ops that are fused with a contraction: those that compute its operands, and those after it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from iree.compiler import ir as mlir
+
+from tuninglink.iree.root_ops import function_ops, is_computing
+from tuninglink.iree.structured_op import REDUCTION, StructuredOp
+from tuninglink.mlir import names
+from tuninglink.solver.answers import UndecidedError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from tuninglink.spaces.workload import Workload
+
+_RESHAPES: Final = frozenset(
+    {"tensor.expand_shape", "tensor.collapse_shape", "tensor.cast", "tensor.extract_slice"}
+)
+
+
+def computed_inputs(
+    value: mlir.Value[Any], loops: Sequence[int]
+) -> Iterator[tuple[mlir.Value[Any], list[int]]]:
+    """Yields what the ops read that compute an operand, with the loops of the root op over its dimensions.
+
+    Nothing is yielded for an operand that is read from memory.
+
+    Args:
+        value: the operand.
+        loops: the loop over each of its dimensions.
+
+    Raises:
+        UndecidedError: an op that is not element-wise, or a reshape of the result of one, computes it.
+    """
+    owner = _owner(value)
+    if owner is None or not is_computing(owner.name) or owner.name == names.FILL:
+        source = owner
+        while source is not None and source.name in _RESHAPES:
+            source = _owner(source.operands[0])
+        if source is not owner and source is not None and is_computing(source.name):
+            raise UndecidedError(f"an operand is a reshaped result of {source.name}")
+        return
+    op = StructuredOp(owner)
+    if REDUCTION in op.iterator_types or len(op.maps) != len(owner.operands):
+        raise UndecidedError(f"{owner.name} computes an operand, and it is not element-wise")
+    positions = {
+        each.position: loop
+        for each, loop in zip(op.maps[-1].results, loops, strict=True)
+        if isinstance(each, mlir.AffineDimExpr)
+    }
+    for each, access in zip(owner.operands[: op.first_output], op.maps, strict=False):
+        own = [
+            positions[result.position]
+            for result in access.results
+            if isinstance(result, mlir.AffineDimExpr)
+        ]
+        further = list(computed_inputs(each, own))
+        yield from further or [(each, own)]
+
+
+def has_consumers(workload: Workload) -> bool:
+    """Tells whether other ops compute with the result of the root op."""
+    operations = list(function_ops(workload.function).computing)
+    after = operations[operations.index(workload.root) + 1 :]
+    return any(each.name != names.FILL for each in after)
+
+
+def mixes_types(op: StructuredOp) -> bool:
+    """Tells whether both operands of a product are widened, and from different types.
+
+    `vector.contract` takes over both conversions then, and is refused. It takes over none where only one operand is
+    widened.
+    """
+    *inputs, result = op.element_types
+    return len(set(inputs)) > 1 and result not in inputs
+
+
+def _owner(value: mlir.Value[Any]) -> mlir.Operation | None:
+    owner = value.owner
+    return owner.operation if isinstance(owner, mlir.Operation | mlir.OpView) else None

@@ -1,0 +1,76 @@
+"""Arrays to and from buffers of a device."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import iree.runtime as rt
+import numpy as np
+
+from tuninglink.tuning.devices.running import MeasurementError
+from tuninglink.tuning.programs.element_types import element_type
+from tuninglink.tuning.results.failures import Failure, FailureKind
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+_HAL_TYPES: Final = {
+    "f64": rt.HalElementType.FLOAT_64,
+    "f32": rt.HalElementType.FLOAT_32,
+    "f16": rt.HalElementType.FLOAT_16,
+    "bf16": rt.HalElementType.BFLOAT_16,
+    "f8E4M3FN": rt.HalElementType.FLOAT_8_E4M3_FN,
+    "f8E4M3FNUZ": rt.HalElementType.FLOAT_8_E4M3_FNUZ,
+    "f8E5M2": rt.HalElementType.FLOAT_8_E5M2,
+    "f8E5M2FNUZ": rt.HalElementType.FLOAT_8_E5M2_FNUZ,
+    "i1": rt.HalElementType.BOOL_8,
+    "i8": rt.HalElementType.INT_8,
+    "i16": rt.HalElementType.INT_16,
+    "i32": rt.HalElementType.INT_32,
+    "i64": rt.HalElementType.INT_64,
+}
+_NAMES: Final = {
+    **{int(hal_type): name for name, hal_type in _HAL_TYPES.items()},
+    **{int(getattr(rt.HalElementType, f"SINT_{bits}")): f"i{bits}" for bits in (8, 16, 32, 64)},
+    **{int(getattr(rt.HalElementType, f"UINT_{bits}")): f"i{bits}" for bits in (8, 16, 32, 64)},
+}
+
+
+def to_device(device: rt.HalDevice, data: NDArray[np.uint8]) -> rt.HalBuffer:
+    """Copies bytes to a new buffer of a device.
+
+    Raises:
+        MeasurementError: the device has no room for them.
+    """
+    try:
+        return device.allocator.allocate_buffer_copy(
+            memory_type=rt.MemoryType.DEVICE_LOCAL,
+            allowed_usage=rt.BufferUsage.DEFAULT,
+            device=device,
+            buffer=data,
+        )
+    except Exception as failure:  # noqa: BLE001 - a status of the runtime becomes one of several types
+        message = f"cannot allocate {len(data)} bytes on the device: {failure}"
+        raise MeasurementError(Failure(FailureKind.RUN, message)) from None
+
+
+def hal_type(name: str) -> Any:
+    """Returns the runtime's element type for one that MLIR writes as `name`.
+
+    Raises:
+        MeasurementError: the runtime has none.
+    """
+    known = _HAL_TYPES.get(name.lstrip("su"))
+    if known is None:
+        message = f"inputs of type '{name}' cannot be made"
+        raise MeasurementError(Failure(FailureKind.LOAD, message))
+    return known
+
+
+def to_host(device: rt.HalDevice, view: rt.HalBufferView) -> NDArray[Any]:
+    """Returns the elements of a buffer view; those of an unknown type as bytes."""
+    buffer = view.get_buffer()
+    raw = rt.HalBufferView(buffer, [buffer.byte_length()], rt.HalElementType.UINT_8)
+    data = np.array(rt.DeviceArray(device, raw).to_host())
+    dtype = element_type(_NAMES.get(int(view.element_type), ""))
+    return data if dtype is None else data.view(dtype).reshape(view.shape)

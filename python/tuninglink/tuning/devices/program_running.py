@@ -1,0 +1,182 @@
+"""Running whole programs in the process that holds the device: their outputs, and their times in turn."""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Final
+
+import iree.runtime as rt
+import numpy as np
+
+from tuninglink.tuning.devices.buffers import hal_type, to_device, to_host
+from tuninglink.tuning.devices.inputs import random_bytes
+from tuninglink.tuning.devices.parameter_files import parameter_module
+from tuninglink.tuning.devices.running import Loader
+from tuninglink.tuning.programs.element_types import element_type, is_float
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Sequence
+
+    from numpy.typing import NDArray
+
+    from tuninglink.tuning.devices.call_timing import CallTimer
+    from tuninglink.tuning.devices.running import LoadedFunction
+    from tuninglink.tuning.programs.compiled_program import CompiledProgram, ProgramInput
+
+    Array = NDArray[Any]
+
+_MOST_LOADED: Final = 6
+"""Modules that stay loaded when they are not in use: two programs in three places. Weights may take much room."""
+
+
+class ProgramRunner:
+    """Runs whole programs on a device.
+
+    Args:
+        device: the device.
+        seed: fixes random inputs and weights.
+        timer: runs calls and times them.
+    """
+
+    def __init__(self, device: rt.HalDevice, seed: int, timer: CallTimer) -> None:
+        self._device = device
+        self._loader = Loader(device, _MOST_LOADED, timer)
+        self._seed = seed
+        self._parameters = lru_cache(1)(parameter_module)
+
+    @property
+    def loading_seconds(self) -> float:
+        """How long loading modules took so far."""
+        return self._loader.seconds
+
+    def outputs(self, program: CompiledProgram) -> tuple[Array, ...]:
+        """Runs a program once from its initial state.
+
+        Returns:
+            Its results, and then the arguments that it writes to, in order.
+
+        Raises:
+            MeasurementError: it cannot be loaded or run.
+        """
+        (loaded,) = self.load(program, [None])
+        return loaded.outputs()
+
+    def load(self, program: CompiledProgram, copies: Sequence[Hashable]) -> list[LoadedProgram]:
+        """Returns a program ready to run, in several places in memory.
+
+        Args:
+            program: the program.
+            copies: the keys of the places.
+
+        Raises:
+            MeasurementError: it cannot be loaded.
+        """
+        libraries: tuple[rt.VmModule, ...] = ()
+        if program.parameters.parameters or program.parameters.files:
+            libraries = (self._parameters(self._loader.instance, program.parameters, self._seed),)
+        return [
+            LoadedProgram(
+                self._device, self._loader, program, copy=copy, libraries=libraries, seed=self._seed
+            )
+            for copy in copies
+        ]
+
+
+class LoadedProgram:
+    """A function of a program with its inputs.
+
+    A call of a stateful program is timed in a fresh context, after one that warms it up: every call meets the same
+    state.
+    """
+
+    least_batch = 1
+
+    def __init__(
+        self,
+        device: rt.HalDevice,
+        loader: Loader,
+        program: CompiledProgram,
+        *,
+        copy: Hashable,
+        libraries: tuple[rt.VmModule, ...],
+        seed: int,
+    ) -> None:
+        self._device = device
+        self._loader = loader
+        self._program = program
+        self._place = (program.image, copy, libraries)
+        self._seed = seed
+        self._inputs = self._arguments()
+        self._function = loader.load_module(*self._place).function(program.function)
+        self._updates = any(argument.is_updated for argument in program.inputs)
+
+    def sample(self, batch: int) -> float:
+        """Calls the function as often as `batch` says; returns the microseconds of a call."""
+        if self._program.is_stateful:
+            return self._sample_anew()
+        if self._updates:
+            self._inputs = self._arguments()
+        return sum(self._call(self._function, self._inputs)[0] for _ in range(batch)) / batch * 1e6
+
+    def outputs(self) -> tuple[Array, ...]:
+        """Returns what a call in a fresh context computes."""
+        module = self._loader.load_anew(*self._place)
+        inputs = self._arguments()
+        _, results = self._call(module.function(self._program.function), inputs)
+        updated = [
+            value
+            for value, argument in zip(inputs, self._program.inputs, strict=True)
+            if argument.is_updated
+        ]
+        views = [_value(results, number) for number in range(results.size)]
+        return tuple(
+            to_host(self._device, view) if isinstance(view, rt.HalBufferView) else np.asarray(view)
+            for view in (*views, *updated)
+        )
+
+    def _sample_anew(self) -> float:
+        function = self._loader.load_anew(*self._place).function(self._program.function)
+        self._call(function, self._inputs)
+        return self._call(function, self._inputs)[0] * 1e6
+
+    def _call(
+        self, function: LoadedFunction, inputs: Sequence[Any]
+    ) -> tuple[float, rt.VmVariantList]:
+        if not self._program.has_fences:
+            return function.run(inputs)
+        done = rt.HalFence.create_at(self._device.create_semaphore(0), 1)
+        return function.run([*inputs, rt.HalFence(0), done], done.wait)
+
+    def _arguments(self) -> list[Any]:
+        return [
+            self._argument(argument, number) for number, argument in enumerate(self._program.inputs)
+        ]
+
+    def _argument(self, argument: ProgramInput, number: int) -> Any:
+        name = argument.element_type
+        data = self._content(argument, number)
+        if argument.is_scalar:
+            dtype = element_type(name)
+            assert dtype is not None
+            value = data.view(dtype)[0]
+            return float(value) if is_float(name) else int(value)
+        kind = hal_type(name)
+        return rt.HalBufferView(to_device(self._device, data), list(argument.shape), kind)
+
+    def _content(self, argument: ProgramInput, number: int) -> NDArray[np.uint8]:
+        if argument.content is not None:
+            return np.frombuffer(argument.content, np.uint8)
+        count, seed = math.prod(argument.shape), (self._seed, number)
+        dtype = element_type(argument.element_type)
+        if dtype is None or dtype.kind != "i" or dtype.itemsize == 1:
+            return random_bytes(argument.element_type, count, seed)
+        low, high = self._program.integers
+        values = np.random.default_rng(seed).integers(low, high, count, dtype, endpoint=True)
+        return values.view(np.uint8)
+
+
+def _value(results: rt.VmVariantList, number: int) -> Any:
+    """Returns a result: a buffer view, or a number."""
+    value = results.get_variant(number)
+    return results.get_as_object(number, rt.HalBufferView) if isinstance(value, rt.VmRef) else value

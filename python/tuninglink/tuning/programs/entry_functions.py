@@ -1,0 +1,153 @@
+"""The functions of a program that callers see, and what they take, read at the phase `abi`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from iree.compiler import ir as mlir
+
+from tuninglink.mlir import names
+from tuninglink.mlir.symbols import symbol_name
+from tuninglink.mlir.walk import body, collect
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    Functions = Mapping[str, mlir.Operation]
+
+_ASYNC: Final = "$async"
+"""What the functions with fences are called that importers of frameworks put next to one without."""
+
+_BUFFER_VIEW: Final = "!hal.buffer_view"
+_FENCE: Final = "!hal.fence"
+_IMPORT: Final = "hal.tensor.import"
+_ALIAS: Final = "hal.tensor.alias"
+_STORES: Final = ("util.global.store", "util.global.store.indirect")
+
+
+@dataclass(frozen=True)
+class Argument:
+    """What a function takes.
+
+    Attributes:
+        element_type: the element type, as MLIR writes it.
+        shape: the sizes of a tensor, None where they are dynamic; None for a scalar.
+        is_updated: whether the function writes results to the argument.
+    """
+
+    element_type: str
+    shape: tuple[int | None, ...] | None
+    is_updated: bool = False
+
+
+@dataclass(frozen=True)
+class EntryFunction:
+    """A function of a program that callers see.
+
+    Attributes:
+        name: its symbol.
+        arguments: what it takes, fences aside.
+        has_fences: whether a fence to wait for and a fence to signal follow its arguments.
+        obstacle: why it cannot be called; empty if it can.
+    """
+
+    name: str
+    arguments: tuple[Argument, ...]
+    has_fences: bool = False
+    obstacle: str = ""
+
+
+class _UnsupportedError(Exception):
+    """A function cannot be called."""
+
+
+def read_entry_functions(module: mlir.Operation) -> list[EntryFunction]:
+    """Returns the functions of a program that callers see, in order.
+
+    Args:
+        module: a program at `abi`.
+    """
+    functions = {symbol_name(each) or "": each for each in public_functions(module)}
+    entries = []
+    for name, function in functions.items():
+        if name.endswith(_ASYNC) and name.removesuffix(_ASYNC) in functions:
+            continue
+        try:
+            entries.append(_read(name, function, functions))
+        except _UnsupportedError as failure:
+            entries.append(EntryFunction(name, (), obstacle=str(failure)))
+    return entries
+
+
+def public_functions(module: mlir.Operation) -> Iterator[mlir.Operation]:
+    """Yields the functions of a program that callers see."""
+    for function in body(module):
+        visibility = function.attributes.get(names.SYMBOL_VISIBILITY)
+        is_private = isinstance(visibility, mlir.StringAttr) and visibility.value == "private"
+        if function.name == names.UTIL_FUNCTION and not is_private and function.regions[0].blocks:
+            yield function
+
+
+def is_stateful(module: mlir.Operation) -> bool:
+    """Tells whether a function of a program changes a global, on which later calls may depend."""
+    return any(collect(each, *_STORES) for each in body(module) if each.name == names.UTIL_FUNCTION)
+
+
+def _read(name: str, function: mlir.Operation, functions: Functions) -> EntryFunction:
+    arguments = list(function.regions[0].blocks[0].arguments)
+    fences = [str(argument.type) == _FENCE for argument in arguments]
+    has_fences = fences[-2:] == [True, True]
+    if has_fences:
+        arguments = arguments[:-2]
+    return EntryFunction(
+        name,
+        tuple(_argument(argument, number, functions) for number, argument in enumerate(arguments)),
+        has_fences,
+    )
+
+
+def _argument(value: mlir.Value[Any], number: int, functions: Functions) -> Argument:
+    kind = value.type
+    if isinstance(kind, (mlir.IntegerType, mlir.IndexType, mlir.FloatType)):
+        return Argument(str(kind), None)
+    if str(kind) != _BUFFER_VIEW:
+        raise _UnsupportedError(f"argument {number} is of type '{kind}'")
+    types: list[mlir.RankedTensorType] = []
+    is_updated = False
+    for use in _uses(value, functions):
+        if use.name == _IMPORT and isinstance(use.results[0].type, mlir.RankedTensorType):
+            types.append(use.results[0].type)
+        elif use.name == _ALIAS:
+            is_updated = True
+            types += [
+                operand.type
+                for operand in use.operands
+                if isinstance(operand.type, mlir.RankedTensorType)
+            ]
+        elif use.name != "hal.buffer_view.dim":
+            raise _UnsupportedError(f"argument {number} is not used as a tensor")
+    if not types:
+        return Argument("f32", (1,))  # it is not used: any tensor does
+    (tensor, *_) = types
+    shape = tuple(
+        None if tensor.is_dynamic_dim(number) else tensor.get_dim_size(number)
+        for number in range(tensor.rank)
+    )
+    return Argument(str(tensor.element_type), shape, is_updated)
+
+
+def _uses(value: mlir.Value[Any], functions: Functions) -> Iterator[mlir.Operation]:
+    """Yields the operations that use an argument, in the functions that it is passed on to, too."""
+    for use in value.uses:
+        user = use.owner.operation
+        if user.name != names.UTIL_CALL:
+            yield user
+            continue
+        callee = functions.get(str(user.attributes["callee"]).lstrip("@").strip('"'))
+        if callee is None:
+            yield user
+            continue
+        for number, operand in enumerate(user.operands):
+            if operand == value:
+                yield from _uses(callee.regions[0].blocks[0].arguments[number], functions)

@@ -1,0 +1,97 @@
+"""Values of arguments that a user gives, as `iree-run-module` takes them."""
+
+from __future__ import annotations
+
+import math
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from tuninglink.errors import CompileError
+from tuninglink.mlir.diagnostics import error
+from tuninglink.tuning.programs.compiled_program import ProgramInput
+from tuninglink.tuning.programs.element_types import element_type
+
+if TYPE_CHECKING:
+    from tuninglink.tuning.programs.call_options import GivenInput
+    from tuninglink.tuning.programs.entry_functions import Argument
+
+_LITERAL: Final = re.compile(r"(?:((?:\d+x)*)([a-zA-Z]\w*)=)?(.+)", re.DOTALL)
+
+
+def read_input(given: GivenInput, argument: Argument, place: str) -> ProgramInput:
+    """Returns an argument with the value that was given for it.
+
+    Args:
+        given: the value: `@FILE.npy`, `2x3xf32=1,2,3,4,5,6`, `2x3xf32=0` or a number.
+        argument: the argument.
+        place: what diagnostics call the argument.
+
+    Raises:
+        CompileError: the value cannot be read, or its type or shape is another.
+    """
+    dtype = element_type(argument.element_type)
+    if dtype is None:
+        raise CompileError(error(f"{place} is of type '{argument.element_type}'; no value fits"))
+    if given.text.startswith("@"):
+        value = _load(given)
+        kind = str(value.dtype)
+        is_typed = _is_same_type(value.dtype, dtype)
+    else:
+        value, kind = _literal(given)
+        is_typed = kind in {"", argument.element_type}
+    shape = argument.shape or ()
+    fits = len(value.shape) == len(shape) and all(
+        size in {None, actual} for size, actual in zip(shape, value.shape, strict=True)
+    )
+    if not fits or not is_typed:
+        sizes = "".join("?x" if size is None else f"{size}x" for size in shape)
+        actual = "".join(f"{size}x" for size in value.shape)
+        message = f"{place} is {sizes}{argument.element_type}; '{given}' is {actual}{kind}"
+        raise CompileError(error(message))
+    elements = value.astype(dtype) if not given.text.startswith("@") else value.view(dtype)
+    return ProgramInput(
+        value.shape,
+        argument.element_type,
+        np.ascontiguousarray(elements).tobytes(),
+        is_scalar=argument.shape is None,
+        is_updated=argument.is_updated,
+    )
+
+
+def _load(given: GivenInput) -> np.ndarray:
+    path = given.text.removeprefix("@")
+    try:
+        loaded = np.load(Path(path), allow_pickle=False)
+    except (OSError, ValueError) as failure:
+        raise CompileError(error(f"cannot read input '{path}': {failure}")) from None
+    if not isinstance(loaded, np.ndarray):
+        message = f"'{path}' holds several arrays; an input is one, as np.save writes it"
+        raise CompileError(error(message))
+    return loaded
+
+
+def _literal(given: GivenInput) -> tuple[np.ndarray, str]:
+    """Returns the elements of a value, and the element type that it names or nothing."""
+    parts = _LITERAL.fullmatch(given.text)
+    try:
+        assert parts is not None
+        numbers = [float(number) for number in re.split(r"[,\s]+", parts[3].strip())]
+    except ValueError:
+        message = f"'{given}' is not an input; expected @FILE.npy, SHAPExTYPE=VALUES or a number"
+        raise CompileError(error(message)) from None
+    shape = tuple(int(size) for size in (parts[1] or "").split("x") if size)
+    if len(numbers) == 1:
+        return np.full(shape, numbers[0]), parts[2] or ""
+    if len(numbers) != math.prod(shape):
+        message = f"'{given}' has {len(numbers)} values, and its shape {math.prod(shape)}"
+        raise CompileError(error(message))
+    return np.array(numbers).reshape(shape), parts[2] or ""
+
+
+def _is_same_type(actual: np.dtype, expected: np.dtype) -> bool:
+    """Tells whether an array holds elements of a type; NumPy writes types that it lacks as plain bytes."""
+    is_alike = actual.kind == "V" or (actual.kind in "iu" and expected.kind == "i")
+    return actual.itemsize == expected.itemsize if is_alike else actual == expected

@@ -1,0 +1,149 @@
+"""The calls that the time of a whole program is made of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from tuninglink.errors import CompileError
+from tuninglink.mlir.diagnostics import error, note
+from tuninglink.spelling import did_you_mean
+from tuninglink.tuning.programs.call_options import CallOptions, FunctionWeight
+from tuninglink.tuning.programs.compiled_program import CompiledProgram, ProgramInput
+from tuninglink.tuning.programs.element_types import element_type
+from tuninglink.tuning.programs.entry_functions import is_stateful, read_entry_functions
+from tuninglink.tuning.programs.given_inputs import read_input
+from tuninglink.tuning.programs.parameters import ParameterSource, read_parameters
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from iree.compiler import ir as mlir
+
+    from tuninglink.tuning.programs.call_options import GivenInput
+    from tuninglink.tuning.programs.entry_functions import EntryFunction
+
+
+@dataclass(frozen=True)
+class FunctionCall:
+    """A function of a program with its inputs.
+
+    Attributes:
+        name: its name.
+        weight: how many calls of it count.
+        inputs: what it is called with.
+        has_fences: see `EntryFunction`.
+        obstacle: why it cannot be called; empty if it can.
+    """
+
+    name: str
+    weight: int
+    inputs: tuple[ProgramInput, ...] = ()
+    has_fences: bool = False
+    obstacle: str = ""
+
+
+@dataclass(frozen=True)
+class ProgramCalls:
+    """The calls that the time of a program is made of.
+
+    Attributes:
+        functions: its functions with their inputs.
+        parameters: where it gets its weights from.
+        is_stateful: whether its results may depend on earlier calls.
+    """
+
+    functions: tuple[FunctionCall, ...] = ()
+    parameters: ParameterSource = field(default_factory=ParameterSource)
+    is_stateful: bool = False
+
+    def compiled(
+        self, call: FunctionCall, image: bytes, integers: tuple[int, int]
+    ) -> CompiledProgram:
+        """Returns a compiled program with the inputs of a call.
+
+        Args:
+            call: one of the functions.
+            image: the module, a VM FlatBuffer.
+            integers: the least and the largest random integer among the inputs.
+        """
+        return CompiledProgram(
+            image,
+            call.name,
+            call.inputs,
+            call.has_fences,
+            self.is_stateful,
+            self.parameters,
+            integers,
+        )
+
+
+def read_calls(module: mlir.Operation, options: CallOptions) -> ProgramCalls:
+    """Returns the calls of a program that a user means.
+
+    Args:
+        module: the program at `abi`.
+        options: what the user says.
+
+    Raises:
+        CompileError: a function does not exist, or an input does not fit.
+    """
+    entries = {entry.name: entry for entry in read_entry_functions(module)}
+    _expect_functions(entries, options)
+    chosen = options.functions or tuple(map(FunctionWeight, entries))
+    unnamed = next((given for given in options.inputs if not given.function), None)
+    if unnamed is not None and len(chosen) != 1:
+        names = ", ".join(function.name for function in chosen)
+        remedy = note(f"name one of {names}, as in --input {chosen[0].name}:{unnamed}")
+        message = f"'--input {unnamed}' does not name its function, and the program has several"
+        raise CompileError(error(message, notes=[remedy]))
+    calls = [
+        _call(
+            entries[function.name],
+            function.weight,
+            [given for given in options.inputs if given.function in {"", function.name}],
+        )
+        for function in chosen
+    ]
+    parameters = ParameterSource(read_parameters(module), options.parameters)
+    return ProgramCalls(tuple(calls), parameters, is_stateful(module))
+
+
+def _expect_functions(entries: Iterable[str], options: CallOptions) -> None:
+    names = [function.name for function in options.functions]
+    for name in [*names, *(given.function for given in options.inputs if given.function)]:
+        if name not in entries:
+            remedy = note(f"functions: {', '.join(entries) or 'none'}")
+            message = f"the program has no function '{name}'{did_you_mean(name, entries)}"
+            raise CompileError(error(message, notes=[remedy]))
+
+
+def _call(entry: EntryFunction, weight: int, given: Sequence[GivenInput]) -> FunctionCall:
+    if entry.obstacle:
+        return FunctionCall(entry.name, weight, obstacle=entry.obstacle)
+    arguments = entry.arguments
+    if given and len(given) != len(arguments):
+        message = f"function '{entry.name}' takes {len(arguments)} inputs; {len(given)} are given"
+        raise CompileError(error(message))
+    inputs: list[ProgramInput] = []
+    for number, argument in enumerate(arguments):
+        if given:
+            place = f"input {number} of function '{entry.name}'"
+            inputs.append(read_input(given[number], argument, place))
+            continue
+        sizes = tuple(size for size in argument.shape or () if size is not None)
+        if len(sizes) != len(argument.shape or ()):
+            obstacle = f"the sizes of argument {number} are dynamic; give it with --input, or --dim"
+            return FunctionCall(entry.name, weight, obstacle=obstacle)
+        if element_type(argument.element_type) is None:
+            obstacle = f"argument {number} is of type '{argument.element_type}'"
+            return FunctionCall(entry.name, weight, obstacle=obstacle)
+        inputs.append(
+            ProgramInput(
+                sizes,
+                argument.element_type,
+                is_scalar=argument.shape is None,
+                is_updated=argument.is_updated,
+            )
+        )
+    return FunctionCall(entry.name, weight, tuple(inputs), entry.has_fences)

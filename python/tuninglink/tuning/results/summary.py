@@ -1,0 +1,55 @@
+"""Results of tasks in words, one line each."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from tuninglink.tuning.devices.timing import duration
+from tuninglink.tuning.results.task_result import Ending, TaskOutcome
+
+if TYPE_CHECKING:
+    from tuninglink.tuning.deciding.decision import Decision
+    from tuninglink.tuning.results.task_result import TaskResult
+
+_AGREEING: Final = 0.05
+"""The ratio of the median times may be this far from the median of the ratios without a remark."""
+
+
+def summary(result: TaskResult) -> str:
+    """Returns the outcome of a task, its times, its share, and why no more candidates were tried."""
+    share = f"{result.share:.0%} of the time"
+    return f"{outcome(result)}; {share}, {trials(result)}"
+
+
+def outcome(result: TaskResult) -> str:
+    """Returns the outcome of a task with its times."""
+    default, decision = duration(result.default_us), result.decision
+    match result.verdict:
+        case TaskOutcome.WON | TaskOutcome.LEFT_OUT if decision is not None:
+            return f"won: {decision.speedup}, {times(decision)}"
+        case TaskOutcome.UNDECIDED:
+            interval = f": {decision}" if decision else ""
+            reason = f": {result.reason}" if result.reason else ""
+            return f"undecided{interval}{reason}, {default} by default"
+        case _ if not result.trials:
+            reason = result.prepared.spaces.reason
+            return f"no candidates{f': {reason}' if reason else ''}, {default} by default"
+        case _ if result.ending is Ending.ALL_FAILED:
+            return f"all candidates failed, {default} by default"
+    return f"nothing is faster than the compiler's choice, {default}"
+
+
+def trials(result: TaskResult) -> str:
+    """Returns how many candidates were tried, and why no more."""
+    count = len(result.trials)
+    tried = f"{count} candidate{'' if count == 1 else 's'} tried"
+    return f"{tried} ({result.ending.value})" if result.ending else tried
+
+
+def times(decision: Decision) -> str:
+    """Returns the median times of a decision, with a remark where their ratio is not the speedup."""
+    pair = f"{duration(decision.default_us)} to {duration(decision.tuned_us)}"
+    ratio = decision.default_us / decision.tuned_us
+    if abs(ratio / decision.speedup.median - 1) <= _AGREEING:
+        return pair
+    return f"{pair} (medians of times that varied; the speedup is by round)"

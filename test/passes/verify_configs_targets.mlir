@@ -1,0 +1,341 @@
+// What is said about configurations of a matmul, for each target: the same cases, with the words of the target.
+
+// DEFINE: %{verify} = tuninglink-opt --verify-diagnostics '--pass-pipeline=builtin.module(tuninglink-verify-configs{report-valid=true})' -
+// DEFINE: %{target} =
+// DEFINE: %{words} =
+// DEFINE: %{check} = sed %s -e '%{words}' -e 's|#target\b|#%{target}|' -e 's|// [^:]*%{target}[^:]*: \([a-z]*\) {{|// expected-\1@below {{|' -e '/^ *\/\/ [a-z0-9_,]*: [a-z]* {{/d' | %{verify}
+
+// REDEFINE: %{target} = gfx942
+// REDEFINE: %{words} = s/INTRINSIC/MFMA_F32_16x16x16_F16/g; s/FOREIGN/WMMAR3_F32_16x16x16_F16/g; s/SUBGROUPS/1/g; s/SUBGROUP/64/g; s/THREADS/256/g; s/TILE/128/g; s/STEP/128/g
+// RUN: %{check}
+// REDEFINE: %{target} = gfx1100
+// REDEFINE: %{words} = s/INTRINSIC/WMMAR3_F32_16x16x16_F16/g; s/FOREIGN/MFMA_F32_16x16x16_F16/g; s/SUBGROUPS/2/g; s/SUBGROUP/32/g; s/THREADS/128/g; s/TILE/128/g; s/STEP/128/g
+// RUN: %{check}
+// REDEFINE: %{target} = gfx1201
+// REDEFINE: %{words} = s/INTRINSIC/WMMAR4_F32_16x16x16_F16/g; s/FOREIGN/MFMA_F32_16x16x16_F16/g; s/SUBGROUPS/2/g; s/SUBGROUP/32/g; s/THREADS/128/g; s/TILE/128/g; s/STEP/128/g
+// RUN: %{check}
+// REDEFINE: %{target} = sm_80
+// REDEFINE: %{words} = s/INTRINSIC/NV_MMA_SYNC_F32_16x8x16_F16/g; s/FOREIGN/MFMA_F32_16x16x16_F16/g; s/SUBGROUPS/2/g; s/SUBGROUP/32/g; s/THREADS/128/g; s/TILE/64/g; s/STEP/256/g
+// RUN: %{check}
+
+#gfx942 = #hal.executable.target<"rocm", "rocm-hsaco-fb", {iree_codegen.target_info = #iree_gpu.target<arch = "gfx942", features = "", wgp = <compute = fp32|fp16|int32, storage = b32|b16, subgroup = shuffle|arithmetic, dot = none, mma = [<MFMA_F32_16x16x16_F16>, <MFMA_F32_32x32x8_F16>], subgroup_size_choices = [64], max_workgroup_sizes = [1024, 1024, 1024], max_thread_count_per_workgroup = 1024, max_workgroup_memory_bytes = 65536, max_workgroup_counts = [2147483647, 2147483647, 2147483647]>>}>
+#gfx1100 = #hal.executable.target<"rocm", "rocm-hsaco-fb", {iree_codegen.target_info = #iree_gpu.target<arch = "gfx1100", features = "", wgp = <compute = fp32|fp16|int32, storage = b32|b16, subgroup = shuffle|arithmetic, dot = none, mma = [<WMMAR3_F32_16x16x16_F16>], subgroup_size_choices = [32], max_workgroup_sizes = [1024, 1024, 1024], max_thread_count_per_workgroup = 1024, max_workgroup_memory_bytes = 65536, max_workgroup_counts = [2147483647, 2147483647, 2147483647]>>}>
+#gfx1201 = #hal.executable.target<"rocm", "rocm-hsaco-fb", {iree_codegen.target_info = #iree_gpu.target<arch = "gfx1201", features = "", wgp = <compute = fp32|fp16|int32, storage = b32|b16, subgroup = shuffle|arithmetic, dot = none, mma = [<WMMAR4_F32_16x16x16_F16>], subgroup_size_choices = [32], max_workgroup_sizes = [1024, 1024, 1024], max_thread_count_per_workgroup = 1024, max_workgroup_memory_bytes = 65536, max_workgroup_counts = [2147483647, 2147483647, 2147483647]>>}>
+#sm_80 = #hal.executable.target<"cuda", "cuda-nvptx-fb", {iree_codegen.target_info = #iree_gpu.target<arch = "sm_80", features = "", wgp = <compute = fp32|fp16|int32, storage = b32|b16, subgroup = shuffle|arithmetic, dot = none, mma = [<NV_MMA_SYNC_F32_16x8x16_F16>], subgroup_size_choices = [32], max_workgroup_sizes = [1024, 1024, 1024], max_thread_count_per_workgroup = 1024, max_workgroup_memory_bytes = 166912, max_workgroup_counts = [2147483647, 2147483647, 2147483647]>>}>
+#options = #iree_gpu.pipeline_options<prefetch_num_stages = 2, no_reduce_shared_memory_bank_conflicts = false, use_igemm_convolution = false>
+#tile_and_fuse = #iree_codegen.translation_info<pipeline = #iree_gpu.pipeline<TileAndFuse> workgroup_size = [THREADS, 1, 1] subgroup_size = SUBGROUP, {gpu_pipeline_options = #options}>
+#vector_distribute = #iree_codegen.translation_info<pipeline = #iree_gpu.pipeline<VectorDistribute> workgroup_size = [64, 1, 1] subgroup_size = SUBGROUP, {gpu_pipeline_options = #options}>
+!lhs = tensor<2048x5120xf16>
+!rhs = tensor<5120x1280xf16>
+!out = tensor<2048x1280xf32>
+
+// The choice of the compiler.
+func.func @tile_and_fuse(%lhs: !lhs, %rhs: !rhs, %init: !out) -> !out
+    attributes {hal.executable.target = #target, translation_info = #tile_and_fuse} {
+  // gfx942: error {{the configuration is invalid in pipeline #iree_gpu.pipeline<TileAndFuse>: shared memory must suffice (81920 <= 65536 bytes) [mma_idx = 0 (#iree_gpu.mma_layout<INTRINSIC>), wg_0 = 128, wg_1 = 128, red_2 = 2, promoted = 0 ([0, 1])]}}
+  // gfx942: note {{the nearest valid configuration changes sg_0 from 4 to 2, wg_1 from 128 to 64}}
+  // gfx1100,gfx1201: error {{the configuration is invalid in pipeline #iree_gpu.pipeline<TileAndFuse>: shared memory must suffice (81920 <= 65536 bytes) [wg_0 = 128, wg_1 = 128, red_2 = 2, promoted = 0 ([0, 1])]}}
+  // gfx1100,gfx1201: note {{the nearest valid configuration changes wg_1 from 128 to 64, sg_1 from 4 to 2}}
+  // sm_80: remark {{the configuration was not decided: only the compiler's own constraints cover it, which accept what does not compile}}
+  %result = linalg.matmul {lowering_config = #iree_gpu.lowering_config<{mma_kind = #iree_gpu.mma_layout<INTRINSIC>, promote_operands = [0, 1], reduction = [0, 0, 2], subgroup = [4, 4, 0], workgroup = [128, TILE, 0]}>}
+      ins(%lhs, %rhs : !lhs, !rhs) outs(%init : !out) -> !out
+  return %result : !out
+}
+
+// One of many in the other pipeline.
+func.func @vector_distribute(%lhs: !lhs, %rhs: !rhs, %init: !out) -> !out
+    attributes {hal.executable.target = #target, translation_info = #vector_distribute} {
+  // expected-remark@below {{the configuration is valid in pipeline #iree_gpu.pipeline<VectorDistribute>}}
+  %result = linalg.matmul {lowering_config = #iree_gpu.lowering_config<{mma_kind = #iree_gpu.mma_layout<INTRINSIC>, promote_operands = [0, 1], promotion_types = [#iree_gpu.derived_thread_config, #iree_gpu.derived_thread_config], reduction = [0, 0, STEP], subgroup_basis = [[SUBGROUPS, 1, 1], [0, 1, 2]], workgroup = [128, 128, 0]}>}
+      ins(%lhs, %rhs : !lhs, !rhs) outs(%init : !out) -> !out
+  return %result : !out
+}
+
+// A spec's annotation is checked before the compiler puts it in place, and decides.
+func.func @compilation_info(%lhs: !lhs, %rhs: !rhs, %init: !out) -> !out
+    attributes {hal.executable.target = #target, translation_info = #iree_codegen.translation_info<pipeline = #iree_gpu.pipeline<VectorDistribute> workgroup_size = [64, 1, 1] subgroup_size = SUBGROUP, {gpu_pipeline_options = #options}>} {
+  // gfx942: error {{the configuration is invalid in pipeline #iree_gpu.pipeline<TileAndFuse>: shared memory must suffice (81920 <= 65536 bytes) [mma_idx = 0 (#iree_gpu.mma_layout<INTRINSIC>), wg_0 = 128, wg_1 = 128, red_2 = 2, promoted = 0 ([0, 1])]}}
+  // gfx942: note {{the nearest valid configuration changes sg_0 from 4 to 2, wg_1 from 128 to 64}}
+  // gfx1100,gfx1201: error {{the configuration is invalid in pipeline #iree_gpu.pipeline<TileAndFuse>: shared memory must suffice (81920 <= 65536 bytes) [wg_0 = 128, wg_1 = 128, red_2 = 2, promoted = 0 ([0, 1])]}}
+  // gfx1100,gfx1201: note {{the nearest valid configuration changes wg_1 from 128 to 64, sg_1 from 4 to 2}}
+  // sm_80: remark {{the configuration was not decided: only the compiler's own constraints cover it, which accept what does not compile}}
+  %result = linalg.matmul {
+      compilation_info = #iree_codegen.compilation_info<lowering_config = #iree_gpu.lowering_config<{mma_kind = #iree_gpu.mma_layout<INTRINSIC>, promote_operands = [0, 1], reduction = [0, 0, 2], subgroup = [4, 4, 0], workgroup = [128, TILE, 0]}>, translation_info = #iree_codegen.translation_info<pipeline = #iree_gpu.pipeline<TileAndFuse> workgroup_size = [THREADS, 1, 1] subgroup_size = SUBGROUP, {gpu_pipeline_options = #options}>>,
+      lowering_config = #iree_gpu.lowering_config<{mma_kind = #iree_gpu.mma_layout<INTRINSIC>, promote_operands = [0, 1], promotion_types = [#iree_gpu.derived_thread_config, #iree_gpu.derived_thread_config], reduction = [0, 0, STEP], subgroup_basis = [[SUBGROUPS, 1, 1], [0, 1, 2]], workgroup = [1, 1, 0]}>}
+      ins(%lhs, %rhs : !lhs, !rhs) outs(%init : !out) -> !out
+  return %result : !out
+}
+
+// The same annotation with a tile that divides nothing.
+func.func @invalid_compilation_info(%lhs: !lhs, %rhs: !rhs, %init: !out) -> !out
+    attributes {hal.executable.target = #target} {
+  // gfx942: error {{the configuration is invalid in pipeline #iree_gpu.pipeline<TileAndFuse>: the 6 intrinsics that wg_0 takes must be divisible by sg_0 (4) [mma_idx = 0 (#iree_gpu.mma_layout<INTRINSIC>), wg_0 = 96, sg_0 = 4]}}
+  // gfx942: note {{violated as well: dimension 0 must be divisible by wg_0, or fit into it (2048 % 96 == 0) [mma_idx = 0 (#iree_gpu.mma_layout<INTRINSIC>), wg_0 = 96, red_2 = 2]}}
+  // gfx942: note {{the nearest valid configuration changes wg_0 from 96 to 64, sg_0 from 4 to 2}}
+  // gfx1100,gfx1201: error {{the configuration is invalid in pipeline #iree_gpu.pipeline<TileAndFuse>: the 6 intrinsics that wg_0 takes must be divisible by sg_0 (4) [wg_0 = 96, sg_0 = 4]}}
+  // gfx1100,gfx1201: note {{violated as well: dimension 0 must be divisible by wg_0, or fit into it (2048 % 96 == 0) [wg_0 = 96, red_2 = 2]}}
+  // gfx1100,gfx1201: note {{the nearest valid configuration changes wg_0 from 96 to 64, sg_1 from 4 to 2}}
+  // sm_80: note {{violated as well: wg_0 must be divisible by sg_0 * mma_m (96 % 64 == 0) [wg_0 = 96, sg_0 = 4]}}
+  // sm_80: note {{violated as well: prod(wg_m) must be divisible by prod(sg_m) * mma_m (96 % 64 == 0) [wg_0 = 96, sg_0 = 4]}}
+  // sm_80: note {{violated as well: prod(wg_m) == prod(sg_m) * sg_m_cnt * mma_m [wg_0 = 96, sg_0 = 4]}}
+  // sm_80: note {{the nearest valid configuration changes wg_0 from 96 to 128}}
+  // sm_80: warning {{the compiler's own constraints would not choose the configuration in pipeline #iree_gpu.pipeline<TileAndFuse>: dim_0 must be divisible by wg_0 (2048 % 96 == 0) [wg_0 = 96]}}
+  %result = linalg.matmul {
+      compilation_info = #iree_codegen.compilation_info<lowering_config = #iree_gpu.lowering_config<{mma_kind = #iree_gpu.mma_layout<INTRINSIC>, promote_operands = [0, 1], reduction = [0, 0, 2], subgroup = [4, 4, 0], workgroup = [96, TILE, 0]}>, translation_info = #iree_codegen.translation_info<pipeline = #iree_gpu.pipeline<TileAndFuse> workgroup_size = [THREADS, 1, 1] subgroup_size = SUBGROUP, {gpu_pipeline_options = #options}>>}
+      ins(%lhs, %rhs : !lhs, !rhs) outs(%init : !out) -> !out
+  return %result : !out
+}
+
+// The tile does not divide the dimension.
+func.func @indivisible(%lhs: !lhs, %rhs: !rhs, %init: !out) -> !out
+    attributes {hal.executable.target = #target, translation_info = #tile_and_fuse} {
+  // gfx942: error {{the configuration is invalid in pipeline #iree_gpu.pipeline<TileAndFuse>: dimension 1 must be divisible by wg_1, or fit into it (1280 % 192 == 0) [mma_idx = 0 (#iree_gpu.mma_layout<INTRINSIC>), wg_1 = 192, red_2 = 2]}}
+  // gfx942: note {{violated as well: shared memory must suffice (118784 <= 65536 bytes) [mma_idx = 0 (#iree_gpu.mma_layout<INTRINSIC>), wg_0 = 128, wg_1 = 192, red_2 = 2, promoted = 0 ([0, 1])]}}
+  // gfx942: note {{the nearest valid configuration changes sg_0 from 4 to 2, wg_1 from 192 to 64}}
+  // gfx1100,gfx1201: error {{the configuration is invalid in pipeline #iree_gpu.pipeline<TileAndFuse>: dimension 1 must be divisible by wg_1, or fit into it (1280 % 192 == 0) [wg_1 = 192, red_2 = 2]}}
+  // gfx1100,gfx1201: note {{violated as well: shared memory must suffice (118784 <= 65536 bytes) [wg_0 = 128, wg_1 = 192, red_2 = 2, promoted = 0 ([0, 1])]}}
+  // gfx1100,gfx1201: note {{the nearest valid configuration changes wg_1 from 192 to 64, sg_1 from 4 to 2}}
+  // sm_80: note {{violated as well: prod(wg_n) == prod(sg_n) * sg_n_cnt * mma_n [wg_1 = 192, sg_1 = 4]}}
+  // sm_80: note {{violated as well: wg_size_x == total_threads [sg_size = 32, wg_size_x = 128]}}
+  // sm_80: note {{the nearest valid configuration changes wg_1 from 192 to 64}}
+  // sm_80: warning {{the compiler's own constraints would not choose the configuration in pipeline #iree_gpu.pipeline<TileAndFuse>: dim_1 must be divisible by wg_1 (1280 % 192 == 0) [wg_1 = 192]}}
+  %result = linalg.matmul {lowering_config = #iree_gpu.lowering_config<{mma_kind = #iree_gpu.mma_layout<INTRINSIC>, promote_operands = [0, 1], reduction = [0, 0, 2], subgroup = [4, 4, 0], workgroup = [128, 192, 0]}>}
+      ins(%lhs, %rhs : !lhs, !rhs) outs(%init : !out) -> !out
+  return %result : !out
+}
+
+// More memory than a workgroup has.
+func.func @memory(%lhs: !lhs, %rhs: !rhs, %init: !out) -> !out
+    attributes {hal.executable.target = #target, translation_info = #vector_distribute} {
+  // gfx942,gfx1100,gfx1201: note {{the nearest valid configuration changes red_2 from 5120 to 128}}
+  // gfx942,gfx1100,gfx1201: error {{the configuration is invalid in pipeline #iree_gpu.pipeline<VectorDistribute>: shared memory must suffice (2621440 <= 65536 bytes) [wg_0 = 128, wg_1 = 128, red_2 = 5120, promoted = 0 ([0, 1])]}}
+  // sm_80: error {{the configuration is invalid in pipeline #iree_gpu.pipeline<VectorDistribute>: shared memory must suffice (2621440 <= 166912 bytes) [wg_0 = 128, wg_1 = 128, red_2 = 5120, promoted = 0 ([0, 1])]}}
+  // sm_80: note {{the nearest valid configuration changes red_2 from 5120 to 256}}
+  %result = linalg.matmul {lowering_config = #iree_gpu.lowering_config<{mma_kind = #iree_gpu.mma_layout<INTRINSIC>, promote_operands = [0, 1], promotion_types = [#iree_gpu.derived_thread_config, #iree_gpu.derived_thread_config], reduction = [0, 0, 5120], subgroup_basis = [[SUBGROUPS, 1, 1], [0, 1, 2]], workgroup = [128, 128, 0]}>}
+      ins(%lhs, %rhs : !lhs, !rhs) outs(%init : !out) -> !out
+  return %result : !out
+}
+
+// More threads than a workgroup has.
+func.func @threads(%lhs: !lhs, %rhs: !rhs, %init: !out) -> !out
+    attributes {hal.executable.target = #target, translation_info = #iree_codegen.translation_info<pipeline = #iree_gpu.pipeline<TileAndFuse> workgroup_size = [2048, 1, 1] subgroup_size = SUBGROUP, {gpu_pipeline_options = #options}>} {
+  // gfx942: error {{the configuration is invalid in pipeline #iree_gpu.pipeline<TileAndFuse>: shared memory must suffice (81920 <= 65536 bytes) [mma_idx = 0 (#iree_gpu.mma_layout<INTRINSIC>), wg_0 = 128, wg_1 = 128, red_2 = 2, promoted = 0 ([0, 1])]}}
+  // gfx942: note {{the nearest valid configuration changes wg_1 from 128 to 16, wg_size_x from 2048 to 512}}
+  // gfx1100,gfx1201: error {{the configuration is invalid in pipeline #iree_gpu.pipeline<TileAndFuse>: shared memory must suffice (81920 <= 65536 bytes) [wg_0 = 128, wg_1 = 128, red_2 = 2, promoted = 0 ([0, 1])]}}
+  // gfx1100,gfx1201: note {{the nearest valid configuration changes wg_1 from 128 to 16, wg_size_x from 2048 to 256}}
+  // sm_80: note {{violated as well: wg_size_x == total_threads [sg_size = 32, wg_size_x = 2048]}}
+  // sm_80: note {{the nearest valid configuration changes sg_1 from 1 to 8, wg_size_x from 2048 to 256}}
+  // sm_80: warning {{the compiler's own constraints would not choose the configuration in pipeline #iree_gpu.pipeline<TileAndFuse>: total_threads <= max_threads [sg_size = 32]}}
+  %result = linalg.matmul {lowering_config = #iree_gpu.lowering_config<{mma_kind = #iree_gpu.mma_layout<INTRINSIC>, promote_operands = [0, 1], reduction = [0, 0, 2], subgroup = [1, 1, 0], workgroup = [128, TILE, 0]}>}
+      ins(%lhs, %rhs : !lhs, !rhs) outs(%init : !out) -> !out
+  return %result : !out
+}
+
+// Nobody knows the pipeline.
+func.func @unknown_pipeline(%lhs: !lhs, %rhs: !rhs, %init: !out) -> !out
+    attributes {hal.executable.target = #target, translation_info = #iree_codegen.translation_info<pipeline = #iree_gpu.pipeline<WinogradVectorize> workgroup_size = [THREADS, 1, 1] subgroup_size = SUBGROUP, {gpu_pipeline_options = #options}>} {
+  // expected-remark@below {{the configuration was not decided: no constraints are known for contraction 2048x1280x5120 f16xf16xf32 in #iree_gpu.pipeline<WinogradVectorize>}}
+  %result = linalg.matmul {lowering_config = #iree_gpu.lowering_config<{mma_kind = #iree_gpu.mma_layout<INTRINSIC>, promote_operands = [0, 1], reduction = [0, 0, 2], subgroup = [4, 4, 0], workgroup = [128, TILE, 0]}>}
+      ins(%lhs, %rhs : !lhs, !rhs) outs(%init : !out) -> !out
+  return %result : !out
+}
+
+// A pipeline of other targets.
+func.func @pipeline_of_others(%lhs: !lhs, %rhs: !rhs, %init: !out) -> !out
+    attributes {hal.executable.target = #target, translation_info = #iree_codegen.translation_info<pipeline = #iree_cpu.pipeline<DoubleTilingExpert> workgroup_size = [THREADS, 1, 1] subgroup_size = SUBGROUP, {gpu_pipeline_options = #options}>} {
+  // expected-remark@below {{the configuration was not decided: }}
+  %result = linalg.matmul {lowering_config = #iree_gpu.lowering_config<{mma_kind = #iree_gpu.mma_layout<INTRINSIC>, promote_operands = [0, 1], reduction = [0, 0, 2], subgroup = [4, 4, 0], workgroup = [128, TILE, 0]}>}
+      ins(%lhs, %rhs : !lhs, !rhs) outs(%init : !out) -> !out
+  return %result : !out
+}
+
+// Without a translation there is no pipeline.
+func.func @no_translation(%lhs: !lhs, %rhs: !rhs, %init: !out) -> !out
+    attributes {hal.executable.target = #target} {
+  // expected-remark@below {{the configuration was not decided: the function has no translation_info, so there is no pipeline}}
+  %result = linalg.matmul {lowering_config = #iree_gpu.lowering_config<{mma_kind = #iree_gpu.mma_layout<INTRINSIC>, promote_operands = [0, 1], reduction = [0, 0, 2], subgroup = [4, 4, 0], workgroup = [128, TILE, 0]}>}
+      ins(%lhs, %rhs : !lhs, !rhs) outs(%init : !out) -> !out
+  return %result : !out
+}
+
+// A knob is missing.
+func.func @missing_knob(%lhs: !lhs, %rhs: !rhs, %init: !out) -> !out
+    attributes {hal.executable.target = #target, translation_info = #tile_and_fuse} {
+  // expected-remark@below {{the configuration was not decided: the compiler's constraints cover configurations of another form: 'subgroup' is missing}}
+  %result = linalg.matmul {lowering_config = #iree_gpu.lowering_config<{mma_kind = #iree_gpu.mma_layout<INTRINSIC>, promote_operands = [0, 1], reduction = [0, 0, 2], workgroup = [128, TILE, 0]}>}
+      ins(%lhs, %rhs : !lhs, !rhs) outs(%init : !out) -> !out
+  return %result : !out
+}
+
+// The workgroup size is missing.
+func.func @missing_workgroup_size(%lhs: !lhs, %rhs: !rhs, %init: !out) -> !out
+    attributes {hal.executable.target = #target, translation_info = #iree_codegen.translation_info<pipeline = #iree_gpu.pipeline<TileAndFuse> subgroup_size = SUBGROUP, {gpu_pipeline_options = #options}>} {
+  // expected-remark@below {{the configuration was not decided: the compiler's constraints cover configurations of another form: 'workgroup_size' is missing}}
+  %result = linalg.matmul {lowering_config = #iree_gpu.lowering_config<{mma_kind = #iree_gpu.mma_layout<INTRINSIC>, promote_operands = [0, 1], reduction = [0, 0, 2], subgroup = [4, 4, 0], workgroup = [128, TILE, 0]}>}
+      ins(%lhs, %rhs : !lhs, !rhs) outs(%init : !out) -> !out
+  return %result : !out
+}
+
+// Something that is no knob does not matter.
+func.func @extra_knob(%lhs: !lhs, %rhs: !rhs, %init: !out) -> !out
+    attributes {hal.executable.target = #target, translation_info = #tile_and_fuse} {
+  // expected-remark@below {{the configuration was not decided: only the compiler's own constraints cover it, which accept what does not compile}}
+  %result = linalg.matmul {lowering_config = #iree_gpu.lowering_config<{mma_kind = #iree_gpu.mma_layout<INTRINSIC>, promote_operands = [0, 1], reduction = [0, 0, 2], subgroup = [4, 4, 0], workgroup = [128, TILE, 0], unheard_of = 17 : i64}>}
+      ins(%lhs, %rhs : !lhs, !rhs) outs(%init : !out) -> !out
+  return %result : !out
+}
+
+// A knob that is text.
+func.func @text(%lhs: !lhs, %rhs: !rhs, %init: !out) -> !out
+    attributes {hal.executable.target = #target, translation_info = #tile_and_fuse} {
+  // expected-remark@below {{the configuration was not decided: the compiler's constraints cover configurations of another form: 'reduction[2]' is "2"}}
+  %result = linalg.matmul {lowering_config = #iree_gpu.lowering_config<{mma_kind = #iree_gpu.mma_layout<INTRINSIC>, promote_operands = [0, 1], reduction = [0, 0, "2"], subgroup = [4, 4, 0], workgroup = [128, TILE, 0]}>}
+      ins(%lhs, %rhs : !lhs, !rhs) outs(%init : !out) -> !out
+  return %result : !out
+}
+
+// A knob that is a fraction.
+func.func @fraction(%lhs: !lhs, %rhs: !rhs, %init: !out) -> !out
+    attributes {hal.executable.target = #target, translation_info = #tile_and_fuse} {
+  // expected-remark@below {{the configuration was not decided: the compiler's constraints cover configurations of another form: 'reduction[2]' is 2.000000e+00 : f64}}
+  %result = linalg.matmul {lowering_config = #iree_gpu.lowering_config<{mma_kind = #iree_gpu.mma_layout<INTRINSIC>, promote_operands = [0, 1], reduction = [0, 0, 2.0], subgroup = [4, 4, 0], workgroup = [128, TILE, 0]}>}
+      ins(%lhs, %rhs : !lhs, !rhs) outs(%init : !out) -> !out
+  return %result : !out
+}
+
+// More tile sizes than dimensions.
+func.func @too_many(%lhs: !lhs, %rhs: !rhs, %init: !out) -> !out
+    attributes {hal.executable.target = #target, translation_info = #tile_and_fuse} {
+  // expected-remark@below {{the configuration was not decided: the compiler's constraints cover configurations of another form: 'workgroup' is [128, TILE, 1, 0]}}
+  %result = linalg.matmul {lowering_config = #iree_gpu.lowering_config<{mma_kind = #iree_gpu.mma_layout<INTRINSIC>, promote_operands = [0, 1], reduction = [0, 0, 2], subgroup = [4, 4, 0], workgroup = [128, TILE, 1, 0]}>}
+      ins(%lhs, %rhs : !lhs, !rhs) outs(%init : !out) -> !out
+  return %result : !out
+}
+
+// An instruction that the target does not have.
+func.func @other_instruction(%lhs: !lhs, %rhs: !rhs, %init: !out) -> !out
+    attributes {hal.executable.target = #target, translation_info = #tile_and_fuse} {
+  // expected-remark@below {{the configuration was not decided: the compiler's constraints cover configurations of another form: 'mma_kind' is #iree_gpu.mma_layout<FOREIGN>}}
+  %result = linalg.matmul {lowering_config = #iree_gpu.lowering_config<{mma_kind = #iree_gpu.mma_layout<FOREIGN>, promote_operands = [0, 1], reduction = [0, 0, 2], subgroup = [4, 4, 0], workgroup = [128, TILE, 0]}>}
+      ins(%lhs, %rhs : !lhs, !rhs) outs(%init : !out) -> !out
+  return %result : !out
+}
+
+// A tile of nothing.
+func.func @zero(%lhs: !lhs, %rhs: !rhs, %init: !out) -> !out
+    attributes {hal.executable.target = #target, translation_info = #tile_and_fuse} {
+  // gfx942: error {{the configuration is invalid in pipeline #iree_gpu.pipeline<TileAndFuse>: shared memory must suffice (1187840 <= 65536 bytes) [mma_idx = 0 (#iree_gpu.mma_layout<INTRINSIC>), wg_0 = 2048, wg_1 = 128, red_2 = 2, promoted = 0 ([0, 1])]}}
+  // gfx942: note {{the nearest valid configuration changes wg_0 from 2048 to 64, sg_0 from 4 to 2}}
+  // gfx1100,gfx1201: error {{the configuration is invalid in pipeline #iree_gpu.pipeline<TileAndFuse>: shared memory must suffice (1187840 <= 65536 bytes) [wg_0 = 2048, wg_1 = 128, red_2 = 2, promoted = 0 ([0, 1])]}}
+  // gfx1100,gfx1201: note {{the nearest valid configuration changes wg_0 from 2048 to 64, sg_1 from 4 to 2}}
+  // sm_80: note {{violated as well: wg_0 >= mma_m [wg_0 = 0]}}
+  // sm_80: note {{violated as well: prod(wg_m) == prod(sg_m) * sg_m_cnt * mma_m [wg_0 = 0, sg_0 = 4]}}
+  // sm_80: note {{violated as well: sg_m_cnt >= 1}}
+  // sm_80: note {{the nearest valid configuration changes wg_0 from 0 to 128}}
+  // sm_80: warning {{the compiler's own constraints would not choose the configuration in pipeline #iree_gpu.pipeline<TileAndFuse>: wg_0 >= 1 [wg_0 = 0]}}
+  %result = linalg.matmul {lowering_config = #iree_gpu.lowering_config<{mma_kind = #iree_gpu.mma_layout<INTRINSIC>, promote_operands = [0, 1], reduction = [0, 0, 2], subgroup = [4, 4, 0], workgroup = [0, TILE, 0]}>}
+      ins(%lhs, %rhs : !lhs, !rhs) outs(%init : !out) -> !out
+  return %result : !out
+}
+
+// A tile of less than nothing.
+func.func @negative(%lhs: !lhs, %rhs: !rhs, %init: !out) -> !out
+    attributes {hal.executable.target = #target, translation_info = #vector_distribute} {
+  // gfx942: note {{violated as well: sg_m >= 1 [wg_0 = -64, sg_m_cnt = 1, mma_idx = 0 (#iree_gpu.mma_layout<INTRINSIC>)]}}
+  // gfx942: note {{the nearest valid configuration changes wg_0 from -64 to 16}}
+  // gfx942: warning {{the compiler's own constraints would not choose the configuration in pipeline #iree_gpu.pipeline<VectorDistribute>: wg_0 >= mma_m [wg_0 = -64, mma_idx = 0 (#iree_gpu.mma_layout<INTRINSIC>)]}}
+  // gfx1100,gfx1201,sm_80: note {{violated as well: sg_m >= 1 [wg_0 = -64, sg_m_cnt = 2]}}
+  // gfx1100,gfx1201,sm_80: note {{the nearest valid configuration changes wg_0 from -64 to 32}}
+  // gfx1100,gfx1201,sm_80: warning {{the compiler's own constraints would not choose the configuration in pipeline #iree_gpu.pipeline<VectorDistribute>: wg_0 >= mma_m [wg_0 = -64]}}
+  %result = linalg.matmul {lowering_config = #iree_gpu.lowering_config<{mma_kind = #iree_gpu.mma_layout<INTRINSIC>, promote_operands = [0, 1], promotion_types = [#iree_gpu.derived_thread_config, #iree_gpu.derived_thread_config], reduction = [0, 0, STEP], subgroup_basis = [[SUBGROUPS, 1, 1], [0, 1, 2]], workgroup = [-64, 128, 0]}>}
+      ins(%lhs, %rhs : !lhs, !rhs) outs(%init : !out) -> !out
+  return %result : !out
+}
+
+// A tile that is larger than anything.
+func.func @huge(%lhs: !lhs, %rhs: !rhs, %init: !out) -> !out
+    attributes {hal.executable.target = #target, translation_info = #tile_and_fuse} {
+  // gfx942: error {{the configuration is invalid in pipeline #iree_gpu.pipeline<TileAndFuse>: shared memory must suffice (1187840 <= 65536 bytes) [mma_idx = 0 (#iree_gpu.mma_layout<INTRINSIC>), wg_0 = 4611686018427387904, wg_1 = 128, red_2 = 2, promoted = 0 ([0, 1])]}}
+  // gfx942: note {{the nearest valid configuration changes wg_0 from 4611686018427387904 to 64, sg_0 from 4 to 2}}
+  // gfx1100,gfx1201: error {{the configuration is invalid in pipeline #iree_gpu.pipeline<TileAndFuse>: shared memory must suffice (1187840 <= 65536 bytes) [wg_0 = 4611686018427387904, wg_1 = 128, red_2 = 2, promoted = 0 ([0, 1])]}}
+  // gfx1100,gfx1201: note {{the nearest valid configuration changes wg_0 from 4611686018427387904 to 64, sg_1 from 4 to 2}}
+  // sm_80: note {{violated as well: wg_0 <= dim_0 [wg_0 = 4611686018427387904]}}
+  // sm_80: note {{violated as well: prod(wg_m) <= 512 (max_vgprs) [wg_0 = 4611686018427387904]}}
+  // sm_80: note {{violated as well: prod(wg_m) == prod(sg_m) * sg_m_cnt * mma_m [wg_0 = 4611686018427387904, sg_0 = 4]}}
+  // sm_80: note {{violated as well: sg_n_cnt >= 1}}
+  // sm_80: note {{violated as well: sg_num <= 10}}
+  // sm_80: note {{violated as well: shared memory must fit in workgroup memory [wg_0 = 4611686018427387904, wg_1 = 64, red_2 = 2]}}
+  // sm_80: note {{the nearest valid configuration changes wg_0 from 4611686018427387904 to 128}}
+  // sm_80: warning {{the compiler's own constraints would not choose the configuration in pipeline #iree_gpu.pipeline<TileAndFuse>: dim_0 must be divisible by wg_0 (2048 % 4611686018427387904 == 0) [wg_0 = 4611686018427387904]}}
+  %result = linalg.matmul {lowering_config = #iree_gpu.lowering_config<{mma_kind = #iree_gpu.mma_layout<INTRINSIC>, promote_operands = [0, 1], reduction = [0, 0, 2], subgroup = [4, 4, 0], workgroup = [4611686018427387904, TILE, 0]}>}
+      ins(%lhs, %rhs : !lhs, !rhs) outs(%init : !out) -> !out
+  return %result : !out
+}
+
+// A dynamic shape.
+func.func @dynamic(%lhs: tensor<?x5120xf16>, %rhs: tensor<5120x1280xf16>, %init: tensor<?x1280xf32>) -> tensor<?x1280xf32>
+    attributes {hal.executable.target = #target, translation_info = #tile_and_fuse} {
+  // expected-remark@below {{the configuration was not decided: }}
+  %result = linalg.matmul {lowering_config = #iree_gpu.lowering_config<{mma_kind = #iree_gpu.mma_layout<INTRINSIC>, promote_operands = [0, 1], reduction = [0, 0, 2], subgroup = [4, 4, 0], workgroup = [128, TILE, 0]}>}
+      ins(%lhs, %rhs : tensor<?x5120xf16>, tensor<5120x1280xf16>) outs(%init : tensor<?x1280xf32>) -> tensor<?x1280xf32>
+  return %result : tensor<?x1280xf32>
+}
+
+// An empty one.
+func.func @empty(%lhs: tensor<0x5120xf16>, %rhs: tensor<5120x1280xf16>, %init: tensor<0x1280xf32>) -> tensor<0x1280xf32>
+    attributes {hal.executable.target = #target, translation_info = #tile_and_fuse} {
+  // expected-remark@below {{the configuration was not decided: }}
+  %result = linalg.matmul {lowering_config = #iree_gpu.lowering_config<{mma_kind = #iree_gpu.mma_layout<INTRINSIC>, promote_operands = [0, 1], reduction = [0, 0, 2], subgroup = [4, 4, 0], workgroup = [128, TILE, 0]}>}
+      ins(%lhs, %rhs : tensor<0x5120xf16>, tensor<5120x1280xf16>) outs(%init : tensor<0x1280xf32>) -> tensor<0x1280xf32>
+  return %result : tensor<0x1280xf32>
+}
+
+// One that is larger than any memory.
+func.func @immense(%lhs: tensor<4611686018427387904x64xf16>, %rhs: tensor<64x1280xf16>, %init: tensor<4611686018427387904x1280xf32>) -> tensor<4611686018427387904x1280xf32>
+    attributes {hal.executable.target = #target, translation_info = #tile_and_fuse} {
+  // expected-remark@below {{the configuration was not decided: only the compiler's own constraints cover it, which accept what does not compile}}
+  %result = linalg.matmul {lowering_config = #iree_gpu.lowering_config<{mma_kind = #iree_gpu.mma_layout<INTRINSIC>, promote_operands = [0, 1], reduction = [0, 0, 2], subgroup = [4, 4, 0], workgroup = [128, TILE, 0]}>}
+      ins(%lhs, %rhs : tensor<4611686018427387904x64xf16>, tensor<64x1280xf16>) outs(%init : tensor<4611686018427387904x1280xf32>) -> tensor<4611686018427387904x1280xf32>
+  return %result : tensor<4611686018427387904x1280xf32>
+}
+
+// Of two operations with a configuration, the one that gets it is checked.
+func.func @two(%lhs: !lhs, %rhs: !rhs, %init: !out) -> !out
+    attributes {hal.executable.target = #target, translation_info = #tile_and_fuse} {
+  %first = linalg.matmul {lowering_config = #iree_gpu.lowering_config<{mma_kind = #iree_gpu.mma_layout<INTRINSIC>, promote_operands = [0, 1], reduction = [0, 0, 2], subgroup = [4, 4, 0], workgroup = [96, TILE, 0]}>}
+      ins(%lhs, %rhs : !lhs, !rhs) outs(%init : !out) -> !out
+  // gfx942: error {{the configuration is invalid in pipeline #iree_gpu.pipeline<TileAndFuse>: shared memory must suffice (81920 <= 65536 bytes) [mma_idx = 0 (#iree_gpu.mma_layout<INTRINSIC>), wg_0 = 128, wg_1 = 128, red_2 = 2, promoted = 0 ([0, 1])]}}
+  // gfx942: note {{the nearest valid configuration changes sg_0 from 4 to 2, wg_1 from 128 to 64}}
+  // gfx1100,gfx1201: error {{the configuration is invalid in pipeline #iree_gpu.pipeline<TileAndFuse>: shared memory must suffice (81920 <= 65536 bytes) [wg_0 = 128, wg_1 = 128, red_2 = 2, promoted = 0 ([0, 1])]}}
+  // gfx1100,gfx1201: note {{the nearest valid configuration changes wg_1 from 128 to 64, sg_1 from 4 to 2}}
+  // sm_80: remark {{the configuration was not decided: only the compiler's own constraints cover it, which accept what does not compile}}
+  %result = linalg.matmul {lowering_config = #iree_gpu.lowering_config<{mma_kind = #iree_gpu.mma_layout<INTRINSIC>, promote_operands = [0, 1], reduction = [0, 0, 2], subgroup = [4, 4, 0], workgroup = [128, TILE, 0]}>}
+      ins(%lhs, %rhs : !lhs, !rhs) outs(%first : !out) -> !out
+  return %result : !out
+}
+
+// Where a spec annotated two, both are checked.
+func.func @two_annotated(%lhs: !lhs, %rhs: !rhs, %init: !out) -> !out
+    attributes {hal.executable.target = #target} {
+  // gfx942: error {{the configuration is invalid in pipeline #iree_gpu.pipeline<TileAndFuse>: the 6 intrinsics that wg_0 takes must be divisible by sg_0 (4) [mma_idx = 0 (#iree_gpu.mma_layout<INTRINSIC>), wg_0 = 96, sg_0 = 4]}}
+  // gfx942: note {{violated as well: dimension 0 must be divisible by wg_0, or fit into it (2048 % 96 == 0) [mma_idx = 0 (#iree_gpu.mma_layout<INTRINSIC>), wg_0 = 96, red_2 = 2]}}
+  // gfx942: note {{the nearest valid configuration changes wg_0 from 96 to 64, sg_0 from 4 to 2}}
+  // gfx1100,gfx1201: error {{the configuration is invalid in pipeline #iree_gpu.pipeline<TileAndFuse>: the 6 intrinsics that wg_0 takes must be divisible by sg_0 (4) [wg_0 = 96, sg_0 = 4]}}
+  // gfx1100,gfx1201: note {{violated as well: dimension 0 must be divisible by wg_0, or fit into it (2048 % 96 == 0) [wg_0 = 96, red_2 = 2]}}
+  // gfx1100,gfx1201: note {{the nearest valid configuration changes wg_0 from 96 to 64, sg_1 from 4 to 2}}
+  // sm_80: note {{violated as well: wg_0 must be divisible by sg_0 * mma_m (96 % 64 == 0) [wg_0 = 96, sg_0 = 4]}}
+  // sm_80: note {{violated as well: prod(wg_m) must be divisible by prod(sg_m) * mma_m (96 % 64 == 0) [wg_0 = 96, sg_0 = 4]}}
+  // sm_80: note {{violated as well: prod(wg_m) == prod(sg_m) * sg_m_cnt * mma_m [wg_0 = 96, sg_0 = 4]}}
+  // sm_80: note {{the nearest valid configuration changes wg_0 from 96 to 128}}
+  // sm_80: warning {{the compiler's own constraints would not choose the configuration in pipeline #iree_gpu.pipeline<TileAndFuse>: dim_0 must be divisible by wg_0 (2048 % 96 == 0) [wg_0 = 96]}}
+  %first = linalg.matmul {compilation_info = #iree_codegen.compilation_info<lowering_config = #iree_gpu.lowering_config<{mma_kind = #iree_gpu.mma_layout<INTRINSIC>, promote_operands = [0, 1], reduction = [0, 0, 2], subgroup = [4, 4, 0], workgroup = [96, TILE, 0]}>, translation_info = #iree_codegen.translation_info<pipeline = #iree_gpu.pipeline<TileAndFuse> workgroup_size = [THREADS, 1, 1] subgroup_size = SUBGROUP, {gpu_pipeline_options = #options}>>}
+      ins(%lhs, %rhs : !lhs, !rhs) outs(%init : !out) -> !out
+  // gfx942: error {{the configuration is invalid in pipeline #iree_gpu.pipeline<TileAndFuse>: shared memory must suffice (81920 <= 65536 bytes) [mma_idx = 0 (#iree_gpu.mma_layout<INTRINSIC>), wg_0 = 128, wg_1 = 128, red_2 = 2, promoted = 0 ([0, 1])]}}
+  // gfx942: note {{the nearest valid configuration changes sg_0 from 4 to 2, wg_1 from 128 to 64}}
+  // gfx1100,gfx1201: error {{the configuration is invalid in pipeline #iree_gpu.pipeline<TileAndFuse>: shared memory must suffice (81920 <= 65536 bytes) [wg_0 = 128, wg_1 = 128, red_2 = 2, promoted = 0 ([0, 1])]}}
+  // gfx1100,gfx1201: note {{the nearest valid configuration changes wg_1 from 128 to 64, sg_1 from 4 to 2}}
+  // sm_80: remark {{the configuration was not decided: only the compiler's own constraints cover it, which accept what does not compile}}
+  %result = linalg.matmul {compilation_info = #iree_codegen.compilation_info<lowering_config = #iree_gpu.lowering_config<{mma_kind = #iree_gpu.mma_layout<INTRINSIC>, promote_operands = [0, 1], reduction = [0, 0, 2], subgroup = [4, 4, 0], workgroup = [128, TILE, 0]}>, translation_info = #iree_codegen.translation_info<pipeline = #iree_gpu.pipeline<TileAndFuse> workgroup_size = [THREADS, 1, 1] subgroup_size = SUBGROUP, {gpu_pipeline_options = #options}>>}
+      ins(%lhs, %rhs : !lhs, !rhs) outs(%first : !out) -> !out
+  return %result : !out
+}

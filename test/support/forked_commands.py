@@ -1,0 +1,72 @@
+"""Runs command lines in forks of one process, which has loaded what commands load.
+
+The compiler's command line can be set up once in a process, and most of a small run is loading.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from contextlib import contextmanager
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+
+class Ending(NamedTuple):
+    """How a command ended: its exit code, and what it wrote to its errors."""
+
+    code: int
+    errors: str
+
+
+@contextmanager
+def forked_commands() -> Iterator[Callable[[Sequence[str]], Ending]]:
+    """Hands over a function that runs `tuninglink` with arguments, in the folder where the block was entered."""
+    server = subprocess.Popen(
+        [sys.executable, __file__], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    assert server.stdin is not None
+    assert server.stdout is not None
+
+    def run(arguments: Sequence[str]) -> Ending:
+        server.stdin.write(json.dumps(arguments) + "\n")
+        server.stdin.flush()
+        return Ending(*json.loads(server.stdout.readline()))
+
+    with server:
+        yield run
+        server.stdin.close()
+
+
+def _serve() -> None:
+    import tuninglink.checking.checker  # noqa: PLC0415
+    import tuninglink.cli.compile  # noqa: F401, PLC0415
+    from tuninglink.cli import app, process  # noqa: PLC0415
+    from tuninglink.cli.own_arguments import SUMMARIES, run_command  # noqa: PLC0415
+
+    def run(first: str, *rest: str) -> int:
+        return run_command(first, rest) if first in SUMMARIES else app.run([first, *rest])
+
+    for line in sys.stdin:
+        reader, writer = os.pipe()
+        child = os.fork()
+        if child == 0:
+            os.dup2(writer, sys.stderr.fileno())
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            code = process.run(partial(run, *json.loads(line)))
+            sys.stderr.flush()
+            os._exit(code)
+        os.close(writer)
+        with os.fdopen(reader) as errors:
+            shown = errors.read()
+        _, status = os.waitpid(child, 0)
+        print(json.dumps([os.waitstatus_to_exitcode(status), shown]), flush=True)  # noqa: T201
+
+
+if __name__ == "__main__":
+    _serve()

@@ -1,0 +1,132 @@
+"""Usage errors and inputs that cannot be read: each command line, with what it shows.
+
+Commands run in forks of one process, as most of what they do is loading.
+
+How commands end as processes, two of each, is tested in `test/cli`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import random
+import re
+import shlex
+from typing import TYPE_CHECKING
+
+import pytest
+from elementwise_specs import PROGRAM, spec
+from forked_commands import Ending, forked_commands
+from places import ROOT
+
+from tuninglink.cli.process import FAILURE
+from tuninglink.specs import load_spec
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+VMVX = "--iree-hal-target-backends=vmvx"
+PLACES = {
+    "MMT": ROOT / "examples" / "mmt_2048x1280x5120.mlir",
+    "GFX942": ROOT / "examples" / "spec_gfx942.mlir",
+    "SM_80": ROOT / "examples" / "spec_sm_80.mlir",
+    "OLD": ROOT / "test" / "cli" / "upgrade.mlir",
+}
+
+CASES = {
+    "check MMT": "mmt_2048x1280x5120.mlir:[0-9]+:1: error: expected a module that is or carries a tuning spec, "
+    "found 'func.func'",
+    "check GFX942 --target gfx9422": r"error: unknown target 'gfx9422'; did you mean 'gfx942'\? "
+    "'tuninglink targets --all' lists the known ones\n$",
+    "check GFX942 --target sm_90": "error: .*missing GPU target",
+    "check GFX942 --compile": "error: --compile needs to know what to compile for; name it with --target",
+    "check GFX942 --limit 0": "error: invalid value for '--limit'",
+    "check GFX942 --stricct": "error: no such option: --stricct",
+    "check GFX942 --model MMT": "error: --model needs to know what to compile for; name it with --target, or by "
+    "iree-compile's flags",
+    "check GFX942 --target gfx942 --model missing.mlir": "error: .*missing.mlir",
+    "check OLD --no-upgrade": "upgrade.mlir:[0-9:]+: error: the spec was written for an older compiler",
+    "link empty.mlir": "^empty.mlir:1:1: error: the file is empty; expected MLIR text or bytecode",
+    "link garbage": "^garbage:1:1: error:",
+    "link truncated.mlirbc": "^truncated.mlirbc:1:1: error:",
+    "link MMT": "mmt_2048x1280x5120.mlir:[0-9]+:[0-9]+: error:",
+    "link GFX942 --target mi300xx": r"error: unknown target 'mi300xx'; did you mean 'mi300x'\?",
+    "link GFX942 --target gfx942 --no-default-specs": "error: --target asks for a default spec and "
+    "--no-default-specs for none; give one of them",
+    "link GFX942 -o nowhere/out.mlir": "error: cannot write 'nowhere/out.mlir': no such file or directory",
+    "link ''": "error: a spec has an empty name; expected a file, a library or a URL",
+    "link --no-project": "error: no spec is given, and --no-project is",
+    "link gfx94=GFX942": "error: .*'gfx94'",
+    "lnik": r"error: no such command 'lnik'. Did you mean 'link'\?",
+    "upgrade empty.mlir": "^empty.mlir:1:1: error: the file is empty; expected MLIR text",
+    "upgrade garbage": "^garbage:1:1: error:",
+    "upgrade truncated.mlir": r"^truncated.mlir:\d+:\d+: error: .* the spec may be cut off\n.*\n *\^",
+    "upgrade truncated.mlirbc": "error: bytecode cannot be upgraded; have the compiler that wrote it print it as "
+    "text",
+    "upgrade GFX942 --from old": "error: .*'old'.* write it as 3.4",
+    "upgrade --check GFX942 --report": "error: --check writes nothing; leave --output, --report and --modernize "
+    "out",
+    "upgrade GFX942 SM_80": "error: one spec at a time; only --check takes several",
+    "upgrade GFX942 --target gfx942 -o out": "error: --target says what to check configurations for; ask for the --report",
+    "upgrade GFX942 --target gfx0 --report -o out": "error: unknown target 'gfx0'",
+    "compile": "error: no input; name a program, or - for standard input",
+    "compile program.mlir --iree-hal-target-backends=vmx": "error: target backend 'vmx' is not registered; known: "
+    "cuda, llvm-cpu, metal-spirv, rocm, vmvx, vmvx-inline, vulkan-spirv",
+    "compile program.mlir --iree-hal-target-device=hop": 'error: unregistered device alias "hop"; ensure it is '
+    "linked into the compiler",
+    "compile program.mlir --iree-hal-target-device=hip --iree-rocm-target=gfx1": "error: Unknown ROCM target "
+    "'gfx1'",
+    "compile program.mlir --iree-hal-target-device=cuda --iree-cuda-target=sm_1": "error: the compiler refuses "
+    "--iree-cuda-target=sm_1",
+    f"compile . {VMVX}": r"error: cannot read '\.': is a directory",
+    f"compile empty.mlir {VMVX}": "error: 'empty.mlir' is empty; expected a program in MLIR",
+    f"compile garbage {VMVX}": "error: 'garbage' is neither MLIR text nor MLIR bytecode",
+    f"compile syntax.mlir {VMVX}": r"^syntax.mlir:1:18: error: custom op 'nonsense' is unknown .*\n"
+    r"func.func @f\(\) { nonsense }\n {17}\^",
+    f"compile spec.mlir {VMVX}": "^spec.mlir:2:1: error: this is a tuning spec, not a program; give it with "
+    "--spec, and a program as input",
+    f"compile program.mlir --compile-from=hal --compile-to=flow {VMVX}": "error: compile-from phase hal must "
+    "precede compile-to phase flow",
+    f"compile program.mlir --spec nowhere.mlir {VMVX}": "error: cannot read the spec 'nowhere.mlir': no such file "
+    "or directory",
+    f"compile program.mlir --spec program.mlir {VMVX}": "error: expected a module that is or carries a tuning "
+    "spec",
+    f"compile program.mlir --spec-dir nowhere {VMVX}": "error: the directory of default specs 'nowhere' does not "
+    "exist",
+    f"compile program.mlir --spec spec.mlir --dump-specs-to=spec.mlir {VMVX}": "error: cannot make 'spec.mlir'",
+    f"compile program.mlir {VMVX} -o nowhere/out.vmfb": "error: cannot write 'nowhere/out.vmfb': no such file or "
+    "directory",
+    f"compile program.mlir {VMVX} -o .": r"error: cannot write '\.': is a directory",
+    "database export missing.db --format tables": "error: ",
+    "dump GFX942 -o empty.mlir": "error: cannot make 'empty.mlir': file exists",
+    "init program.mlir --iree-hal-target-device=hip --iree-rocm-target=gfx942 --dispatch other": "error: no "
+    "dispatch in 'program.mlir' is called 'other'",
+    "init program.mlir --iree-hal-target-device=hip --iree-rocm-target=gfx942 --top 0": "error: '0' is no value for flag '--top': expected a number above 0",
+}
+
+
+@pytest.fixture(scope="module")
+def run(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[Callable[[Sequence[str]], Ending]]:
+    """Returns a function that runs commands in a folder with inputs of all kinds."""
+    folder = tmp_path_factory.mktemp("inputs")
+    (folder / "empty.mlir").touch()
+    (folder / "garbage").write_bytes(random.Random(0).randbytes(1000))
+    (folder / "program.mlir").write_text(PROGRAM)
+    (folder / "spec.mlir").write_text(spec("vmvx", "mine"))
+    (folder / "syntax.mlir").write_text("func.func @f() { nonsense }\n")
+    (folder / "truncated.mlir").write_bytes(PLACES["GFX942"].read_bytes()[:700])
+    bytecode = load_spec(PLACES["GFX942"]).bytecode()
+    (folder / "truncated.mlirbc").write_bytes(bytecode[:700])
+    before = sorted(folder.iterdir())
+    with contextlib.chdir(folder), forked_commands() as run:
+        yield run
+    assert sorted(folder.iterdir()) == before
+
+
+@pytest.mark.parametrize("line", CASES)
+def test_a_usage_error_has_a_message(line: str, run: Callable[[Sequence[str]], Ending]) -> None:
+    ending = run([str(PLACES.get(word, word)) for word in shlex.split(line)])
+    assert ending.code == FAILURE
+    assert re.search(CASES[line], ending.errors), ending.errors
+    assert "Traceback" not in ending.errors

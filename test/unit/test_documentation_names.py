@@ -1,0 +1,81 @@
+"""The modules, functions and files that the documentation names exist."""
+
+from __future__ import annotations
+
+import importlib
+import re
+from typing import TYPE_CHECKING
+
+import pytest
+from places import ROOT
+
+if TYPE_CHECKING:
+    from pathlib import PurePath
+
+PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
+SOURCES = sorted(ROOT.glob("python/tuninglink/**/*.py"))
+PACKAGE = ROOT / "python" / "tuninglink"
+FILES = [path for path in ROOT.glob("*/**/*.py") if ".venv" not in path.parts]
+
+NOT_PYTHON = {
+    *("tuninglink.targets", "tuninglink.provenance", "tuninglink.search"),  # attributes in specs
+    *("tuninglink.lock", "tuninglink.mlir", "tuninglink.sarif", "tuninglink.toml"),  # files
+    *("tuninglink.constraints", "tuninglink.explanation"),  # formats, entry points
+}
+
+
+def resolves(name: str) -> bool:
+    """Tells whether a dotted name is a module, or what is in one."""
+    first, *rest = name.split(".")
+    value = importlib.import_module(first)
+    for depth, part in enumerate(rest, 1):
+        if not hasattr(value, part):
+            try:
+                importlib.import_module(".".join([first, *rest[:depth]]))
+            except ModuleNotFoundError as failure:
+                # A module of an extra needs a package that may not be installed here.
+                return not str(failure.name).startswith("tuninglink")
+        value = getattr(value, part)
+    return True
+
+
+def exists(path: str) -> bool:
+    """Tells whether a path of the repository exists, in which `*` and `<word>` stand for anything."""
+    return bool(list(ROOT.glob(re.sub(r"<\w+>", "*", path))))
+
+
+def named(page: PurePath, pattern: str) -> set[str]:
+    return set(re.findall(pattern, page.read_text()))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_dotted_names_resolve(page: PurePath) -> None:
+    names = named(page, r"(?<![\w./-])tuninglink(?:\.\w+)+") - NOT_PYTHON
+    assert not [name for name in sorted(names) if not resolves(name)]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_files_exist(page: PurePath) -> None:
+    folders = "benchmarks|docs|examples|passes|python|test|tools"
+    paths = named(page, rf"(?<![\w./-])(?:{folders})/[\w.*<>/-]*[\w*>/]")
+    assert not [path for path in sorted(paths) if not exists(path)]
+    # Python files by the end of their path, and modules of a package as `package/module`.
+    scripts = named(page, r"(?<![\w./>-])(?:\w+/)*\w+\.py\b")
+    assert not [
+        script for script in sorted(scripts) if not any(path.match(script) for path in FILES)
+    ]
+    packages = "|".join(path.name for path in PACKAGE.iterdir() if path.is_dir())
+    modules = named(page, rf"`((?:{packages})/\w+(?:/\w+)*)`")
+    assert not [
+        module
+        for module in sorted(modules)
+        if not any(
+            path.exists() for path in (PACKAGE / module, PACKAGE / f"{module}.py", ROOT / module)
+        )
+    ]
+
+
+def test_tests_that_the_source_names_exist() -> None:
+    paths = {path for source in SOURCES for path in named(source, r"\btest/[\w/]+\.py\b")}
+    assert paths
+    assert not [path for path in sorted(paths) if not exists(path)]
