@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import ml_dtypes
 import numpy as np
@@ -16,20 +16,15 @@ from tuninglink.iree.structured_op import REDUCTION, StructuredOp
 from tuninglink.mlir import names
 from tuninglink.mlir.contexts import thread_context
 from tuninglink.mlir.walk import collect, visit
-from tuninglink.tuning.devices.inputs import element_type, is_float
+from tuninglink.tuning.programs.element_types import element_type, is_float
+from tuninglink.tuning.references.scalar_ops import UnsupportedOperationError
+from tuninglink.tuning.references.stored_tensors import LOAD, STORE, SUBSPAN, tensor_of
 
 if TYPE_CHECKING:
     from tuninglink.tuning.programs.benchmark import BufferLayout
 
 NAME: Final = "dispatch"
-_LOAD: Final = "iree_tensor_ext.dispatch.tensor.load"
-_STORE: Final = "iree_tensor_ext.dispatch.tensor.store"
-_SUBSPAN: Final = "hal.interface.binding.subspan"
 _SUM: Final = 4.0
-
-
-class NotAFunctionError(Exception):
-    """A dispatch is not a function on whole tensors; holds the reason."""
 
 
 @dataclass(frozen=True)
@@ -39,11 +34,13 @@ class TensorFunction:
     Attributes:
         text: a module with the function `NAME`.
         inputs: the bindings that its arguments are.
+        input_types: the element type and the sizes of each argument.
         outputs: the bindings that its results are.
     """
 
     text: str
     inputs: tuple[int, ...]
+    input_types: tuple[tuple[str, tuple[int, ...]], ...]
     outputs: tuple[int, ...]
 
 
@@ -55,39 +52,35 @@ def tensor_function(source: bytes, layout: BufferLayout) -> TensorFunction:
         layout: the buffer that it runs on.
 
     Raises:
-        NotAFunctionError: it loads or stores parts of bindings.
+        UnsupportedOperationError: it loads parts of bindings, or of dynamic size.
     """
     benchmark = mlir.Module.parse(source, thread_context())
     (dispatch,) = collect(benchmark.operation, names.FUNCTION)
-    loads, stores = collect(dispatch, _LOAD), collect(dispatch, _STORE)
-    for access, tensor in [(op, op.results[0]) for op in loads] + [
-        (op, op.operands[0]) for op in stores
-    ]:
-        binding = layout.bindings[_binding(access)]
-        if math.prod(mlir.RankedTensorType(tensor.type).shape) != math.prod(binding.shape):
-            raise NotAFunctionError("it accesses a part of a binding")
-    inputs = tuple(dict.fromkeys(map(_binding, loads)))
-    outputs = tuple(map(_binding, stores))
-    argument_types = {_binding(load): load.results[0].type for load in loads}
+    loads, stores = collect(dispatch, LOAD), collect(dispatch, STORE)
+    _expect_whole_loads(loads, layout)
+    inputs = tuple(tensor_of(load.operands[0], layout).binding for load in loads)
+    outputs = tuple(tensor_of(store.operands[1], layout).binding for store in stores)
     with benchmark.context, mlir.Location.unknown():
         module = mlir.Module.create()
         with mlir.InsertionPoint(module.body):
-            types = [argument_types[binding] for binding in inputs]
+            types = [load.results[0].type for load in loads]
             results = [store.operands[0].type for store in stores]
             function = func.FuncOp(NAME, (types, results))
             block = function.add_entry_block()
             with mlir.InsertionPoint(block):
                 end = func.ReturnOp([store.operands[0] for store in stores]).operation
-    for load in loads:
-        load.results[0].replace_all_uses_with(block.arguments[inputs.index(_binding(load))])
+    for load, argument in zip(loads, block.arguments, strict=True):
+        load.results[0].replace_all_uses_with(argument)
     for operation in (*stores, *loads):
         operation.erase()
     for operation in [op.operation for op in dispatch.regions[0].blocks[0].operations][:-1]:
-        if operation.name == _SUBSPAN:
+        if operation.name == SUBSPAN:
             operation.erase()
         else:
             operation.move_before(end)
-    return TensorFunction(str(module), inputs, outputs)
+    tensors = [mlir.RankedTensorType(type_) for type_ in types]
+    input_types = tuple((str(type_.element_type), tuple(type_.shape)) for type_ in tensors)
+    return TensorFunction(str(module), inputs, input_types, outputs)
 
 
 def summation_error(source: bytes) -> float:
@@ -127,10 +120,9 @@ def _terms(op: StructuredOp) -> int:
     return max(sizes) if op.kind is OpKind.ATTENTION else math.prod(sizes)
 
 
-def _binding(access: mlir.Operation) -> int:
-    """Returns the binding that a load or store accesses."""
-    dispatch_tensor = access.operands[0 if access.name == _LOAD else 1]
-    subspan: Any = dispatch_tensor.owner
-    if subspan.name != _SUBSPAN:
-        raise NotAFunctionError(f"it accesses a binding through {subspan.name}")
-    return mlir.IntegerAttr(subspan.attributes["binding"]).value
+def _expect_whole_loads(loads: list[mlir.Operation], layout: BufferLayout) -> None:
+    for load in loads:
+        tensor = tensor_of(load.operands[0], layout)
+        sizes = mlir.RankedTensorType(load.results[0].type).shape
+        if math.prod(sizes) != math.prod(tensor.part.shape):
+            raise UnsupportedOperationError("a load of a part of a binding")

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from enum import Enum
 from typing import TYPE_CHECKING, Final, Self
 
 from tuninglink.tuning.references.dispatch_function import summation_error
+from tuninglink.tuning.references.judgement import Correctness, Judgement
 from tuninglink.tuning.references.points import PointQuestion, compare_points
 from tuninglink.tuning.references.reference import (
     Reference,
@@ -26,35 +26,11 @@ if TYPE_CHECKING:
     from tuninglink.tuning.references.points import PointComparison
     from tuninglink.tuning.results.failures import Failure
 
-_SECONDS: Final = 60.0
-"""Time limit of the reference of one dispatch: compilation and two runs."""
+_BUDGET_PART: Final = 0.1
+_LEAST_SECONDS: Final = 5.0
+"""What one reference may take: this part of a budget, but at least so many seconds."""
 
-_POINT_SECONDS: Final = 60.0
 _FAILED_JOB: Final = (JobError, JobTimeoutError, WorkerCrashedError)
-
-
-class Correctness(Enum):
-    """Whether a result is right; the value is what reports say."""
-
-    RIGHT = "right"
-    WRONG = "wrong"
-    UNDECIDED = "not decided"
-    UNCHECKED = "not checked"
-
-
-@dataclass(frozen=True)
-class Judgement:
-    """What the reference says about a result.
-
-    Attributes:
-        correctness: the verdict.
-        reason: the numbers, or why there is no verdict.
-        samples: elements where the results differ most: binding, position, result, expected value.
-    """
-
-    correctness: Correctness
-    reason: str = ""
-    samples: tuple[tuple[int, tuple[int, ...], float, float], ...] = ()
 
 
 @dataclass
@@ -63,13 +39,20 @@ class References:
 
     Attributes:
         seed: the seed of the inputs.
+        seconds: the time limit of the reference of one dispatch: compilation and two runs.
         pool: the process that compiles and runs the code of references.
     """
 
     seed: int
+    seconds: float = 60.0
     pool: Pool = field(default_factory=lambda: Pool(1, set_up_process))
     _jobs: dict[str, Future[Reference | str]] = field(default_factory=dict)
     _summations: dict[str, float] = field(default_factory=dict)
+
+    @classmethod
+    def within(cls, budget: float, seed: int) -> Self:
+        """Returns references of which none takes more than a tenth of a budget, in seconds."""
+        return cls(seed, min(cls.seconds, max(_LEAST_SECONDS, _BUDGET_PART * budget)))
 
     def __enter__(self) -> Self:
         return self
@@ -82,7 +65,9 @@ class References:
         if task.key not in self._jobs:
             target = reference_target(task.target.backend)
             arguments = (task.source, task.function, task.layout, target, self.seed)
-            self._jobs[task.key] = self.pool.submit(compute_reference, *arguments, seconds=_SECONDS)
+            self._jobs[task.key] = self.pool.submit(
+                compute_reference, *arguments, seconds=self.seconds
+            )
 
     def reference(self, task: TuningTask) -> Reference | str:
         """Returns the reference of a task, or why there is none; waits for it."""
@@ -91,6 +76,10 @@ class References:
             return self._jobs[task.key].result()
         except _FAILED_JOB as failure:
             return str(failure)
+
+    def release(self, task: TuningTask) -> None:
+        """Drops the reference of a task, which may be large."""
+        self._jobs.pop(task.key, None)
 
     def judge(self, task: TuningTask, outputs: Outputs) -> Judgement:
         """Says whether a result of a task is right.
@@ -138,7 +127,7 @@ class References:
         question = PointQuestion(
             task.source, task.layout, outputs.bindings, reference, self._summation(task), self.seed
         )
-        job = self.pool.submit(compare_points, question, seconds=_POINT_SECONDS)
+        job = self.pool.submit(compare_points, question, seconds=self.seconds)
         try:
             return job.result()
         except _FAILED_JOB as failure:

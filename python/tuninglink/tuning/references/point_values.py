@@ -17,7 +17,7 @@ from iree.compiler.passmanager import PassManager
 
 from tuninglink.mlir import names
 from tuninglink.mlir.walk import collect
-from tuninglink.tuning.devices.inputs import element_type
+from tuninglink.tuning.programs.element_types import element_type
 from tuninglink.tuning.references.loop_nests import LoopNest, defining_operation
 from tuninglink.tuning.references.resources import resource_values
 from tuninglink.tuning.references.scalar_ops import UnsupportedOperationError, evaluate, widened

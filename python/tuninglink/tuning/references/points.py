@@ -9,7 +9,8 @@ import numpy as np
 from iree.compiler import ir as mlir
 
 from tuninglink.mlir.contexts import thread_context
-from tuninglink.tuning.devices.inputs import element_type, make_inputs
+from tuninglink.tuning.devices.inputs import make_inputs
+from tuninglink.tuning.programs.element_types import element_type
 from tuninglink.tuning.references.point_values import PointEvaluator
 from tuninglink.tuning.references.scalar_ops import UnsupportedOperationError
 from tuninglink.tuning.references.tolerance import (

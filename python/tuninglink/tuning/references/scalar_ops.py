@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from iree.compiler import ir as mlir
 
-from tuninglink.tuning.devices.inputs import element_type
+from tuninglink.tuning.programs.element_types import element_type
 
 if TYPE_CHECKING:
     from collections.abc import Callable

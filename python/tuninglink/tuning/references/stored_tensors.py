@@ -10,8 +10,8 @@ from iree.compiler import ir as mlir
 
 from tuninglink.mlir.contexts import thread_context
 from tuninglink.mlir.walk import collect
-from tuninglink.tuning.devices.inputs import element_type
 from tuninglink.tuning.programs.benchmark import Access, Binding
+from tuninglink.tuning.programs.element_types import element_type
 from tuninglink.tuning.references.scalar_ops import UnsupportedOperationError
 
 if TYPE_CHECKING:

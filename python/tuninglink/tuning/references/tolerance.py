@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, Final
 import ml_dtypes
 import numpy as np
 
-from tuninglink.tuning.devices.inputs import element_type, is_float, make_inputs
+from tuninglink.tuning.devices.inputs import make_inputs
 from tuninglink.tuning.devices.numerics import Comparison, relative_tolerance, within
 from tuninglink.tuning.programs.benchmark import Access
+from tuninglink.tuning.programs.element_types import element_type, is_float
 
 if TYPE_CHECKING:
     from tuninglink.tuning.devices.inputs import Bytes
