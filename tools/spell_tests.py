@@ -22,8 +22,8 @@ _FOLDERS: Final = ("test", "examples")
 _SUFFIXES: Final = (".py", ".mlir", ".test")
 
 # In Python's f-strings the braces are doubled.
-_PROPERTIES: Final = re.compile(r"attention (<)\{")
-_ATTRIBUTES: Final = re.compile(r">\s+\{+(?=[\w.]+ ?=)")
+_PROPERTIES: Final = re.compile(r"(?:attention|iree_linalg_ext\.\{\w+\}) (<)\{")
+_ATTRIBUTES: Final = re.compile(r">\s+\{+(?=[\w.]+(?: ?=|\}\}))")
 _KIND: Final = re.compile(r"linalg\.elementwise <")
 
 

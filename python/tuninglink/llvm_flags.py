@@ -31,12 +31,20 @@ class Flag:
         read: makes the field's value of the text after `=`; a `ValueError` says what is expected.
         switch: whether the flag can stand without a value.
         repeats: whether each occurrence adds a value; any other flag may be given once.
+        help: its meaning, for help texts; empty for a flag that they leave out.
+        metavar: what stands for the value in help texts.
+        short: another name, of one letter.
+        values: returns values that a shell completes; by default it completes files.
     """
 
     target: str
     read: Callable[[str], object] = str
     switch: bool = False
     repeats: bool = False
+    help: str = ""
+    metavar: str = ""
+    short: str = ""
+    values: Callable[[], Iterable[str]] | None = None
 
 
 @dataclass(frozen=True)
@@ -184,6 +192,11 @@ def member_of(kind: type[_Choice]) -> Callable[[str], _Choice]:
     """Returns what reads a value of an enumeration; a `ValueError` says which there are."""
     read = one_of(*(each.value for each in kind))
     return lambda text: kind(read(text))
+
+
+def values_of(kind: type[Enum]) -> Callable[[], list[str]]:
+    """Returns what lists the values of an enumeration."""
+    return lambda: [each.value for each in kind]
 
 
 def _is_word(argument: str) -> bool:

@@ -10,6 +10,22 @@
 // RUN: not tuninglink tune %s --iree-hal-target-backends=vmvx -o %t/nowhere/tuned.mlir 2>&1 | filecheck %s --check-prefix=OUTPUT
 // OUTPUT: error: cannot write '{{.*}}/nowhere/tuned.mlir': the directory '{{.*}}/nowhere' does not exist
 
+// RUN: not tuninglink tune %s -o %t 2>&1 | filecheck %s --check-prefix=DIRECTORY
+// DIRECTORY: error: cannot write '{{.*}}': it is a directory
+// RUN: not tuninglink tune %s --iree-hal-target-backends=vmvx --report %s 2>&1 | filecheck %s --check-prefix=REPORT
+// REPORT: error: cannot make '{{.*}}tune-errors.mlir'
+// RUN: not tuninglink tune %s --iree-hal-target-backends=vmvx --database %t 2>&1 | filecheck %s --check-prefix=DATABASE
+// DATABASE: error: database '{{.*}}'
+
+// Targets.
+// RUN: not tuninglink tune %s 2>&1 | filecheck %s --check-prefix=NO-TARGET
+// NO-TARGET: error: no target; name what the program is compiled for
+// NO-TARGET: note: for this CPU: --iree-hal-target-device=local --iree-hal-local-target-device-backends=llvm-cpu --iree-llvmcpu-target-cpu=host
+// NO-TARGET: note: for CUDA: --iree-hal-target-device=cuda --iree-cuda-target=sm_80
+// NO-TARGET: note: for HIP: --iree-hal-target-device=hip --iree-rocm-target=gfx942
+// RUN: not tuninglink tune %s --iree-hal-target-device=local --iree-hal-local-target-device-backends=llvm-cpu --device cuda 2>&1 | filecheck %s --check-prefix=GENERIC
+// GENERIC: warning: the target is a generic x86_64 CPU; for this machine's, add --iree-llvmcpu-target-cpu=host
+
 // Devices.
 // RUN: not tuninglink tune %s --iree-hal-target-device=cuda --iree-cuda-target=sm_80 2>&1 | filecheck %s --check-prefix=NO-DEVICE
 // NO-DEVICE: error: {{.*}}cuda

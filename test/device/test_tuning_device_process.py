@@ -23,6 +23,7 @@ from device_benchmarks import (
     straight,
 )
 from processes import PATIENCE, eventually, marked, processor_seconds
+from stack_programs import OVERFLOWING_FLAGS, overflowing
 
 from tuninglink.tuning.deciding.contestants import Contestant, RaceRules
 from tuninglink.tuning.deciding.decision import Outcome
@@ -202,54 +203,10 @@ def test_programs_are_timed_against_each_other() -> None:
         assert len(found.samples) == 3
 
 
-def overflowing() -> str:
-    """Returns a program whose configuration takes 190 KiB of stack: 24 vectors of 8 KiB live at once."""
-    count = 24
-    roots = [
-        f"%v{each} = math.sqrt %v{each - 1} : f32" if each else "%v0 = math.sqrt %sum : f32"
-        for each in range(count)
-    ]
-    quotients = [
-        f"%w{each} = arith.divf %v{each}, {f'%w{each - 1}' if each else f'%v{count - 1}'} : f32"
-        for each in range(count - 1)
-    ]
-    body = "\n    ".join([*roots, *quotients])
-    return f"""
-#configuration = #iree_codegen.compilation_info<
-  lowering_config = #iree_cpu.lowering_config<cache_reduction = [0, 0, 0, 32], distribution = [0, 2, 0, 0],
-    vector_common_parallel = [1, 2, 64, 0], vector_reduction = [0, 0, 0, 8]>,
-  translation_info = <pipeline = #iree_cpu.pipeline<DoubleTilingExpert>>>
-func.func @main(%a: tensor<1x128x256xf32>, %b: tensor<1x256x1024xf32>, %bias: tensor<1024xf32>)
-    -> tensor<1x128x1024xf32> {{
-  %zero = arith.constant 0.0 : f32
-  %empty = tensor.empty() : tensor<1x128x1024xf32>
-  %start = linalg.fill ins(%zero : f32) outs(%empty : tensor<1x128x1024xf32>) -> tensor<1x128x1024xf32>
-  %product = linalg.batch_matmul {{compilation_info = #configuration}}
-    ins(%a, %b : tensor<1x128x256xf32>, tensor<1x256x1024xf32>)
-    outs(%start : tensor<1x128x1024xf32>) -> tensor<1x128x1024xf32>
-  %result = linalg.generic {{
-      indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d1, d2)>, affine_map<(d0, d1, d2) -> (d2)>,
-        affine_map<(d0, d1, d2) -> (d0, d1, d2)>],
-      iterator_types = ["parallel", "parallel", "parallel"]}}
-      ins(%product, %bias : tensor<1x128x1024xf32>, tensor<1024xf32>) outs(%empty : tensor<1x128x1024xf32>) {{
-  ^bb0(%x: f32, %y: f32, %out: f32):
-    %sum = arith.addf %x, %y : f32
-    {body}
-    linalg.yield %w{count - 2} : f32
-  }} -> tensor<1x128x1024xf32>
-  return %result : tensor<1x128x1024xf32>
-}}"""
-
-
 @pytest.mark.parametrize("uri", ["local-sync", "local-task"])
 def test_code_that_overflows_the_stack_of_a_worker_fails_on_every_cpu_device(uri: str) -> None:
-    flags = (
-        "--iree-hal-target-device=local",
-        "--iree-hal-local-target-device-backends=llvm-cpu",
-        "--iree-llvmcpu-target-cpu=x86-64-v3",
-    )
     inputs = (((1, 128, 256), "f32"), ((1, 256, 1024), "f32"), ((1024,), "f32"))
-    program = CompiledProgram(compile_program(overflowing(), *flags), "main", inputs)
+    program = CompiledProgram(compile_program(overflowing(), *OVERFLOWING_FLAGS), "main", inputs)
     with DeviceProcess(uri) as device:
         message = failure(device.program_rounds([program], 3, seed=0), FailureKind.CRASH)
     assert "IREE's workers have 128 KiB of stack" in message

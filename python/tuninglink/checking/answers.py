@@ -17,7 +17,8 @@ class Answer:
         verdict: proven, refuted or not decided.
         reason: if it is not proven, why.
         details: what else there is to say, each a sentence.
-        warning: what the compiler's own constraints reject, if it is not refuted; empty for nothing.
+        warning: what the compiler's own constraints reject, or why the code may crash, if it is not refuted; empty for
+            nothing.
     """
 
     verdict: Verdict

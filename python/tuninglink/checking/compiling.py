@@ -8,6 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from tuninglink.checking.answers import Answer
+from tuninglink.compiler.stack_frames import stack_overflow, stack_report_flag
 from tuninglink.errors import TuninglinkError
 from tuninglink.solver.answers import Verdict
 from tuninglink.workers import JobTimeoutError, Pool, WorkerCrashedError
@@ -60,13 +61,34 @@ class Model:
 
 def compile_all(jobs: Iterable[Job], limits: CompileLimits) -> list[Answer]:
     """Compiles, and returns for each job whether it compiles with what the spec configures."""
-    with Pool(limits.processes, import_module, ("tuninglink.compiler.calls",)) as pool:
+    with Pool(limits.processes, _prepare) as pool:
         futures = [pool.submit(_compile, each, seconds=limits.seconds) for each in jobs]
         return [_answer(each) for each in futures]
 
 
-def _compile(job: Job) -> int:
-    """Compiles in a worker, and returns how many operations the spec configured."""
+def _prepare() -> None:
+    """Sets up the process of a worker."""
+    from tuninglink.compiler.session import set_up_command_line  # noqa: PLC0415 - loads the compiler
+
+    import_module("tuninglink.compiler.calls")
+    set_up_command_line("tuninglink check", (stack_report_flag(),))
+
+
+@dataclass(frozen=True)
+class _Compiled:
+    """What came of a compilation.
+
+    Attributes:
+        configured: how many operations the spec configured.
+        stack_overflow: why the code overflows the stack of the runtime's workers; empty if it does not.
+    """
+
+    configured: int
+    stack_overflow: str
+
+
+def _compile(job: Job) -> _Compiled:
+    """Compiles in a worker."""
     from tuninglink.compiler import compile as compile_program  # noqa: PLC0415 - loads the compiler
 
     result = compile_program(
@@ -76,12 +98,12 @@ def _compile(job: Job) -> int:
         flags=job.flags,
         name="payload.mlir",
     )
-    return len(result.applied)
+    return _Compiled(len(result.applied), stack_overflow())
 
 
-def _answer(future: Future[int]) -> Answer:
+def _answer(future: Future[_Compiled]) -> Answer:
     try:
-        configured = future.result()
+        compiled = future.result()
     except TuninglinkError as failure:
         reason = f"the compiler refuses it: {failure.diagnostics[0].message}"
         return Answer(Verdict.REFUTED, reason)
@@ -90,7 +112,7 @@ def _answer(future: Future[int]) -> Answer:
     except JobTimeoutError as failure:
         reason = f"it did not compile within {failure.seconds:g} s"
         return Answer(Verdict.NOT_DECIDED, reason)
-    if not configured:
+    if not compiled.configured:
         reason = "it compiles, but the compiler prepared the operation in a way that the entry does not match"
         return Answer(Verdict.NOT_DECIDED, reason)
-    return Answer(Verdict.PROVEN)
+    return Answer(Verdict.PROVEN, warning=compiled.stack_overflow)

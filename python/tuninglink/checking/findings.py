@@ -20,6 +20,7 @@ class Rule(Enum):
     INVALID = "invalid-configuration"
     DISCOURAGED = "discouraged-configuration"
     DOES_NOT_COMPILE = "does-not-compile"
+    STACK_OVERFLOW = "stack-overflow"
     UNREACHABLE = "unreachable-entry"
     UNDECIDED = "undecided"
 
@@ -40,11 +41,13 @@ _DESCRIPTIONS = {
     Rule.INVALID: "The configuration is invalid",
     Rule.DISCOURAGED: "The compiler's own constraints reject the configuration",
     Rule.DOES_NOT_COMPILE: "The configured program does not compile",
+    Rule.STACK_OVERFLOW: "The configured program overflows the stack of the runtime's workers",
     Rule.UNREACHABLE: "The entry is never reached",
     Rule.UNDECIDED: "A question about the entry was not decided",
 }
 _SEVERITIES = {
     Rule.DISCOURAGED: Severity.WARNING,
+    Rule.STACK_OVERFLOW: Severity.WARNING,
     Rule.UNREACHABLE: Severity.WARNING,
     Rule.UNDECIDED: Severity.REMARK,
 }

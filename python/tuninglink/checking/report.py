@@ -133,6 +133,15 @@ _REFUTED: Final = {
 }
 """Which rule an entry breaks for which a question is refuted, and what to say of it."""
 
+_REJECTED: Final = (
+    Rule.DISCOURAGED,
+    "has a configuration that the compiler's own constraints reject",
+)
+_WARNED: Final = {
+    "compiles": (Rule.STACK_OVERFLOW, "configures what may crash on local-task"),
+}
+"""Which rule an entry breaks for which question has a warning, and its message, unless it is `_REJECTED`."""
+
 _NARROW: Final = "has a configuration that compiles, although it is outside of the constraints"
 """Said of an invalid configuration that compiles: constraints may leave out what nobody had in mind."""
 
@@ -150,10 +159,9 @@ def _refuted(report: EntryReport) -> Iterator[Finding]:
 
 
 def _discouraged(report: EntryReport) -> Iterator[Finding]:
-    what = "has a configuration that the compiler's own constraints reject"
-    rule = Rule.DISCOURAGED
-    for answer in report.answers.values():
+    for question, answer in report.answers.items():
         if answer is not None and answer.warning:
+            rule, what = _WARNED.get(question, _REJECTED)
             said = f"{what}: {answer.warning}"
             yield _finding(rule, rule.severity, report, said, answer.details)
 

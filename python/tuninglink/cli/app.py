@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from tuninglink.cli import process
+from tuninglink.cli.completion import is_asked_for, with_completed_flags
 from tuninglink.cli.own_arguments import SUMMARIES, run_command
 from tuninglink.cli.verbosity import EPILOG
 from tuninglink.errors import TuninglinkError
@@ -95,7 +96,7 @@ def _application(names: Sequence[str]) -> typer.Typer:
                 help=SUMMARIES[name],
                 add_help_option=False,
                 context_settings={**lenient, "allow_extra_args": True},
-            )(_run_own)
+            )(with_completed_flags(name, _run_own) if is_asked_for() else _run_own)
             continue
         defined = getattr(import_module(f"tuninglink.cli.{name}"), name)
         if isinstance(defined, typer.Typer):

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import io
 import json
 import os
-import sys
+from dataclasses import dataclass
 from enum import Enum
-from pathlib import Path  # noqa: TC003 - typer reads the annotations
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
@@ -18,27 +16,25 @@ from tuninglink.checking.github import to_github
 from tuninglink.checking.report import SpecReport, to_json
 from tuninglink.checking.sarif import to_sarif
 from tuninglink.cli import process
-from tuninglink.cli.completion import known_targets
+from tuninglink.cli.check_tables import tables
+from tuninglink.cli.completion import known_specs, known_targets
+from tuninglink.cli.options import NoProject, NoUpgrade, ProjectFile  # noqa: TC001 - typer reads them
 from tuninglink.cli.progress import progress
 from tuninglink.cli.project import project_specs
-from tuninglink.cli.terminal import render_table
 from tuninglink.errors import SpecError, TuninglinkError
 from tuninglink.files import STANDARD_STREAM, write_output
 from tuninglink.interrupt_hooks import interrupt_hook
 from tuninglink.iree.compile_flags import compile_flags
 from tuninglink.iree.targets import Target
 from tuninglink.mlir.diagnostics import Severity, error
-from tuninglink.solver.answers import Limits, Verdict
+from tuninglink.solver.answers import Limits
 from tuninglink.specs.sources import SpecFile, read_specs
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from tuninglink.checking.answers import Answer
+    from tuninglink.checking.checker import Checker
     from tuninglink.checking.findings import Finding
-    from tuninglink.checking.report import EntryReport
-    from tuninglink.matching.reachability import EntryOverlap
-    from tuninglink.specs.structure import Entry
 
 
 class Format(Enum):
@@ -50,92 +46,72 @@ class Format(Enum):
     GITHUB = "github"
 
 
-_COLUMNS: Final = (
-    *("line", "matches", "valid", "compiles", "reachable", "overlaps"),
-    *("entry", "made for it"),
-)
-_CELLS: Final = {Verdict.PROVEN: "yes", Verdict.REFUTED: "NO", Verdict.NOT_DECIDED: "?"}
-_WORDS: Final = {
-    Verdict.PROVEN: "valid",
-    Verdict.REFUTED: "invalid",
-    Verdict.NOT_DECIDED: "not decided",
-}
-_NOT_ASKED: Final = "-"
-_MOST_OVERLAPS: Final = 20
-"""How many overlaps are listed below a table."""
+_Specs = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="SPEC",
+        help="Specs, as text or bytecode; each is checked by itself. Each is a file, a directory, a pattern, "
+        "library:NAME or a URL; `-` is standard input. Default: those of the project file.",
+        autocompletion=known_specs,
+        show_default=False,
+    ),
+]
+_Target = Annotated[
+    str | None,
+    typer.Option(
+        metavar="TARGET",
+        help="Check the configurations for this SKU, architecture or family.",
+        autocompletion=known_targets,
+        show_default=False,
+    ),
+]
+_Model = Annotated[
+    str,
+    typer.Option(
+        metavar="MODEL",
+        help="Check each configuration on the ops of this program that its entry matches, too. Flags of "
+        "`iree-compile` may follow.",
+        show_default=False,
+    ),
+]
+_CompilePrograms = Annotated[
+    bool,
+    typer.Option(
+        "--compile",
+        help="Compile a program for each entry as well, for the TARGET; takes about a second each.",
+    ),
+]
+_Form = Annotated[Format, typer.Option("--format", help="How the report is written.")]
+_Output = Annotated[
+    str, typer.Option("--output", "-o", metavar="OUT", help="Where the report goes.")
+]
+_CORES: Final = os.cpu_count() or 1
+_Jobs = Annotated[int, typer.Option("--jobs", "-j", min=1, help="How many processes work at once.")]
+_Timeout = Annotated[
+    float, typer.Option(min=0.1, metavar="SECONDS", help="How long a program may compile.")
+]
+_Limit = Annotated[
+    float,
+    typer.Option(min=0.1, metavar="SECONDS", help="How long a question to the solver may take."),
+]
+_Strict = Annotated[bool, typer.Option("--strict", help="Fail if a question was not decided.")]
 
 
 def check(
-    specs: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="SPEC",
-            help="Specs, as text or bytecode; each is checked by itself. Each is a file, a directory, a pattern, "
-            "library:NAME or a URL; `-` is standard input. Default: those of the project file.",
-            show_default=False,
-        ),
-    ] = None,
+    specs: _Specs = None,
     *,
-    target: Annotated[
-        str | None,
-        typer.Option(
-            metavar="TARGET",
-            help="Check the configurations for this SKU, architecture or family.",
-            autocompletion=known_targets,
-            show_default=False,
-        ),
-    ] = None,
-    model: Annotated[
-        str,
-        typer.Option(
-            metavar="MODEL",
-            help="Check each configuration on the ops of this program that its entry matches, too. Flags of "
-            "`iree-compile` may follow.",
-            show_default=False,
-        ),
-    ] = "",
-    compile_programs: Annotated[
-        bool,
-        typer.Option(
-            "--compile",
-            help="Compile a program for each entry as well, for the TARGET; takes about a second each.",
-        ),
-    ] = False,
-    form: Annotated[
-        Format, typer.Option("--format", help="How the report is written.")
-    ] = Format.TABLE,
-    output: Annotated[
-        str, typer.Option("--output", "-o", metavar="OUT", help="Where the report goes.")
-    ] = STANDARD_STREAM,
-    jobs: Annotated[
-        int, typer.Option("--jobs", "-j", min=1, help="How many processes work at once.")
-    ] = os.cpu_count() or 1,
-    timeout: Annotated[
-        float, typer.Option(min=0.1, metavar="SECONDS", help="How long a program may compile.")
-    ] = CompileLimits.seconds,
-    limit: Annotated[
-        float,
-        typer.Option(
-            min=0.1, metavar="SECONDS", help="How long a question to the solver may take."
-        ),
-    ] = Limits.seconds,
-    strict: Annotated[
-        bool, typer.Option("--strict", help="Fail if a question was not decided.")
-    ] = False,
-    project: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Take the specs of this project file where none is given. Default: tuninglink.toml, or "
-            "pyproject.toml with [tool.tuninglink], in the working directory or above it.",
-            show_default=False,
-        ),
-    ] = None,
-    no_project: Annotated[bool, typer.Option("--no-project", help="Use no project file.")] = False,
-    no_upgrade: Annotated[
-        bool,
-        typer.Option("--no-upgrade", help="Refuse specs that were written for an older compiler."),
-    ] = False,
+    target: _Target = None,
+    model: _Model = "",
+    compile_programs: _CompilePrograms = False,
+    form: _Form = Format.TABLE,
+    output: _Output = STANDARD_STREAM,
+    jobs: _Jobs = _CORES,
+    timeout: _Timeout = CompileLimits.seconds,
+    limit: _Limit = Limits.seconds,
+    strict: _Strict = False,
+    project: ProjectFile = None,
+    no_project: NoProject = False,
+    no_upgrade: NoUpgrade = False,
 ) -> None:
     """Check specs, entry by entry: structure, matchers, configurations, and what is never reached.
 
@@ -150,33 +126,49 @@ def check(
         tuninglink check mine.mlir --target gfx942 --compile
         tuninglink check specs/*.mlir --target gfx942 --format sarif -o tuninglink.sarif
     """
-    if compile_programs and target is None:
-        message = "--compile needs to know what to compile for; name it with --target"
-        raise TuninglinkError(error(message))
     flags = [each for each in specs or () if each.startswith("-") and each != STANDARD_STREAM]
-    sources = [each for each in specs or () if each not in flags] or project_specs(
-        project, no_project=no_project
-    )
-    checked_target = None if target is None else Target.parse(target)
-    checked_model = _model(model, flags, checked_target)
-    from tuninglink.checking.checker import Checker  # noqa: PLC0415 - mistakes are told before
+    sources = [each for each in specs or () if each not in flags]
+    sources = sources or [*project_specs(project, no_project=no_project)]
+    limits = CompileLimits(timeout, jobs) if compile_programs else None
+    upgrade = not no_upgrade
+    checker = _checker(target, model, flags, limits, limit, upgrade=upgrade, processes=jobs)
+    writer = _Writer(form, target, output)
+    reports = _checked(checker, sources, writer)
+    findings = _findings(reports, strict=strict)
+    if form is Format.TABLE:
+        shown = (each for each in findings if strict or each.rule is not Rule.UNDECIDED)
+        process.show(*(each.diagnostic for each in shown))
+    writer.write(reports, findings)
+    if any(each.diagnostic.severity is Severity.ERROR for each in findings):
+        raise typer.Exit(process.FAILURE)
 
-    checker = Checker(
-        target=checked_target,
-        model=checked_model,
-        compile_limits=CompileLimits(timeout, jobs) if compile_programs else None,
-        limits=Limits(limit),
-        upgrade=not no_upgrade,
-        processes=jobs,
-    )
+
+def _findings(reports: Iterable[SpecReport], *, strict: bool) -> list[Finding]:
+    findings = [finding for report in reports for finding in report.findings()]
+    return [finding.strictly() for finding in findings] if strict else findings
+
+
+@dataclass(frozen=True)
+class _Writer:
+    """Writes reports in a format, for a target or none, to an output."""
+
+    form: Format
+    target: str | None
+    output: str
+
+    def write(self, reports: Sequence[SpecReport], findings: Sequence[Finding]) -> None:
+        content = _render(reports, findings, self.form, self.target, self.output)
+        write_output(self.output, content.encode())
+
+
+def _checked(checker: Checker, sources: Iterable[str], writer: _Writer) -> list[SpecReport]:
+    """Returns the report of each spec; an interrupt writes those that are complete, and the part of the last."""
     reports: list[SpecReport] = []
 
     def write_partial() -> None:
-        """Writes what is known when the command is interrupted."""
         part = checker.progress.partial()
-        known = [*reports, *([part] if part else [])]
-        findings = [found for each in known for found in each.findings()]
-        write_output(output, _render(known, findings, form, target, output).encode())
+        complete = [*reports, *([part] if part else [])]
+        writer.write(complete, [finding for report in complete for finding in report.findings()])
 
     with interrupt_hook(write_partial), progress(checker.progress):
         for each in _inputs(sources):
@@ -184,15 +176,39 @@ def check(
                 reports.append(checker.check(each.content, each.name, each.targets))
             else:
                 reports.append(each)
-    findings = [found for each in reports for found in each.findings()]
-    if strict:
-        findings = [each.strictly() for each in findings]
-    if form is Format.TABLE:
-        said = (each for each in findings if strict or each.rule is not Rule.UNDECIDED)
-        process.show(*(each.diagnostic for each in said))
-    write_output(output, _render(reports, findings, form, target, output).encode())
-    if any(each.diagnostic.severity is Severity.ERROR for each in findings):
-        raise typer.Exit(process.FAILURE)
+    return reports
+
+
+def _checker(
+    target_name: str | None,
+    model: str,
+    flags: Sequence[str],
+    compile_limits: CompileLimits | None,
+    solver_seconds: float,
+    *,
+    upgrade: bool,
+    processes: int,
+) -> Checker:
+    """Returns the checker that the options ask for.
+
+    Raises:
+        TuninglinkError: the options do not go together, or a target or a flag is unknown.
+    """
+    if compile_limits is not None and target_name is None:
+        message = "--compile needs to know what to compile for; name it with --target"
+        raise TuninglinkError(error(message))
+    target = None if target_name is None else Target.parse(target_name)
+    checked_model = _model(model, flags, target)
+    from tuninglink.checking.checker import Checker  # noqa: PLC0415 - mistakes are told before
+
+    return Checker(
+        target=target,
+        model=checked_model,
+        compile_limits=compile_limits,
+        limits=Limits(solver_seconds),
+        upgrade=upgrade,
+        processes=processes,
+    )
 
 
 def _model(path: str, flags: Sequence[str], target: Target | None) -> Model | None:
@@ -220,7 +236,7 @@ def _render(
     output: str,
 ) -> str:
     if form is Format.TABLE:
-        return _tables(reports, output)
+        return tables(reports, output)
     if form is Format.GITHUB:
         return "".join(f"{to_github(each)}\n" for each in findings)
     data = to_json(reports, target) if form is Format.JSON else to_sarif(findings)
@@ -237,83 +253,3 @@ def _inputs(arguments: Iterable[str]) -> Iterator[SpecFile | SpecReport]:
             yield from read_specs([argument], process.shown_diagnostics())
         except SpecError as failure:
             yield SpecReport(argument, structure=failure.diagnostics)
-
-
-def _tables(reports: Sequence[SpecReport], output: str) -> str:
-    """Returns the tables of all specs, for where they go."""
-    stream = sys.stdout if output == STANDARD_STREAM else io.StringIO()
-    return "\n".join(
-        render_table(_COLUMNS, list(map(_row, each.entries)), _title(each), stream)
-        + "".join(f"{line}\n" for line in (*_undecided(each), *_in_model(each), *_overlaps(each)))
-        for each in reports
-        if each.kind
-    )
-
-
-def _title(report: SpecReport) -> str:
-    return f"{report.source} ({report.kind}, {_entries(len(report.entries))})"
-
-
-def _row(report: EntryReport) -> Sequence[str]:
-    return (
-        _line(report.entry),
-        *map(_cell, report.answers.values()),
-        _count(report.overlap),
-        report.entry.matcher,
-        report.payload,
-    )
-
-
-def _cell(answer: Answer | None) -> str:
-    return _NOT_ASKED if answer is None else _CELLS[answer.verdict]
-
-
-def _count(overlap: EntryOverlap | None) -> str:
-    """Returns how many earlier entries an entry overlaps with."""
-    if overlap is None:
-        return ""
-    is_exact = overlap.at_most == len(overlap.winners)
-    return f"{overlap.at_most:,}" if is_exact else f"<={overlap.at_most:,}"
-
-
-def _undecided(report: SpecReport) -> Iterator[str]:
-    """Says below the table why a cell has a question mark."""
-    for each in report.undecided():
-        question = each.question.replace("_", " ")
-        first = each.entries[0].entry
-        more = f" and {len(each.entries) - 1:,} more" if len(each.entries) > 1 else ""
-        yield f"not decided: {question}: line {_line(first)}{more}: {each.reason}"
-
-
-def _in_model(report: SpecReport) -> Iterator[str]:
-    """Says below the table what each entry configures in the model."""
-    for each in report.entries:
-        name = f"in the model: line {_line(each.entry)}: '{each.entry.matcher}'"
-        if each.in_model == ():
-            yield f"{name} configures nothing"
-        for match in each.in_model or ():
-            said = _WORDS[match.answer.verdict]
-            reason = f": {match.answer.reason}" if match.answer.reason else ""
-            yield f"{name} configures {match.problem} in {match.dispatch}: {said}{reason}"
-
-
-def _overlaps(report: SpecReport) -> Iterator[str]:
-    """Says below the table which entries overlap with earlier ones."""
-    found = [(each.entry, each.overlap) for each in report.entries if each.overlap is not None]
-    for entry, overlap in found[:_MOST_OVERLAPS]:
-        first = overlap.winners[0]
-        more = f", and up to {overlap.at_most - 1:,} more do" if overlap.at_most > 1 else ""
-        yield (
-            f"overlap: line {_line(entry)}: '{entry.matcher}' matches {first.witness}, which "
-            f"'{first.entry.matcher}' (line {_line(first.entry)}) takes first{more}"
-        )
-    if len(found) > _MOST_OVERLAPS:
-        yield f"overlap: {len(found) - _MOST_OVERLAPS:,} more; --format=json lists them all"
-
-
-def _line(entry: Entry) -> str:
-    return str(entry.place.line) if entry.place else "?"
-
-
-def _entries(count: int) -> str:
-    return "1 entry" if count == 1 else f"{count:,} entries"

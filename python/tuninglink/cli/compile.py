@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Final
 
 from tuninglink.cli import process
 from tuninglink.cli.progress import progress
-from tuninglink.cli.project import HELP as PROJECT_HELP
-from tuninglink.cli.project import with_project
-from tuninglink.cli.verbosity import COMMON_HELP
-from tuninglink.compiler.flags import ReportFormat, parse_arguments
+from tuninglink.cli.project import PROJECT_FLAGS, with_project
+from tuninglink.cli.usage import Usage
+from tuninglink.compiler.flags import COMPILE_FLAGS, ReportFormat, parse_arguments
 from tuninglink.compiler.probing import check_targets, iree_compile
 from tuninglink.compiler.session import set_up_command_line
 from tuninglink.errors import CompileError
@@ -28,46 +27,34 @@ if TYPE_CHECKING:
 
 PROGRAM: Final = "tuninglink compile"
 
-SPEC_HELP: Final = """\
-  --spec SPEC          A tuning spec, as text or bytecode: a file, a directory, a pattern, library:NAME or a URL, with
-                       #sha256=HASH behind it if it must not change; library:auto applies all shipped libraries that fit
-                       the target. May be repeated: the first wins. TARGET=SPEC applies it to the dispatches of a target
-                       only: an SKU, an architecture or a family.
-"""
-
-USAGE: Final = f"""\
-Usage: tuninglink compile INPUT -o OUT.vmfb [--spec SPEC]... [any iree-compile flag]...
-
-Compile a program as iree-compile does, tuned by specs, on every backend.
-
+USAGE: Final = Usage(
+    PROGRAM,
+    "INPUT -o OUT.vmfb [--spec SPEC]... [any iree-compile flag]...",
+    "Compile a program as iree-compile does, tuned by specs, on every backend.",
+    """
 INPUT is MLIR text or bytecode, or a model of ONNX (*.onnx); - is standard input. The default spec of each target is
 applied, too, and a remark says where. With --no-default-specs and no spec the output is, byte for byte, that of
 iree-compile; every flag of iree-compile is known, see `iree-compile --help`.
-
-{SPEC_HELP}\
-  --spec-dir DIR       Look for default specs in this directory first. May be repeated.
-  --no-default-specs   Use no default spec: neither from a directory nor a shipped one.
-  --no-upgrade         Refuse specs that were written for an older compiler, instead of upgrading them.
-  --no-derived-entries Apply entries as they are written only. By default an entry is also applied to the other forms of
-                       its problem: with a batch of 1 added or removed, and with its loops in another order.
-  --prune=off          Give every dispatch all entries, not only those that may match in it. That takes longer
-                       and configures nothing otherwise.
-  --dump-specs-to DIR  Write the specs that were linked for each target to DIR, or - for standard output.
-  --explain[=FILE]     Say what the specs did, dispatch by dispatch: in FILE (*.json and *.html as JSON and as a
-                       page), or on standard error. See `tuninglink explain --help`.
-{PROJECT_HELP}\
-  -o OUT               Where to write the result. Default: standard output.
-{COMMON_HELP}
+""",
+    {**COMPILE_FLAGS, **PROJECT_FLAGS},
+    (
+        (
+            "tuninglink compile model.mlir --spec mine.mlir --iree-hal-target-device=hip "
+            "--iree-rocm-target=gfx942 -o model.vmfb"
+        ),
+        (
+            "tuninglink compile model.mlir --spec gfx942=amd.mlir --spec sm_80=nvidia.mlir "
+            "--iree-hal-target-device=hip \\\n      --iree-hal-target-device=cuda --iree-rocm-target=gfx942 "
+            "--iree-cuda-target=sm_80 -o model.vmfb"
+        ),
+    ),
+    more="""
 These mean what they mean to iree-compile, and reach every backend:
   --iree-codegen-tuning-spec-path=SPEC
   --iree-codegen-enable-default-tuning-specs[=BOOL]
   --iree-codegen-dump-tuning-specs-to=DIR
-
-Examples:
-  tuninglink compile model.mlir --spec mine.mlir --iree-hal-target-device=hip --iree-rocm-target=gfx942 -o model.vmfb
-  tuninglink compile model.mlir --spec gfx942=amd.mlir --spec sm_80=nvidia.mlir --iree-hal-target-device=hip \\
-      --iree-hal-target-device=cuda --iree-rocm-target=gfx942 --iree-cuda-target=sm_80 -o model.vmfb
-"""
+""",
+)
 
 _ABOUT_THE_COMPILER: Final = frozenset(
     {
@@ -94,7 +81,7 @@ def compile_command(arguments: Sequence[str]) -> int:
         TuninglinkError: the program was not compiled, or the result not written.
     """
     if not {"--help", "-help", "-h"}.isdisjoint(arguments):
-        sys.stdout.write(USAGE)
+        sys.stdout.write(USAGE.text())
         return process.SUCCESS
     if not _ABOUT_THE_COMPILER.isdisjoint(arguments):
         os.execv(iree_compile(), [PROGRAM, *arguments])  # noqa: S606 - it is the compiler's own tool

@@ -7,13 +7,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.cli import process
-from tuninglink.cli.compile import SPEC_HELP, specs_of
+from tuninglink.cli.compile import specs_of
 from tuninglink.cli.explanations import format_for, render
 from tuninglink.cli.progress import progress
-from tuninglink.cli.project import HELP as PROJECT_HELP
-from tuninglink.cli.project import with_project
-from tuninglink.cli.verbosity import COMMON_HELP
-from tuninglink.compiler.flags import ReportFormat, parse_explain_arguments
+from tuninglink.cli.project import PROJECT_FLAGS, with_project
+from tuninglink.cli.usage import Usage
+from tuninglink.compiler.flags import EXPLAIN_FLAGS, ReportFormat, parse_explain_arguments
 from tuninglink.compiler.probing import check_targets
 from tuninglink.compiler.session import set_up_command_line
 from tuninglink.errors import CompileError
@@ -29,35 +28,25 @@ if TYPE_CHECKING:
 
 PROGRAM: Final = "tuninglink explain"
 
-USAGE: Final = f"""\
-Usage: tuninglink explain INPUT [--spec SPEC]... [--format FORMAT] [-o FILE] [any iree-compile flag]...
-
-Say what specs do to a program, dispatch by dispatch; what costs most comes first.
-
+USAGE: Final = Usage(
+    PROGRAM,
+    "INPUT [--spec SPEC]... [--format FORMAT] [-o FILE] [any iree-compile flag]...",
+    "Say what specs do to a program, dispatch by dispatch; what costs most comes first.",
+    """
 For each problem: what it computes, how often it is called and what that costs; the entry that configured it, and the
 configuration beside the one that the compiler would have chosen; or the nearest entries, and the first condition that
-failed. For each spec: which entries were used, and which were not. INPUT is compiled as far as configurations are chosen, with the flags that
-you give; see `tuninglink compile --help`.
-
-{SPEC_HELP}\
-  --spec-dir DIR       Look for default specs in this directory first. May be repeated.
-  --no-default-specs   Use no default spec: neither from a directory nor a shipped one.
-  --no-upgrade         Refuse specs that were written for an older compiler, instead of upgrading them.
-  --no-derived-entries Apply entries as they are written only. By default an entry is also applied to the other forms of
-                       its problem: with a batch of 1 added or removed, and with its loops in another order.
-{PROJECT_HELP}\
-  --profile FILE       Measured times: the JSON or CSV of iree-benchmark-module, of dispatch benchmarks or with
-                       --dispatch_statistics, or the CSV of tracy-csvexport.
-  --database FILE      Measured times from a database of `tuninglink tune`.
-  --dim SIZES          Sizes of dynamic dimensions, for the costs: ARGUMENT.DIMENSION=SIZE[:WEIGHT],... such as
-                       0.0=1,8:2,64,512, or sizes alone for all of them. May be repeated.
-  --format FORMAT      table, json or html. Default: what the name of FILE says, or table.
-  -o FILE              Where to write the explanation. Default: standard output.
-{COMMON_HELP}
-Examples:
-  tuninglink explain model.mlir --spec mine.mlir --iree-hal-target-device=hip --iree-rocm-target=gfx942
-  tuninglink explain model.mlir --spec mine.mlir --iree-hal-target-device=hip --iree-rocm-target=gfx942 -o report.html
-"""
+failed. For each spec: which entries were used, and which were not. INPUT is compiled as far as configurations are
+chosen, with the flags that you give; see `tuninglink compile --help`.
+""",
+    {**EXPLAIN_FLAGS, **PROJECT_FLAGS},
+    (
+        "tuninglink explain model.mlir --spec mine.mlir --iree-hal-target-device=hip --iree-rocm-target=gfx942",
+        (
+            "tuninglink explain model.mlir --spec mine.mlir --iree-hal-target-device=hip "
+            "--iree-rocm-target=gfx942 -o report.html"
+        ),
+    ),
+)
 
 
 def explain_command(arguments: Sequence[str]) -> int:
@@ -72,7 +61,7 @@ def explain_command(arguments: Sequence[str]) -> int:
         TuninglinkError: the program was not compiled, or the explanation not written.
     """
     if not {"--help", "-help", "-h"}.isdisjoint(arguments):
-        sys.stdout.write(USAGE)
+        sys.stdout.write(USAGE.text())
         return process.SUCCESS
     own, project_specs = with_project(arguments)
     options = parse_explain_arguments(own)

@@ -7,15 +7,13 @@ from typing import TYPE_CHECKING, Final
 
 from tuninglink.cli import process
 from tuninglink.cli.progress import progress
-from tuninglink.cli.verbosity import COMMON_HELP
-from tuninglink.compiler.flags import CompileOptions, FlagReader
-from tuninglink.compiler.phases import Phase
+from tuninglink.cli.usage import Usage
+from tuninglink.compiler.flags import COMPILE_FLAGS, DIM_FLAG, CompileOptions, FlagReader
 from tuninglink.compiler.probing import check_targets
 from tuninglink.compiler.session import set_up_command_line
 from tuninglink.errors import CompileError
 from tuninglink.files import write_output
-from tuninglink.iree.given_sizes import GivenSizes
-from tuninglink.llvm_flags import Flag, member_of, read_count
+from tuninglink.llvm_flags import Flag, read_count
 from tuninglink.mlir.diagnostics import Diagnostic, Severity, error
 
 if TYPE_CHECKING:
@@ -25,35 +23,43 @@ if TYPE_CHECKING:
 
 PROGRAM: Final = "tuninglink init"
 
-USAGE: Final = f"""\
-Usage: tuninglink init INPUT [--dispatch NAME | --top N] [-o SPEC.mlir] [any iree-compile flag]...
+_FLAGS: Final = {
+    "dispatch": Flag(
+        "dispatches",
+        repeats=True,
+        metavar="NAME",
+        help="Only dispatches with NAME in their name or in that of their function; * and ? match. May be repeated.",
+    ),
+    "top": Flag(
+        "top",
+        read_count,
+        metavar="N",
+        help="Only the N problems with the most arithmetic, over all calls.",
+    ),
+    "dim": DIM_FLAG,
+    "o": Flag(
+        "output",
+        metavar="SPEC.mlir",
+        help="Where to write the spec. Default: standard output.",
+    ),
+    "compile-from": COMPILE_FLAGS["compile-from"],
+}
 
-Write a spec to start from, for dispatches of a program.
-
+USAGE: Final = Usage(
+    PROGRAM,
+    "INPUT [--dispatch NAME | --top N] [-o SPEC.mlir] [any iree-compile flag]...",
+    "Write a spec to start from, for dispatches of a program.",
+    """
 Each entry has a matcher for the root op of a dispatch and the compiler's own configuration, with a comment on each
 knob: its meaning, and the values that are valid now. The spec takes effect in the program and changes no code until
 you edit it: the compiler is asked. Without --dispatch, entries are written for all dispatches but those that only
 compute element by element or move data.
-
-  --dispatch NAME      Only dispatches with NAME in their name or in that of their function; * and ? match. May be
-                       repeated.
-  --top N              Only the N problems with the most arithmetic, over all calls.
-  --dim SIZES          Sizes of dynamic dimensions, for the costs: ARGUMENT.DIMENSION=SIZE[:WEIGHT],... such as
-                       0.0=1,8:2,64,512, or sizes alone for all of them. May be repeated.
-  -o SPEC.mlir         Where to write the spec. Default: standard output.
-{COMMON_HELP}
-Examples:
-  tuninglink init model.mlir --top 5 --iree-hal-target-device=hip --iree-rocm-target=gfx942 -o start.mlir
-"""
-
-
-_FLAGS: Final = {
-    "o": Flag("output"),
-    "dispatch": Flag("dispatches", repeats=True),
-    "top": Flag("top", read_count),
-    "dim": Flag("sizes", GivenSizes.parse, repeats=True),
-    "compile-from": Flag("compile_from", member_of(Phase)),
-}
+""",
+    _FLAGS,
+    (
+        "tuninglink init model.mlir --top 5 --iree-hal-target-device=hip --iree-rocm-target=gfx942 -o start.mlir",
+    ),
+)
 
 
 def init_command(arguments: Sequence[str]) -> int:
@@ -68,7 +74,7 @@ def init_command(arguments: Sequence[str]) -> int:
         TuninglinkError: the program was not compiled, or the spec not written.
     """
     if not {"--help", "-help", "-h"}.isdisjoint(arguments):
-        sys.stdout.write(USAGE)
+        sys.stdout.write(USAGE.text())
         return process.SUCCESS
     reader = FlagReader(_FLAGS, arguments)
     values = reader.values

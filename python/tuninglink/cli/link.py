@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path  # noqa: TC003 - typer reads the annotations
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from tuninglink.cli import process
-from tuninglink.cli.completion import known_targets
+from tuninglink.cli.completion import known_specs, known_targets
+from tuninglink.cli.options import NoProject, NoUpgrade, ProjectFile  # noqa: TC001 - typer reads them
 from tuninglink.cli.progress import progress
 from tuninglink.cli.project import project_specs
 from tuninglink.errors import TuninglinkError
@@ -29,77 +30,76 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
+_Specs = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="SPEC",
+        help="Specs, as text or bytecode; the first wins. Each is a file, a directory, a pattern, library:NAME "
+        "or a URL; `-` is standard input, and TARGET=SPEC binds the entries of a spec to an SKU, an "
+        "architecture or a family. Default: those of the project file.",
+        autocompletion=known_specs,
+        show_default=False,
+    ),
+]
+_Target = Annotated[
+    str | None,
+    typer.Option(
+        metavar="TARGET",
+        help="Link the default spec of this SKU, architecture or family last.",
+        autocompletion=known_targets,
+        show_default=False,
+    ),
+]
+_SpecDir = Annotated[
+    list[Path] | None,
+    typer.Option(
+        metavar="DIR",
+        help="Look for the default spec here before the shipped ones; may be repeated.",
+        show_default=False,
+    ),
+]
+_NoDefaultSpecs = Annotated[
+    bool, typer.Option("--no-default-specs", help="Link nothing but the given specs.")
+]
+_Output = Annotated[
+    str, typer.Option("--output", "-o", metavar="OUT", help="Where the linked spec goes.")
+]
+_EmitBytecode = Annotated[
+    bool,
+    typer.Option("--emit-bytecode", help="Write bytecode, as for an OUT named *.mlirbc."),
+]
+_Name = Annotated[str, typer.Option(metavar="NAME", help="The symbol of the linked spec.")]
+_Index = Annotated[
+    bool,
+    typer.Option(
+        "--index",
+        help="Arrange the entries so that a compiler compares an operation with a handful of them.",
+    ),
+]
+_ExpandForms = Annotated[
+    bool,
+    typer.Option(
+        "--expand-forms",
+        help="Also write the entries for other forms of their problems that `tuninglink compile` derives: with a "
+        "batch of 1 added or removed, and the loop orders of attention. For a compiler that reads the spec itself.",
+    ),
+]
+
+
 def link(
-    specs: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="SPEC",
-            help="Specs, as text or bytecode; the first wins. Each is a file, a directory, a pattern, library:NAME "
-            "or a URL; `-` is standard input, and TARGET=SPEC binds the entries of a spec to an SKU, an "
-            "architecture or a family. Default: those of the project file.",
-            show_default=False,
-        ),
-    ] = None,
+    specs: _Specs = None,
     *,
-    target: Annotated[
-        str | None,
-        typer.Option(
-            metavar="TARGET",
-            help="Link the default spec of this SKU, architecture or family last.",
-            autocompletion=known_targets,
-            show_default=False,
-        ),
-    ] = None,
-    spec_dir: Annotated[
-        list[Path] | None,
-        typer.Option(
-            metavar="DIR",
-            help="Look for the default spec here before the shipped ones; may be repeated.",
-            show_default=False,
-        ),
-    ] = None,
-    no_default_specs: Annotated[
-        bool, typer.Option("--no-default-specs", help="Link nothing but the given specs.")
-    ] = False,
-    output: Annotated[
-        str, typer.Option("--output", "-o", metavar="OUT", help="Where the linked spec goes.")
-    ] = STANDARD_STREAM,
-    emit_bytecode: Annotated[
-        bool,
-        typer.Option("--emit-bytecode", help="Write bytecode, as for an OUT named *.mlirbc."),
-    ] = False,
-    name: Annotated[
-        str, typer.Option(metavar="NAME", help="The symbol of the linked spec.")
-    ] = LINKED_SPEC_NAME,
-    index: Annotated[
-        bool,
-        typer.Option(
-            "--index",
-            help="Arrange the entries so that a compiler compares an operation with a handful of them.",
-        ),
-    ] = False,
-    expand_forms: Annotated[
-        bool,
-        typer.Option(
-            "--expand-forms",
-            help="Also write the entries for other forms of their problems that `tuninglink compile` derives: with a "
-            "batch of 1 added or removed, and the loop orders of attention. For a compiler that reads the spec itself.",
-        ),
-    ] = False,
-    project: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Take the specs of this project file where none is given. Default: tuninglink.toml, or "
-            "pyproject.toml with [tool.tuninglink], in the working directory or above it.",
-            show_default=False,
-        ),
-    ] = None,
-    no_project: Annotated[bool, typer.Option("--no-project", help="Use no project file.")] = False,
-    no_upgrade: Annotated[
-        bool,
-        typer.Option("--no-upgrade", help="Refuse specs that were written for an older compiler."),
-    ] = False,
+    target: _Target = None,
+    spec_dir: _SpecDir = None,
+    no_default_specs: _NoDefaultSpecs = False,
+    output: _Output = STANDARD_STREAM,
+    emit_bytecode: _EmitBytecode = False,
+    name: _Name = LINKED_SPEC_NAME,
+    index: _Index = False,
+    expand_forms: _ExpandForms = False,
+    project: ProjectFile = None,
+    no_project: NoProject = False,
+    no_upgrade: NoUpgrade = False,
 ) -> None:
     """Link specs into one that `iree-compile --iree-codegen-tuning-spec-path` accepts.
 
@@ -128,20 +128,24 @@ def link(
             inputs += _default_spec(target, spec_dir or [], upgrade=not no_upgrade)
         if expand_forms:
             inputs += [derived for each in inputs for derived in expanded_forms(each)]
-        diagnostics = process.shown_diagnostics()
-        for each in inputs:
-            check_bindings(each.module, diagnostics)
-        form = choose_form(inputs, diagnostics=diagnostics)
-        # An index applies as a whole, so that each needs a binding of its own.
-        bindings = {binding_of(each.module) for each in inputs}
-        is_one = form is not LinkForm.CHAINED and len(bindings) == 1
-        if index and not is_one:
-            inputs = [_indexed(each) for each in inputs]
-        linked = link_specs(inputs, name=name).spec
-        if index and is_one:
-            linked = _indexed(linked)
+        linked = _linked(inputs, name, index=index)
         content = linked.bytecode() if as_bytecode else linked.text().encode()
     write_output(output, content)
+
+
+def _linked(inputs: list[Spec], name: str, *, index: bool) -> Spec:
+    """Returns the linked spec, with its entries arranged in a tree if an index is to be made."""
+    diagnostics = process.shown_diagnostics()
+    for each in inputs:
+        check_bindings(each.module, diagnostics)
+    form = choose_form(inputs, diagnostics=diagnostics)
+    # An index applies as a whole, so that each needs a binding of its own.
+    bindings = {binding_of(each.module) for each in inputs}
+    is_one = form is not LinkForm.CHAINED and len(bindings) == 1
+    if index and not is_one:
+        inputs = [_indexed(each) for each in inputs]
+    linked = link_specs(inputs, name=name).spec
+    return _indexed(linked) if index and is_one else linked
 
 
 def _load(argument: str, *, upgrade: bool) -> Sequence[Spec]:

@@ -5,18 +5,27 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from tuninglink.cli.usage import flag_lines
 from tuninglink.errors import TuninglinkError
+from tuninglink.llvm_flags import Flag
 from tuninglink.mlir.diagnostics import error
 from tuninglink.specs.project import OWN_FILE, Project
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-HELP: Final = """\
-  --project FILE       Take specs and flags from this project file behind those given. Default: tuninglink.toml, or
-                       pyproject.toml with [tool.tuninglink], in the working directory or above it.
-  --no-project         Use no project file.
-"""
+PROJECT_FLAGS: Final = {
+    "project": Flag(
+        "project",
+        metavar="FILE",
+        help="Take specs and flags from this project file behind those given. Default: tuninglink.toml, or "
+        "pyproject.toml with [tool.tuninglink], in the working directory or above it.",
+    ),
+    "no-project": Flag("no_project", switch=True, help="Use no project file."),
+}
+"""The flags about the project, which are read before the other flags of a command."""
+
+HELP: Final = flag_lines(PROJECT_FLAGS)
 
 
 def with_project(arguments: Sequence[str]) -> tuple[list[str], tuple[str, ...]]:

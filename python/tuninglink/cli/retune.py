@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from tuninglink.cli import process
 from tuninglink.cli.measuring_options import MEASURING_HELP
 from tuninglink.cli.retune_options import parse_retune_arguments
-from tuninglink.cli.verbosity import COMMON_HELP
+from tuninglink.cli.usage import COMMON_FLAGS, flag_lines
 from tuninglink.compiler.probing import check_targets
 from tuninglink.compiler.session import set_up_command_line
 from tuninglink.tuning.search import check_search
@@ -35,7 +35,7 @@ which nothing can be told, stay as they are, with a remark. An interrupt ends wi
   --no-improve         Search for no better configurations: only keep or drop.
   --no-upgrade         Refuse specs that were written for an older compiler, instead of upgrading them.
 {MEASURING_HELP}\
-{COMMON_HELP}
+{flag_lines(COMMON_FLAGS)}
 Examples:
   tuninglink retune tuned.mlir -o tuned.mlir --iree-hal-target-device=cuda --iree-cuda-target=sm_80 \\
       --device cuda://0 --budget 30m --database tuning.db

@@ -11,7 +11,7 @@ from tuninglink.cli.measuring_options import MEASURING_HELP
 from tuninglink.cli.project import HELP as PROJECT_HELP
 from tuninglink.cli.project import with_project
 from tuninglink.cli.tune_options import parse_tune_arguments
-from tuninglink.cli.verbosity import COMMON_HELP
+from tuninglink.cli.usage import COMMON_FLAGS, flag_lines
 from tuninglink.compiler.probing import check_targets
 from tuninglink.compiler.session import set_up_command_line
 from tuninglink.tuning.search import check_search
@@ -51,7 +51,7 @@ dumped; - is standard input. It is compiled with the flags that you give. An int
   --generalize         Add entries for ranges of sizes in which winners are measured not to lose.
   --no-model           Do not run the whole program with the spec in the end.
 {MEASURING_HELP}\
-{COMMON_HELP}
+{flag_lines(COMMON_FLAGS)}
 Examples:
   tuninglink tune model.mlir -o tuned.mlir --iree-hal-target-device=local \\
       --iree-hal-local-target-device-backends=llvm-cpu --iree-llvmcpu-target-cpu=host --budget 5m

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from tuninglink.cli import process
 from tuninglink.cli.measuring import Measuring, check_outputs, stopping
 from tuninglink.cli.progress import progress
-from tuninglink.errors import TuninglinkError
+from tuninglink.cli.tuning_targets import generic_cpu_warning, with_target_help
+from tuninglink.errors import CompileError, TuninglinkError
 from tuninglink.files import check_directory, write_output
 from tuninglink.mlir.contexts import thread_context
 from tuninglink.mlir.diagnostics import error
@@ -48,13 +49,10 @@ def tune(options: TuneOptions, command: str) -> TuninglinkError | None:
     ledger = Ledger(settings.seconds, settings.trials)
     timeline = Timeline()
     with progress(f"compiling {options.input}"), timeline.stage(Stage.PROGRAM):
-        program = read_program(
-            options.input,
-            options.flags,
-            first=options.compile_from,
-            sizes=options.sizes,
-            options=options.calls,
-        )
+        program = _read(options)
+    warning = generic_cpu_warning(each.target for each in program.tasks)
+    if warning is not None:
+        process.show(warning)
     uris = settings.devices or _default_devices(program)
     with Measuring(options, uris).tasks(timeline) as tasks, stopping(ledger.whole, command):
         descriptions = tasks.devices.descriptions
@@ -66,6 +64,24 @@ def tune(options: TuneOptions, command: str) -> TuninglinkError | None:
         report = report_of(options.input, descriptions[0], result)
         write_report(report, Path(options.report))
     return result.failure
+
+
+def _read(options: TuneOptions) -> DispatchedProgram:
+    """Reads the program.
+
+    Raises:
+        CompileError: it does not compile.
+    """
+    try:
+        return read_program(
+            options.input,
+            options.flags,
+            first=options.compile_from,
+            sizes=options.sizes,
+            options=options.calls,
+        )
+    except CompileError as failure:
+        raise with_target_help(failure, options.flags) from None
 
 
 def _default_devices(program: DispatchedProgram) -> tuple[str, ...]:

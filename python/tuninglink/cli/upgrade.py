@@ -25,59 +25,66 @@ if TYPE_CHECKING:
     from tuninglink.upgrading import Upgraded
 
 
+_Specs = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="SPEC",
+        help="A spec, as text; with --check any number. `-` is standard input.",
+        show_default=False,
+    ),
+]
+_OnlyCheck = Annotated[
+    bool,
+    typer.Option("--check", help="Write nothing. The exit code is 1 if a spec needs an upgrade."),
+]
+_Output = Annotated[
+    str, typer.Option("--output", "-o", metavar="OUT", help="Where the upgraded spec goes.")
+]
+_WrittenFor = Annotated[
+    str | None,
+    typer.Option(
+        "--from",
+        metavar="VERSION",
+        help="The compiler that the spec was written for, such as 3.4: older changes do not apply.",
+        show_default=False,
+    ),
+]
+_Modernize = Annotated[
+    bool,
+    typer.Option(
+        "--modernize",
+        help="Write dag matchers as 'transform.iree.match.contraction' or '.convolution' where the compiler's "
+        "interpreter shows that they match the same. The spec is then as the compiler prints it.",
+    ),
+]
+_Target = Annotated[
+    str | None,
+    typer.Option(
+        metavar="TARGET",
+        help="In the report, say whether each configuration holds on this SKU, architecture or family.",
+        autocompletion=known_targets,
+        show_default=False,
+    ),
+]
+_Report = Annotated[
+    bool,
+    typer.Option(
+        "--report",
+        help="List what was changed in each entry and why, and what could not be upgraded: on standard "
+        "output if the spec goes elsewhere, else on standard error.",
+    ),
+]
+
+
 def upgrade(
-    specs: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="SPEC",
-            help="A spec, as text; with --check any number. `-` is standard input.",
-            show_default=False,
-        ),
-    ],
+    specs: _Specs,
     *,
-    only_check: Annotated[
-        bool,
-        typer.Option(
-            "--check", help="Write nothing. The exit code is 1 if a spec needs an upgrade."
-        ),
-    ] = False,
-    output: Annotated[
-        str, typer.Option("--output", "-o", metavar="OUT", help="Where the upgraded spec goes.")
-    ] = STANDARD_STREAM,
-    written_for: Annotated[
-        str | None,
-        typer.Option(
-            "--from",
-            metavar="VERSION",
-            help="The compiler that the spec was written for, such as 3.4: older changes do not apply.",
-            show_default=False,
-        ),
-    ] = None,
-    modernize: Annotated[
-        bool,
-        typer.Option(
-            "--modernize",
-            help="Write dag matchers as 'transform.iree.match.contraction' or '.convolution' where the compiler's "
-            "interpreter shows that they match the same. The spec is then as the compiler prints it.",
-        ),
-    ] = False,
-    target: Annotated[
-        str | None,
-        typer.Option(
-            metavar="TARGET",
-            help="In the report, say whether each configuration holds on this SKU, architecture or family.",
-            autocompletion=known_targets,
-            show_default=False,
-        ),
-    ] = None,
-    report: Annotated[
-        bool,
-        typer.Option(
-            "--report",
-            help="List what was changed in each entry and why, and what could not be upgraded: on standard "
-            "output if the spec goes elsewhere, else on standard error.",
-        ),
-    ] = False,
+    only_check: _OnlyCheck = False,
+    output: _Output = STANDARD_STREAM,
+    written_for: _WrittenFor = None,
+    modernize: _Modernize = False,
+    target: _Target = None,
+    report: _Report = False,
 ) -> None:
     """Bring a spec that was written for an older compiler into today's syntax.
 
@@ -95,21 +102,12 @@ def upgrade(
         raise typer.Exit(_check(specs))
     if len(specs) > 1:
         raise TuninglinkError(error("one spec at a time; only --check takes several"))
-    (spec,) = specs
     if target is not None and not report:
-        raise TuninglinkError(
-            error("--target says what to check configurations for; ask for the --report")
-        )
+        message = "--target says what to check configurations for; ask for the --report"
+        raise TuninglinkError(error(message))
     version = _version(written_for) if written_for else None
-    name, data = process.read_input(spec)
-    upgraded, parts = None, []
-    if is_bytecode(data):
-        _check_bytecode(name, data)
-    else:
-        with progress("upgrading"):
-            upgraded = upgrade_bytes(data, name, written_for=version)
-        data, parts = upgraded.text.encode(), [render_report(upgraded)]
-        _check_links(data, name)
+    name, data = process.read_input(specs[0])
+    upgraded, data, parts = _upgraded(name, data, version)
     if modernize:
         data, part = _modernized(data, name)
         parts.append(part)
@@ -121,6 +119,20 @@ def upgrade(
         stream.write("\n".join(parts))
     elif upgraded is not None:
         _show(upgraded)
+
+
+def _upgraded(
+    name: str, data: bytes, version: tuple[int, int] | None
+) -> tuple[Upgraded | None, bytes, list[str]]:
+    """Returns the upgraded spec, None for bytecode, which needs no upgrade; its content; and the report."""
+    if is_bytecode(data):
+        _check_bytecode(name, data)
+        return None, data, []
+    with progress("upgrading"):
+        upgraded = upgrade_bytes(data, name, written_for=version)
+    content = upgraded.text.encode()
+    _check_links(content, name)
+    return upgraded, content, [render_report(upgraded)]
 
 
 def _check(specs: Sequence[str]) -> int:

@@ -23,13 +23,6 @@ EPILOG: Final = (
 )
 """What the help of a command says about its verbosity."""
 
-COMMON_HELP: Final = """\
-  -q, --quiet          Show errors and warnings only: no remarks, no progress.
-  -v, --verbose        Say on standard error what takes how long.
-  --help               Show this message and exit.
-"""
-"""The flags of every command, in the help of those that read their arguments themselves."""
-
 _WORDS: Final = {
     **dict.fromkeys(("-q", "--quiet"), Verbosity.QUIET),
     **dict.fromkeys(("-v", "--verbose"), Verbosity.VERBOSE),

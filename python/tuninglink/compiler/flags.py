@@ -7,7 +7,7 @@ read too late; and everything else, which is handed to the compiler as it is.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Final
 
@@ -25,8 +25,10 @@ from tuninglink.llvm_flags import (
     read_boolean,
     read_name,
     read_number,
+    values_of,
 )
 from tuninglink.mlir.diagnostics import error
+from tuninglink.specs.libraries import spec_names
 from tuninglink.spelling import did_you_mean
 
 if TYPE_CHECKING:
@@ -132,11 +134,16 @@ def _switch(text: str) -> bool:
 _EXPLAIN: Final = "explain"
 
 COMPILE_FLAGS: Final = {
-    "o": Flag("output", read_name),
-    "output-format": Flag("output_format", member_of(OutputFormat)),
-    "compile-mode": Flag("mode", member_of(Mode)),
-    "compile-from": Flag("compile_from", member_of(Phase)),
-    "compile-to": Flag("compile_to", member_of(Phase)),
+    "o": Flag(
+        "output",
+        read_name,
+        metavar="OUT",
+        help="Where to write the result. Default: standard output.",
+    ),
+    "output-format": Flag("output_format", member_of(OutputFormat), values=values_of(OutputFormat)),
+    "compile-mode": Flag("mode", member_of(Mode), values=values_of(Mode)),
+    "compile-from": Flag("compile_from", member_of(Phase), values=values_of(Phase)),
+    "compile-to": Flag("compile_to", member_of(Phase), values=values_of(Phase)),
     "verify": Flag("verify", read_boolean, switch=True),
     "dump-compilation-phases-to": Flag("phase_dumps"),
     "emit-mlir-bytecode": Flag("emit_bytecode", read_boolean, switch=True),
@@ -144,33 +151,121 @@ COMPILE_FLAGS: Final = {
     "remarks-filter": Flag("remarks_filter"),
     "remarks-output-file": Flag("remarks_file"),
     "split-input-file": Flag("split_input", read_boolean, switch=True),
-    "spec": Flag("specs", read_name, repeats=True),
-    "spec-dir": Flag("spec_directories", read_name, repeats=True),
-    "no-default-specs": Flag("default_specs", _unless, switch=True),
-    "no-upgrade": Flag("upgrade", _unless, switch=True),
-    "dump-specs-to": Flag("spec_dumps", read_name),
-    "prune": Flag("prune", _switch),
-    "no-derived-entries": Flag("derived_entries", _unless, switch=True),
-    _EXPLAIN: Flag("explanation", switch=True),
+    "spec": Flag(
+        "specs",
+        read_name,
+        repeats=True,
+        metavar="SPEC",
+        help="A tuning spec, as text or bytecode: a file, a directory, a pattern, library:NAME or a URL, with "
+        "#sha256=HASH behind it if it must not change; library:auto applies all shipped libraries that fit the "
+        "target. May be repeated: the first wins. TARGET=SPEC applies it to the dispatches of a target only: an "
+        "SKU, an architecture or a family.",
+        values=spec_names,
+    ),
+    "spec-dir": Flag(
+        "spec_directories",
+        read_name,
+        repeats=True,
+        metavar="DIR",
+        help="Look for default specs in this directory first. May be repeated.",
+    ),
+    "no-default-specs": Flag(
+        "default_specs",
+        _unless,
+        switch=True,
+        help="Use no default spec: neither from a directory nor a shipped one.",
+    ),
+    "no-upgrade": Flag(
+        "upgrade",
+        _unless,
+        switch=True,
+        help="Refuse specs that were written for an older compiler, instead of upgrading them.",
+    ),
+    "no-derived-entries": Flag(
+        "derived_entries",
+        _unless,
+        switch=True,
+        help="Apply entries as they are written only. By default an entry is also applied to the other forms of its "
+        "problem: with a batch of 1 added or removed, and with its loops in another order.",
+    ),
+    "prune": Flag(
+        "prune",
+        _switch,
+        metavar="=off",
+        help="Give every dispatch all entries, not only those that may match in it. That takes longer and "
+        "configures nothing otherwise.",
+        values=lambda: ("on", "off"),
+    ),
+    "dump-specs-to": Flag(
+        "spec_dumps",
+        read_name,
+        metavar="DIR",
+        help="Write the specs that were linked for each target to DIR, or - for standard output.",
+    ),
+    _EXPLAIN: Flag(
+        "explanation",
+        switch=True,
+        metavar="[=FILE]",
+        help="Say what the specs did, dispatch by dispatch: in FILE (*.json and *.html as JSON and as a page), or on "
+        "standard error. See `tuninglink explain --help`.",
+    ),
     "iree-codegen-tuning-spec-path": Flag("specs", repeats=True),
     "iree-codegen-enable-default-tuning-specs": Flag("default_specs", read_boolean, switch=True),
     "iree-codegen-dump-tuning-specs-to": Flag("spec_dumps"),
 }
 """The flags of `tuninglink compile` that are read here."""
 
-_EXPLAIN_FLAGS: Final = {
-    **{name: known for name, known in COMPILE_FLAGS.items() if name != _EXPLAIN},
-    "format": Flag("report_format", member_of(ReportFormat)),
-    "profile": Flag("profile", read_name),
-    "database": Flag("database", read_name),
-    "dim": Flag("sizes", GivenSizes.parse, repeats=True),
+DIM_FLAG: Final = Flag(
+    "sizes",
+    GivenSizes.parse,
+    repeats=True,
+    metavar="SIZES",
+    help="Sizes of dynamic dimensions, for the costs: ARGUMENT.DIMENSION=SIZE[:WEIGHT],... such as 0.0=1,8:2,64,512, or "
+    "sizes alone for all of them. May be repeated.",
+)
+"""The sizes of dynamic dimensions."""
+
+_ONLY_COMPILE: Final = frozenset({"prune", "dump-specs-to"})
+
+EXPLAIN_FLAGS: Final = {
+    **{
+        name: replace(flag, help="") if name in _ONLY_COMPILE else flag
+        for name, flag in COMPILE_FLAGS.items()
+        if name not in (_EXPLAIN, "o")
+    },
+    "profile": Flag(
+        "profile",
+        read_name,
+        metavar="FILE",
+        help="Measured times: the JSON or CSV of iree-benchmark-module, of dispatch benchmarks or with "
+        "--dispatch_statistics, or the CSV of tracy-csvexport.",
+    ),
+    "database": Flag(
+        "database",
+        read_name,
+        metavar="FILE",
+        help="Measured times from a database of `tuninglink tune`.",
+    ),
+    "dim": DIM_FLAG,
+    "format": Flag(
+        "report_format",
+        member_of(ReportFormat),
+        metavar="FORMAT",
+        help="table, json or html. Default: what the name of FILE says, or table.",
+        values=values_of(ReportFormat),
+    ),
+    "o": replace(
+        COMPILE_FLAGS["o"],
+        metavar="FILE",
+        help="Where to write the explanation. Default: standard output.",
+    ),
 }
 """Those of `tuninglink explain`."""
 
 
 def parse_explain_arguments(arguments: Iterable[str]) -> CompileOptions:
     """Reads the arguments of `tuninglink explain`; see `parse_arguments`."""
-    return _options(FlagReader(_EXPLAIN_FLAGS, arguments))
+    return _options(FlagReader(EXPLAIN_FLAGS, arguments))
 
 
 def parse_arguments(arguments: Iterable[str]) -> CompileOptions:

@@ -75,6 +75,11 @@ def library_names() -> list[str]:
     return sorted({*_specs_in(shipped_directory()), *_entry_points().names})
 
 
+def spec_names() -> list[str]:
+    """Returns what names libraries on a command line."""
+    return [f"{LIBRARY}{name}" for name in ("auto", *library_names())]
+
+
 def shipped_libraries() -> tuple[LibraryFile, ...]:
     """Returns the libraries that come with the package, by their names."""
     found = _specs_in(shipped_directory())

@@ -11,7 +11,6 @@ from tuninglink.errors import TuninglinkError
 from tuninglink.mlir.diagnostics import Diagnostic, Severity, error, note
 from tuninglink.spaces.registry import ProviderRegistry
 from tuninglink.tuning.candidates.preparation import PreparedTask, prepare
-from tuninglink.tuning.deciding.contestants import Contestant, race_seconds
 from tuninglink.tuning.deciding.model_run import ModelRuns, ModelVerdict, judge_entries
 from tuninglink.tuning.devices.compute_units import COMPUTE_UNITS, compute_units
 from tuninglink.tuning.devices.local import may_run
@@ -23,6 +22,7 @@ from tuninglink.tuning.scheduling.ledger import Account
 from tuninglink.tuning.scheduling.prices import guard_seconds
 from tuninglink.tuning.scheduling.priorities import Pace
 from tuninglink.tuning.scheduling.scheduler import Scheduler
+from tuninglink.tuning.scheduling.task_run import full_race_seconds
 from tuninglink.tuning.scheduling.timeline import Stage
 
 if TYPE_CHECKING:
@@ -128,11 +128,10 @@ class Tuner:
             self._guard_price = self._guard_seconds(defaults)
             ledger.reserve(Account.GUARD, self._guard_price)
         heaviest = defaults.weighed()[0]
-        contestant = Contestant(heaviest.benchmark, heaviest.default_us)
         least = (
             ledger.elapsed
             + Pace().start_seconds
-            + race_seconds(contestant, [contestant])
+            + full_race_seconds(heaviest)
             + ledger.reserved(Account.GUARD)
         )
         if least > ledger.seconds:
@@ -250,7 +249,7 @@ class Tuner:
             reason = f"it takes about {self._guard_price:.0f} s, which the budget did not leave"
         if reason:
             verdict = ModelVerdict(tuple(won), reason=reason)
-            if won:
+            if won and tasks.settings.runs_model:
                 tasks.listener.compared(verdict)
             return verdict
         tasks.listener.comparing()

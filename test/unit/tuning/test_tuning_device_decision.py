@@ -239,6 +239,12 @@ def test_no_finalist_beats_the_default() -> None:
     assert raced(Simulated(TIMES), b"same")[1] is not Outcome.FASTER
 
 
+def test_slow_finalists_race_in_one_heat_and_only_the_nearest_ones_race() -> None:
+    device = Simulated({b"default": 4e6, b"b": 2.5e6, b"d": 2.6e6, b"a": 3e6})
+    assert raced(device, b"b", b"d", b"a") == (b"b", Outcome.FASTER, {})
+    assert device.asked == [2, 2, 2, 2, 2]
+
+
 def test_a_joint_heat_that_fails_is_raced_in_parts() -> None:
     times = {b"default": 4e6, b"a": 3e6, b"b": 2.5e6, b"d": 2.9e6}
     device = Simulated(times, patience=7.5)

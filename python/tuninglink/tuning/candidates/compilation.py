@@ -13,6 +13,7 @@ from tuninglink.compiler.compilation import Compiler
 from tuninglink.compiler.flags import CompileOptions
 from tuninglink.compiler.phases import Phase
 from tuninglink.compiler.session import set_up_command_line
+from tuninglink.compiler.stack_frames import stack_overflow, stack_report_flag
 from tuninglink.errors import CompileError, TuninglinkError
 from tuninglink.specs.loading import load_spec
 from tuninglink.tuning.candidates.templates import apply_candidate
@@ -170,20 +171,20 @@ class Compiled:
 
 def prepare_worker(flags: Sequence[str]) -> None:
     """Sets up the process of a worker."""
-    set_up_command_line("tuninglink tune", (*flags, *_WORKER_FLAGS))
+    set_up_command_line("tuninglink tune", (*flags, *_WORKER_FLAGS, stack_report_flag()))
 
 
 def compile_candidate(template: bytes, candidate: Candidate) -> bytes | str:
     """Compiles a candidate in this process, whose command line has the flags.
 
     Returns:
-        The module, or the first error of the compiler.
+        The module; or the first error of the compiler, or why its code overflows the stack.
     """
     try:
         with compiler_run(template, (), verify=False) as run:
             apply_candidate(run.module, candidate)
             run.advance(Phase.EXECUTABLE_CONFIGURATIONS, Phase.END)
-            return run.image()
+            return stack_overflow() or run.image()
     except CompileError as failure:
         return failure.diagnostics[0].message
 

@@ -17,10 +17,11 @@ if TYPE_CHECKING:
     from tuninglink.tuning.candidates.making import CandidateMaker
 
 _SECONDS: Final = 2.0
-"""Time limit for one sample of all spaces of a dispatch. A device waits for the first sample."""
+"""Time limit for one sample of all spaces of a dispatch, for which a device may wait. It is processor time, so that a
+busy machine finds the same candidates as an idle one."""
 
-_STEPS: Final = 2000
-"""Steps for sampling one space; 60 to 800 do for most."""
+_STEPS: Final = 1000
+"""Steps for sampling one space, which limit what comes before its first assignment; 60 to 800 do for most."""
 
 _MOST_REJECTED: Final = 64
 """A space is empty if so many assignments in a row make no candidate: code generation refuses many."""
@@ -54,7 +55,7 @@ class SpaceSampler:
             seed: fixes which, as far as the time limit allows.
         """
         if (n, seed) not in self._drawn:
-            limited = self._draw(n, seed, time.monotonic() + _SECONDS)
+            limited = self._draw(n, seed, time.thread_time() + _SECONDS)
             self._drawn[n, seed] = limited or self._draw(n, seed, inf)
         return self._drawn[n, seed]
 
@@ -83,12 +84,13 @@ class SpaceSampler:
         if sample is None:
             sample = _Sample(self._maker(number))
             self._samples[number, seed] = sample
-        seconds = max(0.0, deadline - time.monotonic()) / spaces_left
-        if len(sample.candidates) < n and seconds and number not in self.reasons:
+        now = time.thread_time()
+        end = now + max(0.0, deadline - now) / spaces_left
+        if len(sample.candidates) < n and end > now and number not in self.reasons:
             try:
                 constraints = self._spaces[number].constraints
-                limits = Limits(seconds=seconds, steps=_STEPS)
-                sample.extend(n, lambda: constraints.draws(seed, limits))
+                limits = Limits(seconds=inf, steps=_STEPS)
+                sample.extend(n, end, lambda: constraints.draws(seed, limits))
             except UndecidedError as failure:
                 self.reasons[number] = failure.reason
         return list(islice(sample.candidates.values(), n))
@@ -106,18 +108,19 @@ class _Sample:
         self._assignments: Iterator[dict[str, int]] = iter(())
         self.candidates: dict[str, Candidate] = {}
 
-    def extend(self, n: int, draw: Callable[[], Iterator[dict[str, int]]]) -> None:
+    def extend(self, n: int, end: float, draw: Callable[[], Iterator[dict[str, int]]]) -> None:
         """Draws until there are `n` candidates, no more assignments, or many in a row that make none.
 
         Args:
             n: how many candidates are wanted.
+            end: when to stop, in the seconds of `time.thread_time()`.
             draw: draws all assignments anew, where the last time ended at a limit.
         """
-        if not self._take(n):
+        if not self._take(n, end):
             self._assignments = draw()
-            self._take(n)
+            self._take(n, end)
 
-    def _take(self, n: int) -> bool:
+    def _take(self, n: int, end: float) -> bool:
         """Takes assignments; tells whether there were enough."""
         rejected = 0
         for assignment in self._assignments:
@@ -129,6 +132,6 @@ class _Sample:
                 continue
             rejected = 0
             self.candidates[candidate.key] = candidate
-            if len(self.candidates) >= n:
+            if len(self.candidates) >= n or time.thread_time() > end:
                 return True
         return False

@@ -1,4 +1,4 @@
-"""Checks of what candidates compute, which may be made ahead of the race that needs them."""
+"""Checks of what candidates compute."""
 
 from __future__ import annotations
 
@@ -6,8 +6,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from tuninglink.tuning.devices.device_interface import Device
     from tuninglink.tuning.programs.benchmark import Benchmark
     from tuninglink.tuning.results.failures import Failure
@@ -39,14 +37,3 @@ class OutputChecks:
                 benchmark, self.reference, self.reduction
             )
         return self._checked[benchmark]
-
-    def check_one(self, benchmarks: Iterable[Benchmark | None]) -> bool:
-        """Checks the first benchmark that was not checked yet; tells whether there was one.
-
-        Raises:
-            DeviceError: the device is gone.
-        """
-        new = next((each for each in benchmarks if each and each not in self._checked), None)
-        if new is not None:
-            self.failure(new)
-        return new is not None

@@ -30,7 +30,7 @@ _SLACK: Final = 4.0
 """How many times longer than expected a heat may take before no further round begins."""
 
 _SLOW_SECONDS: Final = 0.3
-_NEAR: Final = 1.5
+_NEAR: Final = 1.15
 """A candidate that takes so long races only if it is at most this many times as slow as the best finalist."""
 
 
@@ -142,9 +142,16 @@ class Race:
         """Returns the finalists that are left, fastest first."""
         running = self._draw([])
         for number, (rounds, keep) in enumerate(HEATS):
-            if len(running) > 1:
-                running = self._run_heat(running, rounds, keep, refills=number == 0)
+            if len(running) < 2 or (number and self._is_slow(running)):  # noqa: PLR2004 - a race of two
+                break
+            running = self._run_heat(running, rounds, keep, refills=number == 0)
         return running
+
+    def _is_slow(self, running: Sequence[int]) -> bool:
+        """Tells whether a further heat has no more rounds than the first: it would decide nothing more."""
+        contestants = [self._default, *(self._drawn[each] for each in running)]
+        first, *_ = HEATS[0]
+        return round_count(contestants, first + 1) <= first
 
     def _draw(self, running: Sequence[int]) -> list[int]:
         """Returns further candidates that compute the right thing, until the finalists are full."""

@@ -7,11 +7,10 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Final, Protocol
 
+from tuninglink.compiler.stack_frames import WORKER_STACK_BYTES
+
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-WORKER_STACK_BYTES: Final = 128 << 10
-"""The stack of a worker of `local-task`: the default of IREE's flag `--task_worker_stack_size`."""
 
 _OWN_STACK_BYTES: Final = 12 << 10
 """What the interpreter takes of a thread's stack more than IREE's task system does."""

@@ -6,8 +6,8 @@ import signal
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Final, Self
 
+from tuninglink.compiler.stack_frames import WORKER_STACK_BYTES
 from tuninglink.mlir.diagnostics import error
-from tuninglink.tuning.devices.call_timing import WORKER_STACK_BYTES
 from tuninglink.tuning.devices.device import (
     LOCAL_DRIVERS,
     DeviceDescription,

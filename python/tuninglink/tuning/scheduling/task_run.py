@@ -214,12 +214,12 @@ class TaskRun:
 
     @property
     def race_seconds(self) -> float:
-        """The price of the race of its best candidates; nothing if there are none."""
+        """The price of the race of its best candidates, of such as the default before any is tried; nothing without."""
+        if len(self.trials) < FINALISTS:
+            return full_race_seconds(self.measured)
         benchmark, best = self.measured.benchmark, best_trials(self.trials, self.default_us)
-        if not best:
-            return 0.0
-        finalists = [contestant(each, benchmark, self.default_us) for each in best[:FINALISTS]]
         default = Contestant(benchmark, self.default_us)
+        finalists = [contestant(each, benchmark, self.default_us) for each in best[:FINALISTS]]
         return race_seconds(default, finalists) + _CHECK_SECONDS * len(finalists)
 
     def decide(self, budget: Budget) -> TaskResult | TaskRace:
@@ -252,6 +252,16 @@ class TaskRun:
             reason = "the budget was over before the race"
             return replace(result, verdict=TaskOutcome.UNDECIDED, reason=reason)
         return tuner.race(result, self.measured.benchmark, ranked, budget)
+
+
+def full_race_seconds(measured: MeasuredTask) -> float:
+    """Returns the price of a race of as many finalists as there may be, all of them such as the default.
+
+    Args:
+        measured: the compiler's choice.
+    """
+    default = Contestant(measured.benchmark, measured.default_us)
+    return race_seconds(default, [default] * FINALISTS) + _CHECK_SECONDS * FINALISTS
 
 
 def tune_task(

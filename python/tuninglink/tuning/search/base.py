@@ -17,7 +17,10 @@ FIRST_CANDIDATES: Final = 400
 """How many candidates of the spaces are drawn to begin with: the device waits for the first ones."""
 
 MOST_CANDIDATES: Final = 1500
-"""How many candidates of the spaces a search looks at; a space may have millions."""
+"""How many candidates of the spaces a search draws at a time; a space may have millions."""
+
+_EMPTY_DRAWS: Final = 3
+"""After so many draws without a new candidate, all were tried."""
 
 
 class Search(ABC):
@@ -55,6 +58,7 @@ class Search(ABC):
         self._failed: dict[str, Candidate] = {}
         self._asked: set[str] = set()
         self._drawn: dict[int, Sequence[Candidate]] = {}
+        self._draws = 0
         self._first = [each for each, microseconds in known if microseconds is None]
         self._first += pool.given
         for each, microseconds in known:
@@ -102,6 +106,16 @@ class Search(ABC):
             self._chance.shuffle(found)
             self._drawn[count] = found
         return self._drawn[count]
+
+    def further(self) -> list[Candidate]:
+        """Returns new candidates from the spaces, other ones each time; none if several draws hold nothing new."""
+        for _ in range(_EMPTY_DRAWS):
+            self._draws += 1
+            drawn = self._pool.sample(MOST_CANDIDATES, self._seed + self._draws)
+            new = [each for each in drawn if self.is_new(each)]
+            if new:
+                return new
+        return []
 
     def best(self, count: int) -> list[Candidate]:
         """Returns the fastest candidates so far."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from functools import cached_property
+from itertools import chain
 from typing import TYPE_CHECKING, ClassVar, Final
 
 import numpy as np
@@ -17,10 +18,12 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tuninglink.tuning.candidates.candidate import Candidate
+    from tuninglink.tuning.search.measured_problem import MeasuredProblem
+    from tuninglink.tuning.search.pool import CandidatePool
 
 _FIRST: Final = 8
-"""Trials before there is a model: half of them the best by the estimate, the others drawn from its best quarter, or
-the best by what other problems say."""
+"""So many of the best by the estimate come first, and as many of its best quarter after the neighbors of the compiler's
+choice. With other problems to learn from, half of the first are the best by what these say, and the model comes next."""
 
 _NEAR_DEFAULT: Final = 12
 """Neighbors of the compiler's choice that are tried before there is a model."""
@@ -36,6 +39,9 @@ _EXPLORATION: Final = 0.03
 
 _SETTLED: Final = 24
 """After so many trials, the model chooses from all candidates instead of from those that were drawn first."""
+
+_DRY: Final = 0.5
+"""When this part of the candidates was tried, others are drawn."""
 
 _NEW: Final = 4
 """So many new times, and a tenth of all, are worth another model, which takes a tenth of a second."""
@@ -53,12 +59,27 @@ _CLIMBERS: Final = 3
 class ModelSearch(Search):
     """Learns the logarithm of the time from knobs and derived features, and whether candidates compile at all.
 
-    It begins with the neighborhood of the compiler's choice, what an estimate calls fast, and a spread sample. Then
+    It begins with what an estimate calls fastest, the neighborhood of the compiler's choice, and a spread sample. Then
     it takes what the model thinks is fastest, with optimism where it is unsure; neighbors of the best few are always
     looked at, so that it ends as a hill climb.
     """
 
     name: ClassVar[str] = "model"
+
+    def __init__(
+        self,
+        pool: CandidatePool,
+        seed: int,
+        default_microseconds: float | None,
+        known: Sequence[tuple[Candidate, float | None]] = (),
+        measured: Sequence[MeasuredProblem] = (),
+    ) -> None:
+        super().__init__(pool, seed, default_microseconds, known, measured)
+        self._ranking: tuple[int, list[Candidate]] | None = None
+        self._further: list[Candidate] = []
+        self._known_neighbors: dict[str, Sequence[Candidate]] = {}
+        self._estimated: dict[str, float] = {}
+        self._described: dict[str, dict[str, float]] = {}
 
     def propose(self, count: int) -> Sequence[Candidate]:
         """Returns the most promising candidates."""
@@ -68,7 +89,9 @@ class ModelSearch(Search):
                 return begun
         ranked = [each for each in self._ranked() if self.is_new(each)]
         if not ranked:
-            return self.drawn(MOST_CANDIDATES)
+            self._further += self.further()
+            self._ranking = None
+            ranked = [each for each in self._ranked() if self.is_new(each)]
         chosen = ranked[:count]
         for position in range(len(chosen)):
             if self._chance.random() < _EXPLORATION:
@@ -90,46 +113,29 @@ class ModelSearch(Search):
             self._ranking = self._tried, rest
         return self._ranking[1]
 
-    _ranking: tuple[int, list[Candidate]] | None = None
-
     @cached_property
     def _first_candidates(self) -> list[Candidate]:
         """The candidates that are tried before there is a model."""
         sampled = list(self.drawn(FIRST_CANDIDATES))
-        spread = self._chance.sample(sampled, min(len(sampled), _FIRST))
+        estimated = sorted(sampled, key=self._estimate)
+        if self._transfer is not None:
+            # The best by what other problems say and the best by the estimate, in turn.
+            order = np.argsort(self._estimates(sampled), kind="stable")
+            corrected = [sampled[each] for each in order]
+            pairs = zip(corrected, estimated, strict=True)
+            return _unlike(list(chain.from_iterable(pairs)))[:_FIRST]
         default = self._pool.default
-        near: list[Candidate] = []
-        if self._transfer is None:
-            chosen = self._estimated_fast(sampled)
-            near = list(self._neighbors(default))[:_NEAR_DEFAULT] if default is not None else []
-        else:
-            chosen = self._expected_fast(sampled)
-        unlike = {each.key: each for each in [*chosen, *spread]}
-        return [*near, *list(unlike.values())[:_FIRST]]
-
-    def _estimated_fast(self, candidates: Sequence[Candidate]) -> list[Candidate]:
-        """Returns the best by the estimate, and some of its best quarter."""
-        promising = self._promising(candidates)
-        quarter = promising[: max(_FIRST, len(promising) // 4)]
-        others = self._chance.sample(quarter, min(len(quarter), _FIRST // 2))
-        return [*promising[: _FIRST // 2], *others]
-
-    def _expected_fast(self, candidates: Sequence[Candidate]) -> list[Candidate]:
-        """Returns the best by what other problems say and the best by the estimate, in turn."""
-        order = np.argsort(self._estimates(candidates), kind="stable")
-        pairs = zip((candidates[each] for each in order), self._promising(candidates), strict=True)
-        return [each for pair in pairs for each in pair]
-
-    def _promising(self, candidates: Sequence[Candidate]) -> list[Candidate]:
-        """Returns candidates in the order of what is estimated, roughly: another one for each seed."""
-        estimated = {
-            each.key: self._estimate(each) + self._chance.gauss(0, 0.2) for each in candidates
-        }
-        return sorted(candidates, key=lambda each: estimated[each.key])
+        near = list(self._neighbors(default))[:_NEAR_DEFAULT] if default is not None else []
+        quarter = estimated[: max(_FIRST, len(estimated) // 4)]
+        others = self._chance.sample(quarter, min(len(quarter), _FIRST))
+        return _unlike([*estimated[:_FIRST], *near, *others])
 
     def _candidates(self) -> list[Candidate]:
         count = MOST_CANDIDATES if self._tried >= _SETTLED else FIRST_CANDIDATES
-        found = {each.key: each for each in self.drawn(count)}
+        drawn = self.drawn(count)
+        if self._tried > _DRY * (len(drawn) + len(self._further)) and self._tried >= _SETTLED:
+            self._further += self.further()
+        found = {each.key: each for each in (*drawn, *self._further)}
         for each in self.best(_CLIMBERS):
             found |= {one.key: one for one in self._neighbors(each)}
         return list(found.values())
@@ -138,10 +144,6 @@ class ModelSearch(Search):
         if candidate.key not in self._known_neighbors:
             self._known_neighbors[candidate.key] = self._pool.neighbors(candidate)
         return self._known_neighbors[candidate.key]
-
-    @cached_property
-    def _known_neighbors(self) -> dict[str, Sequence[Candidate]]:
-        return {}
 
     # --- The model -------------------------------------------------------------------------------------------
 
@@ -195,13 +197,10 @@ class ModelSearch(Search):
         return np.array([self._estimated[each.key] for each in candidates])
 
     @cached_property
-    def _estimated(self) -> dict[str, float]:
-        return {}
-
-    @cached_property
     def _transfer(self) -> Transfer | None:
         return Transfer(self._measured, self._seed) if self._measured else None
 
-    @cached_property
-    def _described(self) -> dict[str, dict[str, float]]:
-        return {}
+
+def _unlike(candidates: Sequence[Candidate]) -> list[Candidate]:
+    """Returns candidates without those that came before."""
+    return list({each.key: each for each in candidates}.values())

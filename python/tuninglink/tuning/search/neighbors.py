@@ -33,6 +33,7 @@ class NeighborSearch(Search):
                     return near
         new = [each for each in self.drawn(FIRST_CANDIDATES) if self.is_new(each)]
         new = new or [each for each in self.drawn(MOST_CANDIDATES) if self.is_new(each)]
+        new = new or self.further()
         return new[: max(1, _FIRST_SAMPLE - len(self._times))]
 
     def _neighbors(self, candidate: Candidate) -> Sequence[Candidate]:

@@ -20,4 +20,5 @@ class RandomSearch(Search):
     def propose(self, count: int) -> Sequence[Candidate]:  # noqa: ARG002 - all at once
         """Returns all that were drawn, and draws more when they were tried."""
         new = [each for each in self.drawn(FIRST_CANDIDATES) if self.is_new(each)]
-        return new or self.drawn(MOST_CANDIDATES)
+        new = new or [each for each in self.drawn(MOST_CANDIDATES) if self.is_new(each)]
+        return new or self.further()

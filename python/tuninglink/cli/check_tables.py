@@ -1,0 +1,113 @@
+"""The tables of `tuninglink check`."""
+
+from __future__ import annotations
+
+import io
+import sys
+from typing import TYPE_CHECKING, Final
+
+from tuninglink.cli.terminal import render_table
+from tuninglink.files import STANDARD_STREAM
+from tuninglink.solver.answers import Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from tuninglink.checking.answers import Answer
+    from tuninglink.checking.report import EntryReport, SpecReport
+    from tuninglink.matching.reachability import EntryOverlap
+    from tuninglink.specs.structure import Entry
+
+_COLUMNS: Final = (
+    *("line", "matches", "valid", "compiles", "reachable", "overlaps"),
+    *("entry", "made for it"),
+)
+_CELLS: Final = {Verdict.PROVEN: "yes", Verdict.REFUTED: "NO", Verdict.NOT_DECIDED: "?"}
+_WORDS: Final = {
+    Verdict.PROVEN: "valid",
+    Verdict.REFUTED: "invalid",
+    Verdict.NOT_DECIDED: "not decided",
+}
+_NOT_ASKED: Final = "-"
+_MOST_OVERLAPS: Final = 20
+"""How many overlaps are listed below a table."""
+
+
+def tables(reports: Sequence[SpecReport], output: str) -> str:
+    """Returns the tables of all specs, for where they go."""
+    stream = sys.stdout if output == STANDARD_STREAM else io.StringIO()
+    return "\n".join(
+        render_table(_COLUMNS, list(map(_row, each.entries)), _title(each), stream)
+        + "".join(f"{line}\n" for line in (*_undecided(each), *_in_model(each), *_overlaps(each)))
+        for each in reports
+        if each.kind
+    )
+
+
+def _title(report: SpecReport) -> str:
+    return f"{report.source} ({report.kind}, {_entries(len(report.entries))})"
+
+
+def _row(report: EntryReport) -> Sequence[str]:
+    return (
+        _line(report.entry),
+        *map(_cell, report.answers.values()),
+        _count(report.overlap),
+        report.entry.matcher,
+        report.payload,
+    )
+
+
+def _cell(answer: Answer | None) -> str:
+    return _NOT_ASKED if answer is None else _CELLS[answer.verdict]
+
+
+def _count(overlap: EntryOverlap | None) -> str:
+    """Returns how many earlier entries an entry overlaps with."""
+    if overlap is None:
+        return ""
+    is_exact = overlap.at_most == len(overlap.winners)
+    return f"{overlap.at_most:,}" if is_exact else f"<={overlap.at_most:,}"
+
+
+def _undecided(report: SpecReport) -> Iterator[str]:
+    """Says below the table why a cell has a question mark."""
+    for each in report.undecided():
+        question = each.question.replace("_", " ")
+        first = each.entries[0].entry
+        more = f" and {len(each.entries) - 1:,} more" if len(each.entries) > 1 else ""
+        yield f"not decided: {question}: line {_line(first)}{more}: {each.reason}"
+
+
+def _in_model(report: SpecReport) -> Iterator[str]:
+    """Says below the table what each entry configures in the model."""
+    for each in report.entries:
+        name = f"in the model: line {_line(each.entry)}: '{each.entry.matcher}'"
+        if each.in_model == ():
+            yield f"{name} configures nothing"
+        for match in each.in_model or ():
+            said = _WORDS[match.answer.verdict]
+            reason = f": {match.answer.reason}" if match.answer.reason else ""
+            yield f"{name} configures {match.problem} in {match.dispatch}: {said}{reason}"
+
+
+def _overlaps(report: SpecReport) -> Iterator[str]:
+    """Says below the table which entries overlap with earlier ones."""
+    found = [(each.entry, each.overlap) for each in report.entries if each.overlap is not None]
+    for entry, overlap in found[:_MOST_OVERLAPS]:
+        first = overlap.winners[0]
+        more = f", and up to {overlap.at_most - 1:,} more do" if overlap.at_most > 1 else ""
+        yield (
+            f"overlap: line {_line(entry)}: '{entry.matcher}' matches {first.witness}, which "
+            f"'{first.entry.matcher}' (line {_line(first.entry)}) takes first{more}"
+        )
+    if len(found) > _MOST_OVERLAPS:
+        yield f"overlap: {len(found) - _MOST_OVERLAPS:,} more; --format=json lists them all"
+
+
+def _line(entry: Entry) -> str:
+    return str(entry.place.line) if entry.place else "?"
+
+
+def _entries(count: int) -> str:
+    return "1 entry" if count == 1 else f"{count:,} entries"
