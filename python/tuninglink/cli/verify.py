@@ -6,7 +6,7 @@ import sys
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.cli import process
-from tuninglink.cli.verbosity import COMMON_HELP
+from tuninglink.cli.usage import COMMON_FLAGS, flag_lines
 from tuninglink.cli.verify_options import parse_verify_arguments
 from tuninglink.compiler.probing import check_targets
 from tuninglink.compiler.session import set_up_command_line
@@ -38,7 +38,7 @@ dumped; - is standard input. It is compiled with the flags that you give.
   --jobs N             How many compilations run at once. Default: one for each core.
   --timeout TIME       When a compilation, a run or a reference counts as hanging. Default: 60s.
   --seed N             Fixes the inputs. Default: 0.
-{COMMON_HELP}
+{flag_lines(COMMON_FLAGS)}
 Examples:
   tuninglink verify model.mlir --iree-hal-target-device=cuda --iree-cuda-target=sm_80 --failures wrong
   tuninglink verify model.mlir --spec tuned.mlir --iree-hal-target-device=local \\

@@ -141,6 +141,8 @@ class PointEvaluator:
             return self._handlers[name](operation, index)
         if name == "linalg.generic":
             return LoopNest(self.at, operation, index).result(mlir.OpResult(value).result_number)
+        if any(isinstance(part.type, mlir.ShapedType) for part in (value, *operation.operands)):
+            raise UnsupportedOperationError(name)
         operands = [self.at(operand, ()) for operand in operation.operands]
         return evaluate(operation, operands)
 
