@@ -109,7 +109,7 @@ def test_a_default_a_thousand_times_as_slow_is_beaten(device: DeviceProcess) -> 
 
 
 def test_a_finalist_that_hangs_in_the_heat_is_found_and_the_others_race() -> None:
-    with DeviceProcess("local-sync", timeout=1) as device:
+    with limits_in_processor_time(), DeviceProcess("local-sync", timeout=1) as device:
         benchmarks = (SLOW_DOUBLE, DOUBLE)
         default, right = (Contestant(benchmark(each), 10.0) for each in benchmarks)
         hanging = Contestant(straight(HANG), 10.0)
@@ -205,7 +205,8 @@ def test_programs_are_timed_against_each_other() -> None:
 
 @pytest.mark.parametrize("uri", ["local-sync", "local-task"])
 def test_code_that_overflows_the_stack_of_a_worker_fails_on_every_cpu_device(uri: str) -> None:
-    inputs = (((1, 128, 256), "f32"), ((1, 256, 1024), "f32"), ((1024,), "f32"))
+    shapes = ((1, 128, 256), (1, 256, 1024), (1024,))
+    inputs = tuple(ProgramInput(shape, "f32") for shape in shapes)
     program = CompiledProgram(compile_program(overflowing(), *OVERFLOWING_FLAGS), "main", inputs)
     with DeviceProcess(uri) as device:
         message = failure(device.program_rounds([program], 3, seed=0), FailureKind.CRASH)

@@ -141,6 +141,8 @@ def _cost(row: ProblemRow, explanation: Explanation) -> str:
     share = f"{100 * explanation.share(weight):.1f} % of {explanation.measure}"
     if dispatch.microseconds is None and not dispatch.cost.is_known:
         share = "depends on dynamic sizes"
+    elif dispatch.microseconds is None and explanation.measure == "measured time":
+        share = "time unknown"
     parts = [share, "1 call" if weight.calls == 1 else f"{weight.calls:,} calls"]
     amounts = ((dispatch.cost.flops, "FLOP"), (dispatch.cost.bytes, "B"))
     parts += [f"{_scaled(each)}{unit} a call" for each, unit in amounts if each is not None]

@@ -60,7 +60,7 @@ class Measuring:
     uris: Sequence[str]
 
     @contextmanager
-    def tasks(self, timeline: Timeline) -> Iterator[TaskTuner]:
+    def tuner(self, timeline: Timeline) -> Iterator[TaskTuner]:
         """Opens all that it takes to tune tasks, for as long as the block runs.
 
         Args:

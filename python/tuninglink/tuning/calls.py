@@ -66,7 +66,7 @@ def tune(
         references = None
         if settings.checks_defaults:
             references = opened.enter_context(References.within(settings.seconds, settings.seed))
-        tasks = TaskTuner(
+        tuner = TaskTuner(
             settings, compiler, devices, listener or Listener(), journal, references=references
         )
-        return Tuner(program, flags, tasks, ledger, specs=specs).run()
+        return Tuner(program, flags, tuner, ledger, specs=specs).run()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
@@ -37,6 +38,9 @@ _ROUNDS: Final = 25
 """Rounds that are run at a time."""
 
 _MOST_ROUNDS: Final = 1000
+_LEAST_SECONDS: Final = 1.0
+"""What a comparison may take even if there is no time left."""
+
 MOST_SECONDS: Final = 20.0
 """When a comparison ends whose interval is still wide, unless the caller gives another time."""
 
@@ -68,6 +72,7 @@ class ModelRuns:
         device: runs it.
         seed: fixes inputs and orders.
         seconds: when a comparison ends whose interval is still wide, unless the program is slow.
+        deadline: when all comparisons should have ended, in `time.monotonic()`'s seconds.
     """
 
     program: DispatchedProgram
@@ -75,6 +80,7 @@ class ModelRuns:
     device: Device
     seed: int
     seconds: float = MOST_SECONDS
+    deadline: float = math.inf
     _images: dict[str, Future[Compiled | Failure]] = field(default_factory=dict)
     _integers: tuple[int, int] | None = None
 
@@ -194,12 +200,12 @@ class ModelRuns:
     def _samples(self, programs: Sequence[CompiledProgram], seconds: float) -> Samples:
         """Returns the times of programs, by round, until the weighted ratio is known well enough."""
         samples: Samples = []
-        end = time.monotonic() + seconds
+        began = time.monotonic()
+        end = max(min(began + seconds, self.deadline), began + _LEAST_SECONDS)
         while True:
-            left = max(1.0, end - time.monotonic())
-            rounds = self.device.program_rounds(
-                programs, _ROUNDS, self.seed + len(samples), min(seconds, left)
-            )
+            left = max(0.0, end - time.monotonic())
+            seed = self.seed + len(samples)
+            rounds = self.device.program_rounds(programs, _ROUNDS, seed, left)
             if isinstance(rounds, Failure):
                 raise ModelRunError(rounds.message)
             samples += rounds.samples

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Speedup:
-    """How many times as fast something became, with its interval (95 %).
+    """How many times as fast something became, with its interval (97.5 %).
 
     Attributes:
         low: the lower bound.
