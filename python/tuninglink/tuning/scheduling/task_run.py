@@ -97,6 +97,10 @@ class TaskRun:
             report=self._report,
             timeline=tuner.timeline,
         )
+        if tuner.references and not tuner.is_local:
+            tuner.references.begin(
+                prepared.task
+            )  # where the processors measure, it waits for the race
         tuner.listener.begun(prepared, measured.share, self.default_us)
 
     # --- Exploring -------------------------------------------------------------------------------------------
