@@ -54,11 +54,11 @@ def tune(options: TuneOptions, command: str) -> TuninglinkError | None:
     if warning is not None:
         process.show(warning)
     uris = settings.devices or _default_devices(program)
-    with Measuring(options, uris).tasks(timeline) as tasks, stopping(ledger.whole, command):
-        descriptions = tasks.devices.descriptions
-        tasks.listener.found(program, descriptions)
+    with Measuring(options, uris).tuner(timeline) as tuner, stopping(ledger.whole, command):
+        descriptions = tuner.devices.descriptions
+        tuner.listener.found(program, descriptions)
         specs = _specs(program, options)
-        result = Tuner(program, options.flags, tasks, ledger, specs=specs, warn=process.show).run()
+        result = Tuner(program, options.flags, tuner, ledger, specs=specs, warn=process.show).run()
     write_output(options.output, result.spec.encode())  # first: nothing that fails later loses it
     if options.report:
         report = report_of(options.input, descriptions[0], result)
