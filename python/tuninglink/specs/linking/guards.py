@@ -69,7 +69,7 @@ if TYPE_CHECKING:
 
 
 def guard(spec: Anatomy) -> None:
-    """Rewrites a spec so that it leaves decided ops alone as far as possible, and hands on what it decides."""
+    """Rewrites a spec so that it leaves decided ops alone as far as possible, and passes on what it decides."""
     with spec.module.context:
         callees = Callees(spec.module)
         guards = _Guards(callees)
@@ -285,7 +285,7 @@ class _Guards:
         if not collect(operation, names.ALTERNATIVES):
             for region in operation.regions:
                 for block in region.blocks:
-                    self._rewrite(table, [each.operation for each in block.operations], inner)
+                    self._rewrite(table, [op.operation for op in block.operations], inner)
         is_plain = operation.name in (names.FOREACH, names.SEQUENCE)
         if not (is_plain and inner.is_complete and not inner.decided):
             self._give_up(table, operation, state)
