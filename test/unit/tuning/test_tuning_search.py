@@ -275,6 +275,12 @@ def test_devices_are_known_by_name() -> None:
     assert compute_units("NVIDIA H200") == 132
     assert compute_units("NVIDIA H100 PCIe") == 114
     assert compute_units("AMD Instinct MI300X OAM") == 304
+    assert compute_units("NVIDIA GeForce RTX 5090") == 170
+    assert compute_units("NVIDIA GeForce RTX 5090 Laptop GPU") == 82
+    assert compute_units("NVIDIA GeForce RTX 5070 Ti") == 70
+    assert compute_units("AMD Radeon RX 9070 XT") == 64
+    assert compute_units("AMD Radeon RX 9070") == 56
+    assert compute_units("Radeon 8060S Graphics (RADV GFX1151)") == 40
     assert compute_units("something new") == TYPICAL
 
 
