@@ -126,13 +126,17 @@ class _RMSNorm(nn.Module):
         return self.weight * (wide * scale).to(value.dtype)
 
 
-def _rotated(value: torch.Tensor, first: int) -> torch.Tensor:
-    """Returns rotary embeddings of (batch, heads, tokens, features) whose first token has a position."""
-    half = value.shape[-1] // 2
+def _angles(sizes: DecoderSizes) -> torch.Tensor:
+    """Returns the angles of rotary embeddings: (positions, half of a head's features)."""
+    half = sizes.head // 2
     rates = 10000.0 ** (-torch.arange(half, dtype=torch.float32) / half)
-    positions = torch.arange(value.shape[-2], dtype=torch.float32) + first
-    angles = torch.outer(positions, rates)
-    cosine, sine = angles.cos().to(value), angles.sin().to(value)
+    return torch.outer(torch.arange(sizes.prompt + 1, dtype=torch.float32), rates)
+
+
+def _rotated(value: torch.Tensor, angles: torch.Tensor) -> torch.Tensor:
+    """Returns rotary embeddings of (batch, heads, tokens, features) by the angles of their positions."""
+    half = value.shape[-1] // 2
+    cosine, sine = angles.cos().to(value.dtype), angles.sin().to(value.dtype)
     left, right = value[..., :half], value[..., half:]
     return torch.cat((left * cosine - right * sine, right * cosine + left * sine), -1)
 
@@ -141,6 +145,7 @@ class _DecoderLayer(nn.Module):
     def __init__(self, sizes: DecoderSizes) -> None:
         super().__init__()
         self.sizes = sizes
+        self.register_buffer("angles", _angles(sizes), persistent=False)
         narrow = sizes.key_heads * sizes.head
         self.attention_norm, self.inner_norm = _RMSNorm(sizes.features), _RMSNorm(sizes.features)
         self.query = nn.Linear(sizes.features, sizes.features, bias=False)
@@ -159,8 +164,9 @@ class _DecoderLayer(nn.Module):
     ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
         normal = self.attention_norm(value)
         first = 0 if old is None else old[0].shape[2]
-        query = _rotated(self._heads(self.query(normal)), first)
-        keys = _rotated(self._heads(self.key(normal)), first)
+        angles = self.angles[first : first + value.shape[1]].float()
+        query = _rotated(self._heads(self.query(normal)), angles)
+        keys = _rotated(self._heads(self.key(normal)), angles)
         values = self._heads(self.value(normal))
         if old is not None:
             keys, values = torch.cat((old[0], keys), 2), torch.cat((old[1], values), 2)

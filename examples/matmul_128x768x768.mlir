@@ -1,4 +1,4 @@
-// A matmul in f32 that a CPU computes in about a millisecond: what `tuninglink demo` tunes.
+// A matmul in f32 that a CPU computes in about a millisecond.
 
 func.func @matmul(%lhs: tensor<128x768xf32>, %rhs: tensor<768x768xf32>) -> tensor<128x768xf32> {
   %zero = arith.constant 0.0 : f32

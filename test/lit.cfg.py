@@ -18,6 +18,7 @@ from pathlib import Path
 
 import lit.formats
 from iree.compiler.tools.binaries import find_tool
+from iree.compiler.version import VERSION
 
 source_root = Path(__file__).resolve().parent
 tools = lit_config.params.get("tuninglink_bin") or str(Path(sys.executable).parent)
@@ -25,6 +26,10 @@ tools = lit_config.params.get("tuninglink_bin") or str(Path(sys.executable).pare
 compiler_tools = lit_config.params.get("iree_bin") or str(Path(find_tool("iree-opt")).parent)
 
 config.name = "Tuninglink"
+# Tests of what only newer compilers read say `REQUIRES: iree-3.13`.
+config.available_features |= {
+    f"iree-3.{minor}" for minor in range(13, int(VERSION.split(".")[1]) + 1)
+}
 config.test_format = lit.formats.ShTest(execute_external=False)
 config.suffixes = [".mlir", ".test"]
 config.excludes = ["Inputs", "support"]

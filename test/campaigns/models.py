@@ -27,11 +27,13 @@ from tuninglink.mlir.diagnostics import Severity
 from tuninglink.solver.answers import Limits
 from tuninglink.spaces.configuration import read_configuration
 from tuninglink.spaces.registry import ProviderRegistry
-from tuninglink.spaces.verification import ConfigurationAnswer, verify_configuration
+from tuninglink.spaces.verification import verify_configuration
 from tuninglink.spaces.workload import read_workload
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from tuninglink.spaces.configuration_answers import ConfigurationAnswer
 
 TARGETS: Final = {
     "gfx942": ("--iree-hal-target-device=hip", "--iree-rocm-target=gfx942"),

@@ -45,8 +45,8 @@ from tuninglink.spaces.registry import ProviderRegistry
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from tuninglink.spaces.configuration_answers import ConfigurationAnswer
     from tuninglink.spaces.providers import Space
-    from tuninglink.spaces.verification import ConfigurationAnswer
 
 COLUMNS = ("valid", "warning", "not decided", "refuted")
 ROOT_ATTRIBUTES = (names.LOWERING_CONFIG, names.DECOMPOSITION_CONFIG, names.COMPILATION_INFO)

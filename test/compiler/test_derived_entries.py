@@ -16,6 +16,8 @@ from problem_forms import (
     FormTarget,
     attention,
     attention_entry,
+    convolution,
+    convolution_entry,
     linear,
     linear_entry,
     reordered_linear,
@@ -91,6 +93,44 @@ def test_lists_are_written_in_the_order_of_the_new_loops(name: str) -> None:
     text = compiled(source, whole_spec(target), target, CONFIGURED).output.decode()
     assert target.tiles in text
     assert "tuninglink" not in text
+
+
+@pytest.mark.parametrize("name", ["gfx942", "sm_80"])
+def test_a_convolution_loses_its_batch_and_compiles(name: str) -> None:
+    target = TARGETS[name]
+    content = spec(convolution_entry("conv", target))
+    source = convolution("image", is_batched=False).encode()
+    result = compiled(source, content, target)
+    assert derivations(result) == {"image": ("conv", "from @conv: unit loop removed")}
+    text = compiled(source, content, target, CONFIGURED).output.decode()
+    # The lists are for the loops of the matmul that it becomes, and one is for its own.
+    assert "workgroup = [2, 16, 32, 0]" in text
+    assert "padding_conv = [2, 16, 32, 0, 0, 0]" in text
+
+
+def test_the_image_of_a_convolution_has_the_size_of_the_entry() -> None:
+    target = TARGETS["gfx942"]
+    content = spec(convolution_entry("conv", target, image="1x17x18x32"))
+    source = convolution("image", is_batched=False).encode()
+    assert derivations(compiled(source, content, target, CONFIGURED)) == {}
+
+
+def test_a_configuration_that_the_backend_would_lose_is_not_derived() -> None:
+    """On llvm-cpu the compiler adds a batch loop after specs, and makes the op anew."""
+    cpu = TARGETS["llvm-cpu"]
+    content = spec(convolution_entry("conv", TARGETS["gfx942"])).decode()
+    begin, end = (
+        content.index("lowering_config = #iree_gpu"),
+        content.index("> -> !transform.any_param"),
+    )
+    configuration = (
+        "lowering_config = #iree_cpu.lowering_config<distribution = [1, 2, 8, 16, 0, 0, 0], "
+        "vector_common_parallel = [1, 1, 4, 16, 0, 0, 0], vector_reduction = [0, 0, 0, 0, 1, 1, 8]>, "
+        "translation_info = <pipeline = #iree_cpu.pipeline<ConvTileAndDecomposeExpert>>"
+    )
+    written = content[:begin] + configuration + content[end:]
+    source = convolution("image", is_batched=False).encode()
+    assert derivations(compiled(source, written.encode(), cpu, CONFIGURED)) == {}
 
 
 CPU = TARGETS["llvm-cpu"]

@@ -16,6 +16,7 @@ import tuninglink
 from tuninglink.errors import TuninglinkError
 from tuninglink.tuning.candidates.compilation import CandidateCompiler
 from tuninglink.tuning.database import Database
+from tuninglink.tuning.devices.cluster import connection
 from tuninglink.tuning.devices.cluster.connection import Cluster
 from tuninglink.tuning.devices.cluster.devices import ClusterDevices
 from tuninglink.tuning.devices.device import DeviceError
@@ -36,6 +37,12 @@ if TYPE_CHECKING:
 
 DEVICE = "local-sync=1"
 SETTINGS = TuningSettings(trials=6, search="random", runs_model=False)
+
+
+@pytest.fixture(autouse=True)
+def _patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Waits for a scheduler on a busy machine."""
+    monkeypatch.setattr(connection, "_CONNECT_SECONDS", PATIENCE)
 
 
 @pytest.fixture(scope="module")

@@ -109,7 +109,7 @@ def test_a_default_a_thousand_times_as_slow_is_beaten(device: DeviceProcess) -> 
 
 
 def test_a_finalist_that_hangs_in_the_heat_is_found_and_the_others_race() -> None:
-    with DeviceProcess("local-sync", timeout=1) as device:
+    with limits_in_processor_time(), DeviceProcess("local-sync", timeout=1) as device:
         benchmarks = (SLOW_DOUBLE, DOUBLE)
         default, right = (Contestant(benchmark(each), 10.0) for each in benchmarks)
         hanging = Contestant(straight(HANG), 10.0)

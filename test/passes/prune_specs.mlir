@@ -28,7 +28,7 @@
 // CHAIN:        module @matmuls
 // CHAIN:          named_sequence @f16_64x32x128(
 // CHAIN:          foreach_match flatten_results in
-// CHAIN-NEXT:       @is_decided -> @keep_decided,
+// CHAIN-NEXT:       @is_decided -> @skip,
 // CHAIN-NEXT:       @f16_64x32x128 -> @mark,
 // CHAIN:            @attention -> @mark :
 // CHAIN:        named_sequence @__kernel_config(

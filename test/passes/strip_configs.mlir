@@ -1,3 +1,4 @@
+// REQUIRES: iree-3.13
 // RUN: tuninglink-opt --split-input-file --tuninglink-strip-configs %s | filecheck %s
 // RUN: tuninglink-opt --split-input-file --pass-pipeline='builtin.module(tuninglink-strip-configs{keep=lowering-config,root-op,decomposition-config,embedded-spec,constraints})' %s \
 // RUN:   | filecheck %s --check-prefix=KEEP

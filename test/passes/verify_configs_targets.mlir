@@ -224,10 +224,10 @@ func.func @other_instruction(%lhs: !lhs, %rhs: !rhs, %init: !out) -> !out
 // A tile of nothing.
 func.func @zero(%lhs: !lhs, %rhs: !rhs, %init: !out) -> !out
     attributes {hal.executable.target = #target, translation_info = #tile_and_fuse} {
-  // gfx942: error {{the configuration is invalid in pipeline #iree_gpu.pipeline<TileAndFuse>: shared memory must suffice (1187840 <= 65536 bytes) [mma_idx = 0 (#iree_gpu.mma_layout<INTRINSIC>), wg_0 = 2048, wg_1 = 128, red_2 = 2, promoted = 0 ([0, 1])]}}
-  // gfx942: note {{the nearest valid configuration changes wg_0 from 2048 to 64, sg_0 from 4 to 2}}
-  // gfx1100,gfx1201: error {{the configuration is invalid in pipeline #iree_gpu.pipeline<TileAndFuse>: shared memory must suffice (1187840 <= 65536 bytes) [wg_0 = 2048, wg_1 = 128, red_2 = 2, promoted = 0 ([0, 1])]}}
-  // gfx1100,gfx1201: note {{the nearest valid configuration changes wg_0 from 2048 to 64, sg_1 from 4 to 2}}
+  // gfx942: error {{the configuration is invalid in pipeline #iree_gpu.pipeline<TileAndFuse>: shared memory must suffice (1187840 <= 65536 bytes) [mma_idx = 0 (#iree_gpu.mma_layout<INTRINSIC>), wg_0 = 0 (all 2048), wg_1 = 128, red_2 = 2, promoted = 0 ([0, 1])]}}
+  // gfx942: note {{the nearest valid configuration changes wg_0 from 0 (all 2048) to 64, sg_0 from 4 to 2}}
+  // gfx1100,gfx1201: error {{the configuration is invalid in pipeline #iree_gpu.pipeline<TileAndFuse>: shared memory must suffice (1187840 <= 65536 bytes) [wg_0 = 0 (all 2048), wg_1 = 128, red_2 = 2, promoted = 0 ([0, 1])]}}
+  // gfx1100,gfx1201: note {{the nearest valid configuration changes wg_0 from 0 (all 2048) to 64, sg_1 from 4 to 2}}
   // sm_80: note {{violated as well: wg_0 >= mma_m [wg_0 = 0]}}
   // sm_80: note {{violated as well: prod(wg_m) == prod(sg_m) * sg_m_cnt * mma_m [wg_0 = 0, sg_0 = 4]}}
   // sm_80: note {{violated as well: sg_m_cnt >= 1}}

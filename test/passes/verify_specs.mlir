@@ -758,12 +758,13 @@ module attributes {transform.with_named_sequence, iree_codegen.tuning_spec_with_
       lhs_type = f16, rhs_type = f16, output_type = f32,
       indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>,
                        affine_map<(m, n, k) -> (m, n)>] : !transform.any_op -> !transform.param<i64>
-    // expected-warning @+4 {{entry 'match': code generation reads no 'promot_operands'; did you mean 'promote_operands'?}}
-    // expected-warning @+3 {{entry 'match': 'workgroup' has 2 sizes for the 3 loops that the matcher asks for}}
-    // expected-note @+2 {{there is one size for each loop}}
-    // expected-note @+1 {{choose an intrinsic for the types that are matched}}
-    %configuration = transform.param.constant #iree_codegen.compilation_info< // expected-error {{entry 'match': 'MFMA_F32_16x16x16_BF16' multiplies bf16·bf16, the matcher asks for f16·f16}}
+    %configuration = transform.param.constant #iree_codegen.compilation_info<
       lowering_config = #iree_gpu.lowering_config<{
+        // expected-warning @+5 {{entry 'match': code generation reads no 'promot_operands'; did you mean 'promote_operands'?}}
+        // expected-warning @+5 {{entry 'match': 'workgroup' has 2 sizes for the 3 loops that the matcher asks for}}
+        // expected-note @+4 {{there is one size for each loop, 0 for one that is not tiled, such as [64, 64, 0]}}
+        // expected-error @+2 {{entry 'match': 'MFMA_F32_16x16x16_BF16' multiplies bf16·bf16, the matcher asks for f16·f16}}
+        // expected-note @+1 {{choose an intrinsic for the types that are matched, such as 'MFMA_F32_16x16x16_F16'}}
         mma_kind = #iree_gpu.mma_layout<MFMA_F32_16x16x16_BF16>, promot_operands = [0, 1],
         reduction = [0, 0, 4], subgroup = [2, 2, 0], workgroup = [64, 64]}>,
       translation_info = #iree_codegen.translation_info<

@@ -17,11 +17,13 @@ from tuninglink.mlir import names
 from tuninglink.spaces.configuration import read_configuration
 from tuninglink.spaces.cpu.provider import CpuProvider
 from tuninglink.spaces.registry import ProviderRegistry
-from tuninglink.spaces.verification import ConfigurationAnswer, verify_configuration
+from tuninglink.spaces.verification import verify_configuration
 from tuninglink.spaces.workload import Workload, read_workload
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from tuninglink.spaces.configuration_answers import ConfigurationAnswer
 
 DOUBLE_TILING = "#iree_cpu.pipeline<DoubleTilingExpert>"
 CONVOLUTION = "#iree_cpu.pipeline<ConvTileAndDecomposeExpert>"

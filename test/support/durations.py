@@ -7,9 +7,11 @@ waits for are included. Unlike the time on the clock, processor time hardly depe
 
 from __future__ import annotations
 
+import ast
 import json
 import os
 from collections import defaultdict
+from functools import cache
 from typing import TYPE_CHECKING, Final
 
 import pytest
@@ -38,6 +40,17 @@ def read_record() -> dict[str, float]:
     """Returns the seconds of each slow test function."""
     seconds: dict[str, float] = json.loads(RECORD.read_text())
     return seconds
+
+
+@cache
+def test_functions() -> frozenset[str]:
+    """Returns the names of all test functions."""
+    return frozenset(
+        f"{path.relative_to(ROOT)}::{node.name}"
+        for path in (ROOT / "test").rglob("test_*.py")
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.FunctionDef)
+    )
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -99,7 +112,11 @@ class _Measurements:
                 terminalreporter.line(f"{value:5.1f} s {name}")
 
     def _record(self, slow: Mapping[str, float]) -> None:
-        """Replaces what is recorded of the functions that ran."""
-        kept = {name: value for name, value in read_record().items() if name not in self._seconds}
+        """Replaces what is recorded of the functions that ran, or that are gone."""
+        kept = {
+            name: value
+            for name, value in read_record().items()
+            if name not in self._seconds and name in test_functions()
+        }
         rounded = {name: round(value, 1) for name, value in slow.items()}
         RECORD.write_text(json.dumps(dict(sorted({**kept, **rounded}.items())), indent=1) + "\n")

@@ -45,7 +45,8 @@ def forked_commands() -> Iterator[Callable[[Sequence[str]], Ending]]:
 
 def _serve() -> None:
     import tuninglink.checking.checker  # noqa: PLC0415
-    import tuninglink.cli.compile  # noqa: F401, PLC0415
+    import tuninglink.cli.compile  # noqa: PLC0415
+    import tuninglink.cli.tune  # noqa: F401, PLC0415
     from tuninglink.cli import app, process  # noqa: PLC0415
     from tuninglink.cli.own_arguments import SUMMARIES, run_command  # noqa: PLC0415
 

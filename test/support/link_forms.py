@@ -87,6 +87,8 @@ def forms(specs: Sequence[Spec], program: mlir.Operation) -> Iterator[tuple[str,
         yield f"{result.form.value}, {', '.join(chosen)}", spec
     pruned = PruningLinker(specs).link(SignatureReader().read(program))
     yield "pruned", None if pruned is None else pruned.spec
+    again = PruningLinker([linked]).link(SignatureReader().read(program))
+    yield "linked, then pruned", None if again is None else again.spec
     yield "nested", nested(specs)
     yield "linked again", link_specs([linked]).spec
     inputs = zip(*map(all_optimized, specs), strict=True)

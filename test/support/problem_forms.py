@@ -22,6 +22,7 @@ class FormTarget:
         linear: the configuration of a linear layer with loops m, n, k.
         attention: that of an attention with loops b, m, k1, k2, n.
         decomposition: its decomposition.
+        convolution: that of a convolution with loops n, h, w, f, r, s, c, as a matmul of gathered patches.
         tiles: how the entry of the configuration with a tile of 1 for an added batch begins.
     """
 
@@ -31,11 +32,22 @@ class FormTarget:
     attention: str
     decomposition: str
     tiles: str
+    convolution: str = ""
 
 
 def _gpu(mma: str, threads: int, subgroup: int, subgroups: str, attention: str) -> dict[str, str]:
     intrinsic = f"mma_kind = #iree_gpu.mma_layout<{mma}>"
+    across = threads // (4 * subgroup)
     return {
+        "convolution": (
+            f"lowering_config = #iree_gpu.lowering_config<{{{intrinsic}, promote_operands = [0, 1], "
+            "padding = [1, 2, 16, 32, 32], padding_conv = [1, 2, 16, 32, 0, 0, 0], "
+            f"reduction = [0, 0, 0, 0, 2], subgroup = [1, {2 // across}, 1, 1, 0], "
+            "workgroup = [1, 2, 16, 32, 0]}>, "
+            "translation_info = <pipeline = #iree_gpu.pipeline<TileAndFuse> "
+            f"workgroup_size = [{threads}, 1, 1] subgroup_size = {subgroup}, "
+            "{gpu_pipeline_options = #iree_gpu.pipeline_options<use_igemm_convolution = true>}>"
+        ),
         "linear": (
             f"lowering_config = #iree_gpu.lowering_config<{{{intrinsic}, promote_operands = [0, 1], "
             f"reduction = [0, 0, 2], subgroup = {subgroups}, workgroup = [32, 32, 0]}}>, "
@@ -261,3 +273,58 @@ module @forms attributes {{
   }}
 }}
 """.encode()
+
+
+def convolution(name: str, *, is_batched: bool) -> str:
+    """Returns a function with a 3x3 convolution of f16, NHWC, with a batch of 1 or without a batch."""
+    image, filter_, output = "16x18x32", "3x3x32x32", "14x16x32"
+    maps = ("(h + r, w + s, c)", "(r, s, c, f)", "(h, w, f)")
+    loops = "h, w, f, r, s, c"
+    if is_batched:
+        image, output, loops = f"1x{image}", f"1x{output}", f"n, {loops}"
+        maps = ("(n, h + r, w + s, c)", maps[1], "(n, h, w, f)")
+    written = ", ".join(f"affine_map<({loops}) -> {each}>" for each in maps)
+    iterators = ["parallel"] * (4 if is_batched else 3) + ["reduction"] * 3
+    return f"""
+func.func @{name}(%image: tensor<{image}xf16>, %filter: tensor<{filter_}xf16>) -> tensor<{output}xf32> {{
+  %zero = arith.constant 0.0 : f32
+  %empty = tensor.empty() : tensor<{output}xf32>
+  %init = linalg.fill ins(%zero : f32) outs(%empty : tensor<{output}xf32>) -> tensor<{output}xf32>
+  %result = linalg.generic {{indexing_maps = [{written}],
+      iterator_types = [{", ".join(f'"{each}"' for each in iterators)}]}}
+    ins(%image, %filter : tensor<{image}xf16>, tensor<{filter_}xf16>) outs(%init : tensor<{output}xf32>) {{
+  ^bb0(%x: f16, %y: f16, %sum: f32):
+    %wide_x = arith.extf %x : f16 to f32
+    %wide_y = arith.extf %y : f16 to f32
+    %product = arith.mulf %wide_x, %wide_y : f32
+    %next = arith.addf %sum, %product : f32
+    linalg.yield %next : f32
+  }} -> tensor<{output}xf32>
+  return %result : tensor<{output}xf32>
+}}
+"""
+
+
+def convolution_entry(name: str, target: FormTarget, image: str = "1x16x18x32") -> str:
+    """Returns the matcher of the convolution with a batch of 1."""
+    loops = "n, h, w, f, r, s, c"
+    maps = ("(n, h + r, w + s, c)", "(r, s, c, f)", "(n, h, w, f)")
+    written = ", ".join(f"affine_map<({loops}) -> {each}>" for each in maps)
+    return f"""
+  transform.named_sequence @{name}(%op: !transform.any_op {{transform.readonly}})
+      -> (!transform.any_op, !transform.any_param) {{
+    transform.iree.match.has_no_lowering_config %op : !transform.any_op
+    %n, %image, %f, %filter, %c, %depth, %strides, %dilations = transform.iree.match.convolution %op,
+      lhs_type = f16, rhs_type = f16, output_type = f32,
+      indexing_maps = [{written}] : !transform.any_op -> !transform.param<i64>
+    transform.iree.match.dims_equal %n, [1] : !transform.param<i64>
+    transform.iree.match.dims_equal %image, [14, 16] : !transform.param<i64>
+    transform.iree.match.dims_equal %f, [32] : !transform.param<i64>
+    transform.iree.match.dims_equal %filter, [3, 3] : !transform.param<i64>
+    transform.iree.match.dims_equal %c, [32] : !transform.param<i64>
+    %lhs = transform.get_operand %op[0] : (!transform.any_op) -> !transform.any_value
+    transform.iree.match.cast_compatible_type %lhs = tensor<{image}xf16> : !transform.any_value
+    %configuration = transform.param.constant
+      #iree_codegen.compilation_info<{target.convolution}> -> !transform.any_param
+    transform.yield %op, %configuration : !transform.any_op, !transform.any_param
+  }}"""

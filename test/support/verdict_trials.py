@@ -27,9 +27,9 @@ from tuninglink.spaces.workload import Workload, read_workload
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from tuninglink.spaces.configuration_answers import ConfigurationAnswer
     from tuninglink.spaces.providers import Space
     from tuninglink.spaces.registry import ProviderRegistry
-    from tuninglink.spaces.verification import ConfigurationAnswer
 
 _CONFIGURATIONS: Final = "executable-configurations"
 _SOURCES: Final = "executable-sources"

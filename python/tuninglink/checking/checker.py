@@ -22,8 +22,10 @@ from tuninglink.iree.targets import Target
 from tuninglink.mlir.diagnostics import DiagnosticSink
 from tuninglink.payloads import spec_of
 from tuninglink.solver.answers import DEFAULT_LIMITS, Verdict
+from tuninglink.spaces.knob_entries import entries_of_knob
 from tuninglink.spaces.registry import ProviderRegistry
 from tuninglink.specs.applicability import is_bound_for
+from tuninglink.specs.knob_places import KnobPlaces
 from tuninglink.specs.loading import load_spec
 from tuninglink.specs.verification import check_configurations, verify_spec
 
@@ -34,7 +36,7 @@ if TYPE_CHECKING:
     from tuninglink.checking.compiling import CompileLimits, Model
     from tuninglink.checking.judging import Judgement
     from tuninglink.checking.models import ModelMatch
-    from tuninglink.mlir.diagnostics import Diagnostic
+    from tuninglink.mlir.diagnostics import Diagnostic, Place
     from tuninglink.solver.answers import Limits
     from tuninglink.specs.model import Spec
     from tuninglink.specs.structure import Entry
@@ -127,9 +129,11 @@ class Checker:
             reachability = Reachability(spec)  # while the other processes are at work
             programs = self._complete(entries, judgements, judge)
         compiled = self._compile(spec.entries, programs)
+        places = KnobPlaces()
         return [
             replace(
                 known,
+                knob_place=_knob_place(known, places),
                 compiles=compiled[position],
                 is_reachable=reachability.answer(position),
                 overlap=reachability.overlap(position),
@@ -211,6 +215,17 @@ def _once(emit: Callable[[Diagnostic], None]) -> Callable[[Diagnostic], None]:
             emit(diagnostic)
 
     return emit_once
+
+
+def _knob_place(report: EntryReport, places: KnobPlaces) -> Place | None:
+    """Returns the place of the first knob that the answer about a configuration is about."""
+    answer, at = report.is_valid, report.entry.place
+    for knob in answer.knobs if answer is not None else ():
+        for entry in entries_of_knob(knob):
+            place = places.find(at, entry)
+            if place != at:
+                return place
+    return None
 
 
 def _unfinished(asked: Asked, found: Judgement, valid: Answer | None) -> EntryReport:

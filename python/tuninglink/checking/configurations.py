@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from iree.compiler import ir as mlir
 
-from tuninglink.checking.answers import Answer
+from tuninglink.checking.answers import Answer, Details
 from tuninglink.mlir import names
 from tuninglink.payloads import configured
 from tuninglink.solver.answers import Verdict
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
     from tuninglink.payloads import Payload
     from tuninglink.solver.answers import Limits
+    from tuninglink.spaces.configuration_answers import ConfigurationAnswer
     from tuninglink.spaces.registry import ProviderRegistry
-    from tuninglink.spaces.verification import ConfigurationAnswer
     from tuninglink.spaces.workload import Workload
 
 
@@ -42,7 +42,7 @@ class Judged:
 
     answer: Answer
     key: bytes = b""
-    details: Callable[[], tuple[str, ...]] | None = field(default=None, repr=False, compare=False)
+    details: Callable[[], Details] | None = field(default=None, repr=False, compare=False)
 
     def __getstate__(self) -> dict[str, object]:
         return {"answer": self.answer, "key": self.key, "details": None}
@@ -54,7 +54,7 @@ class Proposals:
     def __init__(self) -> None:
         self._known: dict[bytes, Answer] = {}
 
-    def answer(self, judged: Judged, again: Callable[[], tuple[str, ...]]) -> Answer:
+    def answer(self, judged: Judged, again: Callable[[], Details]) -> Answer:
         """Returns the answer about a configuration, with the nearest valid one if it is one of the first.
 
         Args:
@@ -66,7 +66,8 @@ class Proposals:
         if judged.key not in self._known:
             answer = judged.answer
             if len(self._known) < MOST_PROPOSALS:
-                answer = replace(answer, details=(judged.details or again)())
+                found = (judged.details or again)()
+                answer = replace(answer, details=found.notes, knobs=found.knobs or answer.knobs)
             self._known[judged.key] = answer
         return self._known[judged.key]
 
@@ -123,10 +124,10 @@ class ConfigurationChecks:
             self._known[key] = replace(known, details=None)  # which would keep the constraints
         return known
 
-    def details(self, dispatch: Workload) -> tuple[str, ...]:
+    def details(self, dispatch: Workload) -> Details:
         """Returns all details about the configuration of a dispatch, the nearest valid one among them."""
         found = self._verify(dispatch)
-        return () if found is None else found.notes
+        return Details() if found is None else Details(found.notes, found.knobs)
 
     def _verify(self, dispatch: Workload) -> ConfigurationAnswer | None:
         configuration = read_configuration(dispatch.root, dispatch.function)
@@ -138,13 +139,15 @@ class ConfigurationChecks:
 def _judged(found: ConfigurationAnswer, key: bytes) -> Judged:
     if found.violations:
         reason = f"{found.violations[0]} in pipeline {found.pipeline}"
-        answer = Answer(found.verdict, reason, found.further_violations)
+        knobs = found.violations[0].knobs
+        answer = Answer(found.verdict, reason, found.further_violations, knobs=knobs)
     elif found.discouraged:
         warning = f"{found.discouraged[0]} in pipeline {found.pipeline}"
-        answer = Answer(found.verdict, found.reason, found.further_violations, warning)
+        knobs = found.discouraged[0].knobs
+        answer = Answer(found.verdict, found.reason, found.further_violations, warning, knobs)
     else:
         return Judged(Answer(found.verdict, found.reason))
-    return Judged(answer, key, lambda: found.notes)
+    return Judged(answer, key, lambda: Details(found.notes, found.knobs))
 
 
 def _key(dispatch: Workload) -> bytes:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from iree.compiler import ir as mlir
 
-from tuninglink.checking.answers import Answer
+from tuninglink.checking.answers import Answer, Details
 from tuninglink.checking.configurations import ConfigurationChecks, Judged
 from tuninglink.mlir.contexts import thread_context
 from tuninglink.payloads import PayloadError, Synthesizer
@@ -100,7 +100,7 @@ class Judge:
         # The interpreter has matched it when it was made.
         return Judgement(Answer(Verdict.PROVEN), found.shapes, program, judged)
 
-    def details(self, entry: Entry) -> tuple[str, ...]:
+    def details(self, entry: Entry) -> Details:
         """Returns all details about the configuration of an entry, the nearest valid one among them."""
         dispatch = self._synthesizer.configured(entry, self._target).dispatch
         assert dispatch is not None

@@ -38,6 +38,7 @@ class EntryReport:
         is_reachable: whether there are operations that no earlier entry takes.
         overlap: the earlier entries with other configurations that match some of the same operations, None if
             there are none.
+        knob_place: the place of the knob that its configuration should change; None where no knob is known.
         in_model: the ops of the model that it configures, each with whether the configuration is valid there;
             None if no model was given.
     """
@@ -51,6 +52,7 @@ class EntryReport:
     is_reachable: Answer
     overlap: EntryOverlap | None
     in_model: tuple[ModelMatch, ...] | None = None
+    knob_place: Place | None = None
 
     @property
     def answers(self) -> dict[str, Answer | None]:
@@ -60,6 +62,17 @@ class EntryReport:
             "valid": self.is_valid,
             "compiles": self.compiles,
             "reachable": self.is_reachable,
+        }
+
+    @property
+    def open_answers(self) -> dict[str, Answer]:
+        """The answers that were not decided: whether what matches nothing is reached does not matter."""
+        return {
+            question: answer
+            for question, answer in self.answers.items()
+            if answer is not None
+            and answer.verdict is Verdict.NOT_DECIDED
+            and not (question == "reachable" and self.matches.verdict is Verdict.REFUTED)
         }
 
 
@@ -115,9 +128,8 @@ class SpecReport:
         """Returns what was not decided, each reason once."""
         found: dict[tuple[str, str], list[EntryReport]] = defaultdict(list)
         for each in self.entries:
-            for question, answer in each.answers.items():
-                if answer is not None and answer.verdict is Verdict.NOT_DECIDED:
-                    found[question, answer.reason].append(each)
+            for question, answer in each.open_answers.items():
+                found[question, answer.reason].append(each)
         return [Undecided(*key, tuple(entries)) for key, entries in found.items()]
 
     def has_errors(self) -> bool:
@@ -143,19 +155,21 @@ _WARNED: Final = {
 """Which rule an entry breaks for which question has a warning, and its message, unless it is `_REJECTED`."""
 
 _NARROW: Final = "has a configuration that compiles, although it is outside of the constraints"
-"""Said of an invalid configuration that compiles: constraints may leave out what nobody had in mind."""
+"""The message about an invalid configuration that compiles."""
 
 
 def _refuted(report: EntryReport) -> Iterator[Finding]:
     for question, answer in report.answers.items():
         if answer is not None and answer.verdict is Verdict.REFUTED:
             if question == "reachable" and report.matches.verdict is Verdict.REFUTED:
-                continue  # What matches nothing is never reached, which goes without saying.
+                continue  # What matches nothing is never reached.
             rule, what = _REFUTED[question]
             severity = rule.severity
             if question == "valid" and _compiles(report):
                 severity, what = Severity.WARNING, _NARROW
-            yield _finding(rule, severity, report, f"{what}: {answer.reason}", answer.details)
+            place = report.knob_place if question == "valid" else None
+            said = f"{what}: {answer.reason}"
+            yield _finding(rule, severity, report, said, answer.details, place=place)
 
 
 def _discouraged(report: EntryReport) -> Iterator[Finding]:
@@ -163,16 +177,16 @@ def _discouraged(report: EntryReport) -> Iterator[Finding]:
         if answer is not None and answer.warning:
             rule, what = _WARNED.get(question, _REJECTED)
             said = f"{what}: {answer.warning}"
-            yield _finding(rule, rule.severity, report, said, answer.details)
+            at = report.knob_place if rule is Rule.DISCOURAGED else None
+            yield _finding(rule, rule.severity, report, said, answer.details, place=at)
 
 
 def _open(report: EntryReport) -> Iterator[Finding]:
     """Yields the questions that were not decided."""
     rule = Rule.UNDECIDED
-    for question, answer in report.answers.items():
-        if answer is not None and answer.verdict is Verdict.NOT_DECIDED:
-            said = f"was not decided ({question.replace('_', ' ')}): {answer.reason}"
-            yield _finding(rule, rule.severity, report, said)
+    for question, answer in report.open_answers.items():
+        said = f"was not decided ({question.replace('_', ' ')}): {answer.reason}"
+        yield _finding(rule, rule.severity, report, said)
 
 
 def _in_model(report: EntryReport, match: ModelMatch) -> Iterator[Finding]:
@@ -193,11 +207,17 @@ def _in_model(report: EntryReport, match: ModelMatch) -> Iterator[Finding]:
 
 
 def _finding(
-    rule: Rule, severity: Severity, report: EntryReport, said: str, details: Iterable[str] = ()
+    rule: Rule,
+    severity: Severity,
+    report: EntryReport,
+    said: str,
+    details: Iterable[str] = (),
+    *,
+    place: Place | None = None,
 ) -> Finding:
     message = f"entry '{report.entry.matcher}' {said}"
     notes = tuple(map(note, details))
-    return Finding(rule, Diagnostic(severity, message, report.entry.place, notes))
+    return Finding(rule, Diagnostic(severity, message, place or report.entry.place, notes))
 
 
 def _compiles(report: EntryReport) -> bool:

@@ -60,7 +60,19 @@ def _set_up_compiler() -> None:
 
 
 _COMMANDS: Final = (
-    *("link", "compile", "explain", "init", "tune", "retune", "check", "diff", "dump", "targets"),
+    *(
+        "link",
+        "compile",
+        "explain",
+        "init",
+        "tune",
+        "verify",
+        "retune",
+        "check",
+        "diff",
+        "dump",
+        "targets",
+    ),
     *("lock", "demo", "upgrade", "database", "doctor"),
 )
 """The commands in the order in which they are listed; each is defined in the module of its name."""

@@ -20,13 +20,17 @@ from tuninglink.mlir.diagnostics import error
 from tuninglink.specs.library import default_spec
 from tuninglink.specs.loading import load_spec
 from tuninglink.tuning.devices.timing import duration
+from tuninglink.tuning.results.summary import outcome
 
 if TYPE_CHECKING:
     from tuninglink.compiler import Applied, Compilation
     from tuninglink.tuning.results.task_result import TaskResult
 
 PROGRAM: Final = "mmt_2048x1280x5120.mlir"
-TUNED: Final = "matmul_128x768x768.mlir"
+TUNED: Final = "matmul_1x1024x1024.mlir"
+DEVICE: Final = "local-sync"
+"""One thread decides on a busy machine, too."""
+
 THIS_CPU: Final = (
     "--iree-hal-target-device=local",
     "--iree-hal-local-target-device-backends=llvm-cpu",
@@ -81,7 +85,7 @@ def demo(
     ] = None,
     budget: Annotated[
         float, typer.Option(min=0, metavar="SECONDS", help="How long to tune; 0 tunes nothing.")
-    ] = 15.0,
+    ] = 20.0,
 ) -> None:
     """Compile a matmul for a GPU of AMD, one of NVIDIA and a CPU, each with a spec of its own; then tune one.
 
@@ -121,7 +125,7 @@ def _tune(seconds: float) -> None:
     from tuninglink.tuning.settings import TuningSettings  # noqa: PLC0415
 
     typer.echo(f"\ntuning {_shown(TUNED)} on this machine for {seconds:.0f} s\n")
-    settings = TuningSettings(seconds=seconds, runs_model=False)
+    settings = TuningSettings(devices=(DEVICE,), seconds=seconds, runs_model=False)
     path = resources.files("tuninglink") / "examples" / TUNED
     with resources.as_file(path) as program, progress(f"tuning {_shown(TUNED)}"):
         result = tune(program, flags=THIS_CPU, settings=settings)
@@ -138,7 +142,7 @@ def _measured(result: TaskResult) -> tuple[str, ...]:
     tried, default = str(len(result.trials)), duration(result.default_us)
     decision = result.decision
     if result.winner is None or decision is None:
-        return result.task.label, default, "-", "nothing is faster beyond doubt", tried
+        return result.task.label, default, "-", outcome(result), tried
     gain = decision.speedup
     interval = f"{gain.median:.2f} ({gain.low:.2f} to {gain.high:.2f})"
     return (

@@ -20,7 +20,7 @@ from tuninglink.matching.index import index_matchers
 from tuninglink.mlir.diagnostics import Diagnostic, Severity, error
 from tuninglink.specs.bindings import binding_of, check_bindings
 from tuninglink.specs.library import default_spec
-from tuninglink.specs.linking.forms import LinkForm, choose_form
+from tuninglink.specs.linking.forms import LinkForm
 from tuninglink.specs.linking.linker import LINKED_SPEC_NAME, link_specs
 from tuninglink.specs.loading import load_spec
 from tuninglink.specs.model import Spec
@@ -28,6 +28,8 @@ from tuninglink.specs.sources import SpecFiles, read_specs
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from tuninglink.specs.linking.linker import LinkedSpec
 
 
 _Specs = Annotated[
@@ -136,16 +138,11 @@ def link(
 def _linked(inputs: list[Spec], name: str, *, index: bool) -> Spec:
     """Returns the linked spec, with its entries arranged in a tree if an index is to be made."""
     diagnostics = process.shown_diagnostics()
-    for each in inputs:
-        check_bindings(each.module, diagnostics)
-    form = choose_form(inputs, diagnostics=diagnostics)
-    # An index applies as a whole, so that each needs a binding of its own.
-    bindings = {binding_of(each.module) for each in inputs}
-    is_one = form is not LinkForm.CHAINED and len(bindings) == 1
-    if index and not is_one:
-        inputs = [_indexed(each) for each in inputs]
-    linked = link_specs(inputs, name=name).spec
-    return _indexed(linked) if index and is_one else linked
+    for spec in inputs:
+        check_bindings(spec.module, diagnostics)
+    linked = link_specs(inputs, name=name, diagnostics=diagnostics)
+    process.keep(inputs, linked)
+    return _with_index(linked, name) if index else linked.spec
 
 
 def _load(argument: str, *, upgrade: bool) -> Sequence[Spec]:
@@ -154,6 +151,15 @@ def _load(argument: str, *, upgrade: bool) -> Sequence[Spec]:
         content = process.read_standard_input()
         return [load_spec(content, name="<stdin>", upgrade=upgrade, diagnostics=sink)]
     return SpecFiles(read_specs([argument], sink), upgrade=upgrade, diagnostics=sink)
+
+
+def _with_index(linked: LinkedSpec, name: str) -> Spec:
+    """Returns a linked spec with an index of its entries."""
+    inputs = [part.spec for part in linked.parts]
+    # An index applies as a whole, so that each member of a chain, and each binding, needs its own.
+    if linked.form is LinkForm.CHAINED or len({binding_of(spec.module) for spec in inputs}) > 1:
+        return link_specs([_indexed(spec) for spec in inputs], name=name).spec
+    return _indexed(linked.spec)
 
 
 def _indexed(spec: Spec) -> Spec:

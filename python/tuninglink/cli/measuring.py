@@ -19,6 +19,7 @@ from tuninglink.tuning.database import Database
 from tuninglink.tuning.devices.local import Devices
 from tuninglink.tuning.devices.timing import Settings
 from tuninglink.tuning.listener import Listener
+from tuninglink.tuning.references.judging import References
 from tuninglink.tuning.results.journal import Journal
 from tuninglink.tuning.results.reproducers import Reproducers
 from tuninglink.tuning.scheduling.task_tuner import TaskTuner
@@ -59,7 +60,7 @@ class Measuring:
     uris: Sequence[str]
 
     @contextmanager
-    def tasks(self, timeline: Timeline) -> Iterator[TaskTuner]:
+    def tuner(self, timeline: Timeline) -> Iterator[TaskTuner]:
         """Opens all that it takes to tune tasks, for as long as the block runs.
 
         Args:
@@ -75,13 +76,20 @@ class Measuring:
             database = opened.enter_context(Database(path))
             reproducers = None
             if options.failures:
-                reproducers = Reproducers(options.failures, options.flags)
+                reproducers = Reproducers(options.failures, options.flags, settings.seed)
             with timeline.stage(Stage.DEVICES):
                 devices, compiler = self._machines(opened, timing)
             timeline.watch(devices)
             journal = Journal(database, devices.first.description, settings, options.flags)
             listener = Listener() if is_quiet() else ProgressLines()
-            yield TaskTuner(settings, compiler, devices, listener, journal, reproducers, timeline)
+            references = None
+            if settings.checks_defaults and not options.cluster:
+                references = opened.enter_context(
+                    References.within(settings.seconds, settings.seed)
+                )
+            yield TaskTuner(
+                settings, compiler, devices, listener, journal, reproducers, timeline, references
+            )
 
     def _machines(self, opened: ExitStack, timing: Settings) -> tuple[DeviceSet, CandidateCompiler]:
         """Opens the devices and starts the compiler, here or on the workers of a cluster."""

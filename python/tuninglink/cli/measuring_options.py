@@ -27,7 +27,9 @@ MEASURING_HELP: Final = """\
   --trials N           Try at most N candidates of each dispatch or entry.
   --min-gain PART      The least gain worth an entry. Default: 2%.
   --database FILE      Keep all results in FILE; what is there already is not measured again.
-  --failures DIR       Keep candidates that fail to compile in DIR, each as a file that shows it.
+  --failures DIR       Keep candidates that fail to compile in DIR, each as a file that shows it, and dispatches
+                       whose default computes a wrong result, each with a script that shows it.
+  --no-reference       Compare candidates with the compiler's own choices alone, whether these are right or not.
   --jobs N             How many compilations run at once. Default: one for each core.
   --timeout TIME       When a compilation or a benchmark counts as hanging. Default: 30s.
   --caches warm|cold   Whether a dispatch finds its data in the caches. Default: warm.
@@ -101,6 +103,7 @@ MEASURING_FLAGS: Final = {
     "min-gain": Flag("min_gain", read_fraction),
     "jobs": Flag("jobs", read_count),
     "failures": Flag("failures"),
+    "no-reference": Flag("checks_defaults", lambda _: False, switch=True),
     "timeout": Flag("timeout", _duration),
     "caches": Flag("caches", _caches),
     "seed": Flag("seed", read_number),

@@ -13,6 +13,7 @@ SUMMARIES: Final = {
     "explain": "Say what specs do to a program, dispatch by dispatch, and why an entry does not match.",
     "init": "Write a spec to start from: the compiler's own configurations of a program, with a comment on each knob.",
     "tune": "Measure configurations on a device, and write a spec with those that are faster than the compiler's own.",
+    "verify": "Compare what a program's dispatches compute with a reference for another target, and with NumPy.",
     "retune": "Measure the entries of specs again, and drop, keep or improve each.",
 }
 """What each does, by name."""

@@ -22,6 +22,7 @@ SUCCESS = 0
 FAILURE = 1
 
 _sources = Sources()
+_kept: list[object] = []
 
 
 def run(body: Callable[[], int]) -> int:
@@ -44,6 +45,11 @@ def run(body: Callable[[], int]) -> int:
     else:
         return code
     return FAILURE
+
+
+def keep(*objects: object) -> None:
+    """Keeps modules until the process ends, since freeing large ones op by op takes a tenth of the time of a command."""
+    _kept.extend(objects)
 
 
 def show(*diagnostics: Diagnostic) -> None:

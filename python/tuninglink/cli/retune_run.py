@@ -90,11 +90,11 @@ def _retune(specs: Sequence[Spec], options: RetuneOptions, command: str) -> Retu
     if options.model:
         with progress(f"compiling {options.model}"):
             model = read_program(options.model, options.flags)
-    with Measuring(options, uris).tasks(Timeline()) as tasks, stopping(budget, command):
+    with Measuring(options, uris).tuner(Timeline()) as tuner, stopping(budget, command):
         return Retuner(
             specs,
             options.flags,
-            tasks,
+            tuner,
             budget,
             target,
             model,

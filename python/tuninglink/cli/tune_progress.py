@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from tuninglink.tuning.deciding.model_run import ModelVerdict
     from tuninglink.tuning.devices.device import DeviceDescription
     from tuninglink.tuning.programs.dispatches import DispatchedProgram, Omission
+    from tuninglink.tuning.references.judgement import Judgement
     from tuninglink.tuning.results.task_result import (
         FunctionComparison,
         ModelComparison,
@@ -91,6 +92,13 @@ class ProgressLines(Listener):
         """Says that the best candidates are compared."""
         candidates = _count(finalists, "candidate")
         self._say(f"  {short_name(prepared)}: comparing {candidates} with the compiler's choice")
+
+    def default_is_wrong(self, prepared: TunableTask, judgement: Judgement) -> None:
+        """Warns of a compiler's choice whose result is wrong."""
+        name = short_name(prepared)
+        self._say(
+            f"warning: {name}: the compiler's own choice computes a wrong result: {judgement.reason}"
+        )
 
     def ended(self, result: TaskResult) -> None:
         """Says what became of a task."""

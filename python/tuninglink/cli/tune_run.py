@@ -56,20 +56,20 @@ def tune(options: TuneOptions, flags_result: FlagsResult, command: str) -> Tunin
     if warning is not None:
         process.show(warning)
     uris = settings.devices or _default_devices(program)
-    with Measuring(options, uris).tasks(timeline) as tasks, stopping(ledger.whole, command):
-        descriptions = tasks.devices.descriptions
-        tasks.listener.found(program, descriptions)
+    with Measuring(options, uris).tuner(timeline) as tuner, stopping(ledger.whole, command):
+        descriptions = tuner.devices.descriptions
+        tuner.listener.found(program, descriptions)
         specs = _specs(program, options)
-        tuner = Tuner(
+        whole = Tuner(
             program,
             options.flags,
-            tasks,
+            tuner,
             ledger,
             specs=specs,
             set_flags=flags_result.flags,
             warn=process.show,
         )
-        result = tuner.run()
+        result = whole.run()
     write_output(options.output, result.spec.encode())  # first: nothing that fails later loses it
     if options.report:
         report = report_of(options.input, descriptions[0], result, flags_result)

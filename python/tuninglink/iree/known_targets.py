@@ -71,7 +71,9 @@ CUDA_PRODUCTS: Final[dict[str, str]] = {
     "h100": "sm_90",
     "h200": "sm_90",
     "b200": "sm_100",
-    "rtx5090": "sm_120",
+    **dict.fromkeys(("rtx5060", "rtx5060ti", "rtx5070", "rtx5070ti"), "sm_120"),
+    **dict.fromkeys(("rtx5080", "rtx5090", "rtx-pro-6000"), "sm_120"),
+    "gb10": "sm_121",
 }
 """SKUs that `--iree-cuda-target` does not take but people name, after NVIDIA's list of compute capabilities."""
 

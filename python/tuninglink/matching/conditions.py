@@ -92,10 +92,12 @@ class Opaque:
     Attributes:
         reason: what in it is not understood.
         key: equal for matchers that do the same; None if that is not known.
+        is_contradiction: whether the matcher is understood well enough to tell that it matches nothing.
     """
 
     reason: str
     key: Hashable | None = None
+    is_contradiction: bool = False
 
 
 def is_universal(condition: Condition | Opaque) -> bool:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Final
 from tuninglink.iree.op_kinds import ATTENTION_OUTPUTS, OpKind
 from tuninglink.matching import predicates as pred
 from tuninglink.matching.conditions import Condition, Opaque
+from tuninglink.matching.errors import ContradictionError, NotUnderstoodError
 from tuninglink.matching.loops import loops_of
-from tuninglink.matching.predicates import NotUnderstoodError
 from tuninglink.mlir import names
 
 if TYPE_CHECKING:
@@ -38,6 +38,8 @@ def exact_condition(matcher: Matcher) -> Condition | Opaque:
         for each in matcher.predicates:
             fold.add(each)
         return fold.condition()
+    except ContradictionError as failure:
+        return Opaque(str(failure), matcher.predicates, is_contradiction=True)
     except NotUnderstoodError as failure:
         return Opaque(str(failure), matcher.predicates)
 
@@ -210,8 +212,15 @@ class _Fold:
         if self.operands > loops.operands:
             raise NotUnderstoodError("it asks for more operands than it has maps")
         self.operands = loops.operands
-        if _differ(self.counts, loops.counts) or _differ(self.ranks, loops.ranks):
-            raise NotUnderstoodError("it asks for other numbers of dimensions than its maps have")
+        for role, count in loops.counts.items():
+            asked = self.counts.get(role, count)
+            if asked != count:
+                raise ContradictionError(
+                    f"it compares '{role.rpartition(' ')[2]}' with {asked} sizes, of which its maps have {count}; "
+                    "write one size for each"
+                )
+        if _differ(self.ranks, loops.ranks):
+            raise NotUnderstoodError("it asks for operands of other ranks than its maps have")
         self.counts |= loops.counts
         self.ranks |= loops.ranks
 

@@ -39,10 +39,6 @@ STEPS: Final = ("strides", "dilations")
 """The roles of convolutions that are no loops."""
 
 
-class NotUnderstoodError(Exception):
-    """A matcher asks for something that is not understood; the message says for what."""
-
-
 @dataclass(frozen=True)
 class Maps:
     """Indexing maps as data.

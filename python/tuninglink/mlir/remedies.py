@@ -20,26 +20,53 @@ _OPTIONS: Final = (
 
 _UNKNOWN_PARAMETER: Final = re.compile(r"duplicate or unknown struct parameter name: (\w+)")
 _NO_CASE: Final = re.compile(r"expected \S+ to be one of: (.+)")
+_KEYWORD: Final = re.compile(r"expected '(\w+)'$")
+_UNRESOLVED: Final = re.compile(r"unresolved (?:matcher|action) symbol @([\w$.\-]+)")
 _WORD: Final = re.compile(r"\w+")
+_SEQUENCE: Final = re.compile(r"transform\.named_sequence\s+(?:\w+\s+)?@([\w$.\-]+)")
 
 
 def with_remedy(diagnostic: Diagnostic, text: str) -> Diagnostic:
-    """Returns an error of the parser, with a note that has the word that is meant where one is like it.
+    """Returns an error of the parser or the verifier, with notes: the nearest known word, and the sequence.
 
     Args:
         diagnostic: the error.
-        text: what was parsed.
+        text: the text that was parsed.
     """
-    written, known = "", list(_OPTIONS)
-    if found := _UNKNOWN_PARAMETER.match(diagnostic.message):
-        written = found[1]
-    elif found := _NO_CASE.match(diagnostic.message):
-        written, known = _word_at(diagnostic, text), found[1].split(", ")
+    written, known = _misspelt(diagnostic, text)
     meant = nearest(written, known) if written and written not in known else ""
     if not meant:
         return diagnostic
     remedy = note(f"there is no '{written}'; did you mean '{meant}'?", diagnostic.place)
-    return replace(diagnostic, notes=(remedy, *diagnostic.notes))
+    return replace(diagnostic, notes=(remedy, *_enclosing(diagnostic, text), *diagnostic.notes))
+
+
+def _misspelt(diagnostic: Diagnostic, text: str) -> tuple[str, list[str]]:
+    """Returns the word that an error is about, and the words that may stand there; nothing if it is about none."""
+    message = diagnostic.message
+    if match := _UNKNOWN_PARAMETER.match(message):
+        return match[1], list(_OPTIONS)
+    if match := _UNRESOLVED.search(message):
+        return match[1], _SEQUENCE.findall(text)
+    if match := _NO_CASE.match(message):
+        return _word_at(diagnostic, text), match[1].split(", ")
+    if match := _KEYWORD.match(message):
+        return _word_at(diagnostic, text), [match[1]]
+    return "", []
+
+
+def _enclosing(diagnostic: Diagnostic, text: str) -> list[Diagnostic]:
+    """Returns a note with the named sequence that an error is in."""
+    place = diagnostic.place
+    if place is None:
+        return []
+    before = "\n".join(text.splitlines()[: place.line])
+    sequences = list(_SEQUENCE.finditer(before))
+    if not sequences:
+        return []
+    last = sequences[-1]
+    line = before.count("\n", 0, last.start()) + 1
+    return [note(f"in the sequence '@{last[1]}'", replace(place, line=line, column=1))]
 
 
 def _word_at(diagnostic: Diagnostic, text: str) -> str:

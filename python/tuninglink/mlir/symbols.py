@@ -98,37 +98,11 @@ def rename_symbols(table: mlir.Operation, renames: Mapping[str, str]) -> None:
         renames: old name to new name. New names must be unused, or old names of other symbols that are renamed as
             well. Of a symbol that is gone from `table`, the references then are to the symbol of the new name.
     """
-    renames = {old: new for old, new in renames.items() if old != new}
-    if not renames:
-        return
-    with table.context, mlir.Location.unknown():
-        for operation in body(table):
-            name = symbol_name(operation)
-            if name is not None and name in renames:
-                operation.attributes[names.SYMBOL_NAME] = mlir.StringAttr.get(renames[name])
-        _replace_references(table, _ReferenceReplacer(renames))
-
-
-def _replace_references(table: mlir.Operation, replacer: _ReferenceReplacer) -> None:
-    """Replaces references in everything inside `table`, whose own attributes are not a part of it."""
-    nested_tables: list[mlir.Operation] = []
-
-    def visitor(operation: mlir.Operation) -> mlir.WalkResult | None:
-        if operation.name == names.MODULE:
-            if operation == table:
-                return None
-            nested_tables.append(operation)
-            return mlir.WalkResult.SKIP
-        attributes = operation.attributes
-        for name, attribute in attributes.items():
-            replaced = replacer(attribute)
-            if replaced is not attribute:
-                attributes[name] = replaced
-        return mlir.WalkResult.SKIP if operation.name in _SHOWING else None
-
-    visit(table, visitor)
-    for nested in nested_tables:
-        _replace_references(nested, replacer.without(symbols(nested)))
+    renaming = SymbolRenaming(renames)
+    if renaming:
+        with table.context, mlir.Location.unknown():
+            for operation in body(table):
+                renaming.rename(operation)
 
 
 def references(attribute: mlir.Attribute) -> Iterator[tuple[str, ...]]:
@@ -154,6 +128,40 @@ def references(attribute: mlir.Attribute) -> Iterator[tuple[str, ...]]:
             yield (name.strip('"'),)
 
 
+def referring_sequences(module: mlir.Operation) -> set[str]:
+    """Returns the symbols of the named sequences in a module that may refer to symbols, found in one walk."""
+    referring: set[str] = set()
+    refers: dict[mlir.Attribute, bool] = {}
+    sequence = ""
+
+    def look(operation: mlir.Operation) -> mlir.WalkResult:
+        nonlocal sequence
+        name = operation.name
+        attributes = operation.attributes
+        count = len(attributes)
+        if name == names.NAMED_SEQUENCE:
+            sequence = symbol_name(operation) or ""
+            value = attributes.get("arg_attrs")
+            count -= 2 if value is None else 3
+        elif name == names.PARAM_CONSTANT:
+            value = attributes["value"]
+            count -= 1
+        else:
+            value = None
+            required, optional = _INERT.get(name, (0, ""))
+            count -= required
+            if count and optional in attributes:
+                count -= 1
+        if value is not None and value not in refers:
+            refers[value] = any(True for _ in references(value))
+        if count or (value is not None and refers[value]):
+            referring.add(sequence)
+        return mlir.WalkResult.ADVANCE
+
+    module.walk(look, mlir.WalkOrder.PRE_ORDER)
+    return referring
+
+
 def references_in(root: mlir.Operation) -> Iterator[tuple[str, ...]]:
     """Yields every reference to a symbol in `root`, as often as it stands there.
 
@@ -174,22 +182,61 @@ def references_in(root: mlir.Operation) -> Iterator[tuple[str, ...]]:
     yield from found
 
 
-class _ReferenceReplacer:
-    """Maps an attribute to the same attribute with renamed references; each distinct one is done once."""
+class SymbolRenaming:
+    """Renames symbols of one table and the references to them. Each distinct attribute is read once.
+
+    Args:
+        renames: as `rename_symbols` takes them.
+    """
 
     def __init__(self, renames: Mapping[str, str]) -> None:
-        self._renames = renames
+        self._renames = {old: new for old, new in renames.items() if old != new}
         self._done: dict[mlir.Attribute, mlir.Attribute] = {}
 
-    def without(self, hidden: Iterable[str]) -> _ReferenceReplacer:
-        """Returns a replacer that leaves references to `hidden` names alone."""
-        hidden = set(hidden)
-        if hidden.isdisjoint(self._renames):
-            return self
-        visible = {old: new for old, new in self._renames.items() if old not in hidden}
-        return _ReferenceReplacer(visible)
+    def __bool__(self) -> bool:
+        """Tells whether any name changes."""
+        return bool(self._renames)
 
-    def __call__(self, attribute: mlir.Attribute) -> mlir.Attribute:
+    def rename(self, operation: mlir.Operation) -> None:
+        """Renames the symbol that an op in the table defines, and the references in the op, in its context."""
+        self.rename_symbol(operation, symbol_name(operation))
+        self.rename_references(operation)
+
+    def rename_symbol(self, operation: mlir.Operation, name: str | None) -> None:
+        """Renames the symbol `name` that an op in the table defines."""
+        if name in self._renames:
+            operation.attributes[names.SYMBOL_NAME] = mlir.StringAttr.get(self._renames[name])
+
+    def rename_references(self, operation: mlir.Operation) -> None:
+        """Renames the references in an op in the table."""
+        if operation.name == names.MODULE:
+            self._rename_in_table(operation)
+        else:
+            visit(operation, self._rename_in_op)
+
+    def _rename_in_table(self, table: mlir.Operation) -> None:
+        """Renames the references in a nested table, whose own symbols hide those around it."""
+        hidden = self._renames.keys() & symbols(table).keys()
+        inner = self
+        if hidden:
+            visible = {old: new for old, new in self._renames.items() if old not in hidden}
+            inner = SymbolRenaming(visible)
+        for operation in body(table):
+            if operation.name == names.MODULE:
+                inner._rename_in_table(operation)
+            else:
+                visit(operation, inner._rename_in_op)
+
+    def _rename_in_op(self, operation: mlir.Operation) -> mlir.WalkResult | None:
+        attributes = operation.attributes
+        for name, attribute in attributes.items():
+            replaced = self.replace(attribute)
+            if replaced is not attribute:
+                attributes[name] = replaced
+        return mlir.WalkResult.SKIP if operation.name in _SHOWING else None
+
+    def replace(self, attribute: mlir.Attribute) -> mlir.Attribute:
+        """Returns an attribute with the references in it renamed; the same object if there are none."""
         if isinstance(attribute, _LEAVES):
             return attribute
         done = self._done.get(attribute)
@@ -207,10 +254,10 @@ class _ReferenceReplacer:
             new = self._renames.get(root)
             return mlir.SymbolRefAttr.get([new, *nested]) if new else attribute
         if isinstance(attribute, mlir.ArrayAttr):
-            return mlir.ArrayAttr.get([self(each) for each in attribute])
+            return mlir.ArrayAttr.get([self.replace(element) for element in attribute])
         if isinstance(attribute, mlir.DictAttr):
             items = entries_of(attribute).items()
-            return mlir.DictAttr.get({name: self(each) for name, each in items})
+            return mlir.DictAttr.get({name: self.replace(value) for name, value in items})
         return self._replace_inside(attribute)
 
     def _replace_inside(self, attribute: mlir.Attribute) -> mlir.Attribute:
@@ -241,6 +288,14 @@ class _ReferenceReplacer:
 _LEAVES = (mlir.UnitAttr, mlir.StringAttr, mlir.TypeAttr, mlir.IntegerAttr, mlir.FloatAttr)
 _SHOWING = frozenset({names.MATCH_DAG, names.MATCH_REGIONS})
 """Ops in whose regions a matcher shows ops of a program."""
+_INERT = {
+    names.ANNOTATE: (1, ""),
+    names.GET_OPERAND: (1, ""),
+    names.MATCH_CONTRACTION: (3, "indexing_maps"),
+    names.MATCH_DIM_MULTIPLE: (2, ""),
+    names.MATCH_DIMS_EQUAL: (1, ""),
+}
+"""How many required attributes frequent ops have, and which optional one; none of them holds references."""
 _HOLDER = "tuninglink.attribute"
 _PATH_NAME = re.compile(r'"((?:[^"\\]|\\.)*)"|([^:]+)')
 _ESCAPED = re.compile(r"\\(.)")

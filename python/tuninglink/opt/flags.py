@@ -13,22 +13,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 
-@dataclass(frozen=True)
-class DocumentedFlag(Flag):
-    """A flag that `--help` lists.
-
-    Attributes:
-        help: one line.
-        value: what stands for its value, or nothing for a boolean.
-    """
-
-    help: str = ""
-    value: str = ""
-
-
-def _switch(target: str, help: str, *, sets: bool = True) -> DocumentedFlag:  # noqa: A002 - of the command
+def _switch(target: str, help: str, *, sets: bool = True) -> Flag:  # noqa: A002 - of the command
     """Returns a flag that sets a field, or clears it."""
-    return DocumentedFlag(target, lambda text: read_boolean(text) is sets, switch=True, help=help)
+    return Flag(target, lambda text: read_boolean(text) is sets, switch=True, help=help)
 
 
 def _value(
@@ -39,13 +26,13 @@ def _value(
     *,
     optional: bool = False,
     repeats: bool = False,
-) -> DocumentedFlag:
+) -> Flag:
     """Returns a flag with a value."""
     value = value if "|" in value else f"<{value}>"
-    return DocumentedFlag(target, read, optional, repeats, help, value)
+    return Flag(target, read, optional, repeats, help, metavar=value)
 
 
-def _choice(target: str, value: str, help: str, *, optional: bool = False) -> DocumentedFlag:  # noqa: A002 - as above
+def _choice(target: str, value: str, help: str, *, optional: bool = False) -> Flag:  # noqa: A002 - as above
     """Returns a flag whose value is one of some words; without one, the first."""
     words = value.split("|")
     read = one_of("", *words) if optional else one_of(*words)

@@ -18,8 +18,8 @@ from tuninglink.opt.options import options_of
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from tuninglink.llvm_flags import Flag
     from tuninglink.mlir.passes import Pass
-    from tuninglink.opt.flags import DocumentedFlag
     from tuninglink.opt.registry import PassRegistry
 
 _COLUMN = 60
@@ -77,12 +77,12 @@ def _dedented(lines: list[str]) -> Iterator[str]:
         yield line
 
 
-def _flag(name: str, flag: DocumentedFlag) -> str:
+def _flag(name: str, flag: Flag) -> str:
     aliases = "".join(f", -{alias}" for alias, of in ALIASES.items() if of == name)
     value = ""
-    if flag.value:
+    if flag.metavar:
         joint = " " if len(name) == 1 else "="
-        value = f"[={flag.value}]" if flag.switch else f"{joint}{flag.value}"
+        value = f"[={flag.metavar}]" if flag.switch else f"{joint}{flag.metavar}"
     return _described(f"  {dashed(name)}{value}{aliases}", flag.help)
 
 

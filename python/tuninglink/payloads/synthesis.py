@@ -190,7 +190,9 @@ class _Synthesis:
         matcher = MatcherReader(self._entry.anatomy.table).read(self._entry.matcher)
         condition = exact_condition(matcher)
         if isinstance(condition, Opaque):
-            raise self._error(condition.reason)
+            is_refuted = condition.is_contradiction
+            verdict = Verdict.REFUTED if is_refuted else Verdict.NOT_DECIDED
+            raise self._error(condition.reason, verdict)
         if condition.names is not None and not condition.names:
             raise self._error("no operation has all the names that it asks for", Verdict.REFUTED)
         contradiction = find_contradiction(condition.sizes)

@@ -129,12 +129,14 @@ class Violation:
         provenance: where the assertion comes from.
         values: the knobs that the assertion speaks of, as people read them.
         grade: what follows from it.
+        knobs: the names of these knobs.
     """
 
     message: str
     provenance: str
     values: tuple[str, ...] = ()
     grade: Grade = Grade.NECESSARY
+    knobs: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         return f"{self.message} [{', '.join(self.values)}]" if self.values else self.message

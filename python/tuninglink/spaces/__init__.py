@@ -38,16 +38,13 @@ if TYPE_CHECKING:
         MismatchError,
         read_configuration,
     )
+    from tuninglink.spaces.configuration_answers import ConfigurationAnswer, Proposal
     from tuninglink.spaces.constraint_set import ConstraintSet
     from tuninglink.spaces.knobs import IntegerKnob, Knob, OneOfKnob
     from tuninglink.spaces.problem import Dimension, Problem
     from tuninglink.spaces.providers import Provider, Space
     from tuninglink.spaces.registry import ProviderRegistry
-    from tuninglink.spaces.verification import (
-        ConfigurationAnswer,
-        Proposal,
-        verify_configuration,
-    )
+    from tuninglink.spaces.verification import verify_configuration
     from tuninglink.spaces.workload import Workload, read_workload
 
 __all__ = [
@@ -99,9 +96,8 @@ _HOMES = {
     **dict.fromkeys(("Provider", "Space"), "spaces.providers"),
     **dict.fromkeys(("Workload", "read_workload"), "spaces.workload"),
     "ProviderRegistry": "spaces.registry",
-    **dict.fromkeys(
-        ("ConfigurationAnswer", "Proposal", "verify_configuration"), "spaces.verification"
-    ),
+    **dict.fromkeys(("ConfigurationAnswer", "Proposal"), "spaces.configuration_answers"),
+    "verify_configuration": "spaces.verification",
 }
 
 __getattr__ = lazy_face(__name__, _HOMES)

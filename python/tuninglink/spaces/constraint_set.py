@@ -239,12 +239,15 @@ class ConstraintSet(SolutionSet):
         filled = pieces[0]
         for position, piece in enumerate(pieces[1:]):
             filled += (texts[position] if position < len(texts) else "{}") + piece
-        values = tuple(
-            each.describe(assignment[each.name])
-            for each in self.knobs
-            if each.name in names and each.name in assignment
+        knobs = [each for each in self.knobs if each.name in names and each.name in assignment]
+        values = tuple(each.describe(assignment[each.name]) for each in knobs)
+        return Violation(
+            filled,
+            assertion.provenance,
+            values,
+            assertion.grade,
+            tuple(each.name for each in knobs),
         )
-        return Violation(filled, assertion.provenance, values, assertion.grade)
 
 
 def _verdict(violations: Sequence[Violation]) -> Verdict:

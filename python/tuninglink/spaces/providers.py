@@ -44,6 +44,10 @@ class Space(ABC):
             MismatchError: the configuration is not of the form that the constraints speak of.
         """
 
+    def untiled(self, configuration: Configuration) -> frozenset[str]:  # noqa: ARG002
+        """Returns the knobs that are 0 in a configuration and stand for all of a loop."""
+        return frozenset()
+
     def check(self, assignment: Mapping[str, int], limits: Limits) -> CheckAnswer:
         """Tells whether the constraints accept an assignment; see `ConstraintSet.check`."""
         return self.constraints.check(assignment, limits)

@@ -230,6 +230,17 @@ class WorkgroupSlot(Slot):
         return mlir.ArrayAttr.get([integer(each) for each in (assignment[self.name], 1, 1)])
 
 
+def zero_knobs(slot: Slot, actual: mlir.Attribute) -> Iterator[str]:
+    """Yields the integer knobs that an attribute gives a zero, which stands for another value."""
+    if isinstance(slot, IntegerSlot):
+        is_zero = isinstance(actual, mlir.IntegerAttr) and actual.value == 0
+        if is_zero and slot.zero is not None:
+            yield slot.name
+    elif isinstance(slot, ArraySlot) and isinstance(actual, mlir.ArrayAttr):
+        for element, part in zip(slot.elements, actual, strict=False):
+            yield from zero_knobs(element, part)
+
+
 def option_slots(slot: Slot) -> Iterator[OptionSlot]:
     """Yields the knobs that choose among attributes, in order."""
     if isinstance(slot, OptionSlot):

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from functools import cached_property, partial
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
-from tuninglink.mlir.diagnostics import Severity
 from tuninglink.solver.answers import (
     DEFAULT_LIMITS,
     AssignmentError,
@@ -22,108 +21,16 @@ from tuninglink.spaces.configuration import (
     MissingEntryError,
     with_defaults,
 )
+from tuninglink.spaces.configuration_answers import ConfigurationAnswer, Proposal, of_zero
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
-    from iree.compiler import ir as mlir
+    from collections.abc import Iterable, Mapping, Sequence
 
     from tuninglink.solver.answers import Limits
     from tuninglink.spaces.configuration import Configuration
     from tuninglink.spaces.providers import Space
     from tuninglink.spaces.registry import ProviderRegistry
     from tuninglink.spaces.workload import Workload
-
-
-@dataclass(frozen=True)
-class Proposal:
-    """The valid configuration that is nearest to another one.
-
-    Attributes:
-        changes: for each knob that differs, its name, its old and its new value.
-        compilation_info: the whole configuration, None if the provider cannot write it.
-        is_proven: whether no other is nearer; else it is the best that was found in time.
-    """
-
-    changes: tuple[tuple[str, int, int], ...]
-    compilation_info: mlir.Attribute | None
-    is_proven: bool
-
-    def __str__(self) -> str:
-        changes = ", ".join(f"{name} from {old} to {new}" for name, old, new in self.changes)
-        which = "the nearest" if self.is_proven else "the nearest found in time"
-        text = f"{which} valid configuration changes {changes}"
-        if self.compilation_info is None:
-            return text
-        return f"{text}: {self.compilation_info}"
-
-
-@dataclass(frozen=True)
-class ConfigurationAnswer:
-    """Whether a configuration is valid.
-
-    Attributes:
-        verdict: proven: it compiles; refuted: it does not.
-        pipeline: the pipeline that it configures, as MLIR writes it.
-        violations: if refuted, the necessary rules that it breaks.
-        discouraged: if not refuted, the rules of the compiler's own constraints that it breaks.
-        reason: if not decided, why not.
-        propose: finds the nearest valid configuration, or says why there is none.
-    """
-
-    verdict: Verdict
-    pipeline: str
-    violations: tuple[Violation, ...] = ()
-    discouraged: tuple[Violation, ...] = ()
-    reason: str = ""
-    propose: Callable[[], tuple[Proposal | None, str]] = field(
-        default=lambda: (None, ""), repr=False, compare=False
-    )
-
-    @property
-    def proposal(self) -> Proposal | None:
-        """If refuted or discouraged, the nearest valid configuration, or None if none was found."""
-        return self._proposed[0]
-
-    @cached_property
-    def _proposed(self) -> tuple[Proposal | None, str]:
-        """What is proposed, which is looked for when somebody asks: it takes longer than the verdict."""
-        return self.propose()
-
-    @property
-    def severity(self) -> Severity | None:
-        """How grave the answer is: None for a valid configuration that the compiler's constraints accept."""
-        if self.verdict is Verdict.REFUTED:
-            return Severity.ERROR
-        if self.discouraged:
-            return Severity.WARNING
-        return Severity.REMARK if self.verdict is Verdict.NOT_DECIDED else None
-
-    def __str__(self) -> str:
-        if self.verdict is Verdict.REFUTED:
-            return f"the configuration is invalid in pipeline {self.pipeline}: {self.violations[0]}"
-        if self.discouraged:
-            first = self.discouraged[0]
-            who = "the compiler's own constraints would not choose the configuration"
-            return f"{who} in pipeline {self.pipeline}: {first}"
-        if self.verdict is Verdict.NOT_DECIDED:
-            return f"the configuration was not decided: {self.reason}"
-        return f"the configuration is valid in pipeline {self.pipeline}"
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """What else there is to say, each a sentence; the nearest valid configuration comes last."""
-        proposal, why_none = self._proposed
-        if proposal is not None:
-            return (*self.further_violations, str(proposal))
-        reason = why_none if self.violations else self.reason if self.discouraged else ""
-        return (*self.further_violations, *filter(None, [reason]))
-
-    @property
-    def further_violations(self) -> tuple[str, ...]:
-        """The violations behind the first, each a sentence."""
-        others = [*self.violations, *self.discouraged][1:]
-        return tuple(f"violated as well: {each}" for each in others)
 
 
 def verify_configuration(
@@ -219,6 +126,7 @@ class _Finding:
         necessary: the necessary rules that it breaks.
         compilers: the rules of the compiler's own constraints that it breaks.
         lacks: the entry that it lacks, which the compiler's verifier asks for.
+        untiled: the knobs that are 0 in the configuration, and stand for all of a loop.
         doubt: why it is not known to be valid; empty if it is.
     """
 
@@ -228,6 +136,7 @@ class _Finding:
     compilers: tuple[Violation, ...] = ()
     lacks: tuple[Violation, ...] = ()
     doubt: str = ""
+    untiled: frozenset[str] = frozenset()
 
     @property
     def is_read(self) -> bool:
@@ -251,9 +160,10 @@ class _Finding:
                 doubt=f"{provider}'s constraints cover configurations of another form: {failure}",
             )
         answer = space.check(assignment, limits)
+        untiled = space.untiled(configuration)
+        violations = [_with_zeros(each, untiled) for each in answer.violations]
         graded: dict[Grade, tuple[Violation, ...]] = {
-            grade: tuple(each for each in answer.violations if each.grade is grade)
-            for grade in Grade
+            grade: tuple(each for each in violations if each.grade is grade) for grade in Grade
         }
         doubt = answer.reason
         if graded[Grade.SUFFICIENT]:
@@ -262,7 +172,8 @@ class _Finding:
             doubt = (
                 f"only {provider}'s own constraints cover it, which accept what does not compile"
             )
-        return cls(space, assignment, graded[Grade.NECESSARY], graded[Grade.COMPILER], (), doubt)
+        broken = graded[Grade.NECESSARY], graded[Grade.COMPILER]
+        return cls(space, assignment, *broken, doubt=doubt, untiled=untiled)
 
     def refute(self, pipeline: str, limits: Limits) -> ConfigurationAnswer:
         """Returns the answer for a configuration that this space refutes."""
@@ -274,7 +185,10 @@ class _Finding:
         """Returns the nearest valid configuration, or why there is none."""
         if self.assignment is None:
             return None, ""
-        return _nearest(self.space, self.assignment, limits)
+        proposal, reason = _nearest(self.space, self.assignment, limits)
+        if proposal is not None:
+            proposal = replace(proposal, untiled=self.untiled)
+        return proposal, reason
 
 
 def _weigh(findings: Sequence[_Finding], pipeline: str, limits: Limits) -> ConfigurationAnswer:
@@ -300,6 +214,15 @@ def _weigh(findings: Sequence[_Finding], pipeline: str, limits: Limits) -> Confi
     return ConfigurationAnswer(
         verdict, pipeline, discouraged=rejecting.compilers, reason=reason, propose=propose
     )
+
+
+def _with_zeros(violation: Violation, untiled: frozenset[str]) -> Violation:
+    """Returns a violation that shows tiles of 0 as they are written."""
+    values = tuple(
+        f"{knob} = {of_zero(int(value.rpartition(' ')[2]))}" if knob in untiled else value
+        for knob, value in zip(violation.knobs, violation.values, strict=True)
+    )
+    return replace(violation, values=values)
 
 
 def _doubt(finding: _Finding) -> str:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Final
 
 from iree.compiler import ir as mlir
 
 from tuninglink.mlir import names
-from tuninglink.mlir.symbols import reference
+from tuninglink.mlir.symbols import reference, symbol_name
 
 _BLIND = frozenset(
     {
@@ -25,11 +26,9 @@ _BLIND = frozenset(
         names.MATCH_PARAMETER,
         names.MATCH_TYPE,
         names.MERGE_HANDLES,
-        names.NAMED_SEQUENCE,
         names.NUM_ASSOCIATIONS,
         names.PARAM_CONSTANT,
         names.PRINT,
-        names.YIELD,
         "transform.get_type",
         "transform.match.operation_empty",
     }
@@ -39,12 +38,17 @@ _BLIND = frozenset(
 _SHOWING = frozenset({names.MATCH_DAG, names.MATCH_REGIONS})
 """Ops in whose regions stand ops of a program."""
 
+_ADVANCE: Final = mlir.WalkResult.ADVANCE
 
-@dataclass(frozen=True)
+
+@dataclass
 class ModuleScan:
-    """The ops of a module of sequences that linking looks at.
+    """The ops of a module of sequences that linking looks at, found in one walk.
 
     Attributes:
+        top: the ops directly in the module, with their symbols; an empty one for an op without a symbol.
+        symbols: those of them that define a symbol.
+        passing: the symbols of the sequences whose first result is their first argument.
         included: everything that an `include` refers to.
         including: the ops directly around an `include`, such as sequences.
         looking: the transform ops that may look at configurations, or at ops other than the matched one.
@@ -52,47 +56,77 @@ class ModuleScan:
         has_declarations: whether a sequence may be declared without a body.
     """
 
-    included: frozenset[str]
-    including: frozenset[mlir.Operation]
-    looking: tuple[mlir.Operation, ...]
-    lists: tuple[mlir.Operation, ...]
-    has_declarations: bool
+    top: list[tuple[str, mlir.Operation]] = field(default_factory=list)
+    symbols: dict[str, mlir.Operation] = field(default_factory=dict)
+    passing: set[str] = field(default_factory=set)
+    included: set[str] = field(default_factory=set)
+    including: set[mlir.Operation] = field(default_factory=set)
+    looking: list[mlir.Operation] = field(default_factory=list)
+    lists: list[mlir.Operation] = field(default_factory=list)
+    has_declarations: bool = False
 
 
 def scan_module(module: mlir.Operation) -> ModuleScan:
-    """Scans a module in one walk."""
-    targets: set[str] = set()
-    including: set[mlir.Operation] = set()
-    looking: list[mlir.Operation] = []
-    lists: list[mlir.Operation] = []
-    # What follows the head of a sequence is its body, unless it has none.
-    is_at_head = has_declarations = False
+    """Scans a module and those nested in it."""
+    scan = ModuleScan()
+    sequence = ""
+    # What follows the head of a sequence is its body, unless it has none. What comes last in it is its terminator.
+    is_at_head = False
 
     def keep(operation: mlir.Operation) -> mlir.WalkResult:
-        nonlocal is_at_head, has_declarations
+        nonlocal sequence, is_at_head
         name = operation.name
-        is_head = name == names.NAMED_SEQUENCE
-        if is_at_head and (is_head or not name.startswith("transform.")):
-            has_declarations = True
-        is_at_head = is_head
-        if name in _BLIND or not name.startswith("transform."):
-            return mlir.WalkResult.ADVANCE
-        if name == names.FOREACH_MATCH:
-            lists.append(operation)
-            return mlir.WalkResult.ADVANCE
-        looking.append(operation)
-        if name == names.INCLUDE:
-            targets.add(reference(operation.attributes["target"]))
-            parent = operation.parent
-            assert parent is not None
-            including.add(parent.operation)
-        return mlir.WalkResult.SKIP if name in _SHOWING else mlir.WalkResult.ADVANCE
+        if not name.startswith("transform."):
+            return _keep_other(scan, module, operation)
+        if name == names.NAMED_SEQUENCE:
+            scan.has_declarations |= is_at_head
+            is_at_head = True
+            sequence = operation.attributes[names.SYMBOL_NAME].value  # type: ignore[attr-defined]
+            scan.top.append((sequence, operation))
+            scan.symbols[sequence] = operation
+            return _ADVANCE
+        is_at_head = False
+        if name == names.YIELD:
+            operands = operation.operands
+            value = operands[0] if len(operands) else None
+            if isinstance(value, mlir.BlockArgument) and value.arg_number == 0:
+                scan.passing.add(sequence)
+            else:
+                scan.passing.discard(sequence)
+        elif name == names.FOREACH_MATCH:
+            scan.lists.append(operation)
+        elif name not in _BLIND:
+            scan.looking.append(operation)
+            if name == names.INCLUDE:
+                scan.included.add(reference(operation.attributes["target"]))
+                parent = operation.parent
+                assert parent is not None
+                scan.including.add(parent.operation)
+            return mlir.WalkResult.SKIP if name in _SHOWING else _ADVANCE
+        return _ADVANCE
 
     module.walk(keep, mlir.WalkOrder.PRE_ORDER)
-    return ModuleScan(
-        frozenset(targets),
-        frozenset(including),
-        tuple(looking),
-        tuple(lists),
-        has_declarations or is_at_head,
-    )
+    scan.has_declarations |= is_at_head
+    return scan
+
+
+def _keep_other(
+    scan: ModuleScan, module: mlir.Operation, operation: mlir.Operation
+) -> mlir.WalkResult:
+    """Keeps an op that is not of the transform dialect."""
+    if operation == module:
+        return _ADVANCE
+    if operation.parent == module:
+        symbol = symbol_name(operation) or ""
+        scan.top.append((symbol, operation))
+        if symbol:
+            scan.symbols[symbol] = operation
+    if operation.name == names.MODULE:
+        inner = scan_module(operation)
+        scan.included |= inner.included
+        scan.including |= inner.including
+        scan.looking += inner.looking
+        scan.lists += inner.lists
+        scan.has_declarations |= inner.has_declarations
+        return mlir.WalkResult.SKIP
+    return _ADVANCE

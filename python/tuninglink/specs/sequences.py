@@ -10,7 +10,7 @@ from iree.compiler import ir as mlir
 
 from tuninglink.mlir import names
 from tuninglink.mlir.attributes import entries_of
-from tuninglink.mlir.symbols import join_path, reference, references_in, split_path, symbols
+from tuninglink.mlir.symbols import join_path, reference, references_in, split_path
 from tuninglink.mlir.walk import body, collect, postorder
 from tuninglink.specs.foreach_match import pairs_of
 from tuninglink.specs.module_scan import scan_module
@@ -88,18 +88,14 @@ class SequenceTable:
         self._annotations: dict[mlir.Operation, tuple[Annotation, ...] | None] = {}
         self._yielded: dict[mlir.Operation, tuple[_Source, ...]] = {}
 
-    @cached_property
-    def _symbols(self) -> dict[str, mlir.Operation]:
-        return symbols(self.module)
-
     def symbol(self, name: str) -> mlir.Operation | None:
         """Returns what defines a symbol directly in the module, a sequence or not; None if nothing does."""
-        return self._symbols.get(name)
+        return self.scan.symbols.get(name)
 
     def referenced(self, name: str) -> tuple[str, ...]:
         """Returns the symbols of the module that the definition of a symbol refers to, as often as it does."""
         if name not in self._referenced:
-            found = references_in(self._symbols[name])
+            found = references_in(self.scan.symbols[name])
             self._referenced[name] = tuple(path[0] for path in found)
         return self._referenced[name]
 

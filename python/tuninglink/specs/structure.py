@@ -81,7 +81,7 @@ class Anatomy:
     def __init__(self, module: mlir.Operation) -> None:
         self.module = module
         self.table = SequenceTable(module)
-        found = [op for op in body(module) if is_entry_point(op)]
+        found = [op for _, op in self.table.scan.top if is_entry_point(op)]
         if not found:
             raise SpecError(_no_entry_point(module))
         self.entry_points = tuple(self._entry_point(sequence) for sequence in found)
@@ -182,8 +182,9 @@ class Anatomy:
             action: {annotation.operand for annotation in self.annotations(action)}
             for action in {action for _, action in self.pairs}
         }
+        passing = self.table.scan.passing
         return any(
-            self.table.yielded(matcher, operand) != 0
+            (operand or matcher not in passing) and self.table.yielded(matcher, operand) != 0
             for matcher, action in dict.fromkeys(self.pairs)
             for operand in operands[action]
         )

@@ -15,6 +15,7 @@ from tuninglink.tuning.devices.timing import Settings
 from tuninglink.tuning.listener import Listener
 from tuninglink.tuning.programs.call_options import ALL_CALLS, CallOptions
 from tuninglink.tuning.programs.dispatches import read_program
+from tuninglink.tuning.references.judging import References
 from tuninglink.tuning.results.journal import Journal
 from tuninglink.tuning.scheduling.ledger import Ledger
 from tuninglink.tuning.scheduling.task_tuner import TaskTuner
@@ -62,5 +63,10 @@ def tune(
         devices = opened.enter_context(Devices(uris, measuring, settings.timeout))
         database = opened.enter_context(Database())
         journal = Journal(database, devices.first.description, settings, flags)
-        tasks = TaskTuner(settings, compiler, devices, listener or Listener(), journal)
-        return Tuner(program, flags, tasks, ledger, specs=specs).run()
+        references = None
+        if settings.checks_defaults:
+            references = opened.enter_context(References.within(settings.seconds, settings.seed))
+        tuner = TaskTuner(
+            settings, compiler, devices, listener or Listener(), journal, references=references
+        )
+        return Tuner(program, flags, tuner, ledger, specs=specs).run()

@@ -27,6 +27,7 @@ class TuningSettings:
         search: the name of the search.
         runs_model: whether the whole program is run in the end.
         generalizes: whether entries for ranges of sizes are looked for.
+        checks_defaults: whether the compiler's choices are compared with references.
     """
 
     devices: tuple[str, ...] = ()
@@ -43,3 +44,4 @@ class TuningSettings:
     search: str = "model"
     runs_model: bool = True
     generalizes: bool = False
+    checks_defaults: bool = True

@@ -50,7 +50,7 @@ class Tuner:
     Args:
         program: the program.
         flags: flags of the compiler; those of the whole process must have been set before.
-        tasks: compiles, measures and decides.
+        task_tuner: compiles, measures and decides.
         ledger: the time.
         specs: specs whose configurations are candidates.
         set_flags: those of the flags that a comparison of sets has chosen, which the provenance of entries names.
@@ -61,7 +61,7 @@ class Tuner:
         self,
         program: DispatchedProgram,
         flags: Sequence[str],
-        tasks: TaskTuner,
+        task_tuner: TaskTuner,
         ledger: Ledger,
         *,
         specs: Sequence[Spec] = (),
@@ -70,7 +70,7 @@ class Tuner:
     ) -> None:
         self._program = program
         self._flags = flags
-        self._tasks = tasks
+        self._task_tuner = task_tuner
         self._ledger = ledger
         self._specs = specs
         self._set_flags = set_flags
@@ -87,17 +87,17 @@ class Tuner:
         Raises:
             TuninglinkError: nothing of the program can be tuned on the devices.
         """
-        timeline = self._tasks.timeline
+        timeline = self._task_tuner.timeline
         for omission in self._program.omissions:
             self._omit(omission)
-        scheduler = Scheduler(self._tasks, self._ledger, self._prepare, self._omit)
+        scheduler = Scheduler(self._task_tuner, self._ledger, self._prepare, self._omit)
         failure: TuninglinkError | None = None
         try:
             scheduler.run(self._selected(self._program.tasks), self._reserve)
         except FATAL as fatal:
             failure = fatal  # what was won so far is worth writing
         results = sorted(scheduler.results, key=lambda each: -each.share)
-        if self._tasks.settings.generalizes and failure is None:
+        if self._task_tuner.settings.generalizes and failure is None:
             with self._ledger.spending(Account.RANGES) as budget:
                 self._generalize(results, budget)
         with timeline.stage(Stage.MODEL):
@@ -109,21 +109,21 @@ class Tuner:
             for each in results
         ]
         spec = self.spec(results, is_guarded=model.comparison is not None)
-        self._tasks.listener.finished(timeline)
+        self._task_tuner.listener.finished(timeline)
         return TuningResult(
-            spec,
-            results,
-            self._omissions,
-            model.comparison,
-            model.reason,
-            timeline.began,
-            timeline.times,
-            failure,
+            spec=spec,
+            tasks=results,
+            omissions=self._omissions,
+            model=model.comparison,
+            model_note=model.reason,
+            began=timeline.began,
+            stages=timeline.times,
+            failure=failure,
         )
 
     def _reserve(self, defaults: DefaultQueue) -> None:
         """Reserves time for the whole program and for ranges, and names the least budget if there is less."""
-        ledger, settings = self._ledger, self._tasks.settings
+        ledger, settings = self._ledger, self._task_tuner.settings
         if settings.generalizes:
             ledger.reserve(Account.RANGES, _GENERALIZING * ledger.whole.remaining)
         if math.isinf(ledger.seconds) or not defaults.measured:
@@ -151,7 +151,7 @@ class Tuner:
         scale = (len(measured) + len(defaults.waiting)) / len(measured)
         seconds = [each.compile_seconds * scale for each in measured]
         program_us = sum(each.task.calls * each.default_us for each in measured) * scale
-        return guard_seconds(seconds, program_us, self._tasks.compiler.jobs)
+        return guard_seconds(seconds, program_us, self._task_tuner.compiler.jobs)
 
     def spec(self, results: Sequence[TaskResult], *, is_guarded: bool = True) -> str:
         """Returns the spec of what was won, as text.
@@ -177,11 +177,11 @@ class Tuner:
         """Returns the entry of a winner; what the tuner prepares has one, and only that can share a spec."""
         if result.winner is None or not isinstance(result.prepared, PreparedTask):
             return None
-        return result.prepared.entry(result.winner.candidate, self._tasks.provenance(result))
+        return result.prepared.entry(result.winner.candidate, self._task_tuner.provenance(result))
 
     def _generalize(self, results: Sequence[TaskResult], budget: Budget) -> None:
         """Looks for ranges of sizes in which winners do not lose."""
-        generalizer = Generalizer(self._tasks, self._flags, budget)
+        generalizer = Generalizer(self._task_tuner, self._flags, budget)
         for result in results:
             try:
                 entry = self._entry(result) if result.verdict is TaskOutcome.WON else None
@@ -197,7 +197,7 @@ class Tuner:
 
     def _omit(self, omission: Omission) -> None:
         self._omissions.append(omission)
-        self._tasks.listener.omitted(omission)
+        self._task_tuner.listener.omitted(omission)
 
     def _selected(self, tasks: Sequence[TuningTask]) -> list[TuningTask]:
         """Returns the tasks that the user selects and the device runs.
@@ -205,8 +205,8 @@ class Tuner:
         Raises:
             TuninglinkError: there are none.
         """
-        driver = self._tasks.devices.first.description.driver
-        patterns = self._tasks.settings.patterns
+        driver = self._task_tuner.devices.first.description.driver
+        patterns = self._task_tuner.settings.patterns
         selected = []
         for task in tasks:
             if patterns and not task.is_meant(patterns):
@@ -231,7 +231,7 @@ class Tuner:
         """
         prepared = self._prepared_tasks.get(task.key)
         if prepared is None:
-            device = self._tasks.devices.first.description
+            device = self._task_tuner.devices.first.description
             limits = {} if device.is_local else {COMPUTE_UNITS: compute_units(device.name)}
             prepared = prepare(task, self._flags, self._specs, self._registry, limits)
             self._prepared_tasks[task.key] = prepared
@@ -241,12 +241,12 @@ class Tuner:
         self, results: Sequence[TaskResult], failure: TuninglinkError | None
     ) -> ModelVerdict:
         """Runs the whole program with the entries and without, unless there is a reason not to."""
-        tasks, ledger = self._tasks, self._ledger
+        task_tuner, ledger = self._task_tuner, self._ledger
         won = [each for each in results if each.verdict is TaskOutcome.WON]
         reason = ""
         if not won:
             reason = "there is no entry"
-        elif not tasks.settings.runs_model:
+        elif not task_tuner.settings.runs_model:
             reason = "it was not asked for"
         elif ledger.whole.is_stopped or failure is not None:
             reason = "tuning ended early"
@@ -254,15 +254,15 @@ class Tuner:
             reason = f"it takes about {self._guard_price:.0f} s, which the budget did not leave"
         if reason:
             verdict = ModelVerdict(tuple(won), reason=reason)
-            if won and tasks.settings.runs_model:
-                tasks.listener.compared(verdict)
+            if won and task_tuner.settings.runs_model:
+                task_tuner.listener.compared(verdict)
             return verdict
-        tasks.listener.comparing()
+        task_tuner.listener.comparing()
         runs = ModelRuns(
             self._program,
-            tasks.compiler,
-            tasks.devices.first,
-            tasks.settings.seed,
+            task_tuner.compiler,
+            task_tuner.devices.first,
+            task_tuner.settings.seed,
             deadline=ledger.whole.deadline,
         )
         try:
@@ -270,5 +270,5 @@ class Tuner:
         except TuninglinkError as gone:
             # What was won is worth writing even if the device is gone by now.
             verdict = ModelVerdict(tuple(won), reason=gone.diagnostics[0].message)
-        tasks.listener.compared(verdict)
+        task_tuner.listener.compared(verdict)
         return verdict

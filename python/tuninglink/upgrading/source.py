@@ -230,6 +230,12 @@ class Source:
         before = self.text[self._lines[line - 1] : offset]
         return Place(self.name, line, len(before.encode(errors="replace")) + 1)
 
+    def offset(self, place: Place) -> int:
+        """Returns the offset of a place, whose column counts bytes."""
+        start = self._lines[min(place.line, len(self._lines)) - 1]
+        line = self.text[start : self.line_end(start)].encode(errors="replace")
+        return start + len(line[: place.column - 1].decode(errors="replace"))
+
     def indent(self, offset: int) -> str:
         """Returns the space that the line of an offset begins with, up to the offset."""
         line = self.text[self.line_start(offset) : offset]

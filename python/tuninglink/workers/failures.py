@@ -3,14 +3,34 @@
 from __future__ import annotations
 
 import signal
+from typing import Final
+
+_STARVED: Final = 0.5
+"""A process that got less than this part of the time waited for others, or for a device."""
+
+_SIGNALS_FROM_OUTSIDE: Final = frozenset(
+    {signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP}
+)
+"""Signals that no fault of a process itself raises; the system sends the first where memory is short."""
 
 
 class JobTimeoutError(Exception):
-    """A job ran into its time limit of so many seconds; its process was killed."""
+    """A job ran into its time limit; its process was killed.
 
-    def __init__(self, seconds: float) -> None:
-        super().__init__(seconds)
+    Attributes:
+        seconds: the time limit.
+        processor_seconds: how much processor time the process got.
+    """
+
+    def __init__(self, seconds: float, processor_seconds: float) -> None:
+        super().__init__(seconds, processor_seconds)
         self.seconds = seconds
+        self.processor_seconds = processor_seconds
+
+    @property
+    def is_starved(self) -> bool:
+        """Whether the process ran for the lesser part of the time, as on a machine under load."""
+        return self.processor_seconds < _STARVED * self.seconds
 
     def __str__(self) -> str:
         return f"the job did not finish within {self.seconds:g} s"
@@ -31,6 +51,11 @@ class WorkerCrashedError(Exception):
 
     def __str__(self) -> str:
         return f"the worker process ended ({self.status})"
+
+    @property
+    def is_from_outside(self) -> bool:
+        """Whether another process ended this one."""
+        return -self.code in _SIGNALS_FROM_OUTSIDE
 
     @property
     def status(self) -> str:

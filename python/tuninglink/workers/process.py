@@ -12,6 +12,7 @@ import sys
 import threading
 from concurrent.futures import CancelledError
 from contextlib import ExitStack, suppress
+from pathlib import Path
 from typing import Final
 
 from tuninglink.workers import worker
@@ -76,12 +77,15 @@ class WorkerProcess:
             raise
 
     def _outcome(self, call: bytes, seconds: float) -> object:
-        assert self._running is not None
+        running = self._running
+        assert running is not None
+        before = running.processor_seconds
         try:
-            frame = self._running.connection.exchange(call, seconds)
+            frame = running.connection.exchange(call, seconds)
         except TimeoutError:
+            taken = running.processor_seconds - before
             self.end()
-            raise JobTimeoutError(seconds) from None
+            raise JobTimeoutError(seconds, taken) from None
         except EOFError:
             raise self._crashed() from None
         succeeded, value = pickle.loads(frame)  # noqa: S301 - from our own worker
@@ -125,6 +129,13 @@ class _Running:
             resources.callback(os.close, self._descriptor)
             self.connection = Connection(channel, output.fileno(), self._descriptor)
             self._resources = resources.pop_all()
+
+    @property
+    def processor_seconds(self) -> float:
+        """The processor time of the process so far."""
+        # The name of the program, in parentheses, may hold anything.
+        fields = Path(f"/proc/{self._process.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
     def has_ended(self, seconds: float) -> bool:
         """Tells whether the process ends within `seconds`. It stays a zombie, so that nothing takes its number."""

@@ -25,10 +25,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
 VMVX = "--iree-hal-target-backends=vmvx"
+CUDA = "--iree-hal-target-device=cuda --iree-cuda-target=sm_80"
+GENERIC = "--iree-hal-target-device=local --iree-hal-local-target-device-backends=llvm-cpu"
+HOST = f"{GENERIC} --iree-llvmcpu-target-cpu=host"
 PLACES = {
     "MMT": ROOT / "examples" / "mmt_2048x1280x5120.mlir",
     "GFX942": ROOT / "examples" / "spec_gfx942.mlir",
     "SM_80": ROOT / "examples" / "spec_sm_80.mlir",
+    "DYNAMIC": ROOT / "test" / "cli" / "Inputs" / "tune_dynamic.mlir",
     "OLD": ROOT / "test" / "cli" / "upgrade.mlir",
 }
 
@@ -96,6 +100,25 @@ CASES = {
     f"compile program.mlir {VMVX} -o nowhere/out.vmfb": "error: cannot write 'nowhere/out.vmfb': no such file or "
     "directory",
     f"compile program.mlir {VMVX} -o .": r"error: cannot write '\.': is a directory",
+    f"tune program.mlir {VMVX} --search best": "error: .*'best'",
+    f"tune program.mlir {VMVX} -o nowhere/tuned.mlir": "error: cannot write 'nowhere/tuned.mlir': the directory "
+    "'.*/nowhere' does not exist",
+    "tune program.mlir -o .": r"error: cannot write '\.': it is a directory",
+    f"tune program.mlir {VMVX} --report empty.mlir": "error: cannot make 'empty.mlir'",
+    f"tune program.mlir {VMVX} --database .": r"error: database '\.'",
+    "tune program.mlir": "error: no target; name what the program is compiled for\n"
+    f"note: for this CPU: {HOST}\nnote: for CUDA: {CUDA}\n"
+    "note: for HIP: --iree-hal-target-device=hip --iree-rocm-target=gfx942",
+    f"tune program.mlir {GENERIC} --device cuda": "warning: the target is a generic x86_64 CPU; for this machine's, "
+    "add --iree-llvmcpu-target-cpu=host",
+    f"tune program.mlir {CUDA} --device local-sync": "error: there is no dispatch to tune\n"
+    "note: @add_dispatch_0::@cuda_nvptx_fb: driver 'local-sync' does not run what 'cuda' compiles",
+    f"tune GFX942 {VMVX}": "error: this is a tuning spec, not a program",
+    f"tune program.mlir {HOST} --device local-sync --only attention": "error: there is no dispatch that --only means",
+    f"tune DYNAMIC {HOST} --device local-sync": "(?s)error: there is no dispatch to tune.*its sizes are dynamic: they "
+    "are known only when the program runs",
+    f"tune DYNAMIC --dim 1.0=8 {VMVX}": "error: '--dim 1.0=8' is about no dynamic dimension of the program's "
+    "arguments\nnote: dynamic dimensions: 0.0",
     "database export missing.db --format tables": "error: ",
     "dump GFX942 -o empty.mlir": "error: cannot make 'empty.mlir': file exists",
     "init program.mlir --iree-hal-target-device=hip --iree-rocm-target=gfx942 --dispatch other": "error: no "

@@ -15,6 +15,7 @@ from tuninglink.errors import SpecError
 from tuninglink.mlir import names
 from tuninglink.mlir.diagnostics import Diagnostic, DiagnosticSink
 from tuninglink.specs import LinkForm, Spec, SpecKind, link_specs, load_spec
+from tuninglink.specs.linking.chains import chained_modules
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -106,6 +107,15 @@ def test_specs_of_other_threads_are_copied() -> None:
     linked = link_specs([here, loaded[0]]).spec
     assert linked.module.context == here.module.context
     assert len(linked.entries) == 2
+
+
+def test_a_member_of_a_chain_links_alone() -> None:
+    """As where the other members are for other targets."""
+    chain = link_specs(
+        load(generated("a", Shape.TWO_LOOPS, 1, 2), generated("b", Shape.DEFAULT, 3))
+    )
+    for module in chained_modules(chain.spec.module) or []:
+        assert link_specs([Spec(module, "member")]).spec.module.verify()
 
 
 def test_no_spec() -> None:

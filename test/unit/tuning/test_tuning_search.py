@@ -181,7 +181,9 @@ def test_what_is_known_comes_first(name: str) -> None:
     known = [(everything[7], None), (everything[9], 50.0)]
     search = search_named(name)(pool, 0, None, known)
     asked = search.ask(200)
-    assert asked[:2] == [everything[7], everything[5]]
+    assert everything[5] in asked[:2]
+    # Winners of other problems come first, or after the best eight by the estimate.
+    assert everything[7] in asked[:10]
     assert everything[9] not in asked
 
 
@@ -194,7 +196,7 @@ def test_the_neighborhood_of_the_default_comes_first_on_a_cpu(name: str) -> None
     assert median(name, cpu_pool) <= median("random", cpu_pool) / 4
 
 
-def test_what_is_fast_on_other_problems_is_tried_first() -> None:
+def test_what_is_fast_on_other_problems_is_tried_early() -> None:
     def inverted(seed: int, count: int) -> Pool:
         """Returns a pool about which the estimate is wrong."""
         pool = gpu_pool(seed, count)
@@ -208,7 +210,7 @@ def test_what_is_fast_on_other_problems_is_tried_first() -> None:
     ]
     pool = inverted(0, 200)
     search = search_named("model")(pool, 0, None, (), measured)
-    asked = [pool.times[each] for each in search.ask(8)]
+    asked = [pool.times[each] for each in search.ask(16)]
     fast = sorted(filter(None, pool.times.values()))[: len(pool.times) // 20]
     assert any(time in fast for time in asked)
 
@@ -273,6 +275,12 @@ def test_devices_are_known_by_name() -> None:
     assert compute_units("NVIDIA H200") == 132
     assert compute_units("NVIDIA H100 PCIe") == 114
     assert compute_units("AMD Instinct MI300X OAM") == 304
+    assert compute_units("NVIDIA GeForce RTX 5090") == 170
+    assert compute_units("NVIDIA GeForce RTX 5090 Laptop GPU") == 82
+    assert compute_units("NVIDIA GeForce RTX 5070 Ti") == 70
+    assert compute_units("AMD Radeon RX 9070 XT") == 64
+    assert compute_units("AMD Radeon RX 9070") == 56
+    assert compute_units("Radeon 8060S Graphics (RADV GFX1151)") == 40
     assert compute_units("something new") == TYPICAL
 
 

@@ -151,8 +151,9 @@ def test_a_job_that_takes_too_long_is_killed_with_what_it_started(
 
 
 def test_a_crash_takes_along_what_the_job_started(pool: Pool, tmp_path: Path) -> None:
-    with pytest.raises(WorkerCrashedError, match="aborted"):
+    with pytest.raises(WorkerCrashedError, match="aborted") as raised:
         pool.submit(jobs.leave_a_child_and_crash, str(tmp_path / "pids")).result()
+    assert not raised.value.is_from_outside
     _, child = numbers_in(tmp_path / "pids")
     assert eventually(lambda: is_gone(child))
 
@@ -166,9 +167,16 @@ def test_a_process_that_is_stopped_keeps_nobody_waiting(pool: Pool) -> None:
     process = pool.submit(jobs.pid).result()
     os.kill(process, signal.SIGSTOP)
     assert eventually(lambda: state(process) == "T")
-    with pytest.raises(JobTimeoutError):  # although it does not read the argument
+    with pytest.raises(JobTimeoutError) as raised:  # although it does not read the argument
         pool.submit(jobs.same, MEGABYTE, seconds=0.2).result()
+    assert raised.value.is_starved
     assert pool.submit(jobs.pid).result() != process
+
+
+def test_a_process_that_is_killed_is_told_from_one_that_crashes(pool: Pool) -> None:
+    with pytest.raises(WorkerCrashedError, match="killed") as raised:
+        pool.submit(signal.raise_signal, signal.SIGKILL).result()
+    assert raised.value.is_from_outside
 
 
 def test_large_values_go_both_ways(pool: Pool) -> None:

@@ -59,6 +59,7 @@ class ProblemForm:
         key: the key of the problem.
         loops: for each numbered loop of the key, the loop of this form.
         loop_count: how many loops this form has.
+        parallel: the loops of this form that index the output, in their order.
         parts: the loops of the contractions that an attention is decomposed into, by the names of their attributes.
         windows: the sizes of the dimensions that several loops index, by operand and by position in its accesses.
     """
@@ -66,6 +67,7 @@ class ProblemForm:
     key: ProblemKey
     loops: tuple[int, ...]
     loop_count: int
+    parallel: tuple[int, ...] = ()
     parts: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     windows: Mapping[tuple[int, int], int | None] = field(default_factory=dict)
 
@@ -106,7 +108,9 @@ def problem_form(
     types = tuple(element_types[operand] for operand in COMPARED[kind])
     key = ProblemKey(kind, accesses, tuple(sizes[loop] for loop in numbers), types)
     parts = _attention_parts(maps) if kind is OpKind.ATTENTION else {}
-    return ProblemForm(key, tuple(numbers), len(sizes), parts, windows)
+    output = indexing_loops(maps[COMPARED[kind][-1]])
+    parallel = tuple(sorted(loop for loop in output if loop is not None))
+    return ProblemForm(key, tuple(numbers), len(sizes), parallel, parts, windows)
 
 
 def _accesses(map_: mlir.AffineMap, numbers: Mapping[int, int]) -> dict[int, Access] | None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from iree.compiler import ir as mlir
 from iree.compiler.dialects import iree_codegen, iree_gpu
 
 from tuninglink.iree.cpu_configurations import CpuLevel, is_cpu_configuration
+from tuninglink.iree.op_kinds import OpKind
 from tuninglink.iree.structured_op import PARALLEL, REDUCTION
 from tuninglink.mlir import names
 from tuninglink.mlir.attributes import entries_of, integers_of, named_parameters
@@ -40,6 +42,9 @@ by 1; the others are not tiled."""
 _BASES: Final = frozenset({"subgroup_basis", "lane_basis"})
 """The entries that hold numbers, and for each loop the position of the number that belongs to it."""
 
+_OF_CONVOLUTION: Final = ("padding_conv",)
+"""The entries that are for the loops of a convolution even if it becomes a matmul."""
+
 _BY_OPERAND: Final = frozenset({"promote_operands", "promotion_types"})
 """The entries that hold an element for each operand."""
 
@@ -61,6 +66,11 @@ class LoopMapping:
     sources: tuple[int | None, ...]
     iterators: tuple[str, ...]
     dropped: tuple[int, ...]
+
+    @property
+    def old_count(self) -> int:
+        """The number of loops of the old form."""
+        return sum(source is not None for source in self.sources) + len(self.dropped)
 
     def part(self, old: Sequence[int], new: Sequence[int]) -> LoopMapping:
         """Returns the mapping of some loops of both forms, which are numbered anew in their order."""
@@ -96,10 +106,14 @@ class Renumbering:
     Attributes:
         mapping: the loops of the op.
         parts: the loops of the parts that it is decomposed into, by the names of their attributes.
+        gemm: the loops of the matmul of gathered patches that it may become; None if they differ in their order.
+        is_convolution: whether it is a convolution.
     """
 
     mapping: LoopMapping
     parts: Mapping[str, LoopMapping]
+    gemm: LoopMapping | None
+    is_convolution: bool
 
     @staticmethod
     def between(old: ProblemForm, new: ProblemForm, iterators: Sequence[str]) -> Renumbering:
@@ -108,6 +122,8 @@ class Renumbering:
         return Renumbering(
             mapping,
             {name: mapping.part(loops, new.parts[name]) for name, loops in old.parts.items()},
+            _gemm_mapping(mapping.part(old.parallel, new.parallel), len(old.parallel)),
+            old.key.kind is OpKind.CONVOLUTION,
         )
 
     def configuration(self, name: str, value: mlir.Attribute) -> mlir.Attribute:
@@ -119,16 +135,25 @@ class Renumbering:
         with value.context:
             if name == names.TRANSLATION_INFO:
                 return value
-            if name == names.LOWERING_CONFIG:
+            if name == names.LOWERING_CONFIG and not self.is_convolution:
                 return _lowering_config(value, self.mapping)
             if name == names.COMPILATION_INFO and isinstance(
                 value, iree_codegen.CompilationInfoAttr
             ):
-                lowering = _lowering_config(value.lowering_config, self.mapping)
+                lowering = self._root_lowering_config(value)
                 return iree_codegen.CompilationInfoAttr.get(lowering, value.translation_info)
             if name == names.DECOMPOSITION_CONFIG:
                 return self._decomposition(value)
         raise NotDerivableError(f"it sets '{name}'")
+
+    def _root_lowering_config(self, value: iree_codegen.CompilationInfoAttr) -> mlir.Attribute:
+        if not self.is_convolution or not _becomes_gemm(value.translation_info):
+            return _lowering_config(value.lowering_config, self.mapping)
+        if self.gemm is None:
+            raise NotDerivableError("it becomes a matmul, whose loops are in another order")
+        return _lowering_config(
+            value.lowering_config, self.gemm, dict.fromkeys(_OF_CONVOLUTION, self.mapping)
+        )
 
     def _decomposition(self, value: mlir.Attribute) -> mlir.Attribute:
         entries = entries_of(value)
@@ -140,21 +165,58 @@ class Renumbering:
         return mlir.DictAttr.get(entries)
 
 
-def _lowering_config(value: mlir.Attribute, mapping: LoopMapping) -> mlir.Attribute:
+def _gemm_mapping(parallel: LoopMapping, reduction: int) -> LoopMapping | None:
+    """Returns the mapping of the parallel loops with one reduction loop behind them, which all others become.
+
+    Args:
+        parallel: the mapping of the parallel loops.
+        reduction: the position of the reduction loop in the old form.
+    """
+    kept = [source for source in parallel.sources if source is not None]
+    if kept != sorted(kept):
+        return None
+    return LoopMapping(
+        (*parallel.sources, reduction), (*parallel.iterators, REDUCTION), parallel.dropped
+    )
+
+
+def _becomes_gemm(translation_info: mlir.Attribute) -> bool:
+    """Tells whether a translation info turns convolutions into matmuls of gathered patches."""
+    if not isinstance(translation_info, iree_codegen.TranslationInfoAttr):
+        return False
+    options = entries_of(translation_info.configuration).get("gpu_pipeline_options")
+    return isinstance(options, iree_gpu.PipelineOptionsAttr) and bool(options.use_igemm_convolution)
+
+
+def _lowering_config(
+    value: mlir.Attribute,
+    mapping: LoopMapping,
+    others: Mapping[str, LoopMapping] = MappingProxyType({}),
+) -> mlir.Attribute:
+    """Writes a lowering config for another form.
+
+    Args:
+        value: the lowering config.
+        mapping: the loops that its lists are for.
+        others: the loops of other lists, by their names.
+    """
     if isinstance(value, iree_gpu.LoweringConfigAttr):
-        renumbered = _entries(entries_of(value.attributes), mapping)
+        renumbered = _entries(entries_of(value.attributes), mapping, others)
         return iree_gpu.LoweringConfigAttr.get(mlir.DictAttr.get(renumbered))
     entries = named_parameters(value) if is_cpu_configuration(value) else None
     if entries is None:
         raise NotDerivableError(f"its configuration is {value}")
-    text = ", ".join(f"{name} = {each}" for name, each in _entries(entries, mapping).items())
+    written = _entries(entries, mapping, others)
+    text = ", ".join(f"{name} = {each}" for name, each in written.items())
     return mlir.Attribute.parse(f"#iree_cpu.lowering_config<{text}>", value.context)
 
 
 def _entries(
-    entries: Mapping[str, mlir.Attribute], mapping: LoopMapping
+    entries: Mapping[str, mlir.Attribute],
+    mapping: LoopMapping,
+    others: Mapping[str, LoopMapping],
 ) -> dict[str, mlir.Attribute]:
-    return {name: _entry(name, each, mapping) for name, each in entries.items()}
+    return {name: _entry(name, each, others.get(name, mapping)) for name, each in entries.items()}
 
 
 def _entry(name: str, value: mlir.Attribute, mapping: LoopMapping) -> mlir.Attribute:
@@ -172,6 +234,8 @@ def _tiles(name: str, value: mlir.Attribute, mapping: LoopMapping) -> mlir.Attri
     if not isinstance(value, mlir.ArrayAttr):
         raise NotDerivableError(f"its configuration has '{name} = {value}'")
     tiles = list(value)
+    if len(tiles) > mapping.old_count:
+        raise NotDerivableError(f"its '{name}' is for more loops")
     if any(loop < len(tiles) and str(tiles[loop]) not in _UNIT_TILES for loop in mapping.dropped):
         raise NotDerivableError(f"its '{name}' tiles a loop of size 1")
     i64 = mlir.IntegerType.get_signless(64)

@@ -52,7 +52,7 @@ class Contraction:
     An intrinsic runs over the innermost loops of rows, columns and products.
 
     Attributes:
-        sizes: the sizes of the loops; only one of `outer` may be dynamic, which is None.
+        sizes: the sizes of the loops; one of `outer` may be dynamic, which is None, and in an open one m and n.
         outer: the other parallel loops: over pairs of matrices, and outer ones over rows and columns.
         outer_k: the other loops over products that are added up.
         m: the innermost loop over the rows of the result.
@@ -89,6 +89,11 @@ class Contraction:
         """The element types of the operands and of the result."""
         return self.lhs.element_type, self.rhs.element_type, self.result.element_type
 
+    @property
+    def is_open(self) -> bool:
+        """Whether the loops over rows or columns are dynamic."""
+        return self.sizes[self.m] is None or self.sizes[self.n] is None
+
     def size(self, loop: int) -> int:
         """Returns the size of a loop that is not dynamic."""
         size = self.sizes[loop]
@@ -100,7 +105,19 @@ def read_contraction(workload: Workload) -> Contraction:
     """Returns the contraction that a root op is.
 
     Raises:
-        UndecidedError: it has no such form, or its sizes are not known.
+        UndecidedError: it has no such form, or its inner sizes are not known.
+    """
+    contraction = read_open_contraction(workload)
+    if contraction.is_open:
+        raise UndecidedError(f"{workload.problem} has inner dimensions of unknown size")
+    return contraction
+
+
+def read_open_contraction(workload: Workload) -> Contraction:
+    """Returns the contraction that a root op is, whose rows and columns may be dynamic.
+
+    Raises:
+        UndecidedError: it has no such form, or the sizes of its reductions are not known.
     """
     op, problem = StructuredOp(workload.root), workload.problem
     loops = {role: problem.loops(role) for role in (Role.BATCH, Role.M, Role.N, Role.K)}
@@ -115,8 +132,8 @@ def read_contraction(workload: Workload) -> Contraction:
     (*outer_m, m), (*outer_n, n), (*outer_k, k) = (loops[each] for each in (Role.M, Role.N, Role.K))
     check_sizes(workload)
     sizes = tuple(each.size for each in problem.dimensions)
-    if any(sizes[loop] is None for loop in (*outer_k, m, n, k)):
-        raise UndecidedError(f"{problem} has inner dimensions of unknown size")
+    if any(sizes[loop] is None for loop in (*outer_k, k)):
+        raise UndecidedError(f"{problem} has reductions of unknown size")
     outer = tuple(sorted((*loops[Role.BATCH], *outer_m, *outer_n)))
     is_plain = not outer and not outer_k
     return Contraction(

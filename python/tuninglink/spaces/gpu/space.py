@@ -16,7 +16,7 @@ from tuninglink.spaces.configuration import (
 )
 from tuninglink.spaces.gpu.gpu_rules import PROVIDER
 from tuninglink.spaces.providers import Space
-from tuninglink.spaces.slots import DictionarySlot
+from tuninglink.spaces.slots import DictionarySlot, zero_knobs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -103,6 +103,16 @@ class GpuSpace(Space):
         configuration = with_defaults(configuration)
         self._outline.expect(configuration)
         return self.template.read(configuration)
+
+    def untiled(self, configuration: Configuration) -> frozenset[str]:
+        """Returns the knobs that are 0 in a configuration and stand for all of a loop."""
+        entries = configuration.entries
+        return frozenset(
+            knob
+            for name, slot in self.template.entries.entries.items()
+            if name in entries
+            for knob in zero_knobs(slot, entries[name])
+        )
 
     def compilation_info(self, assignment: Mapping[str, int]) -> mlir.Attribute:
         """Writes a configuration."""

@@ -13,7 +13,7 @@ from tuninglink.solver.expressions import number, select
 from tuninglink.spaces.configuration import PROMOTION_TYPES
 from tuninglink.spaces.gpu.compiler_limits import tile_and_fuse_limits
 from tuninglink.spaces.gpu.contraction_tiles import ExactIntrinsicSlot, intrinsic_slot
-from tuninglink.spaces.gpu.contractions import FOR_FEW_ROWS, intrinsics_for, read_contraction
+from tuninglink.spaces.gpu.contractions import FOR_FEW_ROWS, intrinsics_for, read_open_contraction
 from tuninglink.spaces.gpu.convolutions import has_innermost_channels, read_igemm
 from tuninglink.spaces.gpu.copies import Copies
 from tuninglink.spaces.gpu.gpu_rules import MOST_INTRINSICS, GpuRules, product
@@ -77,13 +77,15 @@ def tile_and_fuse_spaces(
         UndecidedError: the contraction is of another form, or the target has no intrinsic for it.
     """
     is_convolution = workload.problem.kind is OpKind.CONVOLUTION
-    contraction = read_igemm(workload) if is_convolution else read_contraction(workload)
-    has_few_rows = not is_convolution and contraction.size(contraction.m) <= _FEW_ROWS
+    contraction = read_igemm(workload) if is_convolution else read_open_contraction(workload)
+    rows = contraction.sizes[contraction.m]
+    has_few_rows = not is_convolution and rows is not None and rows <= _FEW_ROWS
     intrinsics = intrinsics_for(contraction, device, FOR_FEW_ROWS if has_few_rows else "")
     converts = [contraction.accumulates]
     if contraction.accumulates and device.architecture.startswith("gfx"):
         converts.append(False)
-    padding = [(False, False), (True, False)]
+    # Without padding, tiles of dynamic sizes fail to bufferize.
+    padding = [(True, False)] if contraction.is_open else [(False, False), (True, False)]
     if is_convolution and has_innermost_channels(workload):
         padding.append((True, True))
     loads = [False] + [True] * device.loads_directly
@@ -213,6 +215,8 @@ class _FormRules:
     def _is_even(self) -> bool:
         """Tells whether an intrinsic divides the dimensions that it runs over."""
         contraction = self.contraction
+        if contraction.is_open:
+            return False
         sizes = [contraction.size(loop) for loop in contraction.matrix_loops]
         return any(
             all(

@@ -80,10 +80,10 @@ class TileAndFuseTiles(ContractionTiles):
         )
 
     def _tile_side(self, loop: int, side: str) -> None:
-        rules, size = self.rules, self.contraction.size(loop)
+        rules, size = self.rules, self.contraction.sizes[loop]
         shape = self.shapes[loop]
         extents = [getattr(each, side) for each in self.intrinsics]
-        most = max(-(-size // each) * each for each in extents)
+        most = max(-(-(size or 1) // each) * each for each in extents)
         if self.pads:
             most = max(most, _MOST_PADDED)
         tile = self.tiles[loop] = self.table.tile(WORKGROUP, loop, most, zero=size)

@@ -53,7 +53,8 @@ def chain(container: mlir.Operation, members: Sequence[Anatomy]) -> None:
         members: the specs in order of precedence, whose modules stand in `container` and stay there.
     """
     _name_modules(container, members)
-    are_guarded = any(map(_configures, members[1:]))
+    # What was linked before has guards, and takes them along if it is alone now.
+    are_guarded = any(map(_configures, members[1:])) or any(map(is_guarded, members))
     paths = _name_entry_points(members)
     for member in members:
         with member.module.context:

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 from iree.compiler import ir as mlir
 
 from tuninglink.mlir import names
-from tuninglink.mlir.symbols import FreshNames, rename_symbols, symbol_name, symbols
-from tuninglink.mlir.walk import body
+from tuninglink.mlir.symbols import FreshNames, SymbolRenaming, referring_sequences, symbols
 from tuninglink.specs.builders import add_kernel_config, yield_
 from tuninglink.specs.foreach_match import pair_attributes, pairs_of
 from tuninglink.specs.linking.entry_points import free_kernel_config
@@ -21,44 +20,38 @@ if TYPE_CHECKING:
 
 
 def flatten(container: mlir.Operation, members: Sequence[Anatomy]) -> None:
-    """Moves everything in `members` up into `container` and merges their entries into one entry point.
+    """Copies everything in `members` into `container` and merges their entries into one entry point.
 
     Args:
         container: the module that becomes the linked spec, in default-entrypoint form.
-        members: matcher lists, in order of precedence, whose modules stand in `container`. No entry
-            configures another operation than it was given. The modules are gone afterwards.
+        members: matcher lists, in order of precedence, in the context of `container`. No entry configures an op other
+            than the matched one.
     """
-    _make_names_unique(container, members)
-    pairs: list[Pair] = []
-    for member in members:
-        pairs += pairs_of(member.foreach_match)
-        _move_up(container, member)
-    _merge_entry_points(container, pairs)
-
-
-def _make_names_unique(container: mlir.Operation, members: Sequence[Anatomy]) -> None:
     free_kernel_config(container)
-    modules = {symbol_name(member.module) for member in members}
-    taken = [name for name in symbols(container) if name not in modules]
-    defined = [[name for name in symbols(m.module) if name != _entry_name(m)] for m in members]
-    reserved = [name for each in defined for name in each]
-    fresh = FreshNames([*taken, names.KERNEL_CONFIG], reserved)
-    for member, member_names in zip(members, defined, strict=True):
-        rename_symbols(member.module, {name: fresh.take(name) for name in member_names})
-
-
-def _entry_name(member: Anatomy) -> str:
-    return member.entry_points[0].name
-
-
-def _move_up(container: mlir.Operation, member: Anatomy) -> None:
+    entry_names = [member.entry_points[0].name for member in members]
+    defined = [
+        [name for name in member.table.scan.symbols if name != entry_name]
+        for member, entry_name in zip(members, entry_names, strict=True)
+    ]
+    reserved = [name for member_names in defined for name in member_names]
+    fresh = FreshNames([*symbols(container), names.KERNEL_CONFIG], reserved)
+    pairs: list[Pair] = []
     block = container.regions[0].blocks[0]
-    entry_name = _entry_name(member)
-    for operation in list(body(member.module)):
-        if symbol_name(operation) != entry_name:
-            operation.detach_from_parent()
-            block.append(operation)
-    member.module.erase()
+    with container.context, mlir.Location.unknown(), mlir.InsertionPoint(block):
+        for member, member_names in zip(members, defined, strict=True):
+            renaming = SymbolRenaming({name: fresh.take(name) for name in member_names})
+            entry_point = member.entry_points[0].sequence
+            referring = referring_sequences(member.module) if renaming else set()
+            for name, operation in member.table.scan.top:
+                if operation == entry_point:
+                    continue
+                copy = operation.clone().operation
+                renaming.rename_symbol(copy, name)
+                if renaming and (name in referring or operation.name != names.NAMED_SEQUENCE):
+                    renaming.rename_references(copy)
+            for matcher, action in pairs_of(member.foreach_match):
+                pairs.append((renaming.replace(matcher), renaming.replace(action)))
+    _merge_entry_points(container, pairs)
 
 
 def _merge_entry_points(container: mlir.Operation, pairs: Sequence[Pair]) -> None:

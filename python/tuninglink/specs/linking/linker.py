@@ -12,7 +12,7 @@ from tuninglink.mlir import names
 from tuninglink.mlir.diagnostics import DiagnosticSink, error, note
 from tuninglink.mlir.symbols import symbol_name
 from tuninglink.mlir.walk import body
-from tuninglink.specs.bindings import bind_entries
+from tuninglink.specs.bindings import bind_entries, binding_of
 from tuninglink.specs.builders import add_kernel_config, yield_
 from tuninglink.specs.linking.chains import chain, chained_modules
 from tuninglink.specs.linking.flat import flatten
@@ -157,32 +157,35 @@ def _container(name: str) -> mlir.Operation:
 
 
 def _link(shares: Sequence[Share], form: LinkForm, name: str) -> LinkedSpec:
-    copies = [each.copy for each in shares if each.copy is not None]
+    copies = [share.copy for share in shares if share.copy is not None]
     context = copies[0].module.context
-    modules = [in_context(each, context).module for each in copies]
-    with context, mlir.Location.fused([each.location for each in modules]):
+    specs = [in_context(copy, context) for copy in copies]
+    with context, mlir.Location.fused([spec.module.location for spec in specs]):
         container = _container(name)
-        with mlir.InsertionPoint(container.regions[0].blocks[0]):
-            members = [Anatomy(each.clone()) for each in modules]
-    members = _prepared(members)
     if form is LinkForm.FLAT:
-        flatten(container, members)
+        flatten(container, [_prepared(spec.anatomy) for spec in specs])
     else:
-        chain(container, members)
+        with context, mlir.InsertionPoint(container.regions[0].blocks[0]):
+            modules = [spec.module.clone().operation for spec in specs]
+        chain(container, list(map(_prepare, modules)))
     return LinkedSpec(Spec(container, name), form, tuple(_parts(shares, container, form)))
 
 
-def _prepared(members: Sequence[Anatomy]) -> list[Anatomy]:
-    """Prepares specs for being moved: binds their entries, and gives each its own matcher."""
-    prepared = []
-    for member in members:
-        bind_entries(member)
-        if repeated_matchers(member):
-            separate_repeated_matchers(member)
-            prepared.append(Anatomy(member.module))
-        else:
-            prepared.append(member)
-    return prepared
+def _prepared(spec: Anatomy) -> Anatomy:
+    """Returns a spec that is prepared for linking: a copy if there is anything to do."""
+    if binding_of(spec.module) is None and not repeated_matchers(spec):
+        return spec
+    return _prepare(spec.module.clone().operation)
+
+
+def _prepare(module: mlir.Operation) -> Anatomy:
+    """Binds the entries of a spec, and gives each a matcher of its own."""
+    spec = Anatomy(module)
+    bind_entries(spec)
+    if not repeated_matchers(spec):
+        return spec
+    separate_repeated_matchers(spec)
+    return Anatomy(module)
 
 
 def link_nested_specs(
@@ -211,11 +214,12 @@ def link_nested_specs(
     members = [Anatomy(op) for op in nested]
     # Flat specs are in default-entrypoint form, which has no second entry point.
     form = form_of(members, labels, diagnostics)
-    members = _prepared(members)
     if form is LinkForm.FLAT and not own:
-        flatten(module, members)
+        for op in nested:
+            op.detach_from_parent()
+        flatten(module, list(map(_prepare, nested)))
     else:
-        chain(module, members)
+        chain(module, list(map(_prepare, nested)))
     with module.context:
         module.attributes[names.WITH_NAMED_SEQUENCE] = mlir.UnitAttr.get()
         if name is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from iree.compiler import ir as mlir
@@ -18,16 +19,12 @@ if TYPE_CHECKING:
 
 def repeated_matchers(spec: Anatomy) -> list[tuple[mlir.Operation, str]]:
     """Returns the lists of a spec and the matchers that they use more than once."""
-    repeated: dict[tuple[mlir.Operation, str], None] = {}
-    for foreach_match in spec.table.scan.lists:
-        pairs = spec.table.pairs(foreach_match)
-        seen: set[str] = set()
-        if len({matcher for matcher, _ in pairs}) < len(pairs):
-            for matcher, _ in pairs:
-                if matcher in seen:
-                    repeated[foreach_match, matcher] = None
-                seen.add(matcher)
-    return list(repeated)
+    return [
+        (foreach_match, reference(matcher))
+        for foreach_match in spec.table.scan.lists
+        for matcher, uses in Counter(matcher for matcher, _ in pairs_of(foreach_match)).items()
+        if uses > 1
+    ]
 
 
 def separate_repeated_matchers(spec: Anatomy) -> None:

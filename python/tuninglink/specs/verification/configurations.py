@@ -16,11 +16,15 @@ from tuninglink.iree.foreign import why_foreign
 from tuninglink.iree.intrinsics import element_types, intrinsic_name
 from tuninglink.mlir import names
 from tuninglink.mlir.attributes import entries_of, is_of_a_dialect
-from tuninglink.mlir.diagnostics import note
+from tuninglink.mlir.diagnostics import note, place_of
 from tuninglink.mlir.walk import body
 from tuninglink.specs.applicability import is_bound_for
+from tuninglink.specs.knob_places import KnobPlaces
 from tuninglink.specs.settings import settings_of
-from tuninglink.specs.verification.knobs import Fault, knob_faults, misspelt, thread_faults
+from tuninglink.specs.verification.faults import Fault, misspelt
+from tuninglink.specs.verification.knobs import knob_faults, subgroup_faults, thread_faults
+from tuninglink.specs.verification.levels import level_faults
+from tuninglink.spelling import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Iterator, Mapping
@@ -59,7 +63,8 @@ def check_configurations(
         target: what the configurations are for, if that is known.
         positions: the positions of the entries to check; None for all.
     """
-    _check_annotations(spec, diagnostics)
+    places = KnobPlaces()
+    _check_annotations(spec, diagnostics, places)
     reported: set[tuple[mlir.Attribute, str]] = set()
     known: dict[Hashable, tuple[Fault, ...]] = {}
     for position in range(len(spec.anatomy.pairs)) if positions is None else positions:
@@ -79,21 +84,23 @@ def check_configurations(
                     continue
                 reported.add((value, finding.message))
                 emit = diagnostics.error if finding.is_error else diagnostics.warning
-                at = _constant(matcher, value) or matcher
+                operation = _constant(matcher, value) or matcher
+                at = places.find(place_of(operation.location) if operation else None, finding.knob)
                 notes = [note(finding.remedy, at)] if finding.remedy else []
                 emit(f"entry '{entry.matcher}': {finding.message}", at, notes)
 
 
-def _check_annotations(spec: Spec, diagnostics: DiagnosticSink) -> None:
+def _check_annotations(spec: Spec, diagnostics: DiagnosticSink, places: KnobPlaces) -> None:
     table = spec.anatomy.table
     for action in dict.fromkeys(action for _, action in spec.anatomy.pairs):
+        sequence = table.lookup(action)
         for each in table.annotations(action) or ():
             meant = misspelt(each.name, _READ)
             if meant:
                 diagnostics.warning(
                     f"action '@{action}' sets '{each.name}', which the compiler does not read: what its entries "
                     f"match stays as it is; did you mean '{meant}'?",
-                    table.lookup(action),
+                    places.find(place_of(sequence.location) if sequence else None, each.name),
                 )
 
 
@@ -120,6 +127,7 @@ def _findings(
     if isinstance(value, iree_codegen.CompilationInfoAttr):
         lowering = value.lowering_config
     if not isinstance(lowering, iree_gpu.LoweringConfigAttr):
+        yield from level_faults(lowering, None if matched is None else matched.loops)
         return
     translation = getattr(value, "translation_info", None)
     pipeline = ""
@@ -128,7 +136,11 @@ def _findings(
         yield from _translation_faults(translation, target)
     # A convolution as a matmul has fewer loops.
     loops = None if matched is None or _is_igemm(translation) else matched.loops
-    yield from knob_faults(entries_of(lowering.attributes), pipeline, loops)
+    knobs = entries_of(lowering.attributes)
+    yield from knob_faults(knobs, pipeline, loops)
+    if isinstance(translation, iree_codegen.TranslationInfoAttr):
+        sizes = list(translation.workgroup_size or ())
+        yield from subgroup_faults(knobs, sizes, translation.subgroup_size or 0)
     if matched is not None:
         yield from _types(lowering, matched)
 
@@ -138,7 +150,7 @@ def _translation_faults(
 ) -> Iterator[Fault]:
     for name in entries_of(translation.configuration):
         if meant := misspelt(name, _TRANSLATION_ENTRIES):
-            yield Fault(f"code generation reads no '{name}'; did you mean '{meant}'?")
+            yield Fault(f"code generation reads no '{name}'; did you mean '{meant}'?", knob=name)
     sizes = list(translation.workgroup_size or ())
     yield from thread_faults(sizes, translation.subgroup_size or 0, target)
 
@@ -186,9 +198,23 @@ def _types(lowering: iree_gpu.LoweringConfigAttr, matched: _Matched) -> Iterator
     if sorted(types) != sorted(matched.types):
         yield Fault(
             f"'{name}' multiplies {'·'.join(types)}, the matcher asks for {'·'.join(matched.types)}",
-            "choose an intrinsic for the types that are matched",
+            _intrinsic_for(matched.types, name, lowering.context),
             is_error=True,
+            knob="mma_kind",
         )
+
+
+def _intrinsic_for(types: tuple[str, str], name: str, context: mlir.Context) -> str:
+    """Returns the remedy for an intrinsic of other types: the one for them with the most similar name."""
+    names_of_types = [
+        str(each).rpartition(".")[2]
+        for each in iree_gpu.MMAIntrinsic
+        if element_types(iree_gpu.MMAAttr.get(int(each), ctx=context))[:2] == types
+    ]
+    closest = nearest(name, names_of_types, cutoff=0)
+    if not closest:
+        return "choose an intrinsic for the types that are matched"
+    return f"choose an intrinsic for the types that are matched, such as '{closest}'"
 
 
 def _constant(matcher: mlir.Operation | None, value: mlir.Attribute) -> mlir.Operation | None:

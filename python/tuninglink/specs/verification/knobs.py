@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import replace
 from math import prod
 from typing import TYPE_CHECKING, Final
 
 from iree.compiler import ir as mlir
 
 from tuninglink.mlir.attributes import is_of_a_dialect
-from tuninglink.spelling import nearest
+from tuninglink.specs.verification.faults import Fault, misspelt
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from tuninglink.iree.targets import Target
 
-_TILES: Final = ("workgroup", "reduction", "thread", "subgroup", "serial", "partial_reduction")
+_TILES: Final = (
+    *("workgroup", "reduction", "thread", "subgroup", "lane"),
+    *("serial", "partial_reduction"),
+)
 """The knobs that have a size for each loop."""
+
+_REDUCING: Final = frozenset({"reduction", "partial_reduction", "serial"})
+"""The knobs that tile reductions, which are the last loops of contractions."""
 
 _BASES: Final = ("subgroup_basis", "lane_basis")
 
@@ -26,10 +32,11 @@ KNOBS: Final = (
     *_BASES,
     *("mma_kind", "promote_operands", "promotion_types"),
     *("padding", "padding_conv", "convert_acc_gemm"),
+    *("workgroup_reordering_strategy", "lowering_strategy"),
 )
 """The knobs of a `#iree_gpu.lowering_config` that code generation reads.
 
-Source: the strings of the compiler's library, `iree-base-compiler` 3.13.
+Source: `IREEGPUAttrs.cpp` and `GPULoweringConfigUtils.cpp`; a test finds each in the installed library.
 """
 
 _INTEGERS: Final = {
@@ -61,24 +68,6 @@ _AMD: Final = (32, 64)
 _SUBGROUP_SIZES: Final = {"gfx9": (64,), "gfx1": _AMD, "sm_": (32,)}
 """The threads of a subgroup, for what names of architectures start with: the `subgroup_size_choices` of targets."""
 
-_LIKE: Final = 0.8
-"""How much of two names must be the same for one to be the other, misspelt."""
-
-
-@dataclass(frozen=True)
-class Fault:
-    """What is wrong with a configuration.
-
-    Attributes:
-        message: what it is.
-        remedy: what to do about it; may be empty.
-        is_error: whether code generation fails; else it takes something else than is meant.
-    """
-
-    message: str
-    remedy: str = ""
-    is_error: bool = False
-
 
 def knob_faults(
     knobs: Mapping[str, mlir.Attribute], pipeline: str, loops: int | None
@@ -95,12 +84,46 @@ def knob_faults(
             meant = misspelt(name, KNOBS)
             hint = f"; did you mean '{meant}'?" if meant else ""
             remedy = "" if meant else f"it reads {', '.join(KNOBS)}"
-            yield Fault(f"code generation reads no '{name}'{hint}", remedy)
-        else:
-            yield from _malformed(name, value)
-            yield from _of_another_pipeline(name, pipeline)
-            if loops is not None:
-                yield from _of_other_loops(name, value, loops)
+            yield Fault(f"code generation reads no '{name}'{hint}", remedy, knob=name)
+            continue
+        faults = [*_malformed(name, value), *_of_another_pipeline(name, pipeline, knobs)]
+        if loops is not None and not faults:
+            faults += _of_other_loops(name, value, loops)
+        yield from (replace(each, knob=name) for each in faults)
+    yield from _missing(knobs, _PIPELINES.get(pipeline, ""), is_product=loops is not None)
+
+
+def _missing(
+    knobs: Mapping[str, mlir.Attribute], pipeline: str, *, is_product: bool
+) -> Iterator[Fault]:
+    """Yields the knobs without which code generation fails, as found by compiling."""
+    intrinsic = "such as mma_kind = #iree_gpu.mma_layout<MFMA_F32_16x16x16_F16>"
+    if pipeline == "VectorDistribute" and is_product:
+        if "subgroup_basis" not in knobs and "subgroup" not in knobs:
+            yield Fault(
+                "VectorDistribute needs 'subgroup_basis', which is missing",
+                "such as subgroup_basis = [[2, 2, 1], [0, 1, 2]], the subgroups along each loop",
+                is_error=True,
+            )
+        if not {"mma_kind", "lane_basis"} & knobs.keys():
+            yield Fault(
+                "VectorDistribute needs 'mma_kind', which is missing",
+                f"{intrinsic}; or 'lane_basis' and 'thread', where no intrinsic multiplies",
+                is_error=True,
+            )
+    if pipeline == "TileAndFuse" and is_product:
+        if "mma_kind" in knobs and not {"subgroup", "subgroup_basis"} & knobs.keys():
+            yield Fault(
+                "TileAndFuse needs 'subgroup' with 'mma_kind', and it is missing",
+                "such as subgroup = [2, 2, 0], the intrinsics of a subgroup along each loop",
+                is_error=True,
+            )
+        if not {"mma_kind", "thread"} & knobs.keys():
+            yield Fault(
+                "TileAndFuse needs 'mma_kind', which is missing",
+                f"{intrinsic}; or 'thread', where no intrinsic multiplies",
+                is_error=True,
+            )
 
 
 def thread_faults(
@@ -117,18 +140,47 @@ def thread_faults(
         yield Fault(
             "its 'translation_info' has no 'workgroup_size'",
             "write the number of threads in each dimension, such as workgroup_size = [256, 1, 1]",
+            knob="translation_info",
         )
     elif prod(workgroup_size) > _MOST_THREADS:
         yield Fault(
             f"a workgroup of {prod(workgroup_size):,} threads is more than GPUs run",
             f"they run {_MOST_THREADS:,} at most",
+            knob="workgroup_size",
         )
     known = _subgroup_sizes(target)
     if known and subgroup_size and subgroup_size not in known:
         is_amd = target is not None and target.backend == "rocm"
         yield Fault(
             f"a subgroup of {target} has {' or '.join(map(str, known))} threads, not {subgroup_size}",
+            f"write subgroup_size = {min(known, key=lambda each: abs(each - subgroup_size))}",
             is_error=is_amd and subgroup_size not in _AMD,
+            knob="subgroup_size",
+        )
+
+
+def subgroup_faults(
+    knobs: Mapping[str, mlir.Attribute], workgroup_size: Sequence[int], subgroup_size: int
+) -> Iterator[Fault]:
+    """Yields a fault where a workgroup does not have the threads of the subgroups of its basis.
+
+    Args:
+        knobs: the entries of the lowering config.
+        workgroup_size: the threads of a workgroup in each dimension.
+        subgroup_size: the threads of a subgroup, 0 if it is missing.
+    """
+    basis = _basis(knobs["subgroup_basis"]) if "subgroup_basis" in knobs else None
+    if basis is None or not workgroup_size or not subgroup_size or min(basis[0], default=0) < 1:
+        return
+    threads = prod(basis[0]) * subgroup_size
+    if threads != prod(workgroup_size):
+        yield Fault(
+            f"'subgroup_basis' has {prod(basis[0])} subgroups of {subgroup_size} threads, and the workgroup has "
+            f"{prod(workgroup_size):,} threads, not {threads:,}",
+            f"write workgroup_size = [{threads}, 1, 1], or other counts"
+            if threads <= _MOST_THREADS
+            else f"write counts with a product of {max(1, prod(workgroup_size) // subgroup_size)}",
+            knob="subgroup_basis",
         )
 
 
@@ -139,15 +191,10 @@ def _subgroup_sizes(target: Target | None) -> tuple[int, ...]:
     return next(sizes, ())
 
 
-def misspelt(name: str, known: Sequence[str]) -> str:
-    """Returns the known name that `name` is meant to be; nothing if it is known, or like none."""
-    return "" if name in known else nearest(name, known, cutoff=_LIKE)
-
-
 def _malformed(name: str, value: mlir.Attribute) -> Iterator[Fault]:
     wanted = ""
     integers = _integers(value)
-    if name in _INTEGERS and (integers is None or min(integers, default=0) < 0):
+    if name in _INTEGERS and integers is None:
         wanted = f"a list of integers, none of them negative, such as {_INTEGERS[name]}"
     elif name in _BASES and _basis(value) is None:
         wanted = "two lists, such as [[2, 2, 1], [0, 1, 2]]: counts, and for each loop the one that is along it"
@@ -156,23 +203,38 @@ def _malformed(name: str, value: mlir.Attribute) -> Iterator[Fault]:
     elif name == "mma_kind" and not is_of_a_dialect(value):
         wanted = "an intrinsic, such as #iree_gpu.mma_layout<MFMA_F32_16x16x16_F16>"
     if wanted:
-        yield Fault(f"'{name}' is {value}, which code generation does not read", f"it is {wanted}")
+        is_error = name in _BASES or name == "mma_kind"
+        message = f"'{name}' is {value}, which code generation does not read"
+        yield Fault(message, f"it is {wanted}", is_error=is_error)
+    elif name in _INTEGERS and min(integers or [0]) < 0:
+        right = [max(0, each) for each in integers or ()]
+        yield Fault(
+            f"'{name}' is {integers}, and none may be negative",
+            "0 leaves a loop as it is" if name in _TILES else f"write {right}",
+            is_error=True,
+        )
 
 
-def _of_another_pipeline(name: str, pipeline: str) -> Iterator[Fault]:
+def _of_another_pipeline(
+    name: str, pipeline: str, knobs: Mapping[str, mlir.Attribute]
+) -> Iterator[Fault]:
     reader, other = _READ_BY.get(name, ("", ""))
     configured = _PIPELINES.get(pipeline)
     if reader and configured and configured != reader:
         yield Fault(
             f"{configured} reads no '{name}', which is a knob of {reader}",
             f"{configured} reads '{other}' instead",
+            is_error=name != "lane_basis" and other not in knobs,
         )
 
 
 def _of_other_loops(name: str, value: mlir.Attribute, loops: int) -> Iterator[Fault]:
     asked = f"for the {_count(loops, 'loop')} that the matcher asks for"
     if name in _TILES and isinstance(value, mlir.ArrayAttr) and len(value) != loops:
-        remedy = "there is one size for each loop, 0 for one that is not tiled"
+        zeros = [0] * max(0, loops - len(value))
+        sizes = [*(_integers(value) or [])][:loops]
+        right = [*zeros, *sizes] if name in _REDUCING else [*sizes, *zeros]
+        remedy = f"there is one size for each loop, 0 for one that is not tiled, such as {right}"
         yield Fault(f"'{name}' has {_count(len(value), 'size')} {asked}", remedy)
     basis = _basis(value) if name in _BASES else None
     if basis is not None:
@@ -181,19 +243,29 @@ def _of_other_loops(name: str, value: mlir.Attribute, loops: int) -> Iterator[Fa
             yield Fault(
                 f"'{name}' maps {_count(len(mapping), 'loop')} {asked}",
                 "its second list has the index of a count for each loop",
+                is_error=len(mapping) < loops,
             )
         elif any(not 0 <= each < len(counts) for each in mapping):
+            right = [min(max(each, 0), len(counts) - 1) for each in mapping]
             yield Fault(
                 f"'{name}' is {value}, whose second list names more than its "
                 f"{_count(len(counts), 'count')}",
-                f"an index is less than {len(counts)}",
+                f"an index is less than {len(counts)}, such as [{counts}, {right}]",
+                is_error=True,
+            )
+        elif min(counts, default=1) < 1:
+            right = [max(1, each) for each in counts]
+            yield Fault(
+                f"'{name}' is {value}, and a count must be positive",
+                f"write [{right}, {mapping}]",
+                is_error=True,
             )
     if name == "promote_operands":
         outside = [each for each in _integers(value) or () if not 0 <= each < _OPERANDS]
         if outside:
             yield Fault(
                 f"'{name}' names operand {outside[0]}, which there is not",
-                "0 and 1 are the operands, 2 is the result",
+                "0 and 1 are the operands, 2 is the result, such as [0, 1]",
             )
 
 

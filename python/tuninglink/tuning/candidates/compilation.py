@@ -146,9 +146,10 @@ def _then(job: Future[T | str], convert: Callable[[T], R]) -> Future[R | Failure
 def _failure(failure: BaseException) -> Failure:
     if isinstance(failure, JobTimeoutError):
         message = f"it did not compile within {failure.seconds:.3g} s"
-        return Failure(FailureKind.COMPILE_TIMEOUT, message)
+        return Failure(FailureKind.COMPILE_TIMEOUT, message, failure.is_starved)
     if isinstance(failure, WorkerCrashedError):
-        return Failure(FailureKind.COMPILE_CRASH, f"the compiler crashed: {failure.status}")
+        message = f"the compiler crashed: {failure.status}"
+        return Failure(FailureKind.COMPILE_CRASH, message, failure.is_from_outside)
     # A bug of ours costs the candidate, too, and is told.
     return Failure(FailureKind.COMPILE_CRASH, f"{type(failure).__name__}: {failure}")
 

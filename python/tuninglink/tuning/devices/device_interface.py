@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tuninglink.tuning.devices.device import DeviceDescription
+    from tuninglink.tuning.devices.measurement import Outputs
     from tuninglink.tuning.devices.timing import Rounds, Timing
     from tuninglink.tuning.programs.benchmark import Benchmark
     from tuninglink.tuning.programs.compiled_program import CompiledProgram
@@ -100,3 +101,7 @@ class Device(ABC):
     ) -> Failure | None:
         """Compares what a benchmark computes with what another does; see `Measurer.compare`."""
         return self.ask(Request(Measurer.compare, (benchmark, reference, reduction)))
+
+    def outputs(self, benchmark: Benchmark) -> Outputs | Failure:
+        """Returns what a benchmark computes; see `Measurer.outputs`."""
+        return self.ask(Request(Measurer.outputs, (benchmark,)))

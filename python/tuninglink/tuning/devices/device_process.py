@@ -100,18 +100,23 @@ class DeviceProcess(Device):
                 job = self._pool.submit(_answer, request, seconds=limit)
                 answer, loading_seconds = job.result()
                 self._meter.loaded(loading_seconds)
-            except JobTimeoutError:
+            except JobTimeoutError as failure:
                 message = f"no answer within {limit:.3g} s; the process of the device was replaced"
-                answer = Failure(FailureKind.TIMEOUT, message)
+                is_starved = self._is_local and failure.is_starved
+                answer = Failure(FailureKind.TIMEOUT, message, is_starved)
             except WorkerCrashedError as failure:
-                answer = Failure(FailureKind.CRASH, f"{failure}{self._hint(failure)}")
+                message = f"{failure}{self._hint(failure)}"
+                answer = Failure(FailureKind.CRASH, message, failure.is_from_outside)
         if isinstance(answer, Failure) and answer.kind in _BROKEN:
             self._replace()
         return answer
 
+    @property
+    def _is_local(self) -> bool:
+        return driver_of(self._arguments[0]) in LOCAL_DRIVERS
+
     def _hint(self, crash: WorkerCrashedError) -> str:
-        is_local = driver_of(self._arguments[0]) in LOCAL_DRIVERS
-        if not is_local or crash.code != -signal.SIGSEGV:
+        if not self._is_local or crash.code != -signal.SIGSEGV:
             return ""
         return (
             f"; IREE's workers have {WORKER_STACK_BYTES >> 10} KiB of stack, which it may overflow"

@@ -62,7 +62,7 @@ class AheadLoader:
             self._load(benchmark, self._limit)
         except JobTimeoutError as failure:
             message = f"the driver did not compile it within {failure.seconds:.3g} s"
-            return Failure(FailureKind.COMPILE_TIMEOUT, message)
+            return Failure(FailureKind.COMPILE_TIMEOUT, message, failure.is_starved)
         except (WorkerCrashedError, CancelledError):
             pass
         return None

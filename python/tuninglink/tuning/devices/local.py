@@ -10,6 +10,7 @@ from tuninglink.errors import TuninglinkError
 from tuninglink.mlir.diagnostics import error
 from tuninglink.tuning.devices.device import THREADED_DRIVER, driver_of, physical_cores
 from tuninglink.tuning.devices.device_process import DeviceProcess
+from tuninglink.tuning.devices.device_scales import REPEATS, DefaultTimes
 from tuninglink.tuning.devices.loading_ahead import COMPILING_DRIVERS, AheadLoader
 from tuninglink.tuning.devices.screening import screen
 from tuninglink.tuning.results.failures import Failure
@@ -97,7 +98,7 @@ class Devices:
     def __init__(self, uris: Sequence[str], settings: Settings, timeout: float) -> None:
         self._processes: list[DeviceProcess] = []
         self._free: SimpleQueue[DeviceProcess] = SimpleQueue()
-        self._defaults: dict[DeviceProcess, float] = {}
+        self._defaults = DefaultTimes()
         compiles = driver_of(uris[0]) in COMPILING_DRIVERS
         self._ahead: AheadLoader | None = None
         self.at_once = len(uris) + (_AHEAD if compiles else 0)
@@ -157,12 +158,14 @@ class Devices:
         """See `DeviceSet`."""
         if self._ahead is not None:
             self._ahead.load_default(benchmark)
-        for each in self._processes:
-            timing = each.measure(benchmark, seconds)
-            if isinstance(timing, Failure):
-                return timing
-            self._defaults[each] = timing.least
-        return self._defaults[self.first]
+        repeats = REPEATS if len(self._processes) > 1 else 1
+        for _ in range(repeats):
+            for each in self._processes:
+                timing = each.measure(benchmark, seconds / repeats)
+                if isinstance(timing, Failure):
+                    return timing
+                self._defaults.add(each, benchmark, timing.least)
+        return self._defaults.least(self.first, benchmark)
 
     def submit(
         self, benchmark: Benchmark, best_microseconds: float
@@ -177,7 +180,7 @@ class Devices:
                 return failure
         device = self._free.get()
         try:
-            scale = self._defaults[self.first] / self._defaults[device]
-            return screen(device, benchmark, best, scale)
+            scale = self._defaults.scale(self.first, device)
+            return screen(device, benchmark, best, scale.factor)
         finally:
             self._free.put(device)

@@ -216,14 +216,18 @@ class Measurer:
             self._expected = {benchmark: self.outputs(benchmark)}
         return self._expected[benchmark]
 
-    def outputs(self, benchmark: Benchmark) -> Outputs:
+    def outputs(self, benchmark: Benchmark, inputs: Bytes | None = None) -> Outputs:
         """Returns what one iteration of a benchmark computes on fresh inputs.
+
+        Args:
+            benchmark: the benchmark.
+            inputs: what the buffer holds before; by default, what `make_inputs` returns.
 
         Raises:
             MeasurementError: it cannot be loaded or run.
         """
         layout = benchmark.layout
-        before = self._inputs(layout)
+        before = self._inputs(layout) if inputs is None else inputs
         buffer = to_device(self._device, before)
         call = self._loader.load(benchmark.image, benchmark.function)
         call((buffer, 1, layout.stride, 1))

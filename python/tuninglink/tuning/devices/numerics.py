@@ -81,30 +81,46 @@ def compare(binding: Binding, actual: Bytes, expected: Bytes, reduction: int = 1
     found, wanted = (each[:size].view(dtype) for each in (actual, expected))
     if not is_float(binding.element_type):
         return _exact(found, wanted, binding.shape)
-    return _close(
-        found.astype(np.float64),
-        wanted.astype(np.float64),
-        _relative_tolerance(dtype, reduction),
-        binding.shape,
-    )
+    expected_values = wanted.astype(np.float64)
+    allowed = relative_tolerance(dtype, reduction) * _magnitudes(expected_values)
+    return within(found.astype(np.float64), expected_values, allowed, binding.shape)
 
 
-def _relative_tolerance(dtype: np.dtype, reduction: int) -> float:
+def relative_tolerance(dtype: np.dtype, reduction: int) -> float:
+    """Returns how far elements may be off by rounding in another order, relative to their magnitude.
+
+    Args:
+        dtype: a floating-point type.
+        reduction: how many products make an element.
+    """
     precision = float(ml_dtypes.finfo(dtype).eps)  # type: ignore[no-untyped-call]
     terms = 0 if dtype.itemsize <= _NARROW_BYTES else _SUM * math.sqrt(reduction)
     roundings = 2 if dtype.itemsize <= _NARROW_BYTES else _ROUNDINGS
     return precision * (roundings + terms)
 
 
-def _close(
-    found: np.ndarray, wanted: np.ndarray, relative: float, shape: tuple[int, ...]
+def _magnitudes(values: np.ndarray) -> np.ndarray:
+    """Returns the magnitude of each element, at least their root mean square."""
+    regular = np.isfinite(values)
+    scale = math.sqrt(float(np.mean(np.square(values[regular])))) if regular.any() else 0.0
+    magnitudes: np.ndarray = np.maximum(np.abs(values), scale)
+    return magnitudes
+
+
+def within(
+    actual: np.ndarray, expected: np.ndarray, tolerance: np.ndarray, shape: tuple[int, ...]
 ) -> Comparison:
-    regular = np.isfinite(wanted)
-    scale = math.sqrt(float(np.mean(np.square(wanted[regular])))) if regular.any() else 0.0
+    """Compares elements, each with a tolerance of its own.
+
+    Args:
+        actual: the elements, as float64.
+        expected: what they should be, as float64.
+        tolerance: how far each may be off; infinite where any value is right.
+        shape: the shape in which the place of the worst element is given.
+    """
     with np.errstate(invalid="ignore"):
-        tolerance = relative * np.maximum(np.abs(wanted), scale)
-        excess = np.abs(found - wanted) / np.maximum(tolerance, np.finfo(np.float64).tiny)
-    same = (found == wanted) | (np.isnan(found) & np.isnan(wanted))
+        excess = np.abs(actual - expected) / np.maximum(tolerance, np.finfo(np.float64).tiny)
+    same = (actual == expected) | (np.isnan(actual) & np.isnan(expected)) | np.isposinf(tolerance)
     excess = np.where(same, 0.0, np.where(np.isfinite(excess), excess, np.inf))
     worst = int(np.argmax(excess))
     wrong = int(np.count_nonzero(excess > 1))
@@ -112,11 +128,11 @@ def _close(
     return Comparison(
         wrong == 0,
         _position(worst, shape),
-        float(wanted[worst]),
-        float(found[worst]),
+        float(expected[worst]),
+        float(actual[worst]),
         allowed,
         wrong,
-        len(wanted),
+        len(expected),
     )
 
 

@@ -91,6 +91,8 @@ def _dispatch(dispatch: ProblemReport) -> Object:
         "target": dispatch.target,
         "outcome": dispatch.outcome,
         "ending": dispatch.ending,
+        "default_result": dispatch.default_result,
+        "default_finding": dispatch.default_finding,
         "share": dispatch.share,
         "default_us": dispatch.default_us,
         "tuned_us": dispatch.tuned_us,

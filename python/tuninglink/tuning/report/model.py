@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Speedup:
-    """How many times as fast something became, with its interval (95 %).
+    """How many times as fast something became, with its interval (97.5 %).
 
     Attributes:
         low: the lower bound.
@@ -63,6 +63,9 @@ class ProblemReport:
         trials: the trials, in the order in which they were known.
         notes: findings, such as a fast candidate with wrong results.
         ending: why no more candidates were tried, such as `converged` or `budget`; None if that is not known.
+        default_result: whether the compiler's own choice computes what it should: `right`, `wrong`, `not decided` or
+            `not checked`; None where no reference was asked.
+        default_finding: the numbers behind it.
     """
 
     names: tuple[str, ...]
@@ -77,6 +80,8 @@ class ProblemReport:
     trials: tuple[TrialPoint, ...]
     notes: tuple[str, ...] = ()
     ending: str | None = None
+    default_result: str | None = None
+    default_finding: str = ""
 
     @property
     def failures(self) -> dict[str, int]:

@@ -108,6 +108,8 @@ def _dispatch(result: TaskResult, began: float) -> ProblemReport:
         configuration=winner.candidate.configuration if winner else None,
         trials=tuple(_point(each, began) for each in result.trials),
         notes=tuple(f"{failure.message}: {candidate}" for candidate, failure in result.wrong),
+        default_result=result.judgement.correctness.value if result.judgement else None,
+        default_finding=result.judgement.reason if result.judgement else "",
     )
 
 

@@ -27,7 +27,10 @@ class Failure:
     Attributes:
         kind: at which step, and how.
         message: the diagnostic, or what was observed.
+        is_external: whether the machine is the cause, and not the trial: a process was killed, or a time limit was reached
+            while other processes had the processors. Such a failure is not kept for later runs.
     """
 
     kind: FailureKind
     message: str
+    is_external: bool = False

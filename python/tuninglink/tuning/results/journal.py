@@ -104,11 +104,13 @@ class Journal:
         return PriorData.read(self.database, problem, task.key, environment)
 
     def record(self, prepared: TunableTask, result: TrialResult) -> None:
-        """Adds what came of a candidate.
+        """Adds what came of a candidate, unless the machine is the cause of its failure: it is tried again then.
 
         Raises:
             DatabaseError: it cannot be written.
         """
+        if result.failure is not None and result.failure.is_external:
+            return
         timing = result.timing
         trial = self._trial(prepared, result.candidate, SCREEN)
         if timing is not None:
@@ -152,6 +154,8 @@ class Journal:
         for position, each in enumerate(finalists):
             trial = self._trial(prepared, each.candidate, RACE)
             timing, failure = race.timings.get(position), race.failures.get(position)
+            if failure is not None and failure.is_external:
+                failure = None
             if timing is not None or failure is not None:
                 samples = timing.samples if timing is not None else ()
                 yield replace(trial, samples=samples, failure=failure)

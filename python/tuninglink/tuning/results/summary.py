@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.tuning.devices.timing import duration
+from tuninglink.tuning.references.judgement import Correctness
 from tuninglink.tuning.results.task_result import Ending, TaskOutcome
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ _AGREEING: Final = 0.05
 def summary(result: TaskResult) -> str:
     """Returns the outcome of a task, its times, its share, and why no more candidates were tried."""
     share = f"{result.share:.0%} of the time"
-    return f"{outcome(result)}; {share}, {trials(result)}"
+    return f"{outcome(result)}; {share}, {trials(result)}{_default(result)}"
 
 
 def outcome(result: TaskResult) -> str:
@@ -37,6 +38,18 @@ def outcome(result: TaskResult) -> str:
         case _ if result.ending is Ending.ALL_FAILED:
             return f"all candidates failed, {default} by default"
     return f"nothing is faster than the compiler's choice, {default}"
+
+
+def _default(result: TaskResult) -> str:
+    """Returns what the reference says about the compiler's choice, unless it is right."""
+    judgement = result.judgement
+    if judgement is None or judgement.correctness is Correctness.RIGHT:
+        return ""
+    if judgement.correctness is not Correctness.WRONG:
+        return f"; the default's result is {judgement.correctness.value}"
+    if result.verdict is TaskOutcome.WON:
+        return "; the default's result is wrong"
+    return "; the default's result is wrong, and no candidate is right: the program computes wrong results here"
 
 
 def trials(result: TaskResult) -> str:

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from enum import Enum
 from typing import TYPE_CHECKING, Final
 
+from tuninglink.tuning.references.judgement import Correctness
 from tuninglink.tuning.results.failures import FailureKind
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from tuninglink.tuning.devices.timing import Timing
     from tuninglink.tuning.programs.benchmark import Benchmark
     from tuninglink.tuning.programs.dispatches import Omission, TuningTask
+    from tuninglink.tuning.references.judgement import Judgement
     from tuninglink.tuning.results.failures import Failure
     from tuninglink.tuning.scheduling.timeline import Stage, StageTime
 
@@ -107,6 +109,7 @@ class TaskResult:
         failures: finalists that compute something else or fail when they are measured again, with what is wrong.
         reason: why there is no decision although a candidate may be faster; empty otherwise.
         date: the day, in ISO 8601.
+        judgement: what the reference says about the compiler's choice; None where it was not asked.
     """
 
     prepared: TunableTask
@@ -120,11 +123,17 @@ class TaskResult:
     failures: tuple[tuple[Candidate, Failure], ...] = ()
     reason: str = ""
     date: str = field(default_factory=lambda: datetime.now(UTC).date().isoformat())
+    judgement: Judgement | None = None
 
     @property
     def task(self) -> TuningTask:
         """The task itself."""
         return self.prepared.task
+
+    @property
+    def default_is_wrong(self) -> bool:
+        """Whether the compiler's choice computes something else than it should."""
+        return self.judgement is not None and self.judgement.correctness is Correctness.WRONG
 
     @property
     def wrong(self) -> list[tuple[Candidate, Failure]]:

@@ -73,7 +73,7 @@ class Retuner:
     Attributes:
         specs: the specs.
         flags: flags of the compiler; those of the whole process must have been set before.
-        tasks: compares, and searches.
+        tuner: compares, and searches.
         budget: the time.
         target: what is compiled for.
         model: a program on whose dispatches entries are measured as well; None for none.
@@ -84,7 +84,7 @@ class Retuner:
 
     specs: Sequence[Spec]
     flags: Sequence[str]
-    tasks: TaskTuner
+    tuner: TaskTuner
     budget: Budget
     target: Target
     model: DispatchedProgram | None = None
@@ -92,6 +92,13 @@ class Retuner:
     warn: Callable[[Diagnostic], None] = lambda _: None
     tell: Callable[[EntryResult], None] = lambda _: None
     _results: list[EntryResult] = field(default_factory=list)
+    _problems: EntryProblems = field(init=False)
+
+    def __post_init__(self) -> None:
+        device = self.tuner.devices.first.description
+        limits = {} if device.is_local else {COMPUTE_UNITS: compute_units(device.name)}
+        registry = ProviderRegistry(self.warn)
+        self._problems = EntryProblems(self.flags, self.target, registry, limits)
 
     def run(self) -> RetuningResult:
         """Decides until the budget is over or stopped; the entries that it does not come to stay as they are.
@@ -99,14 +106,10 @@ class Retuner:
         Raises:
             TuninglinkError: the devices do not run what is compiled for the target.
         """
-        driver = self.tasks.devices.first.description.driver
+        driver = self.tuner.devices.first.description.driver
         if not may_run(driver, self.target.backend):
             message = f"driver '{driver}' does not run what '{self.target.backend}' compiles"
             raise TuninglinkError(error(message))
-        device = self.tasks.devices.first.description
-        limits = {} if device.is_local else {COMPUTE_UNITS: compute_units(device.name)}
-        registry = ProviderRegistry(self.warn)
-        self._problems = EntryProblems(self.flags, self.target, registry, limits)
         if self.model is not None:
             self._problems.add_model(self.model, self.specs)
         entries = [(spec, each) for spec in self.specs for each in range(len(spec.entries))]
@@ -179,12 +182,12 @@ class Retuner:
 
     def _compare(self, task: EntryTask, budget: Budget) -> EntryComparison | Failure:
         """Compares an entry with the compiler's choice on one problem; returns why that is not possible."""
-        tasks = self.tasks
-        seconds = tasks.settings.timeout
+        tuner = self.tuner
+        seconds = tuner.settings.timeout
         programs = ("", task.single.text())
-        jobs = [tasks.compiler.submit_program(task.task.source, each, seconds) for each in programs]
+        jobs = [tuner.compiler.submit_program(task.task.source, each, seconds) for each in programs]
         default, own = (job.result() for job in jobs)
-        measured = measure_default(task.task, default, tasks.devices)
+        measured = measure_default(task.task, default, tuner.devices)
         if isinstance(measured, Failure):
             return measured
         if isinstance(own, Failure):
@@ -194,7 +197,7 @@ class Retuner:
             return EntryComparison(task, Standing.SAME, measured, benchmark=benchmark)
         trial = TrialResult(task.own, None, None, time.monotonic(), benchmark)
         pending = TaskResult(task, 1.0, measured.default_us, (trial,), TaskOutcome.UNDECIDED)
-        found = tasks.compare(pending, measured.benchmark, trial, budget)
+        found = tuner.compare(pending, measured.benchmark, trial, budget)
         if found.failures:
             failure = found.failures[0][1]
             return EntryComparison(task, _failed(failure), measured, None, benchmark, failure)
@@ -208,7 +211,7 @@ class Retuner:
         won = [each for each in decided if each.standing is Standing.FASTER]
         first = (won or decided)[0]
         us, verdict = first.measured.default_us, TaskOutcome.WON
-        values = self.tasks.provenance(
+        values = self.tuner.provenance(
             TaskResult(first.task, 1.0, us, (), verdict, decision=first.decision)
         )
         del values["trials"]  # of the search that has found it, which was another
@@ -240,10 +243,10 @@ class Retuner:
 
     def _improve(self, result: EntryResult, budget: Budget) -> EntryResult | None:
         """Searches for a configuration that is faster than that of an entry, beyond doubt."""
-        compared, tasks = result.comparisons[-1], self.tasks
+        compared, tuner = result.comparisons[-1], self.tuner
         assert compared.benchmark is not None
         own = replace(compared.measured, benchmark=compared.benchmark)
-        found = tune_task(tasks, compared.task.around_own(), own, budget)
+        found = tune_task(tuner, compared.task.around_own(), own, budget)
         if found.winner is None or found.decision is None:
             return None
         improved = [

@@ -38,12 +38,12 @@ class Generalizer:
     """Finds ranges of sizes for entries.
 
     Attributes:
-        tasks: compares configurations.
+        tuner: compares configurations.
         flags: flags of the compiler; those of the whole process must have been set before.
         budget: the time.
     """
 
-    tasks: TaskTuner
+    tuner: TaskTuner
     flags: Sequence[str]
     budget: Budget
 
@@ -64,7 +64,7 @@ class Generalizer:
         for ranges in _proposals(entry):
             if self.budget.is_over:
                 return None
-            points = _points(ranges, self.tasks.settings.seed)
+            points = _points(ranges, self.tuner.settings.seed)
             if self._is_good(entry, points):
                 provenance = {
                     **entry.provenance,
@@ -91,9 +91,9 @@ class Generalizer:
         for position in range(len(entries)):
             one = alone(spec, position)
             part = self.budget.part(1 / (len(entries) - position))
-            retuner = Retuner([one], self.flags, self.tasks, part, entry.target, improves=False)
+            retuner = Retuner([one], self.flags, self.tuner, part, entry.target, improves=False)
             results += retuner.run().entries
-            if not _does_not_lose(results[-1], self.tasks.settings.min_gain):
+            if not _does_not_lose(results[-1], self.tuner.settings.min_gain):
                 return False
         return True
 

@@ -315,7 +315,8 @@ class Scheduler:
     def _await_race(self) -> None:
         """Waits until the pause of a race is over."""
         due = min(each.race.due for each in self._races)
-        time.sleep(max(0.0, due - time.monotonic()))
+        with self._tuner.timeline.stage(Stage.CONFIRMATION):
+            time.sleep(max(0.0, due - time.monotonic()))
 
     def _end(self, task: _OpenTask, result: TaskResult) -> None:
         self.results.append(replace(result, share=task.measured.share))

@@ -97,6 +97,10 @@ class TaskRun:
             report=self._report,
             timeline=tuner.timeline,
         )
+        if tuner.references and not tuner.is_local:
+            tuner.references.begin(
+                prepared.task
+            )  # where the processors measure, it waits for the race
         tuner.listener.begun(prepared, measured.share, self.default_us)
 
     # --- Exploring -------------------------------------------------------------------------------------------
@@ -118,8 +122,6 @@ class TaskRun:
             DeviceError: the device is gone.
             DatabaseError: a result cannot be kept.
         """
-        if len(self._tuner.devices.descriptions) > 1 and self.trials:
-            self._measure_default()  # the devices compare with the default of the last task
         self._budget, self._since = budget, time.monotonic()
         end = self._since + seconds
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from tuninglink.tuning.deciding.contestants import Contestant, RaceRules
 from tuninglink.tuning.deciding.decision import Decision, Outcome, decide
-from tuninglink.tuning.deciding.output_checks import OutputChecks
+from tuninglink.tuning.deciding.judged_outputs import JudgedOutputs
 from tuninglink.tuning.deciding.race import Race
 from tuninglink.tuning.deciding.winner_verification import WinnerVerification
 from tuninglink.tuning.listener import Listener
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from tuninglink.tuning.deciding.race import RaceResult
     from tuninglink.tuning.devices.device_set import DeviceSet
     from tuninglink.tuning.programs.benchmark import Benchmark
+    from tuninglink.tuning.references.judging import References
     from tuninglink.tuning.results.journal import Journal, RecordedRace
     from tuninglink.tuning.results.reproducers import Reproducers
     from tuninglink.tuning.scheduling.budget import Budget
@@ -36,6 +37,9 @@ _NEAR: Final = 1.05
 
 _FAR: Final = 2.0
 """A candidate that always races may be this many times as slow: such are not measured further."""
+
+WRONG_DEFAULT: Final = "the default's result is wrong"
+"""The reason of an entry that need not be faster."""
 
 _VERDICTS: Final = {
     Outcome.FASTER: TaskOutcome.WON,
@@ -56,6 +60,7 @@ class TaskTuner:
         journal: keeps what is found out; None for nobody.
         reproducers: keeps candidates that fail to compile; None for nobody.
         timeline: counts what the stages take.
+        references: what dispatches should compute; None compares candidates with the compiler's choices alone.
     """
 
     settings: TuningSettings
@@ -65,6 +70,7 @@ class TaskTuner:
     journal: Journal | None = None
     reproducers: Reproducers | None = None
     timeline: Timeline = field(default_factory=Timeline)
+    references: References | None = None
 
     @property
     def is_local(self) -> bool:
@@ -92,8 +98,8 @@ class TaskTuner:
         """
         self.listener.racing(result.prepared, min(len(ranked), FINALISTS))
         verification = self._verification(result.prepared)
-        reduction = result.prepared.spaces.problem.reduction
-        checks = OutputChecks(self.devices.first, default, reduction)
+        checks = self._checks(result, default)
+        result = self._judged(result, checks)
         finalists: list[TrialResult] = []
 
         def draw() -> Iterator[Contestant]:
@@ -138,7 +144,8 @@ class TaskTuner:
         assert trial.benchmark is not None
         self.listener.racing(result.prepared, 1)
         device = self.devices.first
-        checks = OutputChecks(device, default, result.prepared.spaces.problem.reduction)
+        checks = self._checks(result, default)
+        result = self._judged(result, checks)
         race = Race(
             device,
             Contestant(default, result.default_us),
@@ -163,9 +170,26 @@ class TaskTuner:
             "interval": [round(decision.speedup.low, 3), round(decision.speedup.high, 3)],
             "trials": len(result.trials),
             "date": result.date,
+            **({"reason": WRONG_DEFAULT} if result.default_is_wrong else {}),
         }
 
     # --- Steps -------------------------------------------------------------------------------------------
+
+    def _checks(self, result: TaskResult, default: Benchmark) -> JudgedOutputs:
+        reduction = result.prepared.spaces.problem.reduction
+        device = self.devices.first
+        return JudgedOutputs(device, default, reduction, result.task, self.references)
+
+    def _judged(self, result: TaskResult, checks: JudgedOutputs) -> TaskResult:
+        """Returns the result with what the reference says about the default, and tells of a wrong one at once."""
+        with self.timeline.stage(Stage.REFERENCE):
+            judgement = checks.default_judgement
+        result = replace(result, judgement=judgement)
+        if checks.default_is_wrong and judgement is not None:
+            self.listener.default_is_wrong(result.prepared, judgement)
+            if self.reproducers:
+                self.reproducers.keep_wrong(result.task, judgement, checks.device.description.uri)
+        return result
 
     def _rules(self, budget: Budget, ranked: Sequence[TrialResult] = ()) -> RaceRules:
         settings = self.settings
@@ -202,7 +226,8 @@ class TaskTuner:
         self, result: TaskResult, best: TrialResult | None, decision: Decision
     ) -> TaskResult:
         """Returns the result with a decision about the best candidate."""
-        verdict = _VERDICTS[decision.outcome]
+        # A right result is worth an entry at any speed.
+        verdict = TaskOutcome.WON if result.default_is_wrong else _VERDICTS[decision.outcome]
         winner = best if verdict is TaskOutcome.WON else None
         return replace(result, decision=decision, verdict=verdict, winner=winner)
 

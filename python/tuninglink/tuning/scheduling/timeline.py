@@ -36,6 +36,9 @@ class Stage(Enum):
     MEASUREMENT = "measurement"
     """Candidates are measured, while others may compile."""
 
+    REFERENCE = "reference"
+    """Defaults are compared with what their dispatches should compute."""
+
     RACE = "race"
     """Finalists are checked and compared."""
 

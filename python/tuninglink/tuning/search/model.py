@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from functools import cached_property
-from itertools import chain
 from typing import TYPE_CHECKING, ClassVar, Final
 
 import numpy as np
@@ -22,8 +21,9 @@ if TYPE_CHECKING:
     from tuninglink.tuning.search.pool import CandidatePool
 
 _FIRST: Final = 8
-"""So many of the best by the estimate come first, and as many of its best quarter after the neighbors of the compiler's
-choice. With other problems to learn from, half of the first are the best by what these say, and the model comes next."""
+"""So many of the best by the estimate come first, then what was fast elsewhere. After that come as many of the best by
+what other problems say; without other problems, the neighbors of the compiler's choice and as many of the best quarter
+by the estimate."""
 
 _NEAR_DEFAULT: Final = 12
 """Neighbors of the compiler's choice that are tried before there is a model."""
@@ -74,7 +74,9 @@ class ModelSearch(Search):
         known: Sequence[tuple[Candidate, float | None]] = (),
         measured: Sequence[MeasuredProblem] = (),
     ) -> None:
-        super().__init__(pool, seed, default_microseconds, known, measured)
+        timed = [each for each in known if each[1] is not None]
+        super().__init__(pool, seed, default_microseconds, timed, measured)
+        self._elsewhere = [each for each, microseconds in known if microseconds is None]
         self._ranking: tuple[int, list[Candidate]] | None = None
         self._further: list[Candidate] = []
         self._known_neighbors: dict[str, Sequence[Candidate]] = {}
@@ -119,16 +121,14 @@ class ModelSearch(Search):
         sampled = list(self.drawn(FIRST_CANDIDATES))
         estimated = sorted(sampled, key=self._estimate)
         if self._transfer is not None:
-            # The best by what other problems say and the best by the estimate, in turn.
-            order = np.argsort(self._estimates(sampled), kind="stable")
+            order = np.argsort(self._estimates(sampled), kind="stable")[:_FIRST]
             corrected = [sampled[each] for each in order]
-            pairs = zip(corrected, estimated, strict=True)
-            return _unlike(list(chain.from_iterable(pairs)))[:_FIRST]
+            return _unlike([*estimated[:_FIRST], *self._elsewhere, *corrected])
         default = self._pool.default
         near = list(self._neighbors(default))[:_NEAR_DEFAULT] if default is not None else []
         quarter = estimated[: max(_FIRST, len(estimated) // 4)]
         others = self._chance.sample(quarter, min(len(quarter), _FIRST))
-        return _unlike([*estimated[:_FIRST], *near, *others])
+        return _unlike([*estimated[:_FIRST], *self._elsewhere, *near, *others])
 
     def _candidates(self) -> list[Candidate]:
         count = MOST_CANDIDATES if self._tried >= _SETTLED else FIRST_CANDIDATES

@@ -14,6 +14,7 @@ from tuninglink.mlir.diagnostics import error, note
 from tuninglink.tuning.devices.cluster.on_worker import DeviceKey, ask_device, describe_device
 from tuninglink.tuning.devices.device import DeviceError
 from tuninglink.tuning.devices.device_interface import Device
+from tuninglink.tuning.devices.device_scales import REPEATS, DefaultTimes
 from tuninglink.tuning.devices.screening import screen
 from tuninglink.tuning.results.failures import Failure
 from tuninglink.tuning.scheduling.timeline import UseMeter, mean_use
@@ -33,6 +34,9 @@ Returned = TypeVar("Returned")
 
 _PATIENCE: Final = 1.0
 """Seconds after which it is looked at again which workers there are."""
+
+_ADMISSION_SECONDS: Final = 0.02
+"""Time for each of the measurements of the default on a new device."""
 
 _MOST_DEVICES: Final = 64
 
@@ -133,7 +137,7 @@ class ClusterDevices:
         self._known: list[RemoteDevice] = []
         self._refused: set[tuple[str, str]] = set()
         self._free: SimpleQueue[RemoteDevice] = SimpleQueue()
-        self._defaults: dict[tuple[str, str], float] = {}
+        self._defaults = DefaultTimes()
         self._default: Benchmark | None = None
         self._looked = 0.0
         self._threads = ThreadPoolExecutor(_MOST_DEVICES)
@@ -175,16 +179,26 @@ class ClusterDevices:
     def measure_default(self, benchmark: Benchmark, seconds: float = 0.1) -> float | Failure:
         """See `DeviceSet`."""
         self._default = benchmark
-        for each in list(self._known):
-            try:
-                timing = each.measure(benchmark, seconds)
-            except DeviceLostError as lost:
-                self.leave(each, lost)
-                continue
-            if isinstance(timing, Failure):
-                return timing
-            self._defaults[each.place] = timing.least
-        return self._defaults[self._known[0].place]
+        repeats = REPEATS if len(self._known) > 1 else 1
+        for _ in range(repeats):
+            for device in list(self._known):
+                try:
+                    failure = self._measure_once(device, benchmark, seconds / repeats)
+                except DeviceLostError as lost:
+                    self.leave(device, lost)
+                    continue
+                if failure is not None:
+                    return failure
+        return self._defaults.least(self._known[0].place, benchmark)
+
+    def _measure_once(
+        self, device: RemoteDevice, default: Benchmark, seconds: float
+    ) -> Failure | None:
+        timing = device.measure(default, seconds)
+        if isinstance(timing, Failure):
+            return timing
+        self._defaults.add(device.place, default, timing.least)
+        return None
 
     def submit(
         self, benchmark: Benchmark, best_microseconds: float
@@ -211,8 +225,8 @@ class ClusterDevices:
         while True:
             device = self._next_free()
             try:
-                scale = self._defaults[self._known[0].place] / self._defaults[device.place]
-                measurement = screen(device, benchmark, best, scale)
+                scale = self._defaults.scale(self._known[0].place, device.place)
+                measurement = screen(device, benchmark, best, scale.factor)
             except DeviceLostError as lost:
                 self.leave(device, lost)
                 continue
@@ -244,12 +258,11 @@ class ClusterDevices:
         key = DeviceKey(cluster.session, uri, self._settings, self._timeout, cluster.versions)
         try:
             device = RemoteDevice(cluster, worker, key)
-            if self._default is not None:
-                timing = device.measure(self._default, 0.1)
-                if isinstance(timing, Failure):
+            defaults = [self._default] if self._default is not None else []
+            for default in REPEATS * defaults:
+                if self._measure_once(device, default, _ADMISSION_SECONDS) is not None:
                     self._refused.add(device.place)
                     return
-                self._defaults[device.place] = timing.least
         except DeviceLostError:
             return
         if self._known and device.description.name != self._known[0].description.name:

@@ -1,0 +1,179 @@
+"""The work of `tuninglink verify` once its arguments are read."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections import Counter
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Any
+
+from tuninglink.cli import process
+from tuninglink.cli.progress import progress
+from tuninglink.cli.terminal import print_table
+from tuninglink.cli.verbosity import is_quiet
+from tuninglink.cli.verify_options import VerifyFormat
+from tuninglink.errors import TuninglinkError
+from tuninglink.files import check_directory
+from tuninglink.mlir.diagnostics import error, note
+from tuninglink.specs.linking.precedence import link
+from tuninglink.specs.sources import SpecFiles, read_specs
+from tuninglink.tuning.candidates.compilation import CandidateCompiler
+from tuninglink.tuning.devices.local import Devices, default_device, may_run
+from tuninglink.tuning.devices.timing import Settings
+from tuninglink.tuning.programs.dispatches import read_program
+from tuninglink.tuning.references.judgement import Correctness
+from tuninglink.tuning.references.judging import References
+from tuninglink.tuning.references.program_verification import (
+    ProgramVerification,
+    VerifiedDispatch,
+)
+from tuninglink.tuning.results.reproducers import Reproducers
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tuninglink.cli.verify_options import VerifyOptions
+    from tuninglink.tuning.programs.dispatches import DispatchedProgram, TuningTask
+
+
+def verify(options: VerifyOptions) -> bool:
+    """Verifies a program and prints the report.
+
+    Returns:
+        Whether no result is wrong.
+
+    Raises:
+        TuninglinkError: the program cannot be compiled, or no device runs it.
+    """
+    if options.failures:
+        check_directory(options.failures)
+    spec = _spec(options)
+    with progress(f"compiling {options.input}"):
+        program = read_program(options.input, options.flags)
+    tasks = _tasks(program, options)
+    uri = options.devices[0] if options.devices else default_device(tasks[0].target.backend)
+    verified = _verified(tasks, spec, uri, options)
+    if options.report_format is VerifyFormat.JSON:
+        print(json.dumps(_as_object(program, verified), indent=1))  # noqa: T201 - the output
+    else:
+        _print(program, verified)
+    return all(entry.judgement.correctness is not Correctness.WRONG for entry in verified)
+
+
+def _spec(options: VerifyOptions) -> str:
+    """Returns the given specs, linked, as text; nothing if there are none."""
+    sink = process.shown_diagnostics()
+    files = read_specs(options.specs, sink)
+    specs = [*SpecFiles(files, upgrade=options.upgrade, diagnostics=sink)]
+    return link(specs).text() if specs else ""
+
+
+def _tasks(program: DispatchedProgram, options: VerifyOptions) -> list[TuningTask]:
+    """Returns the dispatches that are to be verified.
+
+    Raises:
+        TuninglinkError: there are none.
+    """
+    tasks = [
+        task for task in program.tasks if not options.patterns or task.is_meant(options.patterns)
+    ]
+    if not tasks:
+        reasons = [note(str(omission)) for omission in program.omissions]
+        what = "matches --only" if options.patterns and program.tasks else "can run alone"
+        raise TuninglinkError(error(f"no dispatch {what}", notes=reasons))
+    return tasks
+
+
+def _verified(
+    tasks: Sequence[TuningTask], spec: str, uri: str, options: VerifyOptions
+) -> list[VerifiedDispatch]:
+    """Verifies dispatches, and writes a line for each as it is known."""
+    reproducers = (
+        Reproducers(options.failures, options.flags, options.seed) if options.failures else None
+    )
+    with ExitStack() as opened:
+        compiler = opened.enter_context(CandidateCompiler(options.flags, options.jobs))
+        settings = Settings(seed=options.seed)
+        device = opened.enter_context(Devices([uri], settings, options.timeout)).first
+        references = opened.enter_context(References(options.seed, options.timeout))
+        runnable = [
+            task for task in tasks if may_run(device.description.driver, task.target.backend)
+        ]
+        if not runnable:
+            backend = tasks[0].target.backend
+            message = (
+                f"device '{uri}' does not run code for '{backend}'; name another with --device"
+            )
+            raise TuninglinkError(error(message))
+        verified = []
+        verification = ProgramVerification(compiler, device, references, options.timeout)
+        for count, entry in enumerate(verification.run(runnable, spec), 1):
+            verified.append(entry)
+            _tell(f"{count} of {len(runnable)}: {_words(entry)}")
+            if reproducers and entry.judgement.correctness is Correctness.WRONG:
+                path = reproducers.keep_wrong(entry.task, entry.judgement, uri)
+                _tell(
+                    f"  see {path}" if path else "  it cannot be written as a function on tensors"
+                )
+    return verified
+
+
+def _tell(line: str) -> None:
+    if not is_quiet():
+        print(line, file=sys.stderr, flush=True)  # noqa: T201 - progress
+
+
+def _words(entry: VerifiedDispatch) -> str:
+    return f"{entry.task.label}: {entry.judgement.correctness.value}, {entry.judgement.reason}"
+
+
+def _print(program: DispatchedProgram, verified: Sequence[VerifiedDispatch]) -> None:
+    rows = [
+        (
+            entry.task.label,
+            str(entry.task.calls),
+            entry.judgement.correctness.value,
+            entry.judgement.reason,
+        )
+        for entry in sorted(verified, key=lambda entry: _ORDER.index(entry.judgement.correctness))
+    ]
+    print_table(("dispatch", "calls", "result", "finding"), rows)
+    counts = Counter(entry.judgement.correctness for entry in verified)
+    summary = [f"{counts[kind]} {kind.value}" for kind in _ORDER if counts[kind]]
+    if program.omissions:
+        summary.append(f"{sum(len(entry.dispatches) for entry in program.omissions)} not run alone")
+    print(f"\n{len(verified)} dispatches: {', '.join(summary)}")  # noqa: T201 - the output
+
+
+_ORDER = (
+    Correctness.WRONG,
+    Correctness.UNDECIDED,
+    Correctness.UNCHECKED,
+    Correctness.RIGHT,
+)
+"""The order of the report: what needs attention comes first."""
+
+
+def _as_object(program: DispatchedProgram, verified: Sequence[VerifiedDispatch]) -> dict[str, Any]:
+    return {
+        "dispatches": [
+            {
+                "names": list(entry.task.dispatches),
+                "label": entry.task.label,
+                "calls": entry.task.calls,
+                "target": entry.task.target.name,
+                "result": entry.judgement.correctness.value,
+                "finding": entry.judgement.reason,
+                "samples": [
+                    {"binding": binding, "position": position, "actual": actual, "expected": exact}
+                    for binding, position, actual, exact in entry.judgement.samples
+                ],
+            }
+            for entry in verified
+        ],
+        "omissions": [
+            {"names": list(omission.dispatches), "reason": omission.reason}
+            for omission in program.omissions
+        ],
+    }

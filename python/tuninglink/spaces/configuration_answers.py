@@ -1,0 +1,132 @@
+"""Answers about configurations: whether they are valid, which rules they break, and the nearest valid one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from tuninglink.mlir.diagnostics import Severity
+from tuninglink.solver.answers import Verdict, Violation
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from iree.compiler import ir as mlir
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """The valid configuration that is nearest to another one.
+
+    Attributes:
+        changes: for each knob that differs, its name, its old and its new value.
+        compilation_info: the whole configuration, None if the provider cannot write it.
+        is_proven: whether no other is nearer; else it is the best that was found in time.
+        untiled: the knobs whose old value is 0, which stands for all of a loop.
+    """
+
+    changes: tuple[tuple[str, int, int], ...]
+    compilation_info: mlir.Attribute | None
+    is_proven: bool
+    untiled: frozenset[str] = frozenset()
+
+    def __str__(self) -> str:
+        changes = ", ".join(
+            f"{name} from {of_zero(old) if name in self.untiled else old} to {new}"
+            for name, old, new in self.changes
+        )
+        which = "the nearest" if self.is_proven else "the nearest found in time"
+        text = f"{which} valid configuration changes {changes}"
+        if self.compilation_info is None:
+            return text
+        return f"{text}: {self.compilation_info}"
+
+
+@dataclass(frozen=True)
+class ConfigurationAnswer:
+    """Whether a configuration is valid.
+
+    Attributes:
+        verdict: proven: it compiles; refuted: it does not.
+        pipeline: the pipeline that it configures, as MLIR writes it.
+        violations: if refuted, the necessary rules that it breaks.
+        discouraged: if not refuted, the rules of the compiler's own constraints that it breaks.
+        reason: if not decided, why not.
+        propose: finds the nearest valid configuration, or says why there is none.
+    """
+
+    verdict: Verdict
+    pipeline: str
+    violations: tuple[Violation, ...] = ()
+    discouraged: tuple[Violation, ...] = ()
+    reason: str = ""
+    propose: Callable[[], tuple[Proposal | None, str]] = field(
+        default=lambda: (None, ""), repr=False, compare=False
+    )
+
+    @property
+    def proposal(self) -> Proposal | None:
+        """If refuted or discouraged, the nearest valid configuration, or None if none was found."""
+        return self._proposed[0]
+
+    @cached_property
+    def _proposed(self) -> tuple[Proposal | None, str]:
+        """What is proposed, which is looked for when somebody asks: it takes longer than the verdict."""
+        return self.propose()
+
+    @property
+    def severity(self) -> Severity | None:
+        """How grave the answer is: None for a valid configuration that the compiler's constraints accept."""
+        if self.verdict is Verdict.REFUTED:
+            return Severity.ERROR
+        if self.discouraged:
+            return Severity.WARNING
+        return Severity.REMARK if self.verdict is Verdict.NOT_DECIDED else None
+
+    def __str__(self) -> str:
+        if self.verdict is Verdict.REFUTED:
+            return f"the configuration is invalid in pipeline {self.pipeline}: {self.violations[0]}"
+        if self.discouraged:
+            first = self.discouraged[0]
+            who = "the compiler's own constraints would not choose the configuration"
+            return f"{who} in pipeline {self.pipeline}: {first}"
+        if self.verdict is Verdict.NOT_DECIDED:
+            return f"the configuration was not decided: {self.reason}"
+        return f"the configuration is valid in pipeline {self.pipeline}"
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What else there is to say, each a sentence; the nearest valid configuration comes last."""
+        proposal, why_none = self._proposed
+        if proposal is not None:
+            return (*self.further_violations, str(proposal))
+        reason = why_none if self.violations else self.reason if self.discouraged else ""
+        return (*self.further_violations, *filter(None, [reason]))
+
+    @property
+    def knobs(self) -> tuple[str, ...]:
+        """The knobs that are wrong: of the first violation, those that the nearest valid configuration changes first."""
+        proposal, _ = self._proposed
+        changes = () if proposal is None else proposal.changes
+        changed = [name for name, _, _ in sorted(changes, key=_factor, reverse=True)]
+        violated = next((each.knobs for each in (*self.violations, *self.discouraged)), ())
+        both = [name for name in changed if name in violated]
+        return tuple(dict.fromkeys((*both, *violated, *changed)))
+
+    @property
+    def further_violations(self) -> tuple[str, ...]:
+        """The violations behind the first, each a sentence."""
+        others = [*self.violations, *self.discouraged][1:]
+        return tuple(f"violated as well: {each}" for each in others)
+
+
+def _factor(change: tuple[str, int, int]) -> float:
+    """Returns by which factor a change makes a knob larger or smaller."""
+    _, old, new = change
+    return max(old, new, 1) / max(1, min(old, new))
+
+
+def of_zero(value: int) -> str:
+    """Returns a tile of 0 as people read it, given what it stands for."""
+    return f"0 (all {value})"

@@ -1,0 +1,83 @@
+"""The places of knobs in the text of a spec: attributes have no locations of their own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from tuninglink.errors import SpecError
+from tuninglink.mlir import names
+from tuninglink.upgrading.outline import SpecOutline
+from tuninglink.upgrading.source import Source
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tuninglink.mlir.diagnostics import Place
+
+_ARROW: Final = "->"
+
+
+class KnobPlaces:
+    """Finds knobs in the files that specs were read from; each file is read once."""
+
+    def __init__(self) -> None:
+        self._outlines: dict[str, SpecOutline | None] = {}
+
+    def find(self, at: Place | None, knob: str) -> Place | None:
+        """Returns the place of a knob in an operation, or in an alias that it uses.
+
+        Args:
+            at: the place of the operation: a constant, or a named sequence that holds one.
+            knob: the name of the knob as it is written.
+
+        Returns:
+            The place of the operation if the knob is not found, or the file is not text.
+        """
+        outline = self._outline(at.file) if at is not None and knob else None
+        if at is None or outline is None:
+            return at
+        source = outline.source
+        start = source.offset(at)
+        end = _end(source, start)
+        found = next(_occurrences(outline, start, end, knob, set()), None)
+        return at if found is None else source.place(found)
+
+    def _outline(self, file: str) -> SpecOutline | None:
+        if file not in self._outlines:
+            self._outlines[file] = _read(file)
+        return self._outlines[file]
+
+
+def _read(file: str) -> SpecOutline | None:
+    try:
+        return SpecOutline(Source(Path(file).read_text(encoding="utf-8"), file))
+    except (OSError, ValueError, SpecError):
+        return None
+
+
+def _end(source: Source, start: int) -> int:
+    """Returns where an operation ends: a named sequence with its body, any other before the type of its result."""
+    is_sequence = False
+    for token in source.tokens(start, len(source.text)):
+        is_sequence |= token.text == names.NAMED_SEQUENCE
+        if is_sequence and token.kind == "group" and token.text == "{":
+            return token.end
+        if not is_sequence and token.text == _ARROW:
+            return token.start
+    return len(source.text)
+
+
+def _occurrences(
+    outline: SpecOutline, start: int, end: int, knob: str, aliases: set[str]
+) -> Iterator[int]:
+    """Yields where a knob is written in a part of the text, in the aliases that it uses too."""
+    for token in outline.source.tokens(start, end):
+        if token.kind == "group":
+            yield from _occurrences(outline, token.start + 1, token.end - 1, knob, aliases)
+        elif token.kind in ("word", "string") and token.text.strip('"') == knob:
+            yield token.start
+        elif token.kind == "name" and token.text in outline.aliases and token.text not in aliases:
+            aliases.add(token.text)
+            alias = outline.aliases[token.text]
+            yield from _occurrences(outline, alias.value, alias.end, knob, aliases)

@@ -1,0 +1,82 @@
+"""Checks of candidates where a reference says what a dispatch should compute."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from tuninglink.tuning.deciding.output_checks import OutputChecks
+from tuninglink.tuning.references.judgement import Correctness, Judgement
+from tuninglink.tuning.results.failures import Failure, FailureKind
+
+if TYPE_CHECKING:
+    from tuninglink.tuning.devices.device_interface import Device
+    from tuninglink.tuning.programs.benchmark import Benchmark
+    from tuninglink.tuning.programs.dispatches import TuningTask
+    from tuninglink.tuning.references.judging import References
+
+
+@dataclass
+class JudgedOutputs:
+    """Compares candidates with the compiler's choice, if that is right; else with the reference.
+
+    Attributes:
+        device: runs them.
+        default: the compiler's choice.
+        reduction: how many products make an element of an output.
+        task: the task.
+        references: the references; None leaves all to the compiler's choice.
+    """
+
+    device: Device
+    default: Benchmark
+    reduction: int
+    task: TuningTask
+    references: References | None = None
+
+    @cached_property
+    def default_judgement(self) -> Judgement | None:
+        """What the reference says about the compiler's choice; None where it was not asked.
+
+        Raises:
+            DeviceError: the device is gone.
+        """
+        if self.references is None:
+            return None
+        outputs = self.device.outputs(self.default)
+        if isinstance(outputs, Failure):
+            return Judgement(Correctness.UNCHECKED, outputs.message)
+        return self.references.judge(self.task, outputs)
+
+    @property
+    def default_is_wrong(self) -> bool:
+        """Whether the compiler's choice computes something else than it should."""
+        judgement = self.default_judgement
+        return judgement is not None and judgement.correctness is Correctness.WRONG
+
+    @cached_property
+    def _against_default(self) -> OutputChecks:
+        return OutputChecks(self.device, self.default, self.reduction)
+
+    def failure(self, benchmark: Benchmark) -> Failure | None:
+        """Returns what is wrong with the outputs of a candidate, or why it cannot be run; None if it is right.
+
+        Raises:
+            DeviceError: the device is gone.
+        """
+        if not self.default_is_wrong:
+            failure = self._against_default.failure(benchmark)
+            if failure is not None or self.references is None:
+                return failure
+        outputs = self.device.outputs(benchmark)
+        if isinstance(outputs, Failure):
+            return outputs
+        assert self.references is not None
+        judgement = self.references.judge(self.task, outputs)
+        is_right = judgement.correctness is Correctness.RIGHT
+        if is_right or (
+            not self.default_is_wrong and judgement.correctness is not Correctness.WRONG
+        ):
+            return None
+        return Failure(FailureKind.WRONG, judgement.reason)

@@ -1,0 +1,128 @@
+"""The computation of a dispatch as a function on tensors, which the stock tools compile and run."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import ml_dtypes
+import numpy as np
+from iree.compiler import ir as mlir
+from iree.compiler.dialects import func  # type: ignore[attr-defined]
+
+from tuninglink.iree.op_kinds import OpKind
+from tuninglink.iree.structured_op import REDUCTION, StructuredOp
+from tuninglink.mlir import names
+from tuninglink.mlir.contexts import thread_context
+from tuninglink.mlir.walk import collect, visit
+from tuninglink.tuning.programs.element_types import element_type, is_float
+from tuninglink.tuning.references.scalar_ops import UnsupportedOperationError
+from tuninglink.tuning.references.stored_tensors import LOAD, STORE, SUBSPAN, tensor_of
+
+if TYPE_CHECKING:
+    from tuninglink.tuning.programs.benchmark import BufferLayout
+
+NAME: Final = "dispatch"
+_SUM: Final = 4.0
+
+
+@dataclass(frozen=True)
+class TensorFunction:
+    """A dispatch as a function.
+
+    Attributes:
+        text: a module with the function `NAME`.
+        inputs: the bindings that its arguments are.
+        input_types: the element type and the sizes of each argument.
+        outputs: the bindings that its results are.
+    """
+
+    text: str
+    inputs: tuple[int, ...]
+    input_types: tuple[tuple[str, tuple[int, ...]], ...]
+    outputs: tuple[int, ...]
+
+
+def tensor_function(source: bytes, layout: BufferLayout) -> TensorFunction:
+    """Returns the computation of a dispatch as a function on tensors.
+
+    Args:
+        source: its benchmark at `executable-sources`.
+        layout: the buffer that it runs on.
+
+    Raises:
+        UnsupportedOperationError: it loads parts of bindings, or of dynamic size.
+    """
+    benchmark = mlir.Module.parse(source, thread_context())
+    (dispatch,) = collect(benchmark.operation, names.FUNCTION)
+    loads, stores = collect(dispatch, LOAD), collect(dispatch, STORE)
+    _expect_whole_loads(loads, layout)
+    inputs = tuple(tensor_of(load.operands[0], layout).binding for load in loads)
+    outputs = tuple(tensor_of(store.operands[1], layout).binding for store in stores)
+    with benchmark.context, mlir.Location.unknown():
+        module = mlir.Module.create()
+        with mlir.InsertionPoint(module.body):
+            types = [load.results[0].type for load in loads]
+            results = [store.operands[0].type for store in stores]
+            function = func.FuncOp(NAME, (types, results))
+            block = function.add_entry_block()
+            with mlir.InsertionPoint(block):
+                end = func.ReturnOp([store.operands[0] for store in stores]).operation
+    for load, argument in zip(loads, block.arguments, strict=True):
+        load.results[0].replace_all_uses_with(argument)
+    for operation in (*stores, *loads):
+        operation.erase()
+    for operation in [op.operation for op in dispatch.regions[0].blocks[0].operations][:-1]:
+        if operation.name == SUBSPAN:
+            operation.erase()
+        else:
+            operation.move_before(end)
+    tensors = [mlir.RankedTensorType(type_) for type_ in types]
+    input_types = tuple((str(type_.element_type), tuple(type_.shape)) for type_ in tensors)
+    return TensorFunction(str(module), inputs, input_types, outputs)
+
+
+def summation_error(source: bytes) -> float:
+    """Returns how far the sums of a dispatch may be off by another order, relative to their magnitude.
+
+    Roundings of partial sums that grow as a random walk deviate by 0.2 units of the accumulator's precision times
+    `sqrt(terms)` (standard deviation); four units leave room for the largest of millions.
+
+    Args:
+        source: its benchmark at `executable-sources`.
+    """
+    benchmark = mlir.Module.parse(source, thread_context())
+    largest = 0.0
+
+    def look(operation: mlir.Operation) -> None:
+        nonlocal largest
+        op = StructuredOp(operation)
+        if op.maps and REDUCTION in op.iterator_types and op.results:
+            dtype = element_type(op.results[0].element)
+            if dtype is not None and is_float(op.results[0].element):
+                precision = float(ml_dtypes.finfo(_accumulator(op, dtype)).eps)  # type: ignore[no-untyped-call]
+                largest = max(largest, _SUM * precision * math.sqrt(_terms(op)))
+
+    visit(benchmark.operation, look)
+    return largest
+
+
+def _accumulator(op: StructuredOp, result: np.dtype) -> np.dtype:
+    """Returns the type in which an operation adds up: attention does so in f32, others in the type of the result."""
+    return np.dtype(np.float32) if op.kind is OpKind.ATTENTION else result
+
+
+def _terms(op: StructuredOp) -> int:
+    """Returns how many values are added up: in attention, by one of the two products after the other."""
+    loops = zip(op.iterator_types, op.sizes, strict=True)
+    sizes = [size or 1 for kind, size in loops if kind == REDUCTION]
+    return max(sizes) if op.kind is OpKind.ATTENTION else math.prod(sizes)
+
+
+def _expect_whole_loads(loads: list[mlir.Operation], layout: BufferLayout) -> None:
+    for load in loads:
+        tensor = tensor_of(load.operands[0], layout)
+        sizes = mlir.RankedTensorType(load.results[0].type).shape
+        if math.prod(sizes) != math.prod(tensor.part.shape):
+            raise UnsupportedOperationError("a load of a part of a binding")

@@ -1,0 +1,163 @@
+"""Judgement of results: right, wrong, or not decided."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final, Self
+
+from tuninglink.tuning.references.dispatch_function import summation_error
+from tuninglink.tuning.references.judgement import Correctness, Judgement
+from tuninglink.tuning.references.points import PointQuestion, compare_points
+from tuninglink.tuning.references.reference import (
+    Reference,
+    compute_reference,
+    set_up_process,
+)
+from tuninglink.tuning.references.retargeting import SCALAR_BACKEND, reference_target
+from tuninglink.workers import JobError, JobTimeoutError, Pool, WorkerCrashedError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from concurrent.futures import Future
+
+    from tuninglink.tuning.devices.inputs import Bytes
+    from tuninglink.tuning.devices.measurement import Outputs
+    from tuninglink.tuning.programs.dispatches import TuningTask
+    from tuninglink.tuning.references.points import PointComparison
+    from tuninglink.tuning.results.failures import Failure
+
+_BUDGET_PART: Final = 0.1
+_LEAST_SECONDS: Final = 5.0
+"""What one reference may take: this part of a budget, but at least so many seconds."""
+
+_FAILED_JOB: Final = (JobError, JobTimeoutError, WorkerCrashedError)
+
+
+@dataclass
+class References:
+    """Computes references in processes of their own, each task's once.
+
+    Attributes:
+        seed: the seed of the inputs.
+        seconds: the time limit of the reference of one dispatch: compilation and two runs.
+        pool: the process that compiles and runs the code of references.
+    """
+
+    seed: int
+    seconds: float = 60.0
+    pool: Pool = field(default_factory=lambda: Pool(1, set_up_process))
+    _jobs: dict[str, Future[Reference | str]] = field(default_factory=dict)
+    _summations: dict[str, float] = field(default_factory=dict)
+
+    @classmethod
+    def within(cls, budget: float, seed: int) -> Self:
+        """Returns references of which none takes more than a tenth of a budget, in seconds."""
+        return cls(seed, min(cls.seconds, max(_LEAST_SECONDS, _BUDGET_PART * budget)))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.pool.close()
+
+    def begin(self, task: TuningTask) -> None:
+        """Begins to compute the reference of a task, unless that has begun."""
+        if task.key not in self._jobs:
+            target = reference_target(task.target.backend)
+            arguments = (task.source, task.function, task.layout, target, self.seed)
+            self._jobs[task.key] = self.pool.submit(
+                compute_reference, *arguments, seconds=self.seconds
+            )
+
+    def reference(self, task: TuningTask) -> Reference | str:
+        """Returns the reference of a task, or why there is none; waits for it."""
+        self.begin(task)
+        try:
+            return self._jobs[task.key].result()
+        except _FAILED_JOB as failure:
+            return str(failure)
+
+    def release(self, task: TuningTask) -> None:
+        """Drops the reference of a task, which may be large."""
+        self._jobs.pop(task.key, None)
+
+    def judge(self, task: TuningTask, outputs: Outputs) -> Judgement:
+        """Says whether a result of a task is right.
+
+        It is called wrong only if a second computation, with NumPy, agrees with the reference where both differ
+        most. Where there is no code for another target, NumPy alone decides.
+
+        Args:
+            task: the task.
+            outputs: the result.
+        """
+        if outputs.violation is not None:
+            return Judgement(Correctness.WRONG, outputs.violation)
+        if task.target.backend == SCALAR_BACKEND:
+            # The scalar code of another lowering may take minutes, NumPy computes some elements in milliseconds.
+            points = self._points(task, outputs, {})
+            if not isinstance(points, str) and _agree(points):
+                return _as_numpy(points)
+        reference = self.reference(task)
+        if isinstance(reference, Reference):
+            failure = reference.compare(outputs, self._summation(task))
+            if failure is None:
+                return Judgement(Correctness.RIGHT, f"as on {reference.target}")
+            values = {tensor.key: expected.values for tensor, expected in reference.outputs}
+        else:
+            failure, values = None, {}
+        points = self._points(task, outputs, values)
+        if isinstance(points, str):
+            if failure is None:
+                return Judgement(Correctness.UNCHECKED, f"{reference}; with NumPy: {points}")
+            return Judgement(Correctness.UNDECIDED, f"{failure.message}; with NumPy: {points}")
+        return _verdict(points, failure)
+
+    def _summation(self, task: TuningTask) -> float:
+        if task.key not in self._summations:
+            self._summations[task.key] = summation_error(task.source)
+        return self._summations[task.key]
+
+    def _points(
+        self,
+        task: TuningTask,
+        outputs: Outputs,
+        reference: Mapping[tuple[int, int], Bytes],
+    ) -> list[PointComparison] | str:
+        question = PointQuestion(
+            task.source, task.layout, outputs.bindings, reference, self._summation(task), self.seed
+        )
+        job = self.pool.submit(compare_points, question, seconds=self.seconds)
+        try:
+            return job.result()
+        except _FAILED_JOB as failure:
+            return str(failure)
+
+
+def _agree(points: Sequence[PointComparison]) -> bool:
+    return all(point.agrees(point.actual) for point in points)
+
+
+def _as_numpy(points: Sequence[PointComparison]) -> Judgement:
+    count = sum(len(point.positions) for point in points)
+    return Judgement(Correctness.RIGHT, f"as NumPy computes {count} elements")
+
+
+def _verdict(points: Sequence[PointComparison], failure: Failure | None) -> Judgement:
+    """Returns the verdict of NumPy on a result that differs from the reference, or that has none."""
+    if _agree(points):
+        if failure is None:
+            return _as_numpy(points)
+        message = f"the reference differs, NumPy does not: {failure.message}"
+        return Judgement(Correctness.UNDECIDED, message)
+    samples = next(point for point in points if not point.agrees(point.actual)).samples()
+    if failure is None:
+        _, position, actual, exact = samples[0]
+        place = ", ".join(map(str, position))
+        message = f"{actual:g} at [{place}] where NumPy has {exact:g}, and no other reference"
+        return Judgement(Correctness.UNDECIDED, message, samples)
+    supported = all(point.reference is None or point.agrees(point.reference) for point in points)
+    if not supported:
+        message = f"the reference differs, and NumPy from both: {failure.message}"
+        return Judgement(Correctness.UNDECIDED, message, samples)
+    return Judgement(Correctness.WRONG, failure.message, samples)

@@ -1,0 +1,103 @@
+"""The reference of a task: what its dispatch should compute, from code for another target."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tuninglink.compiler.session import set_up_command_line
+from tuninglink.errors import TuninglinkError
+from tuninglink.tuning.candidates.compilation import compile_program
+from tuninglink.tuning.devices.measurement import Measurer
+from tuninglink.tuning.devices.running import MeasurementError
+from tuninglink.tuning.devices.timing import Settings
+from tuninglink.tuning.programs.benchmark import Benchmark
+from tuninglink.tuning.references.retargeting import retarget
+from tuninglink.tuning.references.stored_tensors import stored_tensors
+from tuninglink.tuning.references.tolerance import Expected, compare_with, perturbed_inputs
+from tuninglink.tuning.results.failures import Failure, FailureKind
+
+if TYPE_CHECKING:
+    from tuninglink.tuning.devices.measurement import Outputs
+    from tuninglink.tuning.programs.benchmark import BufferLayout
+    from tuninglink.tuning.references.retargeting import ReferenceTarget
+    from tuninglink.tuning.references.stored_tensors import StoredTensor
+
+
+@dataclass(frozen=True)
+class Reference:
+    """What a dispatch should compute.
+
+    Attributes:
+        target: the name of the target whose code computed it.
+        outputs: the tensors that it stores, and what they should hold.
+    """
+
+    target: str
+    outputs: tuple[tuple[StoredTensor, Expected], ...]
+
+    def compare(self, outputs: Outputs, summation: float) -> Failure | None:
+        """Returns what is wrong with the outputs of a kernel; None if they are right.
+
+        Args:
+            outputs: what it wrote.
+            summation: how far sums may be off; see `summation_error`.
+        """
+        if outputs.violation is not None:
+            return Failure(FailureKind.OUT_OF_BOUNDS, outputs.violation)
+        for tensor, expected in self.outputs:
+            actual = tensor.content(outputs.bindings)
+            if actual.tobytes() == expected.values.tobytes():
+                continue
+            comparison = compare_with(tensor.part, actual, expected, summation)
+            if not comparison.agrees:
+                message = f"binding {tensor.binding}, against {self.target}: {comparison}"
+                return Failure(FailureKind.WRONG, message)
+        return None
+
+
+# --- In the process of references ------------------------------------------------------------------------
+
+_measurers: dict[str, Measurer] = {}
+
+
+def set_up_process() -> None:
+    """Sets up the process that computes references."""
+    set_up_command_line("tuninglink", ())
+
+
+def compute_reference(
+    source: bytes, function: str, layout: BufferLayout, target: ReferenceTarget, seed: int
+) -> Reference | str:
+    """Returns the reference of a benchmark, or why there is none; for the process of references.
+
+    Args:
+        source: the benchmark at `executable-sources`.
+        function: the name of its function.
+        layout: the buffer that it runs on.
+        target: what the reference is compiled for.
+        seed: the seed of the inputs.
+    """
+    try:
+        compiled = compile_program(retarget(source, target), "")
+    except TuninglinkError as failure:
+        return f"it does not compile for {target.name}: {failure.diagnostics[0].message}"
+    if isinstance(compiled, str):
+        return f"it does not compile for {target.name}: {compiled}"
+    if target.device not in _measurers:
+        _measurers[target.device] = Measurer(target.device, (), Settings(seed=seed))
+    measurer = _measurers[target.device]
+    benchmark = Benchmark(compiled.image, function, layout)
+    try:
+        values = measurer.outputs(benchmark)
+        perturbed = measurer.outputs(benchmark, perturbed_inputs(layout, seed))
+    except MeasurementError as failure:
+        return f"it fails on {target.name}: {failure}"
+    if values.violation is not None:
+        return f"it is wrong on {target.name}: {values.violation}"
+    tensors = stored_tensors(source, layout)
+    outputs = tuple(
+        (tensor, Expected(tensor.content(values.bindings), tensor.content(perturbed.bindings)))
+        for tensor in tensors
+    )
+    return Reference(target.name, outputs)

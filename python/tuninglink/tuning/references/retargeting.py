@@ -1,0 +1,121 @@
+"""Retargeting of benchmarks at `executable-sources`: the same dispatch, compiled for another target."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from typing import Final
+
+from iree.compiler import ir as mlir
+
+from tuninglink.compiler.phases import Phase
+from tuninglink.errors import CompileError
+from tuninglink.mlir import names
+from tuninglink.mlir.contexts import thread_context
+from tuninglink.mlir.diagnostics import error
+from tuninglink.mlir.serialization import to_bytecode
+from tuninglink.mlir.walk import body, collect
+from tuninglink.tuning.programs.invocations import compiler_run
+
+_PROBE: Final = b"""
+util.func public @probe(%value: tensor<8xf32>) -> tensor<8xf32> {
+  %sum = arith.addf %value, %value : tensor<8xf32>
+  util.return %sum : tensor<8xf32>
+}
+"""
+_DEVICE_TARGET: Final = "#hal.device.target<"
+
+
+@dataclass(frozen=True)
+class ReferenceTarget:
+    """A target whose code is a reference for that of others.
+
+    Attributes:
+        name: what messages call it.
+        device: the device of the runtime that runs it.
+        flags: the flags of the compiler that select it.
+        pipeline: the pipeline that all dispatches get, as an attribute in text; none leaves it to the compiler.
+    """
+
+    name: str
+    device: str
+    flags: tuple[str, ...]
+    pipeline: str = ""
+
+
+_LOCAL: Final = "--iree-hal-target-device=local"
+_BACKEND: Final = "--iree-hal-local-target-device-backends"
+
+HOST: Final = ReferenceTarget(
+    "llvm-cpu", "local-task", (_LOCAL, f"{_BACKEND}=llvm-cpu", "--iree-llvmcpu-target-cpu=host")
+)
+"""Code for the processor of this machine: the reference for other devices."""
+
+SCALAR: Final = ReferenceTarget(
+    "llvm-cpu without vectors",
+    "local-sync",
+    (_LOCAL, f"{_BACKEND}=llvm-cpu", "--iree-llvmcpu-target-cpu=generic"),
+    "#iree_codegen.translation_info<pipeline = #iree_cpu.pipeline<Default>>",
+)
+"""Code for any processor by a pipeline that does not tile and vectorize: the reference for llvm-cpu itself."""
+
+
+SCALAR_BACKEND: Final = "llvm-cpu"
+"""The backend whose reference is scalar code."""
+
+
+def reference_target(backend: str) -> ReferenceTarget:
+    """Returns the target whose lowering is independent of a backend's."""
+    return SCALAR if backend == SCALAR_BACKEND else HOST
+
+
+@cache
+def _targets_in_text(flags: tuple[str, ...]) -> tuple[str, str]:
+    """Returns the target of executables and the device that flags select, as attributes in text."""
+    with compiler_run(_PROBE, flags) as run:
+        run.advance(Phase.START, Phase.EXECUTABLE_SOURCES)
+        (variant,) = collect(run.module, names.EXECUTABLE_VARIANT)
+        device = next(
+            str(operation.attributes["initial_value"])
+            for operation in body(run.module)
+            if "initial_value" in operation.attributes
+            and str(operation.attributes["initial_value"]).startswith(_DEVICE_TARGET)
+        )
+        return str(variant.attributes["target"]), device
+
+
+def retarget(source: bytes, target: ReferenceTarget) -> bytes:
+    """Returns a benchmark for another target.
+
+    Args:
+        source: the benchmark at `executable-sources`.
+        target: the target.
+
+    Raises:
+        CompileError: the benchmark has no device or no executable to retarget.
+    """
+    executable_text, device_text = _targets_in_text(target.flags)
+    module = mlir.Module.parse(source, thread_context()).operation
+    with module.context:
+        executable, device = (
+            mlir.Attribute.parse(executable_text),
+            mlir.Attribute.parse(device_text),
+        )
+        pipeline = mlir.Attribute.parse(target.pipeline) if target.pipeline else None
+    variants = collect(module, names.EXECUTABLE_VARIANT)
+    globals_ = [operation for operation in body(module) if _is_device(operation)]
+    if not variants or not globals_:
+        raise CompileError(error("the benchmark has no executable for a device"))
+    for variant in variants:
+        variant.attributes["target"] = executable
+        if pipeline is not None:
+            for function in collect(variant, names.FUNCTION):
+                function.attributes[names.TRANSLATION_INFO] = pipeline
+    for operation in globals_:
+        operation.attributes["initial_value"] = device
+    return to_bytecode(module)
+
+
+def _is_device(operation: mlir.Operation) -> bool:
+    value = operation.attributes.get("initial_value")
+    return str(value).startswith(_DEVICE_TARGET)

@@ -1,0 +1,122 @@
+"""The tensors that a dispatch stores, and where they lie in its bindings."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from iree.compiler import ir as mlir
+
+from tuninglink.mlir.contexts import thread_context
+from tuninglink.mlir.walk import collect
+from tuninglink.tuning.programs.benchmark import Access, Binding
+from tuninglink.tuning.programs.element_types import element_type
+from tuninglink.tuning.references.scalar_ops import UnsupportedOperationError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from tuninglink.tuning.devices.inputs import Bytes
+    from tuninglink.tuning.programs.benchmark import BufferLayout
+
+    Value = mlir.Value[Any]
+
+STORE = "iree_tensor_ext.dispatch.tensor.store"
+LOAD = "iree_tensor_ext.dispatch.tensor.load"
+SUBSPAN = "hal.interface.binding.subspan"
+
+
+@dataclass(frozen=True)
+class StoredTensor:
+    """A tensor that is stored, whole or in part.
+
+    Attributes:
+        binding: the binding that it lies in.
+        part: the part of the binding that it takes; its offset is from the start of the binding.
+    """
+
+    binding: int
+    part: Binding
+
+    @property
+    def key(self) -> tuple[int, int]:
+        """The binding and the offset in it."""
+        return self.binding, self.part.offset
+
+    def content(self, bindings: Mapping[int, Bytes]) -> Bytes:
+        """Returns its bytes, from the bytes of bindings."""
+        return bindings[self.binding][self.part.offset : self.part.offset + self.part.byte_length]
+
+
+def stored_tensors(source: bytes, layout: BufferLayout) -> list[StoredTensor]:
+    """Returns the tensors that a dispatch stores; whole bindings where that cannot be read.
+
+    Args:
+        source: its benchmark at `executable-sources`.
+        layout: the buffer that it runs on.
+    """
+    module = mlir.Module.parse(source, thread_context())
+    written = [
+        (number, part)
+        for number, part in enumerate(layout.bindings)
+        if part.access is not Access.READ
+    ]
+    try:
+        targets = [store.operands[1] for store in collect(module.operation, STORE)]
+        tensors = [tensor_of(target, layout) for target in targets]
+    except UnsupportedOperationError:
+        tensors = []
+    if {tensor.binding for tensor in tensors} == {number for number, _ in written}:
+        return list(dict.fromkeys(tensors))
+    return [
+        StoredTensor(
+            number, Binding(part.access, part.element_type, part.shape, 0, part.byte_length)
+        )
+        for number, part in written
+    ]
+
+
+def tensor_of(value: Value, layout: BufferLayout) -> StoredTensor:
+    """Returns where a tensor of a binding lies.
+
+    Args:
+        value: the result of `hal.interface.binding.subspan`.
+        layout: the buffer of the bindings.
+
+    Raises:
+        UnsupportedOperationError: its place or its size is not static.
+    """
+    subspan = value.owner
+    if isinstance(subspan, mlir.Block) or subspan.name != SUBSPAN:
+        raise UnsupportedOperationError("a binding that is passed on")
+    number = mlir.IntegerAttr(subspan.attributes["binding"]).value
+    offset = sum(_constant(operand) for operand in list(subspan.operands)[:1])
+    sizes, element = _dispatch_tensor(value)
+    dtype = element_type(element)
+    access = layout.bindings[number].access
+    if dtype is None:
+        raise UnsupportedOperationError(f"a tensor of {element}")
+    length = math.prod(sizes) * dtype.itemsize
+    return StoredTensor(number, Binding(access, element, sizes, offset, length))
+
+
+def _dispatch_tensor(value: Value) -> tuple[tuple[int, ...], str]:
+    """Returns the sizes and the element type of the tensor in a binding."""
+    # The bindings have no class for !iree_tensor_ext.dispatch.tensor; its text is `…<readonly:tensor<4x8xf32>>`.
+    text = str(value.type)
+    start, end = text.find(":") + 1, text.rfind(">")
+    if not start:
+        raise UnsupportedOperationError(f"a binding of type {text}")
+    with value.context:
+        inner = mlir.Type.parse(text[start:end])
+    if not isinstance(inner, mlir.RankedTensorType) or not inner.has_static_shape:
+        raise UnsupportedOperationError("a tensor of dynamic size")
+    return tuple(inner.shape), str(inner.element_type)
+
+
+def _constant(value: Value) -> int:
+    operation = value.owner
+    if isinstance(operation, mlir.Block) or operation.name != "arith.constant":
+        raise UnsupportedOperationError("a dynamic offset")
+    return int(mlir.IntegerAttr(operation.attributes["value"]).value)

@@ -1,0 +1,116 @@
+"""How far the outputs of a kernel may be from those of a reference for another device.
+
+Two sources of differences are allowed for. The first is rounding of sums in another order, as between kernels of one
+device (`devices.numerics`). The second is what functions such as `exp` and `tanh`, which differ by some units in the
+last place between devices, become on their way to the output: the reference runs a second time on inputs that are
+moved by about one rounding, and an output may be off by a multiple of what that changes.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import ml_dtypes
+import numpy as np
+
+from tuninglink.tuning.devices.inputs import make_inputs
+from tuninglink.tuning.devices.numerics import Comparison, relative_tolerance, within
+from tuninglink.tuning.programs.benchmark import Access
+from tuninglink.tuning.programs.element_types import element_type, is_float
+
+if TYPE_CHECKING:
+    from tuninglink.tuning.devices.inputs import Bytes
+    from tuninglink.tuning.programs.benchmark import Binding, BufferLayout
+
+_LEAST_PERTURBATION: Final = 2.0**-18
+"""Relative change of f32 and f64 inputs: 64 units in the last place of f32, more than device functions are off by."""
+
+_SENSITIVITY: Final = 8.0
+"""How many times the change that the perturbation causes an output may be off."""
+
+
+@dataclass(frozen=True)
+class Expected:
+    """What one binding should hold.
+
+    Attributes:
+        values: the elements, as bytes.
+        perturbed: the elements for inputs that are off by about one rounding, as bytes.
+    """
+
+    values: Bytes
+    perturbed: Bytes
+
+
+def perturbed_inputs(layout: BufferLayout, seed: int) -> Bytes:
+    """Returns the buffer of `make_inputs` with each floating-point input moved by about one rounding."""
+    buffer = make_inputs(layout, seed=seed).copy()
+    for position, binding in enumerate(layout.bindings):
+        dtype = element_type(binding.element_type)
+        if dtype is None or not is_float(binding.element_type) or binding.access is Access.WRITE:
+            continue
+        part = buffer[binding.offset : binding.offset + binding.byte_length].view(dtype)
+        random = np.random.default_rng((seed, position, 1))
+        step = max(float(ml_dtypes.finfo(dtype).eps), _LEAST_PERTURBATION)  # type: ignore[no-untyped-call]
+        signs = random.integers(0, 2, len(part), np.int8) * 2 - 1
+        part[:] = (part.astype(np.float64) * (1 + signs * step)).astype(dtype)
+    return buffer
+
+
+def tolerance(binding: Binding, expected: Expected, summation: float) -> np.ndarray:
+    """Returns how far each element of a binding may be off.
+
+    Elements that are not floating-point numbers must be equal where the perturbation does not change them.
+
+    Args:
+        binding: the binding.
+        expected: what it should hold.
+        summation: how far sums may be off relative to their magnitude; see `summation_error`.
+    """
+    dtype = element_type(binding.element_type)
+    values, perturbed = elements(binding, expected.values), elements(binding, expected.perturbed)
+    if dtype is None or not is_float(binding.element_type):
+        return np.where(values == perturbed, 0.0, np.inf)
+    with np.errstate(invalid="ignore"):
+        change = np.nan_to_num(np.abs(perturbed - values), posinf=0.0)
+    scale = _root_mean_square(values[np.isfinite(values)])
+    rounding = (relative_tolerance(dtype, 0) + summation) * np.maximum(np.abs(values), scale)
+    sensitivity = _SENSITIVITY * np.maximum(change, _root_mean_square(change))
+    result: np.ndarray = np.nan_to_num(rounding, posinf=0.0) + sensitivity
+    return result
+
+
+def elements(binding: Binding, data: Bytes) -> np.ndarray:
+    """Returns the elements that bytes hold as float64; the bytes themselves if their type is not known here."""
+    dtype = element_type(binding.element_type)
+    if dtype is None:
+        return data.astype(np.float64)
+    whole = len(data) // dtype.itemsize * dtype.itemsize
+    return data[:whole].view(dtype).astype(np.float64)
+
+
+def compare_with(
+    binding: Binding, actual: Bytes, expected: Expected, summation: float = 0.0
+) -> Comparison:
+    """Compares a binding with what it should hold.
+
+    Args:
+        binding: what the bytes hold.
+        actual: what a kernel wrote.
+        expected: what it should have written.
+        summation: how far sums may be off relative to their magnitude; see `summation_error`.
+    """
+    allowed = tolerance(binding, expected, summation)
+    count = math.prod(binding.shape)
+    if element_type(binding.element_type) is None:
+        return within(
+            actual.astype(np.float64), elements(binding, expected.values), allowed, (len(actual),)
+        )
+    values = elements(binding, expected.values)[:count]
+    return within(elements(binding, actual)[:count], values, allowed[:count], binding.shape)
+
+
+def _root_mean_square(values: np.ndarray) -> float:
+    return float(np.sqrt(np.mean(np.square(values)))) if values.size else 0.0

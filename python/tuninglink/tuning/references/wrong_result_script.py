@@ -1,0 +1,129 @@
+"""Reproducers of wrong results that run with the stock tools alone."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Final
+
+from tuninglink.tuning.references.dispatch_function import NAME, TensorFunction
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tuninglink.tuning.references.judgement import Judgement
+
+PROGRAM: Final = "dispatch.mlir"
+
+_SCRIPT: Final = '''\
+#!/usr/bin/env python3
+"""A dispatch whose result is wrong, as iree-compile {version} compiles it.
+
+    python reproduce.py [--device URI]
+
+Compiles {program} with two sets of flags, runs both on the same random inputs, and prints the relative error of the
+first result against the second. Needs iree-base-compiler, iree-base-runtime, NumPy and ml_dtypes.
+
+{finding}
+"""
+
+import argparse
+import subprocess
+from pathlib import Path
+
+import ml_dtypes
+import numpy as np
+
+HERE = Path(__file__).parent
+FLAGS = {flags}
+REFERENCE_FLAGS = {reference_flags}
+INPUTS = {inputs}  # element type, shape, binding
+SEED = {seed}
+SAMPLES = {samples}  # binding, position, actual value, expected value
+
+
+def dtype(name):
+    special = {{"bf16": ml_dtypes.bfloat16, "i1": np.bool_, "f8E4M3FN": ml_dtypes.float8_e4m3fn}}
+    return np.dtype(special.get(name) or name.replace("f", "float").replace("i", "int"))
+
+
+def values(name, shape, binding):
+    count = int(np.prod(shape))
+    random = np.random.default_rng((SEED, binding))
+    drawn = min(count, 1_048_583)
+    if "f" in name:
+        x = random.random(drawn, np.float32) * np.float32(1.875) - np.float32(0.9375)
+        x = x + np.copysign(np.float32(0.0625), x)
+    elif name == "i8":
+        x = random.integers(1, 8, drawn, np.int8) * random.choice((-1, 1), drawn)
+    else:
+        x = random.integers(0, 2, drawn) if name == "i1" else random.integers(1, 4, drawn, dtype(name))
+    return np.tile(x.astype(dtype(name)), -(-count // drawn))[:count].reshape(shape)
+
+
+def run(flags, device, name):
+    module = HERE / f"{{name}}.vmfb"
+    subprocess.run(["iree-compile", HERE / "{program}", "-o", module, *flags], check=True)
+    arguments = []
+    for number, (element, shape, binding) in enumerate(INPUTS):
+        path = HERE / f"input{{number}}.bin"
+        path.write_bytes(values(element, shape, binding).tobytes())
+        sizes = "".join(f"{{size}}x" for size in shape)
+        arguments.append(f"--input={{sizes}}{{element}}=@{{path}}")
+    outputs = [HERE / f"{{name}}.{{number}}.npy" for number in range({outputs})]
+    command = ["iree-run-module", f"--module={{module}}", "--function={function}", f"--device={{device}}"]
+    subprocess.run([*command, *arguments, *(f"--output=@{{path}}" for path in outputs)], check=True)
+    return [np.load(path).astype(np.float64) for path in outputs]
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--device", default="{device}")
+    actual = run(FLAGS, parser.parse_args().device, "actual")
+    expected = run(REFERENCE_FLAGS, "local-task", "expected")
+    for number, (one, other) in enumerate(zip(actual, expected)):
+        error = np.linalg.norm(one - other) / np.linalg.norm(other)
+        print(f"output {{number}}: relative error {{error:.3g}}")
+    print("recorded: binding, position, actual value, expected value")
+    for sample in SAMPLES:
+        print(*sample)
+'''
+
+
+def reproducer_script(
+    function: TensorFunction,
+    judgement: Judgement,
+    flags: Sequence[str],
+    reference_flags: Sequence[str],
+    *,
+    device: str,
+    seed: int,
+    version: str,
+) -> str:
+    """Returns a Python script that shows a wrong result.
+
+    Args:
+        function: the dispatch as a function.
+        judgement: what is wrong.
+        flags: the flags of the compiler that give the wrong result.
+        reference_flags: the flags that give the expected one.
+        device: the device of the runtime that runs the first.
+        seed: the seed of the inputs.
+        version: of the compiler.
+    """
+    inputs = [
+        (element, list(shape), binding)
+        for binding, (element, shape) in zip(function.inputs, function.input_types, strict=True)
+    ]
+    return _SCRIPT.format(
+        version=version,
+        program=PROGRAM,
+        finding=judgement.reason,
+        flags=json.dumps(list(flags)),
+        reference_flags=json.dumps(list(reference_flags)),
+        inputs=json.dumps(inputs),
+        seed=seed,
+        samples=json.dumps([[b, list(p), a, e] for b, p, a, e in judgement.samples]),
+        outputs=len(function.outputs),
+        function=NAME,
+        device=device,
+    )

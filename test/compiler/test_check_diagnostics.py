@@ -1,0 +1,143 @@
+"""Mistakes in specs are named with the entry, the line, the knob, and the nearest right value."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from programs import EXAMPLES
+
+from tuninglink.checking.checker import Checker
+from tuninglink.checking.sarif import to_sarif
+from tuninglink.iree.targets import Target
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+ENTRY = "match_linear_2048x1280x5120"
+GPU, CPU = "spec_gfx942.mlir", "spec_llvm_cpu.mlir"
+CHECKED = "gfx942"
+
+
+@dataclass(frozen=True)
+class Mistake:
+    """A mistake in an example.
+
+    Attributes:
+        right: the text of the example.
+        wrong: the text in its place; the finding is on the first line of it that differs.
+        message: a part of what is reported.
+        remedy: a part of the message or of a note: the nearest right value.
+        level: how grave the finding is.
+        target: the target that configurations are checked for, if any.
+        example: the example.
+        line: a part of the line that the finding is on; by default what comes before `=` in the wrong text.
+    """
+
+    right: str
+    wrong: str
+    message: str
+    remedy: str
+    level: str = "error"
+    target: str = ""
+    example: str = GPU
+    line: str = ""
+
+
+BASIS = "subgroup_basis = [[2, 2, 1], [0, 1, 2]]"
+TILES = "workgroup = [128, 128, 0]"
+STEPS = "reduction = [0, 0, 64]"
+KIND = "mma_kind = #iree_gpu.mma_layout<MFMA_F32_16x16x16_F16>"
+VECTORS = "vector_common_parallel = [8, 16, 0]"
+
+MISTAKES = {
+    # As in the specs that were tried first.
+    "misspelt workgroup": Mistake(TILES, "workgrup = [128, 128, 0]", "no 'workgrup'", "'workgroup'", "warning"),
+    "misspelt intrinsic": Mistake("MFMA_F32_16x16x16_F16", "MFMA_F32_16x16x17_F16", "MMAIntrinsic", "'MFMA_F32_16x16x16_F16'"),
+    "intrinsic of bf16": Mistake("MFMA_F32_16x16x16_F16", "MFMA_F32_16x16x16_BF16", "multiplies bf16", "'MFMA_F32_16x16x16_F16'"),
+    "two tiles": Mistake(TILES, "workgroup = [128, 128]", "2 sizes for the 3 loops", "[128, 128, 0]", "warning"),
+    "two steps": Mistake(STEPS, "reduction = [0, 64]", "2 sizes for the 3 loops", "[0, 0, 64]", "warning"),
+    "tile of zero": Mistake(TILES, "workgroup = [0, 128, 0]", "wg_0 = 0 (all 2048)", "wg_0 from 0 (all 2048) to 256", target=CHECKED),
+    "too many threads": Mistake("workgroup_size = [256", "workgroup_size = [2048", "2,048 threads", "1,024 at most", "warning"),
+    "other subgroups": Mistake(BASIS, "subgroup_basis = [[4, 4, 1], [0, 1, 2]]", "16 subgroups of 64", "[1024, 1, 1]", "warning"),
+    "uneven steps": Mistake(STEPS, "reduction = [0, 0, 96]", "5120 % 96 == 0", "red_2 from 96 to 80", "warning", CHECKED),
+    "subgroups of 32": Mistake("subgroup_size = 64", "subgroup_size = 32", "64 threads, not 32", "subgroup_size = 64", "warning", CHECKED),
+    "misspelt pipeline": Mistake("VectorDistribute", "VectorDistribut", "LoweringPipeline", "'VectorDistribute'"),
+    "misspelt annotation": Mistake('"compilation_info"', '"compilation_infos"', "'compilation_infos'", "'compilation_info'", "warning"),
+    "sixth operand": Mistake("promote_operands = [0, 1]", "promote_operands = [0, 5]", "names operand 5", "[0, 1]", "warning"),
+    "two sizes of m": Mistake("%m, [2048]", "%m, [2048, 1]", "'m' with 2 sizes", "one size", line=ENTRY),
+    "undefined matcher": Mistake(f"@{ENTRY} ->", "@match_linear_2048 ->", "unresolved matcher symbol", ENTRY, line="foreach_match"),
+    "tile beyond a dimension": Mistake(TILES, "workgroup = [4096, 128, 0]", "wg_0 = 4096", "wg_0 from 4096 to", target=CHECKED),
+    "misspelt lowering_config": Mistake("lowering_config = #iree_gpu", "lowering_cofig = #iree_gpu", "expected 'lowering_config'", "'lowering_config'"),
+    "reduction that is distributed": Mistake("distribution = [128, 128, 0]", "distribution = [128, 128, 64]", "distribution_2 must be 0", "distribution_2 from 64 to 0", target="znver4", example=CPU),
+    "misspelt level": Mistake("vector_reduction = ", "vector_reductions = ", "'vector_reductions' is not a level", "'vector_reduction'", example=CPU),
+    "misspelt option": Mistake("prefetch_num_stages = 2", "prefetch_num_stagez = 2", "prefetch_num_stagez", "'prefetch_num_stages'"),
+    # Others.
+    "no intrinsic": Mistake(f"      {KIND},\n", "", "needs 'mma_kind'", "such as mma_kind"),
+    "no subgroups": Mistake(f"      {BASIS},\n", "", "needs 'subgroup_basis'", "[[2, 2, 1], [0, 1, 2]]"),
+    "subgroup in VectorDistribute": Mistake(BASIS, "subgroup = [2, 2, 0]", "reads no 'subgroup'", "'subgroup_basis'"),
+    "negative tile": Mistake(TILES, "workgroup = [-128, 128, 0]", "none may be negative", "0 leaves a loop"),
+    "negative operand": Mistake("promote_operands = [0, 1]", "promote_operands = [-1, 1]", "none may be negative", "[0, 1]"),
+    "basis out of range": Mistake(BASIS, "subgroup_basis = [[2, 2, 1], [0, 1, 5]]", "names more than its 3 counts", "[0, 1, 2]"),
+    "basis of two loops": Mistake(BASIS, "subgroup_basis = [[2, 2, 1], [0, 1]]", "maps 2 loops", "for each loop"),
+    "basis without subgroups": Mistake(BASIS, "subgroup_basis = [[0, 2, 1], [0, 1, 2]]", "must be positive", "[[1, 2, 1], [0, 1, 2]]"),
+    "flat basis": Mistake(BASIS, "subgroup_basis = [2, 2, 1]", "does not read", "[[2, 2, 1], [0, 1, 2]]"),
+    "intrinsic as text": Mistake(KIND, 'mma_kind = "MFMA_F32_16x16x16_F16"', "does not read", "#iree_gpu.mma_layout"),
+    "tiles as text": Mistake(TILES, 'workgroup = "128x128"', "does not read", "[64, 64, 0]", "warning"),
+    "unknown knob": Mistake(TILES, "block = [128, 128, 0]", "no 'block'", "workgroup", "warning"),
+    "misspelt basis": Mistake("subgroup_basis =", "subgroups_basis =", "no 'subgroups_basis'", "'subgroup_basis'", "warning"),
+    "subgroups of 16": Mistake("subgroup_size = 64", "subgroup_size = 16", "64 threads, not 16", "subgroup_size = 64", "error", CHECKED),
+    "too much shared memory": Mistake(STEPS, "reduction = [0, 0, 512]", "shared memory must suffice", "red_2 from 512", target=CHECKED),
+    "three sizes of k": Mistake("%k, [5120]", "%k, [5120, 1, 1]", "'k' with 3 sizes", "one size", line=ENTRY),
+    "negative level": Mistake("distribution = [128,", "distribution = [-128,", "none may be negative", "0 leaves a loop", example=CPU),
+    "level of two loops": Mistake(VECTORS, "vector_common_parallel = [8, 16]", "2 sizes for the 3 loops", "[8, 16, 0]", "warning", example=CPU),
+    "unknown level": Mistake("vector_reduction = ", "lanes = ", "'lanes' is not a level", "vector_reduction", "warning", example=CPU),
+    "misspelt distribution": Mistake("distribution = ", "distributions = ", "'distributions' is not a level", "'distribution'", example=CPU),
+}  # fmt: skip
+
+
+def results(mistake: Mistake, path: Path) -> list[dict[str, Any]]:
+    """Returns the findings about an example with a mistake, as SARIF has them."""
+    text = (EXAMPLES / mistake.example).read_text()
+    assert text.count(mistake.right) == 1
+    path.write_text(text.replace(mistake.right, mistake.wrong))
+    target = Target.parse(mistake.target) if mistake.target else None
+    log = to_sarif(Checker(target=target).check(path).findings())
+    found: list[dict[str, Any]] = log["runs"][0]["results"]
+    return found
+
+
+def texts(result: dict[str, Any]) -> str:
+    related = [each["message"]["text"] for each in result.get("relatedLocations", ())]
+    return "\n".join([result["message"]["text"], *related])
+
+
+@pytest.mark.parametrize("name", MISTAKES)
+def test_a_mistake_is_named_at_its_line(name: str, tmp_path: Path) -> None:
+    mistake, path = MISTAKES[name], tmp_path / "spec.mlir"
+    found = [each for each in results(mistake, path) if mistake.message in texts(each)]
+    assert found
+    first = found[0]
+    assert first["level"] == mistake.level
+    assert mistake.remedy in texts(first)
+    names_entry = ENTRY in texts(first) or "action" in texts(first)
+    assert names_entry
+    line = first["locations"][0]["physicalLocation"]["region"]["startLine"]
+    expected = mistake.line or mistake.wrong.split("=")[0].strip()
+    assert expected in path.read_text().splitlines()[line - 1]
+
+
+def test_a_knob_is_found_in_an_alias(tmp_path: Path) -> None:
+    text = (EXAMPLES / GPU).read_text()
+    start = text.index("#iree_codegen.compilation_info<")
+    end = text.index("> -> !transform.any_param", start) + 1
+    alias = f"#config = {text[start:end]}\n".replace(
+        BASIS, "subgroup_basis = [[2, 2, 1], [0, 1, 5]]"
+    )
+    path = tmp_path / "spec.mlir"
+    path.write_text(f"{alias}{text[:start]}#config{text[end:]}")
+    findings = list(Checker().check(path).findings())
+    place = findings[0].diagnostic.place
+    assert place is not None
+    assert "subgroup_basis" in path.read_text().splitlines()[place.line - 1]

@@ -1,0 +1,242 @@
+"""References: what dispatches should compute, and what they say about right, wrong and undecidable results."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from programs import PROGRAMS, TARGETS
+from tuning_programs import ATTENTION, CONVOLUTION, REDUCTION, matmul
+
+from tuninglink.tuning.candidates.compilation import Compiled, compile_program
+from tuninglink.tuning.deciding.judged_outputs import JudgedOutputs
+from tuninglink.tuning.devices.device_interface import Device
+from tuninglink.tuning.devices.device_process import DeviceProcess
+from tuninglink.tuning.devices.measurement import Outputs
+from tuninglink.tuning.devices.timing import Settings
+from tuninglink.tuning.programs.benchmark import Benchmark
+from tuninglink.tuning.programs.dispatches import read_program
+from tuninglink.tuning.references.dispatch_function import summation_error
+from tuninglink.tuning.references.judgement import Correctness
+from tuninglink.tuning.references.judging import References
+from tuninglink.tuning.references.reference import Reference, compute_reference
+from tuninglink.tuning.references.retargeting import HOST, SCALAR, retarget
+from tuninglink.tuning.references.tolerance import Expected
+from tuninglink.tuning.results.failures import FailureKind
+from tuninglink.tuning.results.reproducers import Reproducers
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tuninglink.tuning.devices.device import DeviceDescription
+    from tuninglink.tuning.programs.dispatches import DispatchedProgram, TuningTask
+
+
+@cache
+def program_of(source: str, flags: tuple[str, ...]) -> DispatchedProgram:
+    with TemporaryDirectory() as directory:
+        path = Path(directory) / "program.mlir"
+        path.write_text(source)
+        return read_program(str(path), flags)
+
+
+GPU = TARGETS["cuda"]
+CPU = HOST.flags
+
+
+@pytest.fixture(scope="module")
+def references() -> Iterator[References]:
+    with References(0) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def device() -> Iterator[DeviceProcess]:
+    with DeviceProcess("local-sync", settings=Settings(), timeout=60.0) as opened:
+        yield opened
+
+
+def task_of(source: str, flags: tuple[str, ...]) -> TuningTask:
+    (task,) = program_of(source, flags).tasks
+    return task
+
+
+def reference_of(references: References, task: TuningTask) -> Reference:
+    reference = references.reference(task)
+    assert isinstance(reference, Reference), reference
+    return reference
+
+
+def outputs_of(reference: Reference, task: TuningTask) -> Outputs:
+    """Returns what a right kernel writes."""
+    bindings = {
+        tensor.binding: np.zeros(task.layout.bindings[tensor.binding].byte_length, np.uint8)
+        for tensor, _ in reference.outputs
+    }
+    for tensor, expected in reference.outputs:
+        tensor.content(bindings)[:] = expected.values
+    return Outputs(bindings, None)
+
+
+def wrong(outputs: Outputs, dtype: type) -> Outputs:
+    """Returns outputs of which every seventh element is off by a half."""
+    bindings = {number: content.copy() for number, content in outputs.bindings.items()}
+    for content in bindings.values():
+        content.view(dtype)[::7] *= dtype(1.5)
+    return Outputs(bindings, None)
+
+
+@pytest.mark.parametrize(
+    ("source", "dtype"),
+    [
+        (matmul(64, 96, 128, "f16"), np.float32),
+        (CONVOLUTION, np.float32),
+        (REDUCTION, np.float32),
+        (ATTENTION, np.float16),
+    ],
+    ids=["matmul", "convolution", "reduction", "attention"],
+)
+def test_a_result_for_a_gpu_is_right_or_wrong(
+    source: str, dtype: type, references: References
+) -> None:
+    task = task_of(source, GPU)
+    outputs = outputs_of(reference_of(references, task), task)
+    assert references.judge(task, outputs).correctness is Correctness.RIGHT
+    judgement = references.judge(task, wrong(outputs, dtype))
+    assert judgement.correctness is Correctness.WRONG, judgement.reason
+    assert "elements differ" in judgement.reason
+    _, _, actual, expected = judgement.samples[0]
+    assert actual == pytest.approx(1.5 * expected, rel=0.02)
+
+
+def test_a_wrong_reference_decides_nothing(references: References) -> None:
+    task = task_of(matmul(32, 48, 80, "f16"), GPU)
+    reference = reference_of(references, task)
+    outputs = outputs_of(reference, task)
+    tensor, expected = reference.outputs[0]
+    values, perturbed = expected.values.copy(), expected.perturbed.copy()
+    for part in (values, perturbed):
+        part.view(np.float32)[5] += 100.0
+    broken = Reference("a broken target", ((tensor, Expected(values, perturbed)),))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(References, "reference", lambda *_: broken)
+        judgement = references.judge(task, outputs)
+    assert judgement.correctness is Correctness.UNDECIDED
+    assert "the reference differs, NumPy does not" in judgement.reason
+
+
+@pytest.mark.parametrize("name", ["matmul", "convolution", "reduction", "attention", "elementwise"])
+def test_what_the_compiler_chooses_on_a_cpu_is_right(
+    name: str, device: DeviceProcess, references: References
+) -> None:
+    program = program_of((PROGRAMS / f"{name}.mlir").read_text(), CPU)
+    verdicts = {}
+    for task in program.tasks:
+        compiled = compile_program(task.source, "")
+        assert isinstance(compiled, Compiled)
+        outputs = device.outputs(Benchmark(compiled.image, task.function, task.layout))
+        assert isinstance(outputs, Outputs), outputs
+        verdicts[task.label] = references.judge(task, outputs)
+    unexpected = {
+        label: verdict
+        for label, verdict in verdicts.items()
+        if verdict.correctness in (Correctness.WRONG, Correctness.UNDECIDED)
+    }
+    assert not unexpected
+    right = sum(verdict.correctness is Correctness.RIGHT for verdict in verdicts.values())
+    assert right > 0.8 * len(verdicts), verdicts
+
+
+def test_another_lowering_gives_the_same_within_the_tolerance() -> None:
+    task = task_of(CONVOLUTION, CPU)
+    scalar, vector = (
+        compute_reference(task.source, task.function, task.layout, target, 0)
+        for target in (SCALAR, HOST)
+    )
+    assert isinstance(scalar, Reference)
+    assert isinstance(vector, Reference)
+    outputs = outputs_of(vector, task)
+    assert scalar.compare(outputs, summation_error(task.source)) is None
+    failure = scalar.compare(wrong(outputs, np.float32), summation_error(task.source))
+    assert failure is not None
+    assert failure.kind is FailureKind.WRONG
+
+
+@dataclass
+class WrongDefault(Device):
+    """A device that computes one benchmark wrong, or all but one.
+
+    Attributes:
+        device: the device that runs them.
+        wrong: the images whose results it changes.
+    """
+
+    device: DeviceProcess
+    wrong: set[bytes]
+
+    @property
+    def description(self) -> DeviceDescription:
+        """Those of the device."""
+        return self.device.description
+
+    def ask(self, request: Any) -> Any:
+        """Changes outputs, and leaves all else alone."""
+        answer = self.device.ask(request)
+        is_wrong = any(
+            isinstance(part, Benchmark) and part.image in self.wrong for part in request.arguments
+        )
+        return wrong(answer, np.float32) if isinstance(answer, Outputs) and is_wrong else answer
+
+
+def test_candidates_are_judged_by_the_reference_where_the_default_is_wrong(
+    device: DeviceProcess, references: References
+) -> None:
+    gpu = task_of(matmul(48, 64, 96, "f16"), GPU)
+    # The same dispatch, compiled for this machine in two ways, stands for a default and a candidate of a GPU.
+    images = []
+    for target in (HOST, SCALAR):
+        compiled = compile_program(retarget(gpu.source, target), "")
+        assert isinstance(compiled, Compiled)
+        images.append(Benchmark(compiled.image, gpu.function, gpu.layout))
+    default, candidate = images
+
+    def checks(*benchmarks: Benchmark) -> JudgedOutputs:
+        wrong_images = {benchmark.image for benchmark in benchmarks}
+        return JudgedOutputs(WrongDefault(device, wrong_images), default, 96, gpu, references)
+
+    right = checks()
+    assert not right.default_is_wrong
+    assert right.failure(candidate) is None
+    wrong_default = checks(default)
+    assert wrong_default.default_is_wrong
+    assert wrong_default.failure(candidate) is None
+    both = checks(default, candidate)
+    assert both.default_is_wrong
+    failure = both.failure(candidate)
+    assert failure is not None
+    assert failure.kind is FailureKind.WRONG
+
+
+def test_a_reproducer_runs_with_the_stock_tools(references: References, tmp_path: Path) -> None:
+    task = task_of(matmul(24, 40, 56, "f16"), GPU)
+    outputs = outputs_of(reference_of(references, task), task)
+    judgement = references.judge(task, wrong(outputs, np.float32))
+    flags = [*CPU, "--iree-llvmcpu-distribution-size=8"]
+    path = Reproducers(tmp_path, flags).keep_wrong(task, judgement, "local-sync")
+    assert path is not None
+    command = [sys.executable, str(path / "reproduce.py")]
+    tools = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env=tools)
+    assert "output 0: relative error" in done.stdout
+    # The script draws the inputs that the benchmark has, so that what it expects is what was recorded.
+    _, (row, column), _, expected = judgement.samples[0]
+    computed = np.load(path / "expected.0.npy")
+    assert computed[row, column] == pytest.approx(expected, rel=1e-5)
