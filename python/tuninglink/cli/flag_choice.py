@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 from tuninglink.cli.measuring import check_outputs
 from tuninglink.cli.verbosity import is_quiet
 from tuninglink.files import STANDARD_STREAM, write_output
+from tuninglink.tuning.devices.device import DeviceError
 from tuninglink.tuning.devices.device_process import DeviceProcess
 from tuninglink.tuning.devices.local import default_device
 from tuninglink.tuning.devices.timing import Settings
@@ -37,7 +38,7 @@ def choose_flags(options: TuneOptions) -> tuple[TuneOptions, FlagsResult]:
     It compiles and runs in other processes: the flags of this one may still be set.
 
     Raises:
-        TuninglinkError: the file with sets cannot be read, or the device cannot be opened.
+        TuninglinkError: the file with sets cannot be read.
     """
     settings = options.settings
     reason = _obstacle(options)
@@ -45,32 +46,8 @@ def choose_flags(options: TuneOptions) -> tuple[TuneOptions, FlagsResult]:
         return options, FlagsResult(reason=reason)
     check_outputs(options)
     began = time.monotonic()
-    seconds = settings.seconds * (1.0 if options.only_flags else _PART)
-    source = ProgramSource(options.input, options.compile_from, options.sizes, options.calls)
-    comparison = FlagComparison(
-        source,
-        options.flags,
-        seconds,
-        settings.min_gain,
-        settings.seed,
-        allows_numerics=options.allows_numerics,
-    )
-    with SetCompiler(settings.jobs or os.cpu_count() or 1) as compiler:
-        _say("comparing sets of flags")
-        default = comparison.compile_default(compiler)
-        if isinstance(default, str):
-            result = FlagsResult(reason=default)
-        else:
-            backend = default.backends[0] if default.backends else ""
-            sets = flag_sets(backend, options.flag_sets, options.flags)
-            if sets:
-                uri = (*settings.devices, default_device(backend))[0]
-                with DeviceProcess(
-                    uri, settings=Settings(seed=settings.seed), timeout=settings.timeout
-                ) as device:
-                    result = comparison.run(compiler, default, sets, device)
-            else:
-                result = FlagsResult(reason=f"there are no sets for backend '{backend}'")
+    _say("comparing sets of flags")
+    result = _compare(options)
     _show(result)
     left = max(1.0, settings.seconds - (time.monotonic() - began))
     options = replace(
@@ -79,6 +56,34 @@ def choose_flags(options: TuneOptions) -> tuple[TuneOptions, FlagsResult]:
         settings=replace(settings, seconds=left),
     )
     return options, result
+
+
+def _compare(options: TuneOptions) -> FlagsResult:
+    """Compares the sets of flags for the backend that the program is compiled by."""
+    settings = options.settings
+    comparison = FlagComparison(
+        ProgramSource(options.input, options.compile_from, options.sizes, options.calls),
+        options.flags,
+        settings.seconds * (1.0 if options.only_flags else _PART),
+        settings.min_gain,
+        settings.seed,
+        allows_numerics=options.allows_numerics,
+    )
+    with SetCompiler(settings.jobs or os.cpu_count() or 1) as compiler:
+        default = comparison.compile_default(compiler)
+        if isinstance(default, str):
+            return FlagsResult(reason=default)
+        backend = default.backends[0] if default.backends else ""
+        sets = flag_sets(backend, options.flag_sets, options.flags)
+        if not sets:
+            return FlagsResult(reason=f"there are no sets for backend '{backend}'")
+        uri = settings.devices[0] if settings.devices else default_device(backend)
+        timing = Settings(seed=settings.seed)
+        try:
+            with DeviceProcess(uri, settings=timing, timeout=settings.timeout) as device:
+                return comparison.run(compiler, default, sets, device)
+        except DeviceError as failure:
+            return FlagsResult(reason=failure.diagnostics[0].message)
 
 
 def write_flags(options: TuneOptions, result: FlagsResult) -> None:
