@@ -54,6 +54,8 @@ def run(*command: object, timeout: float = _TIMEOUT) -> str:
         done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=timeout)
     except subprocess.TimeoutExpired as failure:
         raise StepError(f"{words[0]} {words[1]}: no end after {timeout:.0f} s") from failure
+    if words[:2] == ["tuninglink", "tune"]:
+        print(done.stderr, file=sys.stderr, flush=True)  # its progress
     if done.returncode:
         raise StepError(
             f"{' '.join(words[:4])}: exit code {done.returncode}\n{done.stderr[-2000:]}"
@@ -173,10 +175,7 @@ def tune(model: Model, options: Sequence[str]) -> dict[str, Any]:
     spec, report = model.directory / "tuned.mlir", model.directory / "report"
     functions = [f"--function={name}" for name in model.pytorch] if len(model.pytorch) > 1 else []
     begin = time.monotonic()
-    log = run(
-        "tuninglink", "tune", model.program, "-o", spec, "--report", report, *functions, *options
-    )
-    (model.directory / "tune.log").write_text(log)
+    run("tuninglink", "tune", model.program, "-o", spec, "--report", report, *functions, *options)
     found: dict[str, Any] = json.loads((report / "report.json").read_text())
     return {**found, "wall_seconds": time.monotonic() - begin}
 
@@ -257,7 +256,9 @@ def main() -> None:
     parser.add_argument("--device", required=True)
     parser.add_argument("--budget", default="3m")
     parser.add_argument("--directory", type=Path, help="keep programs, specs and reports here")
-    parser.add_argument("--tune", nargs="*", default=[], help="more options of tuninglink tune")
+    parser.add_argument(
+        "--tune", action="append", default=[], metavar="OPTION", help="an option of tuninglink tune"
+    )
     parser.add_argument(
         "--record", type=Path, help="write all figures to this folder, a file a model"
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from long_specs import long_spec
 
 from tuninglink.checking.checker import Checker
-from tuninglink.checking.report import to_json
+from tuninglink.checking.json_report import to_json
 from tuninglink.iree.targets import Target
 from tuninglink.solver.answers import Verdict
 

@@ -17,7 +17,7 @@ from programs import EXAMPLES, listening
 from tuninglink.checking import compiling
 from tuninglink.checking.checker import Checker
 from tuninglink.checking.compiling import CompileLimits, Job, compile_all
-from tuninglink.checking.report import SCHEMA_VERSION, to_json
+from tuninglink.checking.json_report import SCHEMA_VERSION, to_json
 from tuninglink.iree.compile_flags import compile_flags
 from tuninglink.iree.targets import Target
 from tuninglink.mlir.diagnostics import Severity

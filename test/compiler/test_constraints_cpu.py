@@ -230,6 +230,8 @@ def test_a_configuration_of_a_convolution_without_batch_is_lost() -> None:
     what = dispatch_of(sources)
     assert what.problem.kind is OpKind.CONVOLUTION
     assert len(what.problem.dimensions) == 6
+    (found,) = CpuProvider().spaces(what, DOUBLE_TILING)
+    assert not found.constraints.sample(1)
     levels = {"distribution": (2, 16, 8, 0, 0, 0), "vector_common_parallel": (1, 4, 4, 0, 0, 0)}
     info = configuration_of(DOUBLE_TILING, levels, what.root.context)
     answer = judge(what, info)

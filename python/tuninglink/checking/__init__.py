@@ -8,7 +8,8 @@ if TYPE_CHECKING:
     from tuninglink.checking.answers import Answer
     from tuninglink.checking.checker import Checker
     from tuninglink.checking.compiling import CompileLimits
-    from tuninglink.checking.report import EntryReport, SpecReport, to_json
+    from tuninglink.checking.json_report import to_json
+from tuninglink.checking.report import EntryReport, SpecReport
 
 __all__ = ["Answer", "Checker", "CompileLimits", "EntryReport", "SpecReport", "to_json"]
 
@@ -16,7 +17,8 @@ _HOMES = {
     "Answer": "checking.answers",
     "Checker": "checking.checker",
     "CompileLimits": "checking.compiling",
-    **dict.fromkeys(("EntryReport", "SpecReport", "to_json"), "checking.report"),
+    **dict.fromkeys(("EntryReport", "SpecReport"), "checking.report"),
+    "to_json": "checking.json_report",
 }
 
 __getattr__ = lazy_face(__name__, _HOMES)  # the limits of a command need no solver

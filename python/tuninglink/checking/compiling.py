@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from tuninglink.checking.answers import Answer
 from tuninglink.compiler.stack_frames import stack_overflow, stack_report_flag
@@ -16,6 +16,10 @@ from tuninglink.workers import JobTimeoutError, Pool, WorkerCrashedError
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from concurrent.futures import Future
+
+
+_CPU_BACKEND: Final = "=llvm-cpu"
+"""The end of a flag that asks for code for a CPU."""
 
 
 @dataclass(frozen=True)
@@ -89,16 +93,38 @@ class _Compiled:
 
 def _compile(job: Job) -> _Compiled:
     """Compiles in a worker."""
+    configured = _configured(job, job.program)
+    overflow = stack_overflow()
+    if configured and not overflow and any(each.endswith(_CPU_BACKEND) for each in job.flags):
+        overflow = _overflow_with_consumer(job)
+    return _Compiled(configured, overflow)
+
+
+def _overflow_with_consumer(job: Job) -> str:
+    """Returns why the code overflows the stack once an elementwise operation is fused into it."""
+    from tuninglink.checking.fused_consumers import with_fused_consumer  # noqa: PLC0415 - as above
+
+    program = with_fused_consumer(job.program)
+    try:
+        configured = _configured(job, program) if program else 0
+    except TuninglinkError:  # which says nothing about the entry alone
+        return ""
+    overflow = stack_overflow()
+    return f"with an elementwise operation after it, {overflow}" if configured and overflow else ""
+
+
+def _configured(job: Job, program: str) -> int:
+    """Compiles a program, and returns how many operations the spec configured."""
     from tuninglink.compiler import compile as compile_program  # noqa: PLC0415 - loads the compiler
 
     result = compile_program(
-        job.program.encode(),
+        program.encode(),
         specs=[job.spec],
         default_specs=False,
         flags=job.flags,
         name="payload.mlir",
     )
-    return _Compiled(len(result.applied), stack_overflow())
+    return len(result.applied)
 
 
 def _answer(future: Future[_Compiled]) -> Answer:

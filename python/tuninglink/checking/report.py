@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from tuninglink.checking.findings import Finding, Rule
 from tuninglink.mlir.diagnostics import Diagnostic, Severity, note
@@ -18,9 +18,6 @@ if TYPE_CHECKING:
     from tuninglink.matching.reachability import EntryOverlap
     from tuninglink.mlir.diagnostics import Place
     from tuninglink.specs.structure import Entry
-
-SCHEMA_VERSION: Final = 1
-"""The version of the JSON; grows when a field changes its meaning or goes, not when one is added."""
 
 
 @dataclass(frozen=True)
@@ -222,88 +219,3 @@ def _finding(
 
 def _compiles(report: EntryReport) -> bool:
     return report.compiles is not None and report.compiles.verdict is Verdict.PROVEN
-
-
-def to_json(reports: Iterable[SpecReport], target: str | None) -> dict[str, Any]:
-    """Returns reports as plain data, in the form that `docs/check.md` describes.
-
-    Args:
-        reports: the reports.
-        target: what the configurations were checked for.
-    """
-    specs = list(map(_spec_to_json, reports))
-    return {"schema_version": SCHEMA_VERSION, "target": target, "specs": specs}
-
-
-def _spec_to_json(report: SpecReport) -> dict[str, Any]:
-    return {
-        "source": report.source,
-        "kind": report.kind or None,
-        "has_errors": report.has_errors(),
-        "diagnostics": list(map(_diagnostic_to_json, report.diagnostics())),
-        "entries": list(map(_entry_to_json, report.entries)),
-    }
-
-
-def _entry_to_json(report: EntryReport) -> dict[str, Any]:
-    return {
-        "position": report.position,
-        "matcher": report.entry.matcher,
-        "action": report.entry.action,
-        "place": _place_to_json(report.entry.place),
-        "payload": report.payload or None,
-        "answers": {
-            question: None if answer is None else _answer_to_json(answer)
-            for question, answer in report.answers.items()
-        },
-        "overlaps": None if report.overlap is None else _overlap_to_json(report.overlap),
-        "in_model": None if report.in_model is None else list(map(_match_to_json, report.in_model)),
-    }
-
-
-def _match_to_json(match: ModelMatch) -> dict[str, Any]:
-    return {
-        "dispatch": match.dispatch,
-        "problem": match.problem,
-        "place": _place_to_json(match.place),
-        "answer": _answer_to_json(match.answer),
-    }
-
-
-def _overlap_to_json(overlap: EntryOverlap) -> dict[str, Any]:
-    return {
-        "at_most": overlap.at_most,
-        "winners": [
-            {
-                "position": each.position,
-                "matcher": each.entry.matcher,
-                "place": _place_to_json(each.entry.place),
-                "witness": str(each.witness),
-            }
-            for each in overlap.winners
-        ],
-    }
-
-
-def _answer_to_json(answer: Answer) -> dict[str, Any]:
-    return {
-        "verdict": answer.verdict.value,
-        "reason": answer.reason or None,
-        "details": list(answer.details),
-        "warning": answer.warning or None,
-    }
-
-
-def _diagnostic_to_json(diagnostic: Diagnostic) -> dict[str, Any]:
-    return {
-        "severity": diagnostic.severity.value,
-        "message": diagnostic.message,
-        "place": _place_to_json(diagnostic.place),
-        "notes": list(map(_diagnostic_to_json, diagnostic.notes)),
-    }
-
-
-def _place_to_json(place: Place | None) -> dict[str, Any] | None:
-    if place is None:
-        return None
-    return {"file": place.file, "line": place.line, "column": place.column}

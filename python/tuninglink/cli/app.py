@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 from importlib import import_module
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
@@ -127,10 +127,22 @@ def run(arguments: Sequence[str]) -> int:
     first = arguments[:1]
     is_one = first == ["--version"] or (first and first[0] in _COMMANDS)
     app = _application([each for each in first if each in _COMMANDS] if is_one else _COMMANDS)
+    command = typer.main.get_command(app)
+    _take_types_off_switches(command)
     try:
-        return app(arguments, prog_name="tuninglink", standalone_mode=False) or process.SUCCESS
+        return command(arguments, prog_name="tuninglink", standalone_mode=False) or process.SUCCESS
     except typer.TyperException as failure:
         raise _usage_error(failure) from None
+
+
+def _take_types_off_switches(command: Any, parent: typer.Context | None = None) -> None:
+    """Removes the type `<bool>`, which typer's help shows for switches, though they take no value."""
+    context = typer.Context(command, parent=parent, **command.context_settings)
+    for parameter in command.get_params(context):
+        if getattr(parameter, "is_flag", False):
+            parameter.metavar = ""
+    for nested in vars(command).get("commands", {}).values():
+        _take_types_off_switches(nested, context)
 
 
 def _usage_error(failure: typer.TyperException) -> TuninglinkError:

@@ -13,7 +13,8 @@ import typer
 from tuninglink.checking.compiling import CompileLimits, Model
 from tuninglink.checking.findings import Rule
 from tuninglink.checking.github import to_github
-from tuninglink.checking.report import SpecReport, to_json
+from tuninglink.checking.json_report import to_json
+from tuninglink.checking.report import SpecReport
 from tuninglink.checking.sarif import to_sarif
 from tuninglink.cli import process
 from tuninglink.cli.check_tables import tables

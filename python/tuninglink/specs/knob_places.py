@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from tuninglink.mlir.diagnostics import Place
 
 _ARROW: Final = "->"
+_COMMENT: Final = "//"
 
 
 class KnobPlaces:
@@ -40,7 +42,9 @@ class KnobPlaces:
         source = outline.source
         start = source.offset(at)
         end = _end(source, start)
-        found = next(_occurrences(outline, start, end, knob, set()), None)
+        found = _first(source, start, end, knob)
+        if found is None:
+            found = next(_in_aliases(outline, start, end, knob, set()), None)
         return at if found is None else source.place(found)
 
     def _outline(self, file: str) -> SpecOutline | None:
@@ -68,16 +72,26 @@ def _end(source: Source, start: int) -> int:
     return len(source.text)
 
 
-def _occurrences(
+def _first(source: Source, start: int, end: int, knob: str) -> int | None:
+    """Returns where a knob is written first in a part of the text; not in a comment."""
+    pattern = re.compile(rf'(?<![\w.$#@%])"?{re.escape(knob)}"?(?![\w.$])')
+    for match in pattern.finditer(source.text, start, end):
+        before = source.text[source.line_start(match.start()) : match.start()]
+        if _COMMENT not in before:
+            return match.start()
+    return None
+
+
+def _in_aliases(
     outline: SpecOutline, start: int, end: int, knob: str, aliases: set[str]
 ) -> Iterator[int]:
-    """Yields where a knob is written in a part of the text, in the aliases that it uses too."""
-    for token in outline.source.tokens(start, end):
-        if token.kind == "group":
-            yield from _occurrences(outline, token.start + 1, token.end - 1, knob, aliases)
-        elif token.kind in ("word", "string") and token.text.strip('"') == knob:
-            yield token.start
-        elif token.kind == "name" and token.text in outline.aliases and token.text not in aliases:
-            aliases.add(token.text)
-            alias = outline.aliases[token.text]
-            yield from _occurrences(outline, alias.value, alias.end, knob, aliases)
+    """Yields where a knob is written in the aliases that a part of the text uses."""
+    for mark in outline.marks(start, end):
+        alias = outline.aliases.get(mark.text)
+        if alias is None or alias.name in aliases:
+            continue
+        aliases.add(alias.name)
+        found = _first(outline.source, alias.value, alias.end, knob)
+        if found is not None:
+            yield found
+        yield from _in_aliases(outline, alias.value, alias.end, knob, aliases)

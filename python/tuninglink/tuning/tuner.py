@@ -23,7 +23,7 @@ from tuninglink.tuning.scheduling.ledger import Account
 from tuninglink.tuning.scheduling.prices import guard_seconds
 from tuninglink.tuning.scheduling.priorities import Pace
 from tuninglink.tuning.scheduling.scheduler import Scheduler
-from tuninglink.tuning.scheduling.task_run import full_race_seconds
+from tuninglink.tuning.scheduling.task_run import least_race_seconds
 from tuninglink.tuning.scheduling.timeline import Stage
 
 if TYPE_CHECKING:
@@ -135,7 +135,7 @@ class Tuner:
         least = (
             ledger.elapsed
             + Pace().start_seconds
-            + full_race_seconds(heaviest)
+            + least_race_seconds(heaviest)
             + ledger.reserved(Account.GUARD)
         )
         if least > ledger.seconds:

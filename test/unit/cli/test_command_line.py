@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import tuninglink.cli
+from tuninglink.cli.app import run
 from tuninglink.cli.completion import known_specs, known_targets, with_completed_flags
 from tuninglink.cli.usage import Usage, flag_lines
 from tuninglink.llvm_flags import Flag
@@ -61,6 +62,18 @@ def test_a_shell_completes_values() -> None:
     assert known_specs("gfx942=library:au") == ["gfx942=library:auto"]
     assert known_specs("./mine") == []
     assert known_targets("GFX94") == ["gfx942"]
+
+
+@pytest.mark.parametrize(
+    "words", [["-h"], ["link", "--help"], ["check", "-h"], ["database", "show", "-h"]]
+)
+def test_the_help_shows_no_types_of_switches(
+    words: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(words) == 0
+    shown = capsys.readouterr().out
+    assert "--help" in shown
+    assert "bool" not in shown
 
 
 def test_commands_are_short() -> None:

@@ -52,10 +52,11 @@ class CpuProvider(Provider):
 def _loses_configuration(workload: Workload) -> bool:
     """Tells whether the compiler rebuilds an operation after it has read a spec's configuration.
 
-    It does that with convolutions and poolings without a batch loop, which is what is left where there is one image.
+    It does that with convolutions and poolings without a batch loop, which is what is left where there is one image. An
+    operation with a lowering config was rebuilt before.
     """
     root, problem = workload.root, workload.problem
-    if names.COMPILATION_INFO not in root.attributes or root.name != names.GENERIC:
+    if names.LOWERING_CONFIG in root.attributes or root.name != names.GENERIC:
         return False
     roles = {each.role for each in problem.dimensions}
     is_pooling = not roles & {Role.OUTPUT_CHANNEL, Role.INPUT_CHANNEL, Role.DEPTH}

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.tuning.candidates.candidate import CandidateOrigin
-from tuninglink.tuning.deciding.contestants import Contestant, race_seconds
+from tuninglink.tuning.deciding.contestants import Contestant, race_seconds, round_seconds
 from tuninglink.tuning.results.failures import Failure, FailureKind
 from tuninglink.tuning.results.task_result import Ending, TaskOutcome, TaskResult, TrialResult
 from tuninglink.tuning.scheduling.budget import Budget
@@ -20,7 +20,7 @@ from tuninglink.tuning.scheduling.timeline import Stage
 from tuninglink.tuning.search import search_named
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from tuninglink.tuning.candidates.tunable import TunableTask
     from tuninglink.tuning.deciding.defaults import MeasuredTask
@@ -42,6 +42,12 @@ _RACING: Final = 0.3
 
 _LEAST_PRICE: Final = 0.5
 """A race begins if this part of its price is left."""
+
+_RESERVED: Final = 3
+"""Time is kept for so many finalists; more of them race if there is time."""
+
+_WARM_UPS: Final = 12
+"""Iterations of each side that a race does not count: two before each heat and each part of a block."""
 
 _CHECK_SECONDS: Final = 0.2
 """Loading a finalist and comparing its outputs."""
@@ -212,13 +218,16 @@ class TaskRun:
 
     @property
     def race_seconds(self) -> float:
-        """The price of the race of its best candidates, of such as the default before any is tried; nothing without."""
-        if len(self.trials) < FINALISTS:
-            return full_race_seconds(self.measured)
-        benchmark, best = self.measured.benchmark, best_trials(self.trials, self.default_us)
-        default = Contestant(benchmark, self.default_us)
-        finalists = [contestant(each, benchmark, self.default_us) for each in best[:FINALISTS]]
-        return race_seconds(default, finalists) + _CHECK_SECONDS * len(finalists)
+        """The time to keep for the race: the price for a few of the best, or for one such as the default at first."""
+        if len(self.trials) < _RESERVED:
+            return least_race_seconds(self.measured)
+        return self._race_seconds(best_trials(self.trials, self.default_us)[:_RESERVED])
+
+    def _race_seconds(self, ranked: Sequence[TrialResult]) -> float:
+        """Returns the price of a race of some of the best candidates."""
+        benchmark = self.measured.benchmark
+        finalists = [contestant(each, benchmark, self.default_us) for each in ranked]
+        return _price(Contestant(benchmark, self.default_us), finalists)
 
     def decide(self, budget: Budget) -> TaskResult | TaskRace:
         """Returns the result, or the race of the best candidates, which gives it.
@@ -246,20 +255,29 @@ class TaskRun:
         ranked = best_trials(self.trials, self.default_us)
         if not ranked:
             return result
-        if budget.remaining < _LEAST_PRICE * self.race_seconds:
+        places = min(len(ranked), FINALISTS)
+        while places > 1 and self._race_seconds(ranked[:places]) > budget.remaining:
+            places -= 1
+        if budget.remaining < _LEAST_PRICE * self._race_seconds(ranked[:places]):
             reason = "the budget was over before the race"
             return replace(result, verdict=TaskOutcome.UNDECIDED, reason=reason)
-        return tuner.race(result, self.measured.benchmark, ranked, budget)
+        return tuner.race(result, self.measured.benchmark, ranked, budget, places)
 
 
-def full_race_seconds(measured: MeasuredTask) -> float:
-    """Returns the price of a race of as many finalists as there may be, all of them such as the default.
+def least_race_seconds(measured: MeasuredTask) -> float:
+    """Returns the price of a race of one finalist such as the default.
 
     Args:
         measured: the compiler's choice.
     """
     default = Contestant(measured.benchmark, measured.default_us)
-    return race_seconds(default, [default] * FINALISTS) + _CHECK_SECONDS * FINALISTS
+    return _price(default, [default])
+
+
+def _price(default: Contestant, finalists: Sequence[Contestant]) -> float:
+    """Returns the price of a race, with loading, checks, and the iterations that find out how large batches are."""
+    unmeasured = _WARM_UPS * round_seconds([default, *finalists[:1]]) if finalists else 0.0
+    return race_seconds(default, finalists) + unmeasured + _CHECK_SECONDS * len(finalists)
 
 
 def tune_task(

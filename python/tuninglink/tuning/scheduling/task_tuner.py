@@ -86,7 +86,12 @@ class TaskTuner:
         return self._verified(self._decided(result, winner, self._decision(recorded)))
 
     def race(
-        self, result: TaskResult, default: Benchmark, ranked: Sequence[TrialResult], budget: Budget
+        self,
+        result: TaskResult,
+        default: Benchmark,
+        ranked: Sequence[TrialResult],
+        budget: Budget,
+        places: int,
     ) -> TaskRace:
         """Returns the race of the best candidates with the default.
 
@@ -95,8 +100,10 @@ class TaskTuner:
             default: the compiler's choice.
             ranked: the candidates that may be faster than the default, best first.
             budget: no confirmation is extended after its end.
+            places: how many of them race, besides those that always do.
         """
-        self.listener.racing(result.prepared, min(len(ranked), FINALISTS))
+        places += sum(each.always_races for each in ranked[places:])
+        self.listener.racing(result.prepared, places)
         verification = self._verification(result.prepared)
         checks = self._checks(result, default)
         result = self._judged(result, checks)
@@ -118,7 +125,7 @@ class TaskTuner:
             Contestant(default, result.default_us),
             draw(),
             checks.failure,
-            self._rules(budget, ranked),
+            self._rules(budget, places),
             timeline=self.timeline,
             confirming=verify,
         )
@@ -191,9 +198,8 @@ class TaskTuner:
                 self.reproducers.keep_wrong(result.task, judgement, checks.device.description.uri)
         return result
 
-    def _rules(self, budget: Budget, ranked: Sequence[TrialResult] = ()) -> RaceRules:
+    def _rules(self, budget: Budget, places: int = 1) -> RaceRules:
         settings = self.settings
-        places = FINALISTS + sum(each.always_races for each in ranked)
         return RaceRules(settings.min_gain, settings.seed, places, deadline=budget.deadline)
 
     def _compiled(self, prepared: TunableTask, trial: TrialResult) -> TrialResult | None:

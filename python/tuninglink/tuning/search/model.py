@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from functools import cached_property
+from itertools import zip_longest
 from typing import TYPE_CHECKING, ClassVar, Final
 
 import numpy as np
@@ -24,6 +25,9 @@ _FIRST: Final = 8
 """So many of the best by the estimate come first, then what was fast elsewhere. After that come as many of the best by
 what other problems say; without other problems, the neighbors of the compiler's choice and as many of the best quarter
 by the estimate."""
+
+_ESTIMATED_KINDS: Final = frozenset({"contraction", "convolution", "attention"})
+"""Kinds of operations that the estimate was made for. For others, it does not compare pipelines with each other."""
 
 _NEAR_DEFAULT: Final = 12
 """Neighbors of the compiler's choice that are tried before there is a model."""
@@ -120,6 +124,8 @@ class ModelSearch(Search):
         """The candidates that are tried before there is a model."""
         sampled = list(self.drawn(FIRST_CANDIDATES))
         estimated = sorted(sampled, key=self._estimate)
+        if self._pool.problem.kind not in _ESTIMATED_KINDS:
+            estimated = _alternating(estimated)
         if self._transfer is not None:
             order = np.argsort(self._estimates(sampled), kind="stable")[:_FIRST]
             corrected = [sampled[each] for each in order]
@@ -199,6 +205,15 @@ class ModelSearch(Search):
     @cached_property
     def _transfer(self) -> Transfer | None:
         return Transfer(self._measured, self._seed) if self._measured else None
+
+
+def _alternating(candidates: Sequence[Candidate]) -> list[Candidate]:
+    """Returns candidates with one of each pipeline in turn, those of a pipeline in their order."""
+    by_pipeline: dict[str, list[Candidate]] = {}
+    for candidate in candidates:
+        by_pipeline.setdefault(candidate.pipeline, []).append(candidate)
+    rounds = zip_longest(*by_pipeline.values())
+    return [candidate for turn in rounds for candidate in turn if candidate is not None]
 
 
 def _unlike(candidates: Sequence[Candidate]) -> list[Candidate]:
