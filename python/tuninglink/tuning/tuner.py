@@ -39,6 +39,9 @@ if TYPE_CHECKING:
 _GENERALIZING: Final = 0.3
 """The part of the time that is kept for generalized entries, where they are wanted."""
 
+_REFERENCE_SECONDS: Final = 6.0
+"""The time that is kept for references of tasks whose races begin in the end."""
+
 _LEAST_PART: Final = 0.7
 """The whole program is compared if this part of the price is left."""
 
@@ -127,6 +130,10 @@ class Tuner:
             ledger.reserve(Account.RANGES, _GENERALIZING * ledger.whole.remaining)
         if math.isinf(ledger.seconds) or not defaults.measured:
             return
+        if self._task_tuner.references is not None and self._task_tuner.is_local:
+            # Elsewhere, references are computed while the device measures.
+            limit = ledger.limit(Account.REFERENCE)
+            ledger.reserve(Account.REFERENCE, min(limit, _REFERENCE_SECONDS))
         if settings.runs_model:
             self._guard_price = self._guard_seconds(defaults)
             ledger.reserve(Account.GUARD, self._guard_price)

@@ -226,6 +226,7 @@ class Scheduler:
 
     def _decide_all(self) -> None:
         """Decides the tasks that had a turn, those first from which the program gains most."""
+        self._ledger.release(Account.REFERENCE)  # races begin with it
         for task in sorted(self._open, key=lambda each: -each.gain):
             if task.run is None:
                 continue
