@@ -67,11 +67,7 @@ def share(report: dict[str, Any], names: set[str]) -> float:
     """Returns the share of some dispatches in the time of those that a tuner has measured."""
     problems = report["dispatches"]
     whole = sum(each["share"] for each in problems)
-    part = sum(
-        each["share"]
-        for each in problems
-        if any(name.startswith(tuple(each["names"])) for name in names)
-    )
+    part = sum(each["share"] for each in problems if names.intersection(each["names"]))
     return part / whole if whole else 0.0
 
 

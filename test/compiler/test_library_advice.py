@@ -77,6 +77,7 @@ def test_all_libraries_that_fit_are_applied() -> None:
     table = render(explanation, ReportFormat.TABLE, None)
     assert AVX512 in table
     assert "gfx942" not in table
+    assert "from @match_matmul_384x768x768_f32: unit batch added" in table
 
 
 def test_libraries_that_configure_nothing_are_not_worth_a_warning() -> None:
