@@ -20,10 +20,9 @@ from tuninglink.tuning.results.task_result import TaskOutcome, TuningResult
 from tuninglink.tuning.scheduling.generalization import Generalizer
 from tuninglink.tuning.scheduling.isolation import FATAL, reason_of
 from tuninglink.tuning.scheduling.ledger import Account
-from tuninglink.tuning.scheduling.prices import guard_seconds
+from tuninglink.tuning.scheduling.prices import guard_seconds, least_race_seconds
 from tuninglink.tuning.scheduling.priorities import Pace
 from tuninglink.tuning.scheduling.scheduler import Scheduler
-from tuninglink.tuning.scheduling.task_run import least_race_seconds
 from tuninglink.tuning.scheduling.timeline import Stage
 
 if TYPE_CHECKING:
