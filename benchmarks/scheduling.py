@@ -4,7 +4,7 @@ A curve is the best time of a task over its trials, as a tuner has recorded it. 
 number of their calls. A schedule gives out time. What counts is the time of the program, the sum of the best times of
 its tasks by weight, after a part of the budget.
 
-    python benchmarks/scheduling.py --table FILE... [--weight N...] [--tasks N]
+    python benchmarks/scheduling.py [--table FILE...] [--tasks N]
 
 A table whose trials are in the order in which they were measured is a curve; the trials of others are shuffled.
 """
@@ -153,7 +153,8 @@ def load(path: Path, calls: float, chance: random.Random) -> Curve:
 def main() -> None:
     """Replays random programs of recorded tasks, and prints the medians."""
     parser = argparse.ArgumentParser(description="Judges schedules by recorded curves.")
-    parser.add_argument("--table", type=Path, nargs="+", required=True, metavar="FILE")
+    tables = sorted((Path(__file__).parent / "tables").glob("*.json"))
+    parser.add_argument("--table", type=Path, nargs="+", default=tables, metavar="FILE")
     parser.add_argument("--tasks", type=int, default=11, help="tasks of a program")
     parser.add_argument("--programs", type=int, default=50, help="random programs")
     parser.add_argument("--budget", type=float, nargs="+", default=[60.0, 120.0, 360.0])

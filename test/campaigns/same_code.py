@@ -113,7 +113,7 @@ def run(arguments: argparse.Namespace) -> list[RaceResult]:
             result = race.run()
             results.append(result)
             decision = result.decision
-            words = f"{decision.outcome.value} {decision.speedup}" if decision else "none is left"
+            words = f"{decision.outcome.value} {decision}" if decision else "none is left"
             taken = time.monotonic() - started
             print(
                 f"{seed + 1:4} {'x'.join(map(str, sizes)):14} {taken:5.1f} s  {words}", flush=True

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -10,6 +11,7 @@ from cpu_dispatches import DOUBLE_TILING
 from gpu_programs import attention, matmul
 from mlir_function import Function
 from model_programs import rms_norm
+from verdict_programs import FORMS
 from verdict_trials import TARGETS, Trials
 
 from tuninglink.solver.answers import Verdict
@@ -344,6 +346,22 @@ def test_the_verdict_agrees_with_the_compiler(name: str) -> None:
     answer = trials.judge(registry())
     assert answer is not None
     assert (answer.verdict, trials.compile().compiles) == (case.verdict, case.compiles), answer
+
+
+@pytest.mark.parametrize("form", ["gather", "scatter"])
+def test_what_is_indexed_is_decided(form: str) -> None:
+    trials = Trials.of(FORMS[form](random.Random(1)), TARGETS["gfx942"])
+    own = trials.judge(registry())
+    assert own is not None
+    assert own.verdict is Verdict.PROVEN
+    (space,) = registry().spaces(trials.workload, own.pipeline)
+    tiles = [knob.name for knob in space.constraints.knobs if knob.name.endswith(("_0", "_1"))]
+    lows = {knob.name: knob.low or 0 for knob in space.constraints.knobs}
+    assignment = {**lows, **dict.fromkeys(tiles, 2), "wg_size_x": 77, "sg_size": 64}
+    trials.configure(space, assignment)
+    answer = trials.judge(registry())
+    assert answer is not None
+    assert (answer.verdict, trials.compile().compiles) == (Verdict.PROVEN, True)
 
 
 def test_the_compilers_choice_for_many_columns_is_valid() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import Future
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -15,6 +15,8 @@ from tuning_programs import matmul, prepared
 
 import tuninglink
 from tuninglink.errors import TuninglinkError
+from tuninglink.solver.answers import UndecidedError
+from tuninglink.tuning import tuner as tuner_module
 from tuninglink.tuning.candidates.compilation import CandidateCompiler, Compiled
 from tuninglink.tuning.database import (
     ConfigurationRecord,
@@ -24,6 +26,7 @@ from tuninglink.tuning.database import (
     Trial,
 )
 from tuninglink.tuning.deciding.defaults import MeasuredTask
+from tuninglink.tuning.deciding.winner_verification import WinnerVerification
 from tuninglink.tuning.devices import local as devices_module
 from tuninglink.tuning.devices.device import DeviceError, physical_cores
 from tuninglink.tuning.devices.local import Devices
@@ -44,6 +47,7 @@ if TYPE_CHECKING:
     from tuninglink.tuning.candidates.candidate import Candidate
     from tuninglink.tuning.programs.benchmark import Benchmark
     from tuninglink.tuning.programs.compiled_program import CompiledProgram
+    from tuninglink.tuning.programs.dispatches import TuningTask
 
 TWO_MATMULS = """
 func.func @main(%a: tensor<8x128xf32>, %b: tensor<128x64xf32>, %c: tensor<64x32xf32>) -> tensor<8x32xf32> {
@@ -261,3 +265,46 @@ def test_winners_of_the_nearest_problems_come_first() -> None:
         journal = Journal(database, RecordedDevices.description, SETTINGS, FLAGS)
         winners = journal.prior(task).winners(task.spaces)
         assert [each.knobs for each in winners] == [near.knobs, far.knobs]
+
+
+# --- Tasks that fail ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("failure", [KeyError("knob"), MemoryError(), UndecidedError("unknown")])
+def test_a_task_fails_alone(
+    program: Path,
+    compiler: RememberingCompiler,
+    monkeypatch: pytest.MonkeyPatch,
+    failure: Exception,
+) -> None:
+    prepare = tuner_module.prepare
+
+    def failing(task: TuningTask, *arguments: object) -> object:
+        if task.name.startswith("@main_dispatch_0"):
+            raise failure
+        return prepare(task, *arguments)
+
+    monkeypatch.setattr(tuner_module, "prepare", failing)
+    result = tune(program, None, RecordedDevices(), compiler, settings=SETTINGS)
+    assert [each.verdict for each in result.tasks] == [TaskOutcome.WON]
+    (omission,) = result.omissions
+    assert omission.dispatches == ("@main_dispatch_0::@embedded_elf_x86_64",)
+    assert omission.reason in ("KeyError: 'knob'", "out of memory", "not decided: unknown")
+
+
+def test_a_spec_that_gives_another_binary_loses_its_task_only(
+    program: Path, compiler: RememberingCompiler, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    finish = WinnerVerification.finish
+
+    def differing(self: WinnerVerification, winner: Candidate, measured: Benchmark) -> None:
+        if self.prepared.task.name.startswith("@main_dispatch_0"):
+            measured = replace(measured, image=b"another")
+        finish(self, winner, measured)
+
+    monkeypatch.setattr(WinnerVerification, "finish", differing)
+    result = tune(program, None, RecordedDevices(), compiler, settings=SETTINGS)
+    assert result.failure is None
+    assert [each.verdict for each in result.tasks] == [TaskOutcome.WON]
+    (omission,) = result.omissions
+    assert "the binaries differ" in omission.reason

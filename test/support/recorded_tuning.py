@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Final
 from unittest.mock import patch
 
 from programs import TARGETS
+from tuning_programs import whole_samples
 
 from tuninglink.mlir.diagnostics import error
 from tuninglink.tuning.candidates.compilation import CandidateCompiler
@@ -130,7 +131,7 @@ def tune(
     journal = Journal(database, DESCRIPTION, settings, FLAGS) if database else None
     tasks = TaskTuner(settings, compiler, devices, listener or Listener(), journal)
     ledger = Ledger(trials=settings.trials)
-    with without_pauses():
+    with without_pauses(), whole_samples():
         return Tuner(read_program(str(program), FLAGS), FLAGS, tasks, ledger).run()
 
 

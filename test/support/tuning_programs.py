@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import math
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+from unittest.mock import patch
 
 from programs import TARGETS
 
 from tuninglink.spaces.registry import ProviderRegistry
+from tuninglink.tuning.candidates import sampling
 from tuninglink.tuning.candidates.preparation import PreparedTask, prepare
 from tuninglink.tuning.programs.dispatches import DispatchedProgram, read_program
+
+if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
 
 ZERO = "%zero = arith.constant 0.0 : f32"
 
@@ -74,6 +81,11 @@ func.func @main(%q: tensor<2x64x64xf16>, %k: tensor<2x64x64xf16>, %v: tensor<2x6
   return %result : tensor<2x64x64xf16>
 }
 """
+
+
+def whole_samples() -> AbstractContextManager[object]:
+    """Leaves out the time limit of samples, which cuts them short on a busy machine."""
+    return patch.object(sampling, "_SECONDS", math.inf)
 
 
 @cache

@@ -41,7 +41,7 @@ def named_sequence(
         name: its symbol.
         arguments: the types of what it takes.
         results: the types of what it yields.
-        ownership: what it does to each argument, `names.READONLY` or `names.CONSUMED`.
+        ownership: the ownership of all arguments, `names.READONLY` or `names.CONSUMED`.
     """
     attributes = {
         names.SYMBOL_NAME: mlir.StringAttr.get(name),
@@ -124,19 +124,19 @@ def change_signature(
     kind = signature(sequence)
     inputs, outputs = [*kind.inputs, *arguments], [*kind.results, *results]
     declared = sequence.attributes.get("arg_attrs")
-    known = list(declared) if isinstance(declared, mlir.ArrayAttr) else []
-    known += [mlir.DictAttr.get({}) for _ in range(len(kind.inputs) - len(known))]
-    known += argument_declarations(len(arguments))
+    declarations = list(declared) if isinstance(declared, mlir.ArrayAttr) else []
+    declarations += [mlir.DictAttr.get({}) for _ in range(len(kind.inputs) - len(declarations))]
+    declarations += argument_declarations(len(arguments))
     sequence.attributes["function_type"] = mlir.TypeAttr.get(mlir.FunctionType.get(inputs, outputs))
-    sequence.attributes["arg_attrs"] = mlir.ArrayAttr.get(known)
+    sequence.attributes["arg_attrs"] = mlir.ArrayAttr.get(declarations)
     if "res_attrs" in sequence.attributes:
         del sequence.attributes["res_attrs"]
     block = sequence.regions[0].blocks[0]
-    return [block.add_argument(each, sequence.location) for each in arguments]
+    return [block.add_argument(kind, sequence.location) for kind in arguments]
 
 
 def yield_more(sequence: mlir.Operation, handles: Sequence[Handle]) -> None:
-    """Lets a sequence yield further handles."""
+    """Adds handles to what a sequence yields."""
     terminator = list(body(sequence))[-1]
     operands = [*terminator.operands, *handles]
     with mlir.InsertionPoint(terminator):

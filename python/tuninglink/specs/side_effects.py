@@ -77,7 +77,7 @@ def declares_a_write(operation: mlir.Operation) -> bool:
         except ValueError:
             return False
     # What is written to a handle has a value; the bindings do not name the other resources.
-    return any(each.effect == mlir.MemoryEffect.Write and each.value is None for each in effects)
+    return any(one.effect == mlir.MemoryEffect.Write and one.value is None for one in effects)
 
 
 _CHECKING_PREFIXES: Final = ("transform.match.", "transform.iree.match.")

@@ -244,9 +244,10 @@ def test_warnings_of_linking_reach_the_caller() -> None:
     opaque = load_spec(
         b"""
 module @opaque attributes {transform.with_named_sequence} {
-  transform.named_sequence @main(%all: !transform.any_op {transform.readonly}) -> !transform.any_op
+  transform.named_sequence @main(%all: !transform.any_op {transform.consumed}) -> !transform.any_op
       attributes {iree_codegen.tuning_spec_entrypoint} {
-    transform.yield %all : !transform.any_op
+    %0 = transform.apply_registered_pass "canonicalize" to %all : (!transform.any_op) -> !transform.any_op
+    transform.yield %0 : !transform.any_op
   }
 }
 """

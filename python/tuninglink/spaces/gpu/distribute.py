@@ -20,6 +20,7 @@ from tuninglink.spaces.slots import ArraySlot, DictionarySlot, IntegerSlot
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from tuninglink.iree.structured_op import Sizes
     from tuninglink.spaces.configuration import Configuration
     from tuninglink.spaces.gpu.device import Device
     from tuninglink.spaces.workload import Workload
@@ -40,27 +41,30 @@ def distribute_spaces(
     """
     if ops_beside(workload, read_loops(workload, device)):
         raise UndecidedError(f"other ops are beside {workload.problem}")
-    return [DistributeSpace(workload, device, pipeline)]
+    sizes = tuple(each.size for each in workload.problem.dimensions)
+    return [DistributeSpace(workload, device, pipeline, sizes)]
 
 
 class DistributeSpace(Space):
     """Tiles of a workgroup, and the threads that share it: nothing needs to fit anything.
 
     Args:
-        workload: the elementwise op.
+        workload: the op.
         device: what it is compiled for.
         pipeline: the pipeline.
+        sizes: the sizes of its loops.
     """
 
-    def __init__(self, workload: Workload, device: Device, pipeline: mlir.Attribute) -> None:
+    def __init__(
+        self, workload: Workload, device: Device, pipeline: mlir.Attribute, sizes: Sizes
+    ) -> None:
         self._pipeline = pipeline
         rules = GpuRules()
-        dimensions = workload.problem.dimensions
-        tiles = tuple(f"{_LEVELS}_{loop}" for loop in range(len(dimensions)))
-        for name, dimension in zip(tiles, dimensions, strict=True):
+        tiles = tuple(f"{_LEVELS}_{loop}" for loop in range(len(sizes)))
+        for name, size in zip(tiles, sizes, strict=True):
             tile = rules.knob(name, 0, _MOST_TILE)
             rules.necessary(tile >= 0, f"{name} must not be negative, as {{}} is", tile)
-            rules.powers_of_two(tile, device.threads, dimension.size)
+            rules.powers_of_two(tile, device.threads, size)
         level = ArraySlot(tuple(map(IntegerSlot, tiles)))
         self._entries = DictionarySlot({_LEVELS: ArraySlot((level,))}, frozenset())
         threads = [rules.knob(name, 1, device.threads) for name in _THREADS]

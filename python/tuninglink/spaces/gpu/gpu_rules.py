@@ -166,9 +166,12 @@ class GpuRules:
             most / _BITS,
         )
 
-    def threads(self, threads: Number, wanted: Number, source: str) -> None:
+    def threads(
+        self, threads: Number, wanted: Number, source: str, grade: Grade = Grade.COMPILER
+    ) -> None:
         """Limits the number of threads in a workgroup to the number that the tiles of a `source` ask for."""
-        self.compilers(
+        require = self.compilers if grade is Grade.COMPILER else self.not_chosen
+        require(
             threads == wanted,
             f"a workgroup must have the threads {source} ({{}} == {{}})",
             threads,

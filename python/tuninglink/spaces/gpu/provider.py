@@ -15,6 +15,7 @@ from tuninglink.spaces.gpu.device import read_device
 from tuninglink.spaces.gpu.direct_convolutions import direct_convolution_spaces
 from tuninglink.spaces.gpu.distribute import distribute_spaces
 from tuninglink.spaces.gpu.gpu_rules import PROVIDER
+from tuninglink.spaces.gpu.indexed import gather_spaces, scatter_spaces
 from tuninglink.spaces.gpu.lanes import lanes_spaces
 from tuninglink.spaces.gpu.threads import threads_spaces
 from tuninglink.spaces.gpu.tile_and_fuse import tile_and_fuse_spaces
@@ -42,7 +43,6 @@ class GpuProvider(Provider):
     pipelines: ClassVar[frozenset[str] | None] = frozenset(
         {TILE_AND_FUSE, VECTOR_DISTRIBUTE, DISTRIBUTE}
     )
-    kinds: ClassVar[frozenset[OpKind] | None] = frozenset(set(OpKind) - {OpKind.OTHER})
 
     def __init__(self) -> None:
         self._known: tuple[mlir.Attribute, Device] | None = None
@@ -88,6 +88,7 @@ _FORMS: Final[Mapping[str, Mapping[OpKind, Sequence[_Form]]]] = {
         OpKind.CONVOLUTION: (tile_and_fuse_spaces, threads_spaces),
         OpKind.REDUCTION: (threads_spaces,),
         OpKind.ELEMENTWISE: (threads_spaces,),
+        OpKind.OTHER: (scatter_spaces,),
     },
     VECTOR_DISTRIBUTE: {
         OpKind.CONTRACTION: (vector_distribute_spaces, lanes_spaces),
@@ -95,6 +96,6 @@ _FORMS: Final[Mapping[str, Mapping[OpKind, Sequence[_Form]]]] = {
         OpKind.REDUCTION: (lanes_spaces,),
         OpKind.ATTENTION: (attention_spaces, attention_lanes_spaces),
     },
-    DISTRIBUTE: {OpKind.ELEMENTWISE: (distribute_spaces,)},
+    DISTRIBUTE: {OpKind.ELEMENTWISE: (distribute_spaces,), OpKind.OTHER: (gather_spaces,)},
 }
 """The forms of configurations of each kind of root op: functions that return the space of a form."""

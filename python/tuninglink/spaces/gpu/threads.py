@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from tuninglink.iree.op_kinds import OpKind
 from tuninglink.solver.answers import UndecidedError
+from tuninglink.solver.assertions import Grade
 from tuninglink.solver.expressions import all_of, any_of, number, select
 from tuninglink.spaces.gpu.contractions import read_contraction
 from tuninglink.spaces.gpu.fused_ops import has_consumers
@@ -71,6 +72,26 @@ def threads_spaces(workload: Workload, device: Device, pipeline: mlir.Attribute)
     return [GpuSpace(outline, make)]
 
 
+def threads_space(
+    problem: Problem, loops: RootLoops, device: Device, pipeline: mlir.Attribute
+) -> GpuSpace:
+    """Returns the configurations of an op that is alone, reduces nothing, and promotes nothing.
+
+    The compiler itself chooses other numbers of threads than the tiles ask for.
+    """
+
+    def make() -> Form:
+        return _form(
+            *(problem, loops, device, pipeline),
+            beside=(),
+            contraction=None,
+            is_followed=False,
+            grade=Grade.HEURISTIC,
+        )
+
+    return GpuSpace(Outline(frozenset({WORKGROUP, THREAD})), make)
+
+
 def _form(
     problem: Problem,
     loops: RootLoops,
@@ -80,6 +101,7 @@ def _form(
     beside: Sequence[Beside],
     contraction: Contraction | None,
     is_followed: bool,
+    grade: Grade = Grade.COMPILER,
 ) -> Form:
     """Writes down the rules of the form, and its template.
 
@@ -120,7 +142,7 @@ def _form(
         f"tiles must not ask for more than {device.threads} threads ({{}} <= {device.threads})",
         wanted,
     )
-    rules.threads(threads, wanted, "that its tiles ask for")
+    rules.threads(threads, wanted, "that its tiles ask for", grade)
     clipped = {loop: clip(tile, sizes[loop]) for loop, tile in tiles.items()}
     results = product([number(1), *(clipped[loop] for loop in loops.parallel)])
     exchanged = [results * (each.elements * each.bits) for each in beside]

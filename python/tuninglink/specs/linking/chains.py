@@ -28,8 +28,8 @@ from tuninglink.specs.builders import (
     yield_,
 )
 from tuninglink.specs.linking.entry_points import free_kernel_config, modernize
+from tuninglink.specs.linking.guard_analysis import configures, restrictions
 from tuninglink.specs.linking.guards import guard
-from tuninglink.specs.linking.restrictions import configures, restrictions
 from tuninglink.specs.structure import Anatomy, is_entry_point
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""Which other ops the answers of matchers depend on, and which ops the entries of a spec may configure."""
+"""Dependence of matchers on ops that other specs may configure."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ _NAVIGATING: Final = frozenset(
         "transform.get_producer_of_operand",
     }
 )
-"""Ops that may give a matcher other ops than the one it is asked about, and look at no attribute of them."""
+"""Ops that may give a matcher ops other than the matched one, and read no attribute of them."""
 
 _STRUCTURED_PREFIX: Final = "transform.match.structured"
 
 
 @dataclass(frozen=True)
 class _Shown:
-    """What matchers can tell about an op without its operands."""
+    """The properties of an op that matchers can read without its operands."""
 
     name: str
     kind: OpKind
@@ -47,7 +47,7 @@ class _Shown:
 
 @dataclass(frozen=True)
 class Watched:
-    """The ops whose attributes the matchers of a spec look at, the ones they are asked about aside.
+    """The ops whose attributes the matchers of a spec read, other than the matched ones.
 
     Attributes:
         kinds: the kinds of these ops.
@@ -60,7 +60,7 @@ class Watched:
 
 @dataclass(frozen=True)
 class _Demand:
-    """What an op must be for a matcher to match it; more may be asked of it.
+    """Necessary conditions for a matcher to match an op.
 
     Attributes:
         names: the names it may have, None for any.
@@ -71,7 +71,7 @@ class _Demand:
     kinds: frozenset[OpKind] = frozenset()
 
     def __and__(self, other: _Demand) -> _Demand:
-        both = [each.names for each in (self, other) if each.names is not None]
+        both = [demand.names for demand in (self, other) if demand.names is not None]
         return _Demand(
             reduce(frozenset.intersection, both) if both else None, self.kinds | other.kinds
         )
@@ -90,7 +90,7 @@ _DEMANDS: Final = {
 
 @dataclass
 class Dependence:
-    """What the matchers of a matcher list look at, and what its entries configure.
+    """Dependence of the matchers of a matcher list on other ops, and the ops that its entries configure.
 
     Args:
         spec: the matcher list.
@@ -100,12 +100,12 @@ class Dependence:
     _demands: dict[mlir.Operation, _Demand] = field(default_factory=dict)
 
     def watched(self) -> Watched:
-        """Returns which ops, beside the one it is asked about, a matcher looks at the attributes of."""
+        """Returns the ops other than the matched ones whose attributes a matcher reads."""
         kinds: set[_Shown] = set()
         anything = False
         looking = self.spec.table.scan.looking
         navigates = any(
-            each.name in _NAVIGATING or each.name.startswith(_STRUCTURED_PREFIX) for each in looking
+            op.name in _NAVIGATING or op.name.startswith(_STRUCTURED_PREFIX) for op in looking
         )
         for operation in looking:
             if operation.name in (names.MATCH_DAG, names.MATCH_REGIONS):
@@ -119,13 +119,13 @@ class Dependence:
         return Watched(frozenset(kinds), anything)
 
     def _is_own(self, handle: mlir.Value[mlir.Type]) -> bool:
-        """Tells whether a handle is to the op that a matcher is asked about, and can be to no other."""
+        """Tells whether a handle always refers to the matched op."""
         if not isinstance(handle, mlir.BlockArgument) or handle.arg_number:
             return False
         name = handle.owner.owner.attributes.get(names.SYMBOL_NAME)
         included = self.spec.table.scan.included
         return isinstance(name, mlir.StringAttr) and not any(
-            split_path(each)[-1] == name.value for each in included
+            split_path(path)[-1] == name.value for path in included
         )
 
     def may_configure(self, watched: Watched) -> bool:
@@ -142,18 +142,18 @@ class Dependence:
         return False
 
     def _demand(self, table: SequenceTable, path: str) -> _Demand:
-        """Reads what a sequence asks of its first argument."""
-        found = table.resolve(path)
-        if found is None:
+        """Returns the demand of a sequence on its first argument."""
+        resolved = table.resolve(path)
+        if resolved is None:
             return _Demand()
-        inner, sequence = found
+        inner, sequence = resolved
         if sequence not in self._demands:
             self._demands[sequence] = _Demand()  # It may include itself.
-            asked = sequence.regions[0].blocks[0].arguments[0]
+            matched = sequence.regions[0].blocks[0].arguments[0]
             demands = [
-                self._demand_of(inner, each)
-                for each in body(sequence)
-                if len(each.operands) and each.operands[0] == asked
+                self._demand_of(inner, operation)
+                for operation in body(sequence)
+                if len(operation.operands) and operation.operands[0] == matched
             ]
             self._demands[sequence] = reduce(_Demand.__and__, demands, _Demand())
         return self._demands[sequence]
@@ -162,10 +162,11 @@ class Dependence:
         if operation.name == names.INCLUDE and fails_as_included(operation):
             return self._demand(table, reference(operation.attributes["target"]))
         if operation.name == names.MATCH_OPERATION_NAME:
-            wanted = operation.attributes["op_names"]
-            assert isinstance(wanted, mlir.ArrayAttr)
-            strings = (each.value for each in wanted if isinstance(each, mlir.StringAttr))
-            return _Demand(frozenset(strings))
+            op_names = operation.attributes["op_names"]
+            assert isinstance(op_names, mlir.ArrayAttr)
+            return _Demand(
+                frozenset(name.value for name in op_names if isinstance(name, mlir.StringAttr))
+            )
         if operation.name == names.MATCH_DAG:
             *_, root, _ = body(operation)
             return _Demand(frozenset({root.name}))
@@ -174,20 +175,20 @@ class Dependence:
 
 def depend_on_each_other(specs: Sequence[Anatomy]) -> bool:
     """Tells whether the answer of a matcher may depend on what another one of these matcher lists configures."""
-    read = [Dependence(each) for each in specs]
-    watched = [each.watched() for each in read]
+    dependences = [Dependence(spec) for spec in specs]
+    watched_ops = [dependence.watched() for dependence in dependences]
     return any(
-        other is not watching and other.may_configure(seen)
-        for watching, seen in zip(read, watched, strict=True)
-        for other in read
+        other is not dependence and other.may_configure(watched)
+        for dependence, watched in zip(dependences, watched_ops, strict=True)
+        for other in dependences
     )
 
 
 def _shown(matcher: mlir.Operation) -> Iterator[_Shown]:
-    """Yields what a matcher of a DAG or of regions shows beside the op that it is asked about."""
-    found: list[mlir.Operation] = []
-    visit(matcher, found.append)
+    """Yields the ops that a matcher of a DAG or of regions shows next to the matched op."""
+    operations: list[mlir.Operation] = []
+    visit(matcher, operations.append)
     *_, root, terminator = [matcher, *body(matcher)]
-    for operation in found:
+    for operation in operations:
         if operation not in (matcher, root, terminator):
             yield _Shown(operation.name, StructuredOp(operation).kind)

@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 
 
 class LinkForm(Enum):
-    """What a linked spec looks like.
+    """The form of a linked spec.
 
     Attributes:
         UNTOUCHED: the only input, which was in default-entrypoint form.
         FLAT: one `foreach_match` with all entries in order.
-        CHAINED: a nested module for each input, run one after the other.
+        CHAINED: one nested module per input, run one after the other.
     """
 
     UNTOUCHED = "untouched"

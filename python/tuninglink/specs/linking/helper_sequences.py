@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from iree.compiler import ir as mlir
 
 from tuninglink.mlir import names
-from tuninglink.mlir.symbols import FreshNames, references_in, split_path, symbols
-from tuninglink.mlir.walk import collect
+from tuninglink.mlir.symbols import FreshNames, symbols
 from tuninglink.specs.builders import (
     FAILURES_PROPAGATE,
     FAILURES_SUPPRESS,
@@ -23,12 +20,11 @@ from tuninglink.specs.builders import (
     yield_,
 )
 from tuninglink.specs.foreach_match import named_pair_attributes
-from tuninglink.specs.unused_sequences import erase_unused
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from tuninglink.specs.sequences import Handle, SequenceTable
+    from tuninglink.specs.sequences import Handle
 
     Types = tuple[mlir.Type, ...]
     Body = Callable[[Sequence[Handle]], Sequence[Handle]]
@@ -46,11 +42,12 @@ class HelperSequences:
 
     Attributes:
         fresh: names that no symbol of the module has.
+        block: the body of the module.
     """
 
     def __init__(self, module: mlir.Operation) -> None:
         self.fresh = FreshNames(symbols(module))
-        self._block = module.regions[0].blocks[0]
+        self.block = module.regions[0].blocks[0]
         self._names: dict[tuple[str, Types, Types], str] = {}
 
     def is_decided(self, further: Types) -> str:
@@ -122,7 +119,7 @@ class HelperSequences:
         key = (name, arguments, results)
         if key not in self._names:
             self._names[key] = self.fresh.take(name)
-            with mlir.Location.unknown(), mlir.InsertionPoint(self._block):
+            with mlir.Location.unknown(), mlir.InsertionPoint(self.block):
                 sequence = named_sequence(self._names[key], arguments, results)
             if not is_entry:
                 sequence.attributes[names.NO_ENTRY] = mlir.UnitAttr.get()
@@ -146,59 +143,3 @@ def _compare(op: Handle, decided: Handle, predicate: int) -> None:
             "predicate": mlir.IntegerAttr.get(mlir.IntegerType.get_signless(32), predicate)
         },
     )
-
-
-@dataclass(frozen=True)
-class Callee:
-    """A sequence to change.
-
-    Attributes:
-        sequence: the sequence itself, or a copy if something else uses it.
-        table: the sequences of its module.
-        name: its symbol.
-    """
-
-    sequence: mlir.Operation
-    table: SequenceTable
-    name: str
-
-
-class Callees:
-    """Provides the sequences of a module, and those of the modules nested in it, to be changed.
-
-    Args:
-        module: the module.
-    """
-
-    def __init__(self, module: mlir.Operation) -> None:
-        # A reference inside a nested module leaves out the scope, so that only the last name counts.
-        self._uses = Counter(path[-1] for path in references_in(module))
-        self._originals: set[mlir.Operation] = set()
-        self._helpers: dict[SequenceTable, HelperSequences] = {}
-
-    def take(self, table: SequenceTable, path: str, uses: int) -> Callee:
-        """Returns the sequence at `path`, or a copy if there are more references to it than `uses`."""
-        resolved = table.resolve(path)
-        assert resolved is not None, "checked by the caller"
-        inner, sequence = resolved
-        name = split_path(path)[-1]
-        if self._uses[name] > uses:
-            name = self.helpers(inner).fresh.take(name)
-            self._originals.add(sequence)
-            with mlir.InsertionPoint.after(sequence):
-                sequence = sequence.clone().operation
-            sequence.attributes[names.SYMBOL_NAME] = mlir.StringAttr.get(name)
-            self._uses.update(reference[-1] for reference in references_in(sequence))
-        return Callee(sequence, inner, name)
-
-    def helpers(self, table: SequenceTable) -> HelperSequences:
-        """Returns the helpers of a module."""
-        if table not in self._helpers:
-            self._helpers[table] = HelperSequences(table.module)
-        return self._helpers[table]
-
-    def erase_unused_originals(self, module: mlir.Operation) -> None:
-        """Erases the sequences of a module that only their copies are used of."""
-        if self._originals:
-            kept = {op for op in collect(module, names.NAMED_SEQUENCE) if op not in self._originals}
-            erase_unused(module, kept)

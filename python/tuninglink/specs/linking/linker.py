@@ -36,7 +36,7 @@ LINKED_SPEC_NAME = "iree_linked_tuning_spec"
 
 @dataclass(frozen=True)
 class Part:
-    """Where an input of the linking is found in the result.
+    """The place of an input in the result.
 
     Attributes:
         spec: the input.
@@ -66,7 +66,7 @@ class LinkedSpec:
 
     Attributes:
         spec: the linked spec, ready for the compiler.
-        form: what it looks like.
+        form: its form.
         parts: the inputs in order of precedence. The entries of the result are theirs, in the same order.
             An input none of whose entries are kept may have no place in the result.
     """
@@ -87,7 +87,7 @@ def link_specs(
     Args:
         specs: at least one spec, in order of precedence. The result lives in the context of the first.
         name: the symbol of the result.
-        diagnostics: told about specs that may override an earlier one; by default nobody is.
+        diagnostics: receives warnings, such as about specs that may override an earlier one; by default they are dropped.
 
     Raises:
         SpecError: there is no spec, or one cannot be linked.
@@ -95,12 +95,12 @@ def link_specs(
     form = choose_form(specs, diagnostics=diagnostics)
     if form is LinkForm.UNTOUCHED:
         return LinkedSpec(specs[0], form, (Part(specs[0], None, 0),))
-    return _link([Share(each, each) for each in specs], form, name)
+    return _link([Share(spec, spec) for spec in specs], form, name)
 
 
 @dataclass(frozen=True)
 class Share:
-    """What of a spec is to be linked.
+    """The part of a spec that is linked.
 
     Attributes:
         spec: the spec.
@@ -121,14 +121,14 @@ def link_shares(
     """Links some entries of specs as all of them would be linked.
 
     Args:
-        shares: what of each spec is linked, in order of precedence. What is linked lives in one context.
-        form: what `choose_form` says about the whole specs.
+        shares: the linked part of every spec, in order of precedence, all in one context.
+        form: the result of `choose_form` for the whole specs.
         name: the symbol of the result.
 
     Returns:
         The linked spec, None where no entry is left.
     """
-    if all(each.copy is None for each in shares):
+    if all(share.copy is None for share in shares):
         return None
     if form is LinkForm.UNTOUCHED:
         (share,) = shares
@@ -138,14 +138,14 @@ def link_shares(
 
 
 def link_nothing(specs: Sequence[Spec], *, name: str = LINKED_SPEC_NAME) -> LinkedSpec:
-    """Returns what is left of specs none of whose entries are wanted: a spec that configures nothing."""
+    """Returns a spec that configures nothing, for specs without an entry to link."""
     with specs[0].module.context, specs[0].module.location:
         container = _container(name)
         entry_point = add_kernel_config(container, consumes=False)
         block = entry_point.regions[0].blocks[0]
         with mlir.InsertionPoint(block):
             yield_(list(block.arguments))
-    parts = tuple(Part(each, None, 0, ()) for each in specs)
+    parts = tuple(Part(spec, None, 0, ()) for spec in specs)
     return LinkedSpec(Spec(container, name), LinkForm.FLAT, parts)
 
 
@@ -194,12 +194,12 @@ def link_nested_specs(
     """Links the specs that are nested in `module`, in place; the first wins.
 
     A module that holds no spec, or was linked before, stays as it is. An entry point of the module itself is not run
-    once there are nested specs, as in the compiler's own linking, which is worth a warning.
+    next to nested specs, as in the compiler's own linking, and gets a warning.
 
     Args:
         module: the module that becomes the linked spec.
         name: its new symbol, or None to keep the one that it has.
-        diagnostics: told about specs that may override an earlier one.
+        diagnostics: receives warnings, such as about specs that may override an earlier one.
 
     Raises:
         SpecError: a spec cannot be linked; `module` is as it was.
@@ -208,8 +208,8 @@ def link_nested_specs(
     own = [op for op in body(module) if is_entry_point(op)]
     if not nested or (own and chained_modules(module) is not None):
         return
-    for each in own:
-        _check_not_run(each, nested[0], diagnostics)
+    for entry_point in own:
+        _check_not_run(entry_point, nested[0], diagnostics)
     labels = [symbol_name(op) or "unnamed" for op in nested]
     members = [Anatomy(op) for op in nested]
     # Flat specs are in default-entrypoint form, which has no second entry point.
@@ -229,7 +229,7 @@ def link_nested_specs(
 def _check_not_run(
     own: mlir.Operation, nested: mlir.Operation, diagnostics: DiagnosticSink
 ) -> None:
-    """Warns of an entry point beside nested specs.
+    """Warns about an entry point next to nested specs.
 
     Raises:
         SpecError: it has the name of the one that linking adds.

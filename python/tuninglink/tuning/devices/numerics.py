@@ -100,10 +100,13 @@ def relative_tolerance(dtype: np.dtype, reduction: int) -> float:
 
 
 def _magnitudes(values: np.ndarray) -> np.ndarray:
-    """Returns the magnitude of each element, at least their root mean square."""
+    """Returns the magnitude of each element, at least the root mean square of the finite ones.
+
+    An infinity and a NaN get that, too: an infinite magnitude would allow any value in their place.
+    """
     regular = np.isfinite(values)
     scale = math.sqrt(float(np.mean(np.square(values[regular])))) if regular.any() else 0.0
-    magnitudes: np.ndarray = np.maximum(np.abs(values), scale)
+    magnitudes: np.ndarray = np.where(regular, np.maximum(np.abs(values), scale), scale)
     return magnitudes
 
 

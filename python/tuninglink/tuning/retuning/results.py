@@ -64,7 +64,7 @@ class EntryComparison:
         if self.failure is not None:
             return f"{problem}: {self.failure.message}"
         if self.decision is not None:
-            return f"{problem}: {self.decision.speedup}"
+            return f"{problem}: {self.decision}"
         return problem
 
 

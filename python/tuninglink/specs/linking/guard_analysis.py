@@ -1,4 +1,4 @@
-"""Restrictions: where the guards of a later spec do not keep it from changing decided ops."""
+"""Analysis for guards: what of a spec they cover, what needs none, and where they do not suffice."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 from tuninglink.mlir import names
 from tuninglink.mlir.diagnostics import note
 from tuninglink.mlir.symbols import join_path, reference
-from tuninglink.mlir.walk import collect, visit
+from tuninglink.mlir.walk import body, collect, visit
 from tuninglink.specs.sequences import is_any_op, signature
 from tuninglink.specs.side_effects import SideEffects, declares_a_write
 from tuninglink.specs.structure import SpecKind
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from iree.compiler import ir as mlir
 
@@ -107,3 +107,31 @@ def _transform_ops(sequence: mlir.Operation) -> list[mlir.Operation]:
 
     visit(sequence, keep)
     return operations
+
+
+def own_arguments(
+    table: SequenceTable, pairs: Iterable[tuple[str, str]]
+) -> dict[str, frozenset[int]]:
+    """Returns for each action which of its arguments always are the matched op."""
+    own: dict[str, frozenset[int]] = {}
+    for matcher, action in dict.fromkeys(pairs):
+        sequence = table.lookup(matcher)
+        assert sequence is not None, "checked by the caller"
+        positions = range(len(signature(sequence).results))
+        here = frozenset(number for number in positions if table.yielded(matcher, number) == 0)
+        own[action] = own.get(action, here) & here
+    return own
+
+
+def is_search(foreach_match: mlir.Operation) -> bool:
+    """Tells whether a list is about one op, as the lists of an index are."""
+    root, *others = foreach_match.operands
+    return "restrict_root" in foreach_match.attributes and root in others
+
+
+def only_searches(action: mlir.Operation | None) -> bool:
+    """Tells whether an action only searches the entries of an index for an op, and decides nothing itself."""
+    operations = list(body(action)) if action else []
+    return [op.name for op in operations] == [names.FOREACH_MATCH, names.YIELD] and is_search(
+        operations[0]
+    )

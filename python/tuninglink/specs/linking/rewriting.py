@@ -1,0 +1,217 @@
+"""Rewriting sequences: copies of those that something else uses, further arguments and results, ownership."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from iree.compiler import ir as mlir
+
+from tuninglink.mlir import names
+from tuninglink.mlir.attributes import entries_of
+from tuninglink.mlir.symbols import references_in, split_path
+from tuninglink.mlir.walk import body, collect
+from tuninglink.specs.builders import (
+    any_op,
+    change_signature,
+    include,
+    named_sequence,
+    walk,
+    yield_,
+    yield_more,
+)
+from tuninglink.specs.foreach_match import named_pair_attributes
+from tuninglink.specs.linking.helper_sequences import HelperSequences
+from tuninglink.specs.unused_sequences import erase_unused
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tuninglink.specs.sequences import Handle, SequenceTable
+
+    SequenceKey = tuple[SequenceTable, str]
+
+
+@dataclass(frozen=True)
+class Callee:
+    """A sequence to change.
+
+    Attributes:
+        sequence: the sequence itself, or a copy if something else uses it.
+        table: the sequences of its module.
+        name: its symbol.
+    """
+
+    sequence: mlir.Operation
+    table: SequenceTable
+    name: str
+
+
+class Callees:
+    """Provides the sequences of a module, and those of the modules nested in it, to be changed.
+
+    Args:
+        module: the module.
+    """
+
+    def __init__(self, module: mlir.Operation) -> None:
+        # A reference inside a nested module leaves out the scope, so that only the last name counts.
+        self._uses = Counter(path[-1] for path in references_in(module))
+        self._originals: set[mlir.Operation] = set()
+        self._helpers: dict[SequenceTable, HelperSequences] = {}
+
+    def take(self, table: SequenceTable, path: str, uses: int) -> Callee:
+        """Returns the sequence at `path`, or a copy if there are more references to it than `uses`."""
+        resolved = table.resolve(path)
+        assert resolved is not None, "checked by the caller"
+        inner, sequence = resolved
+        name = split_path(path)[-1]
+        if self._uses[name] > uses:
+            name = self.helpers(inner).fresh.take(name)
+            self._originals.add(sequence)
+            with mlir.InsertionPoint.after(sequence):
+                sequence = sequence.clone().operation
+            sequence.attributes[names.SYMBOL_NAME] = mlir.StringAttr.get(name)
+            self._uses.update(reference[-1] for reference in references_in(sequence))
+        return Callee(sequence, inner, name)
+
+    def helpers(self, table: SequenceTable) -> HelperSequences:
+        """Returns the helpers of a module."""
+        if table not in self._helpers:
+            self._helpers[table] = HelperSequences(table.module)
+        return self._helpers[table]
+
+    def erase_unused_originals(self, module: mlir.Operation) -> None:
+        """Erases the sequences of a module that only their copies are used of."""
+        if self._originals:
+            kept = {op for op in collect(module, names.NAMED_SEQUENCE) if op not in self._originals}
+            erase_unused(module, kept)
+
+
+@dataclass
+class State:
+    """The handles of a sequence at one place in its body.
+
+    Attributes:
+        before: the ops that earlier specs decided.
+        decided: handles to the ops that the sequence decided by then.
+        own: arguments that are the matched op.
+        is_complete: whether `decided` has all that the sequence configured.
+        may_lose: whether a callee may configure an op and then fail, so that no handle to the op is left.
+    """
+
+    before: Handle
+    decided: list[Handle] = field(default_factory=list)
+    own: frozenset[Handle] = frozenset()
+    is_complete: bool = True
+    may_lose: bool = False
+
+
+@dataclass(frozen=True)
+class Matched:
+    """The matched op, as an action takes it.
+
+    Attributes:
+        own: the arguments that always are this op.
+        is_decided: whether the action decides it.
+    """
+
+    own: frozenset[int]
+    is_decided: bool
+
+
+@dataclass(frozen=True)
+class Rewritten:
+    """A sequence after it was rewritten.
+
+    Attributes:
+        name: its symbol.
+        is_complete: whether it yields all that it configures.
+        may_lose: as in `State`.
+    """
+
+    name: str
+    is_complete: bool
+    may_lose: bool
+
+
+def sequence_key(table: SequenceTable, path: str) -> SequenceKey:
+    """Returns the module and the name of the sequence at `path`."""
+    resolved = table.resolve(path)
+    assert resolved is not None, "checked by the caller"
+    return resolved[0], split_path(path)[-1]
+
+
+def cast_to(handle: Handle, kind: mlir.Type) -> Handle:
+    """Builds a cast of a handle to another type, if it has another one."""
+    if handle.type == kind:
+        return handle
+    cast: Handle = mlir.Operation.create(names.CAST, operands=[handle], results=[kind]).results[0]
+    return cast
+
+
+def include_instead(
+    operation: mlir.Operation, target: Sequence[str], operands: Sequence[Handle], failures: int
+) -> Handle:
+    """Replaces an op by an include with one more result, and returns that."""
+    kinds = [*(result.type for result in operation.results), any_op()]
+    with operation.location, mlir.InsertionPoint(operation):
+        *results, last = include(target, operands, kinds, failures).results
+    for old, new in zip(operation.results, results, strict=True):
+        old.replace_all_uses_with(new)
+    operation.erase()
+    return last
+
+
+def rewrite_matcher(callee: Callee) -> None:
+    """Lets a matcher take the decided ops, and yield the matched op and these as well."""
+    terminator = list(body(callee.sequence))[-1]
+    matched: Handle = callee.sequence.regions[0].blocks[0].arguments[0]
+    (before,) = change_signature(callee.sequence, [any_op()], [any_op()] * 2)
+    with terminator.location, mlir.InsertionPoint(terminator):
+        matched = cast_to(matched, any_op())
+    yield_more(callee.sequence, [matched, before])
+
+
+def move_list(
+    foreach_match: mlir.Operation,
+    helpers: HelperSequences,
+    operands: Sequence[Handle],
+    results: Sequence[mlir.Type],
+    paths: Sequence[tuple[list[str], list[str]]],
+) -> str:
+    """Adds a sequence with a copy of a list to a module, and returns its symbol.
+
+    Args:
+        foreach_match: the list, which stays where it is.
+        helpers: the helpers of the module.
+        operands: the operands of the copy, which the sequence takes.
+        results: the types of the results of the copy, which the sequence yields.
+        paths: the pairs of the copy.
+    """
+    attributes = dict(foreach_match.attributes.items()) | named_pair_attributes(paths)
+    attributes["flatten_results"] = mlir.UnitAttr.get()
+    name = helpers.fresh.take("list")
+    with foreach_match.location:
+        with mlir.InsertionPoint(helpers.block):
+            sequence = named_sequence(name, [operand.type for operand in operands], results)
+        sequence.attributes[names.LIST] = mlir.UnitAttr.get()
+        block = sequence.regions[0].blocks[0]
+        with mlir.InsertionPoint(block):
+            yield_(walk(list(block.arguments), results, attributes))
+    return name
+
+
+def declare_ownership(table: SequenceTable, sequence: mlir.Operation) -> None:
+    """Declares for the arguments of a sequence whether its body consumes them."""
+    declared = sequence.attributes["arg_attrs"]
+    assert isinstance(declared, mlir.ArrayAttr)
+    attributes = []
+    for number, given in enumerate(declared):
+        consumes = table.consumes_argument(sequence, number)
+        kept = entries_of(given)
+        kept = {name: kept[name] for name in kept if name not in (names.CONSUMED, names.READONLY)}
+        kept[names.CONSUMED if consumes else names.READONLY] = mlir.UnitAttr.get()
+        attributes.append(mlir.DictAttr.get(kept))
+    sequence.attributes["arg_attrs"] = mlir.ArrayAttr.get(attributes)

@@ -1,0 +1,109 @@
+"""Where the time of a run goes: accounts, turns, and when a task has converged."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tuninglink.tuning.scheduling.ledger import Account, Ledger
+from tuninglink.tuning.scheduling.priorities import Pace
+from tuninglink.tuning.scheduling.progress import Progress
+
+
+def progress(times: list[float], default_us: float = 100.0, trial_seconds: float = 0.1) -> Progress:
+    made = Progress(default_us)
+    for each in times:
+        made.seconds += trial_seconds
+        made.add(each)
+    return made
+
+
+# --- The ledger ------------------------------------------------------------------------------------------
+
+
+def test_what_is_reserved_is_not_for_tasks() -> None:
+    ledger = Ledger(1000.0)
+    assert ledger.reserve(Account.GUARD, 100.0)
+    assert ledger.reserve(Account.RANGES, 300.0)
+    end = ledger.whole.deadline
+    assert ledger.budget(Account.TASKS).deadline == pytest.approx(end - 400.0, abs=1e-3)
+    assert ledger.budget(Account.GUARD).deadline == pytest.approx(end - 300.0, abs=1e-3)
+    with ledger.spending(Account.RANGES) as budget:
+        assert budget.deadline == pytest.approx(end - 100.0, abs=1e-3)
+    assert ledger.budget(Account.TASKS).deadline == pytest.approx(end - 100.0, abs=1e-3)
+
+
+@pytest.mark.parametrize("account", [each for each in Account if each is not Account.TASKS])
+def test_an_account_has_a_largest_part(account: Account) -> None:
+    ledger = Ledger(1000.0)
+    most = ledger.limit(account)
+    assert ledger.reserve(account, most)
+    assert not ledger.reserve(account, most + 1.0)
+    assert ledger.reserved(account) == 0.0
+
+
+def test_without_a_limit_nothing_is_reserved() -> None:
+    ledger = Ledger()
+    assert ledger.reserve(Account.RANGES, math.inf)
+    assert math.isinf(ledger.budget(Account.TASKS).remaining)
+
+
+def test_stopping_the_whole_stops_every_account() -> None:
+    ledger = Ledger(1000.0)
+    budget = ledger.budget(Account.TASKS)
+    ledger.whole.stop()
+    assert budget.is_over
+    assert ledger.budget(Account.GUARD).is_stopped
+
+
+# --- Progress --------------------------------------------------------------------------------------------
+
+
+def test_a_task_converges_after_many_trials_without_a_gain() -> None:
+    made = progress([50.0])
+    for _ in range(199):
+        made.add(60.0)
+        assert not made.has_converged
+    made.add(None)
+    assert made.has_converged
+    made.add(49.8)  # less than 1 % better
+    assert made.has_converged
+    made.add(40.0)
+    assert not made.has_converged
+
+
+@given(st.lists(st.floats(1.0, 200.0), max_size=60), st.floats(0.0, 10.0))
+def test_the_best_time_falls(times: list[float], seconds: float) -> None:
+    made = progress(times)
+    assert made.best_us == min([100.0, *times])
+    assert made.best_us <= made.best_at(seconds) <= 100.0
+    assert made.best_at(made.seconds) == made.best_us
+
+
+# --- Priorities ------------------------------------------------------------------------------------------
+
+
+def test_the_heaviest_task_begins() -> None:
+    pace = Pace()
+    heavy, light = Progress(100.0), Progress(100.0)
+    assert pace.expected_gain(10, heavy) > pace.expected_gain(1, light)
+
+
+def test_a_begun_task_goes_on_before_its_equal_begins() -> None:
+    pace = Pace()
+    assert pace.expected_gain(1, progress([90.0] * 5)) > pace.expected_gain(1, Progress(100.0))
+
+
+def test_a_task_that_gains_goes_before_one_that_does_not() -> None:
+    pace = Pace()
+    gaining = progress([100.0 - each for each in range(50)])
+    stuck = progress([100.0] * 50)
+    assert pace.expected_gain(1, gaining) > pace.expected_gain(1, stuck)
+
+
+def test_a_task_without_gains_makes_room_for_another() -> None:
+    pace = Pace()
+    assert pace.expected_gain(1, progress([100.0] * 400)) < pace.expected_gain(1, Progress(100.0))
