@@ -39,6 +39,10 @@ dumped; - is standard input. It is compiled with the flags that you give. An int
                        @FILE.npy, 2x3xf32=0 or a number. One for each argument. Default: random.
   --parameters [S=]FILE  Weights of the program (.irpa, .safetensors, .gguf) with scope S. May be repeated. Default:
                        random weights.
+  --flag-sets FILE     Compare these sets of compiler flags first, one a line; none for no sets. Default: those for the
+                       backend, in at most a quarter of --budget. The best ones are written to SPEC.flags.
+  --only-flags         Compare sets of flags and nothing else.
+  --allow-numerics     Take flags that change the results of the program by more than rounding.
   --only PATTERN       Tune dispatches with this in their name or their function's. May be repeated; * and ?.
   --top N              Tune the N dispatches that take most of the time.
   --min-share PART     Tune dispatches that take at least this part of the time, as in 5%.
@@ -78,11 +82,17 @@ def tune_command(arguments: Sequence[str]) -> int:
     options = parse_tune_arguments(own)
     options = replace(options, specs=(*options.specs, *project_specs))
     check_targets(options.flags)
-    set_up_command_line(PROGRAM, options.flags)
     check_search(options.settings.search)  # an unknown one is told before anything takes time
+    from tuninglink.cli.flag_choice import choose_flags, write_flags  # noqa: PLC0415 - as below
+
+    options, flags_result = choose_flags(options)
+    write_flags(options, flags_result)
+    if options.only_flags:
+        return process.SUCCESS
+    set_up_command_line(PROGRAM, options.flags)
     from tuninglink.cli.tune_run import tune  # noqa: PLC0415 - mistakes are told before it is loaded
 
-    failure = tune(options, PROGRAM)
+    failure = tune(options, flags_result, PROGRAM)
     if failure is not None:
         raise failure
     return process.SUCCESS

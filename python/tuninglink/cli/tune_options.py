@@ -43,6 +43,9 @@ class TuneOptions(MeasuringOptions):
         functions: the functions of the program that count; none for all.
         inputs: what they are called with.
         parameters: files with the program's weights.
+        flag_sets: a file with sets of flags, `none`, or nothing for the usual ones.
+        only_flags: whether sets of flags are all that is compared.
+        allows_numerics: whether a set of flags may change the results of the program.
     """
 
     input: str
@@ -55,6 +58,9 @@ class TuneOptions(MeasuringOptions):
     functions: tuple[FunctionWeight, ...] = ()
     inputs: tuple[GivenInput, ...] = ()
     parameters: tuple[ParameterFile, ...] = ()
+    flag_sets: str = ""
+    only_flags: bool = False
+    allows_numerics: bool = False
 
     @property
     def calls(self) -> CallOptions:
@@ -75,6 +81,9 @@ _FLAGS: Final = {
     "function": Flag("functions", FunctionWeight.parse, repeats=True),
     "input": Flag("inputs", GivenInput.parse, repeats=True),
     "parameters": Flag("parameters", ParameterFile.parse, repeats=True),
+    "flag-sets": Flag("flag_sets"),
+    "only-flags": Flag("only_flags", lambda _: True, switch=True),
+    "allow-numerics": Flag("allows_numerics", lambda _: True, switch=True),
     "report": Flag("report"),
     "top": Flag("top", read_count),
     "only": Flag("patterns", repeats=True),

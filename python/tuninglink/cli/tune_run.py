@@ -26,14 +26,16 @@ from tuninglink.tuning.tuner import Tuner
 if TYPE_CHECKING:
     from tuninglink.cli.tune_options import TuneOptions
     from tuninglink.specs.model import Spec
+    from tuninglink.tuning.flag_sets.results import FlagsResult
     from tuninglink.tuning.programs.dispatches import DispatchedProgram
 
 
-def tune(options: TuneOptions, command: str) -> TuninglinkError | None:
+def tune(options: TuneOptions, flags_result: FlagsResult, command: str) -> TuninglinkError | None:
     """Tunes a program, and writes the spec and the report.
 
     Args:
-        options: what the arguments ask for.
+        options: what the arguments ask for, with the flags of the best set.
+        flags_result: what came of comparing sets of flags.
         command: what an interrupt is answered by.
 
     Returns:
@@ -58,10 +60,19 @@ def tune(options: TuneOptions, command: str) -> TuninglinkError | None:
         descriptions = tuner.devices.descriptions
         tuner.listener.found(program, descriptions)
         specs = _specs(program, options)
-        result = Tuner(program, options.flags, tuner, ledger, specs=specs, warn=process.show).run()
+        whole = Tuner(
+            program,
+            options.flags,
+            tuner,
+            ledger,
+            specs=specs,
+            set_flags=flags_result.flags,
+            warn=process.show,
+        )
+        result = whole.run()
     write_output(options.output, result.spec.encode())  # first: nothing that fails later loses it
     if options.report:
-        report = report_of(options.input, descriptions[0], result)
+        report = report_of(options.input, descriptions[0], result, flags_result)
         write_report(report, Path(options.report))
     return result.failure
 

@@ -265,7 +265,8 @@ class Compiler:
             return  # They are embedded, for a later compilation to apply.
         outcomes, is_explained = self._application.outcomes, self._observer is not None
         remarks = () if is_explained else outcomes.remarks()  # An explanation names them.
-        for each in (*outcomes.warnings(reason, is_explained=is_explained), *remarks):
+        others = () if reason else outcomes.flag_warnings(options.flags)
+        for each in (*outcomes.warnings(reason, is_explained=is_explained), *others, *remarks):
             self._report(each)
 
     def _write(self, invocation: Invocation, output: Output) -> None:

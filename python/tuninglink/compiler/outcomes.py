@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from tuninglink.mlir.diagnostics import Diagnostic, Severity, note
 from tuninglink.specs.applicability import Applicability
 from tuninglink.specs.bindings import binding_of
+from tuninglink.specs.provenance import FLAGS, provenance_of
 from tuninglink.specs.settings import settings_of
 from tuninglink.specs.structure import SpecKind
 
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
     from tuninglink.mlir.diagnostics import Place
     from tuninglink.specs.library import DefaultLibrary, DefaultSpecFile
     from tuninglink.specs.model import Spec
+
+_MOST_READ: Final = 1_000
+"""Up to how many entries of a spec are read for the flags that they were tuned under."""
 
 
 @dataclass(frozen=True)
@@ -86,6 +90,23 @@ class SpecOutcomes:
                     else "'tuninglink explain' says of each dispatch why"
                 )
                 yield _warning(f"spec '{spec.source}' configured nothing: {reason}", remedy=remedy)
+
+    def flag_warnings(self, flags: Sequence[str]) -> Iterator[Diagnostic]:
+        """Yields a warning for each given spec that was tuned under flags that the compilation does not have."""
+        for spec in self.given:
+            if spec.kind is SpecKind.OPAQUE or len(spec.anatomy.pairs) > _MOST_READ:
+                continue
+            missing: dict[str, None] = {}
+            for matcher, _ in spec.anatomy.pairs:
+                tuned_under = provenance_of(spec.anatomy.table, matcher).get(FLAGS)
+                if isinstance(tuned_under, list):
+                    missing.update(dict.fromkeys(each for each in tuned_under if each not in flags))
+            if missing:
+                message = f"spec '{spec.source}' was tuned under other flags: {' '.join(missing)}"
+                remedy = (
+                    "give them too, as in @FILE.flags, which 'tuninglink tune' writes with a spec"
+                )
+                yield _warning(message, remedy=remedy)
 
     def remarks(self) -> Iterator[Diagnostic]:
         """Yields remarks on derived entries, on entries for like targets, and on the default specs that took effect."""

@@ -19,6 +19,9 @@ PROVENANCE: Final = "tuninglink.provenance"
 DERIVED: Final = "derived"
 """Its key that says which entry an entry was derived from, and what was changed."""
 
+FLAGS: Final = "flags"
+"""Its key with the flags of the compiler that the configuration was tuned under, beside those of the target."""
+
 
 def provenance_attribute(values: Mapping[str, object]) -> mlir.Attribute:
     """Returns values as an attribute of the current context: truth values, numbers, text, lists and dictionaries."""

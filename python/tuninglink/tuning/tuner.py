@@ -10,6 +10,7 @@ from tuninglink.emission.spec_writer import SpecEntry, write_spec
 from tuninglink.errors import TuninglinkError
 from tuninglink.mlir.diagnostics import Diagnostic, Severity, error, note
 from tuninglink.spaces.registry import ProviderRegistry
+from tuninglink.specs.provenance import FLAGS
 from tuninglink.tuning.candidates.preparation import PreparedTask, prepare
 from tuninglink.tuning.deciding.model_run import ModelRuns, ModelVerdict, judge_entries
 from tuninglink.tuning.devices.compute_units import COMPUTE_UNITS, compute_units
@@ -19,10 +20,9 @@ from tuninglink.tuning.results.task_result import TaskOutcome, TuningResult
 from tuninglink.tuning.scheduling.generalization import Generalizer
 from tuninglink.tuning.scheduling.isolation import FATAL, reason_of
 from tuninglink.tuning.scheduling.ledger import Account
-from tuninglink.tuning.scheduling.prices import guard_seconds
+from tuninglink.tuning.scheduling.prices import guard_seconds, least_race_seconds
 from tuninglink.tuning.scheduling.priorities import Pace
 from tuninglink.tuning.scheduling.scheduler import Scheduler
-from tuninglink.tuning.scheduling.task_run import least_race_seconds
 from tuninglink.tuning.scheduling.timeline import Stage
 
 if TYPE_CHECKING:
@@ -39,6 +39,9 @@ if TYPE_CHECKING:
 _GENERALIZING: Final = 0.3
 """The part of the time that is kept for generalized entries, where they are wanted."""
 
+_REFERENCE_SECONDS: Final = 6.0
+"""The time that is kept for references of tasks whose races begin in the end."""
+
 _LEAST_PART: Final = 0.7
 """The whole program is compared if this part of the price is left."""
 
@@ -52,6 +55,7 @@ class Tuner:
         task_tuner: compiles, measures and decides.
         ledger: the time.
         specs: specs whose configurations are candidates.
+        set_flags: those of the flags that a comparison of sets has chosen, which the provenance of entries names.
         warn: receives warnings, such as of plug-ins that cannot be used.
     """
 
@@ -63,6 +67,7 @@ class Tuner:
         ledger: Ledger,
         *,
         specs: Sequence[Spec] = (),
+        set_flags: Sequence[str] = (),
         warn: Callable[[Diagnostic], None] = lambda _: None,
     ) -> None:
         self._program = program
@@ -70,6 +75,7 @@ class Tuner:
         self._task_tuner = task_tuner
         self._ledger = ledger
         self._specs = specs
+        self._set_flags = set_flags
         self._warn = warn
         self._registry = ProviderRegistry(warn)
         self._guard_price = 0.0
@@ -124,6 +130,10 @@ class Tuner:
             ledger.reserve(Account.RANGES, _GENERALIZING * ledger.whole.remaining)
         if math.isinf(ledger.seconds) or not defaults.measured:
             return
+        if self._task_tuner.references is not None and self._task_tuner.is_local:
+            # Elsewhere, references are computed while the device measures.
+            limit = ledger.limit(Account.REFERENCE)
+            ledger.reserve(Account.REFERENCE, min(limit, _REFERENCE_SECONDS))
         if settings.runs_model:
             self._guard_price = self._guard_seconds(defaults)
             ledger.reserve(Account.GUARD, self._guard_price)
@@ -161,11 +171,12 @@ class Tuner:
         general = [self._general[each.task.key] for each in won if each.task.key in self._general]
         # What was measured for one size comes before what holds for several.
         entries += general
-        if not is_guarded:
-            entries = [
-                replace(entry, provenance={**entry.provenance, "guarded": False})
-                for entry in entries
-            ]
+        provenance: dict[str, object] = {} if is_guarded else {"guarded": False}
+        if self._set_flags:
+            provenance[FLAGS] = list(self._set_flags)
+        entries = [
+            replace(entry, provenance={**entry.provenance, **provenance}) for entry in entries
+        ]
         return write_spec("tuned", entries)
 
     def _entry(self, result: TaskResult) -> SpecEntry | None:

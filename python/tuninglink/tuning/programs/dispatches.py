@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from tuninglink.tuning.programs.benchmark import BufferLayout
+    from tuninglink.tuning.programs.invocations import Run
     from tuninglink.tuning.programs.program_calls import ProgramCalls
     from tuninglink.tuning.programs.specialization import DimensionSize
 
@@ -132,21 +133,8 @@ def read_program(
         CompileError: it cannot be read, does not compile, has no dispatch, no such dynamic dimension or function, or
             an input does not fit.
     """
-    calls = None
     with compiler_run(path, flags) as run:
-        refuse_spec(run.module)
-        is_dispatched = any(each.name == names.EXECUTABLE for each in body(run.module))
-        if not is_dispatched and first < Phase.INPUT:
-            _load_functions(run.module)
-            run.advance(first, first := Phase.INPUT)
-        specialize(run.module, sizes)
-        if is_dispatched:
-            strip_configurations(run.module)
-        else:
-            if first < Phase.ABI:
-                run.advance(first, first := Phase.ABI)
-            calls = read_calls(run.module, options) if first is Phase.ABI else None
-            run.advance(first, Phase.EXECUTABLE_SOURCES)
+        calls = form_dispatches(run, first=first, sizes=sizes, options=options)
         # Not as bytecode: that loses the resources in attributes of dialects without a bytecode interface.
         content = to_text(run.module).encode()
     module = mlir.Module.parse(content.decode(), thread_context()).operation
@@ -157,6 +145,33 @@ def read_program(
     if not tasks and not omissions:
         raise CompileError(error(f"there is no dispatch in '{path}' to tune"))
     return DispatchedProgram(content, calls, tuple(tasks), tuple(omissions))
+
+
+def form_dispatches(
+    run: Run, *, first: Phase, sizes: Sequence[DimensionSize], options: CallOptions
+) -> ProgramCalls | None:
+    """Takes a program to `executable-sources`; see `read_program`.
+
+    Returns:
+        The calls that its time is made of; None if its functions cannot be read.
+
+    Raises:
+        CompileError: see `read_program`.
+    """
+    refuse_spec(run.module)
+    is_dispatched = any(each.name == names.EXECUTABLE for each in body(run.module))
+    if not is_dispatched and first < Phase.INPUT:
+        _load_functions(run.module)
+        run.advance(first, first := Phase.INPUT)
+    specialize(run.module, sizes)
+    if is_dispatched:
+        strip_configurations(run.module)
+        return None
+    if first < Phase.ABI:
+        run.advance(first, first := Phase.ABI)
+    calls = read_calls(run.module, options) if first is Phase.ABI else None
+    run.advance(first, Phase.EXECUTABLE_SOURCES)
+    return calls
 
 
 def _load_functions(module: mlir.Operation) -> None:

@@ -1,6 +1,7 @@
 """Reports of tuning: what was tried, what won, and by how much."""
 
 from tuninglink.tuning.report.model import (
+    FlagSetReport,
     FunctionReport,
     ModelReport,
     OmittedDispatch,
@@ -13,6 +14,7 @@ from tuninglink.tuning.report.model import (
 from tuninglink.tuning.report.writing import write_report
 
 __all__ = [
+    "FlagSetReport",
     "FunctionReport",
     "ModelReport",
     "OmittedDispatch",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import asdict
 from importlib import resources
 from typing import TYPE_CHECKING, Any, Final
@@ -58,6 +59,19 @@ def to_object(report: TuningReport) -> Object:
             ],
         },
         "guarded": report.is_guarded,
+        "flag_sets": [
+            {
+                "name": each.name,
+                "flags": list(each.flags),
+                "milliseconds": each.milliseconds,
+                "speedup": each.speedup and each.speedup.median,
+                "interval": each.speedup and _interval(each.speedup),
+                "error": each.error if each.error != math.inf else None,
+                "note": each.note,
+                "taken": each.taken,
+            }
+            for each in report.flag_sets
+        ],
         "notes": list(report.notes),
         "dispatches": [_dispatch(each) for each in report.dispatches],
         "omissions": [asdict(each) for each in report.omissions],

@@ -126,6 +126,29 @@ class ModelReport:
 
 
 @dataclass(frozen=True)
+class FlagSetReport:
+    """A set of compiler flags that was compared with the flags that the user gives.
+
+    Attributes:
+        name: its name.
+        flags: its flags.
+        milliseconds: the time of the program, None if it was not measured.
+        speedup: against the default, None if it was not measured.
+        error: how far the outputs are from those of the default, relative to their magnitude; None likewise.
+        note: why it was not measured, or is not taken; empty otherwise.
+        taken: whether the dispatches were tuned under it.
+    """
+
+    name: str
+    flags: tuple[str, ...]
+    milliseconds: float | None
+    speedup: Speedup | None
+    error: float | None
+    note: str
+    taken: bool
+
+
+@dataclass(frozen=True)
 class OmittedDispatch:
     """A dispatch that was not tuned.
 
@@ -171,6 +194,7 @@ class TuningReport:
         is_guarded: whether the whole program was run with the spec, if that has entries.
         notes: what else is to be said, such as why the program was not run.
         spec: the spec, as MLIR text.
+        flag_sets: the sets of flags that were compared.
     """
 
     program: str
@@ -186,3 +210,4 @@ class TuningReport:
     is_guarded: bool
     notes: tuple[str, ...]
     spec: str
+    flag_sets: tuple[FlagSetReport, ...] = ()

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from importlib import metadata
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
+from tuninglink.tuning.flag_sets.results import FlagsResult
 from tuninglink.tuning.report import (
+    FlagSetReport,
     FunctionReport,
     ModelReport,
     OmittedDispatch,
@@ -20,6 +22,7 @@ from tuninglink.tuning.report import (
 if TYPE_CHECKING:
     from tuninglink.tuning.deciding.decision import ConfidenceInterval
     from tuninglink.tuning.devices.device import DeviceDescription
+    from tuninglink.tuning.flag_sets.results import SetResult
     from tuninglink.tuning.results.task_result import (
         ModelComparison,
         TaskResult,
@@ -29,13 +32,20 @@ if TYPE_CHECKING:
     from tuninglink.tuning.scheduling.timeline import StageTime
 
 
-def report_of(program: str, device: DeviceDescription, result: TuningResult) -> TuningReport:
+NO_FLAGS: Final = FlagsResult()
+"""No sets of flags were compared."""
+
+
+def report_of(
+    program: str, device: DeviceDescription, result: TuningResult, flags: FlagsResult = NO_FLAGS
+) -> TuningReport:
     """Returns a report.
 
     Args:
         program: the path of the program.
         device: what measured.
         result: what came of tuning it.
+        flags: what came of comparing sets of flags.
     """
     notes = (
         [f"the whole program was not compared: {result.model_note}"] if result.model_note else []
@@ -62,6 +72,19 @@ def report_of(program: str, device: DeviceDescription, result: TuningResult) -> 
         is_guarded=result.is_guarded,
         notes=tuple(notes),
         spec=result.spec,
+        flag_sets=tuple(_flag_set(each, flags) for each in flags.results),
+    )
+
+
+def _flag_set(result: SetResult, flags: FlagsResult) -> FlagSetReport:
+    return FlagSetReport(
+        name=result.flag_set.name,
+        flags=result.flag_set.flags,
+        milliseconds=result.milliseconds,
+        speedup=_speedup(result.speedup) if result.speedup else None,
+        error=result.error,
+        note=result.note,
+        taken=result is flags.best,
     )
 
 

@@ -1,11 +1,21 @@
-"""The price of comparing the whole program, before it begins."""
+"""Prices: what races and the comparison of the whole program take, before they begin."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from tuninglink.tuning.deciding.contestants import Contestant, race_seconds, round_seconds
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from tuninglink.tuning.deciding.defaults import MeasuredTask
+
+_WARM_UPS: Final = 12
+"""Iterations of each side that a race does not count: two before each heat and each part of a block."""
+
+_CHECK_SECONDS: Final = 0.2
+"""Loading a finalist and comparing its outputs."""
 
 _MODEL_ROUNDS: Final = 50
 _LEAST_MODEL_SECONDS: Final = 1.0
@@ -13,6 +23,27 @@ _MOST_MODEL_SECONDS: Final = 20.0
 """What the rounds of a whole program take, between these."""
 
 _LEAST_COMPILE_SECONDS: Final = 0.5
+
+
+def task_race_seconds(default: Contestant, finalists: Sequence[Contestant]) -> float:
+    """Returns the price of a race, with loading, checks, and the iterations that find out how large batches are.
+
+    Args:
+        default: the compiler's choice.
+        finalists: the finalists, the best first.
+    """
+    warm_ups = _WARM_UPS * round_seconds([default, *finalists[:1]]) if finalists else 0.0
+    return race_seconds(default, finalists) + warm_ups + _CHECK_SECONDS * len(finalists)
+
+
+def least_race_seconds(measured: MeasuredTask) -> float:
+    """Returns the price of a race of one finalist such as the default.
+
+    Args:
+        measured: the compiler's choice.
+    """
+    default = Contestant(measured.benchmark, measured.default_us)
+    return task_race_seconds(default, [default])
 
 
 def guard_seconds(compile_seconds: Sequence[float], program_us: float, jobs: int) -> float:

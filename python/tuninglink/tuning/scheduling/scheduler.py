@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.tuning.programs.dispatches import Omission
@@ -13,8 +13,8 @@ from tuninglink.tuning.results.task_result import TaskOutcome, TaskResult
 from tuninglink.tuning.scheduling.default_queue import DefaultQueue
 from tuninglink.tuning.scheduling.isolation import FATAL, reason_of
 from tuninglink.tuning.scheduling.ledger import Account
+from tuninglink.tuning.scheduling.open_tasks import OpenRaces, OpenTask
 from tuninglink.tuning.scheduling.priorities import Pace
-from tuninglink.tuning.scheduling.progress import Progress
 from tuninglink.tuning.scheduling.task_race import TaskRace
 from tuninglink.tuning.scheduling.task_run import TaskRun
 from tuninglink.tuning.scheduling.timeline import Stage
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from tuninglink.tuning.candidates.preparation import PreparedTask
-    from tuninglink.tuning.deciding.defaults import MeasuredTask
     from tuninglink.tuning.programs.dispatches import TuningTask
     from tuninglink.tuning.scheduling.budget import Budget
     from tuninglink.tuning.scheduling.ledger import Ledger
+    from tuninglink.tuning.scheduling.progress import Progress
     from tuninglink.tuning.scheduling.task_tuner import TaskTuner
 
 _DEFAULTS: Final = 0.25
@@ -42,44 +42,6 @@ _RACE_SECONDS: Final = 5.0
 
 _LEAST_SECONDS: Final = 3.0
 """With less time left, no task begins."""
-
-
-@dataclass
-class _OpenTask:
-    """A task that may get another turn.
-
-    Attributes:
-        measured: the compiler's choice, with the share of the task.
-        run: the task as it is tuned; None before its first turn.
-    """
-
-    measured: MeasuredTask
-    run: TaskRun | None = None
-
-    @property
-    def progress(self) -> Progress:
-        """How the best time falls."""
-        return self.run.progress if self.run else Progress(self.measured.default_us)
-
-    @property
-    def gain(self) -> float:
-        """What the program has gained, if the race confirms it."""
-        return self.measured.task.calls * (self.measured.default_us - self.progress.best_us)
-
-
-@dataclass(frozen=True)
-class _OpenRace:
-    """A race that is not over.
-
-    Attributes:
-        task: whose candidates race.
-        race: the race.
-        seconds: its price.
-    """
-
-    task: _OpenTask
-    race: TaskRace
-    seconds: float
 
 
 class Scheduler:
@@ -106,8 +68,8 @@ class Scheduler:
         self._ledger = ledger
         self._prepare = prepare
         self._omit = omit
-        self._open: list[_OpenTask] = []
-        self._races: list[_OpenRace] = []
+        self._open: list[OpenTask] = []
+        self._races = OpenRaces(tuner.timeline, self._end, self._lose)
         self._admitted: set[str] = set()
         self._prepared_ahead: set[str] = set()
         self._progress: list[Progress] = []
@@ -134,14 +96,14 @@ class Scheduler:
         defaults.measure(self._budget().part(_DEFAULTS))
         reserve(defaults)
         while not self._budget().is_over:
-            self._advance_races()
+            self._races.advance()
             chosen = self._choose()
             if chosen is not None:
                 self._give_turn(chosen)
             elif defaults.waiting and not self._is_complete():
                 defaults.measure(self._budget().part(_DEFAULTS))
             elif self._races:
-                self._await_race()
+                self._races.wait()
             else:
                 break
         self._decide_all()
@@ -163,18 +125,21 @@ class Scheduler:
     def _budget(self) -> Budget:
         """Returns the time in which candidates are tried: without reservations and pending races."""
         budget = self._ledger.budget(Account.TASKS)
-        races = sum(each.run.race_seconds for each in self._open if each.run is not None)
-        races += sum(each.seconds for each in self._races)
-        return budget.until(budget.deadline - races)
+        return budget.until(budget.deadline - self._racing_seconds(self._open))
 
-    def _choose(self) -> _OpenTask | None:
+    def _racing_seconds(self, tasks: Sequence[OpenTask]) -> float:
+        """Returns the time to keep for the races of tasks and for those that have begun."""
+        begun = [each.run for each in tasks if each.run is not None]
+        return self._races.seconds + sum(each.race_seconds for each in begun)
+
+    def _choose(self) -> OpenTask | None:
         """Returns the task from which the program is expected to gain most; None if there is none to try."""
         self._admit()
         is_late = self._budget().remaining < _LEAST_SECONDS
         tasks = [each for each in self._open if each.run is not None or not is_late]
         return max(tasks, key=self._expected_gain, default=None)
 
-    def _expected_gain(self, task: _OpenTask) -> float:
+    def _expected_gain(self, task: OpenTask) -> float:
         """Returns what the program is expected to gain in a second of the next turn of a task."""
         return self._pace().expected_gain(task.measured.task.calls, task.progress)
 
@@ -194,14 +159,14 @@ class Scheduler:
                 return
             if measured.task.key not in self._admitted:
                 self._admitted.add(measured.task.key)
-                self._open.append(_OpenTask(measured))
+                self._open.append(OpenTask(measured))
 
     def _is_complete(self) -> bool:
         """Tells whether as many tasks are tuned as may be."""
         top = self._tuner.settings.top
         return top is not None and len(self._open) + len(self._races) + len(self.results) >= top
 
-    def _give_turn(self, task: _OpenTask) -> None:
+    def _give_turn(self, task: OpenTask) -> None:
         """Tries candidates of a task for a while; decides it if no more are to be tried."""
         try:
             if task.run is None:
@@ -217,14 +182,13 @@ class Scheduler:
         except Exception as failure:  # noqa: BLE001 - an error loses one task only
             self._lose(task, reason_of(failure))
 
-    def _turn_seconds(self, task: _OpenTask) -> float:
+    def _turn_seconds(self, task: OpenTask) -> float:
         """Returns the time of the next turn of a task, which ends when a race goes on."""
         alone = len(self._open) == 1
         seconds = math.inf if alone else self._pace().turn_seconds(task.progress)
-        due = min((each.race.due for each in self._races), default=math.inf)
-        return min(seconds, due - time.monotonic())
+        return min(seconds, self._races.due - time.monotonic())
 
-    def _begin(self, task: _OpenTask) -> None:
+    def _begin(self, task: OpenTask) -> None:
         """Prepares a task for its first turn, or gives its weight to the task that the same entry configures."""
         began = time.monotonic()
         with self._tuner.timeline.stage(Stage.SPACES):
@@ -237,7 +201,7 @@ class Scheduler:
         self._progress.append(task.run.progress)
         self._start_seconds += time.monotonic() - began
 
-    def _merge(self, task: _OpenTask, other: TuningTask) -> None:
+    def _merge(self, task: OpenTask, other: TuningTask) -> None:
         for each in self._open:
             if each.measured.task is other:
                 share = each.measured.share + task.measured.share
@@ -262,6 +226,7 @@ class Scheduler:
 
     def _decide_all(self) -> None:
         """Decides the tasks that had a turn, those first from which the program gains most."""
+        self._ledger.release(Account.REFERENCE)  # races begin with it
         for task in sorted(self._open, key=lambda each: -each.gain):
             if task.run is None:
                 continue
@@ -269,26 +234,27 @@ class Scheduler:
             if not (has_won or self._races or self._has_time_for(task.run)):
                 self._ledger.release(Account.GUARD)  # which needs a winner
             self._decide(task)
-            self._advance_races()
+            self._races.advance()
         while self._races:
-            self._await_race()
-            self._advance_races()
+            self._races.wait()
+            self._races.advance()
 
     def _has_time_for(self, run: TaskRun) -> bool:
         """Tells whether the race of a task fits into the time that is left."""
         return self._ledger.budget(Account.TASKS).remaining >= run.race_seconds
 
-    def _decide(self, task: _OpenTask) -> None:
+    def _decide(self, task: OpenTask) -> None:
         """Begins the race of the best candidates of a task, or takes its result without one."""
         assert task.run is not None
         budget = self._ledger.budget(Account.TASKS)
         if not task.run.trials and task.run.ending(budget) is None:
             return  # it counts as one that had no turn
         self._open.remove(task)
+        others = self._racing_seconds(self._open)
         try:
-            decided = task.run.decide(budget)
+            decided = task.run.decide(budget.until(budget.deadline - others))
             if isinstance(decided, TaskRace):
-                self._races.append(_OpenRace(task, decided, task.run.race_seconds))
+                self._races.add(task, decided, task.run.race_seconds)
             else:
                 self._end(task, decided)
         except FATAL:
@@ -296,33 +262,11 @@ class Scheduler:
         except Exception as failure:  # noqa: BLE001 - an error loses one task only
             self._lose(task, reason_of(failure))
 
-    def _advance_races(self) -> None:
-        """Takes the steps of races that are due."""
-        while due := [each for each in self._races if each.race.due <= time.monotonic()]:
-            each = due[0]
-            try:
-                result = each.race.advance()
-            except FATAL:
-                raise
-            except Exception as failure:  # noqa: BLE001 - an error loses one task only
-                self._races.remove(each)
-                self._lose(each.task, reason_of(failure))
-                continue
-            if result is not None:
-                self._races.remove(each)
-                self._end(each.task, result)
-
-    def _await_race(self) -> None:
-        """Waits until the pause of a race is over."""
-        due = min(each.race.due for each in self._races)
-        with self._tuner.timeline.stage(Stage.CONFIRMATION):
-            time.sleep(max(0.0, due - time.monotonic()))
-
-    def _end(self, task: _OpenTask, result: TaskResult) -> None:
+    def _end(self, task: OpenTask, result: TaskResult) -> None:
         self.results.append(replace(result, share=task.measured.share))
         self._tuner.listener.ended(self.results[-1])
 
-    def _lose(self, task: _OpenTask, reason: str) -> None:
+    def _lose(self, task: OpenTask, reason: str) -> None:
         if task in self._open:
             self._open.remove(task)
         self._omit(Omission(task.measured.task.dispatches, reason))

@@ -8,11 +8,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.tuning.candidates.candidate import CandidateOrigin
-from tuninglink.tuning.deciding.contestants import Contestant, race_seconds, round_seconds
+from tuninglink.tuning.deciding.contestants import Contestant
 from tuninglink.tuning.results.failures import Failure, FailureKind
 from tuninglink.tuning.results.task_result import Ending, TaskOutcome, TaskResult, TrialResult
 from tuninglink.tuning.scheduling.budget import Budget
 from tuninglink.tuning.scheduling.exploration import Alternating, Exploration, Overlapping, Schedule
+from tuninglink.tuning.scheduling.prices import least_race_seconds, task_race_seconds
 from tuninglink.tuning.scheduling.progress import Progress
 from tuninglink.tuning.scheduling.task_race import TaskRace
 from tuninglink.tuning.scheduling.task_tuner import FINALISTS, best_trials, contestant
@@ -45,12 +46,6 @@ _LEAST_PRICE: Final = 0.5
 
 _RESERVED: Final = 3
 """Time is kept for so many finalists; more of them race if there is time."""
-
-_WARM_UPS: Final = 12
-"""Iterations of each side that a race does not count: two before each heat and each part of a block."""
-
-_CHECK_SECONDS: Final = 0.2
-"""Loading a finalist and comparing its outputs."""
 
 _COMPILE_FAILURES: Final = frozenset(
     {FailureKind.COMPILE, FailureKind.COMPILE_CRASH, FailureKind.COMPILE_TIMEOUT}
@@ -227,7 +222,7 @@ class TaskRun:
         """Returns the price of a race of some of the best candidates."""
         benchmark = self.measured.benchmark
         finalists = [contestant(each, benchmark, self.default_us) for each in ranked]
-        return _price(Contestant(benchmark, self.default_us), finalists)
+        return task_race_seconds(Contestant(benchmark, self.default_us), finalists)
 
     def decide(self, budget: Budget) -> TaskResult | TaskRace:
         """Returns the result, or the race of the best candidates, which gives it.
@@ -262,22 +257,6 @@ class TaskRun:
             reason = "the budget was over before the race"
             return replace(result, verdict=TaskOutcome.UNDECIDED, reason=reason)
         return tuner.race(result, self.measured.benchmark, ranked, budget, places)
-
-
-def least_race_seconds(measured: MeasuredTask) -> float:
-    """Returns the price of a race of one finalist such as the default.
-
-    Args:
-        measured: the compiler's choice.
-    """
-    default = Contestant(measured.benchmark, measured.default_us)
-    return _price(default, [default])
-
-
-def _price(default: Contestant, finalists: Sequence[Contestant]) -> float:
-    """Returns the price of a race, with loading, checks, and the iterations that find out how large batches are."""
-    unmeasured = _WARM_UPS * round_seconds([default, *finalists[:1]]) if finalists else 0.0
-    return race_seconds(default, finalists) + unmeasured + _CHECK_SECONDS * len(finalists)
 
 
 def tune_task(

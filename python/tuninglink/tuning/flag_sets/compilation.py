@@ -1,0 +1,126 @@
+"""Compiling a whole program under a set of flags, each in a process of its own: flags are global to a process."""
+
+from __future__ import annotations
+
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Self
+
+from tuninglink.compiler.phases import Phase
+from tuninglink.errors import CompileError
+from tuninglink.iree.dispatches import find_dispatches
+from tuninglink.tuning.candidates.compilation import prepare_worker
+from tuninglink.tuning.programs.dispatches import form_dispatches
+from tuninglink.tuning.programs.invocations import compiler_run
+from tuninglink.workers import JobTimeoutError, Pool, WorkerCrashedError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from concurrent.futures import Future
+
+    from tuninglink.tuning.programs.call_options import CallOptions
+    from tuninglink.tuning.programs.program_calls import ProgramCalls
+    from tuninglink.tuning.programs.specialization import DimensionSize
+
+
+@dataclass(frozen=True)
+class ProgramSource:
+    """A program as a user gives it.
+
+    Attributes:
+        path: its path.
+        first: the phase that it has gone through already.
+        sizes: sizes of dynamic dimensions of its arguments.
+        calls: which of its functions count, and what they are called with.
+    """
+
+    path: str
+    first: Phase
+    sizes: tuple[DimensionSize, ...]
+    calls: CallOptions
+
+
+@dataclass(frozen=True)
+class CompiledSource:
+    """A program, compiled.
+
+    Attributes:
+        image: the module, a VM FlatBuffer.
+        calls: the calls that its time is made of; None if its functions cannot be read.
+        backends: the backends that it was compiled by.
+        seconds: how long that took.
+    """
+
+    image: bytes = field(repr=False)
+    calls: ProgramCalls | None
+    backends: tuple[str, ...]
+    seconds: float
+
+
+class SetCompiler:
+    """Compiles a program under sets of flags, those that are submitted first before others.
+
+    Args:
+        jobs: how many compile at once.
+    """
+
+    def __init__(self, jobs: int) -> None:
+        self._threads = ThreadPoolExecutor(jobs)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._threads.shutdown(wait=False, cancel_futures=True)
+
+    def submit(
+        self, source: ProgramSource, flags: Sequence[str], deadline: float
+    ) -> Future[CompiledSource | str]:
+        """Compiles a program.
+
+        Args:
+            source: the program.
+            flags: all flags of the compiler.
+            deadline: when it has to be done, in `time.monotonic()`'s seconds.
+
+        Returns:
+            A future of the program, or of why there is none.
+        """
+        return self._threads.submit(_compile, source, tuple(flags), deadline)
+
+
+def _compile(
+    source: ProgramSource, flags: tuple[str, ...], deadline: float
+) -> CompiledSource | str:
+    """Compiles a program in a process of its own."""
+    left = deadline - time.monotonic()
+    if left <= 0:
+        return "it was not compiled: there was no time left"
+    try:
+        with Pool(1, prepare_worker, (flags,)) as pool:
+            return pool.submit(compile_source, source, seconds=left).result()
+    except JobTimeoutError as failure:
+        return f"it did not compile within {failure.seconds:.3g} s"
+    except WorkerCrashedError as failure:
+        return f"the compiler crashed: {failure.status}"
+
+
+def compile_source(source: ProgramSource) -> CompiledSource | str:
+    """Compiles a program in this process, whose command line has the flags.
+
+    Returns:
+        The program, or the first error.
+    """
+    began = time.monotonic()
+    try:
+        with compiler_run(source.path, ()) as run:
+            calls = form_dispatches(
+                run, first=source.first, sizes=source.sizes, options=source.calls
+            )
+            targets = [each.target for each in find_dispatches(run.module)]
+            backends = tuple(dict.fromkeys(each.backend for each in targets if each is not None))
+            run.advance(Phase.EXECUTABLE_SOURCES, Phase.END)
+            return CompiledSource(run.image(), calls, backends, time.monotonic() - began)
+    except CompileError as failure:
+        return failure.diagnostics[0].message

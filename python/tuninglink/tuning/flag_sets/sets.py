@@ -1,0 +1,128 @@
+"""The sets of compiler flags that are tried: a versioned list for each backend, those of plug-ins, and files."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import dataclass
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from tuninglink.errors import TuninglinkError
+from tuninglink.files import cannot
+from tuninglink.mlir.diagnostics import error, note
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+GROUP: Final = "tuninglink.flag_sets"
+"""The entry-point group under which a plug-in registers a function from a backend to its flag sets."""
+
+LIST_VERSION: Final = 1
+"""The version of the lists below. It changes with them."""
+
+NONE: Final = "none"
+"""The value of `--flag-sets` for no sets."""
+
+
+@dataclass(frozen=True)
+class FlagSet:
+    """Flags of the compiler that are tried together.
+
+    Attributes:
+        name: what a report calls them.
+        flags: the flags, each `--name` or `--name=value`.
+    """
+
+    name: str
+    flags: tuple[str, ...]
+
+    def conflicts(self, flags: Sequence[str]) -> bool:
+        """Tells whether one of the flags is given already, with whatever value."""
+        given = {_flag_name(flag) for flag in flags}
+        return any(_flag_name(flag) in given for flag in self.flags)
+
+
+_TILING: Final = "--iree-opt-data-tiling"
+_IM2COL: Final = "--iree-global-opt-use-im2col-for-convs"
+_UNROLLING: Final = "--iree-llvmcpu-loop-unrolling=true"
+
+_CPU: Final = (
+    FlagSet(
+        "data tiling, im2col, unrolling",
+        (_TILING, _IM2COL, _UNROLLING, "--iree-llvmcpu-mlir-opt-level=O3"),
+    ),
+    FlagSet("peeling", ("--iree-llvmcpu-vector-pproc-strategy=peel",)),
+    FlagSet(
+        "data tiling, im2col, no ukernels",
+        (_TILING, _IM2COL, "--iree-llvmcpu-enable-ukernels=none"),
+    ),
+    FlagSet("data tiling, im2col, O3", (_TILING, _IM2COL, "--iree-opt-level=O3")),
+    FlagSet("data tiling", (_TILING,)),
+)
+"""What was fastest on one of eight programs among 71 sets, compiled for one CPU; the most promising first."""
+
+_GPU: Final = (
+    FlagSet("O2", ("--iree-opt-level=O2",)),
+    FlagSet("O3", ("--iree-opt-level=O3",)),
+)
+
+_SETS: Final = {"llvm-cpu": _CPU, "cuda": _GPU, "rocm": _GPU}
+
+
+def flag_sets(backend: str, source: str, flags: Sequence[str]) -> list[FlagSet]:
+    """Returns the sets to try, the most promising first.
+
+    Args:
+        backend: the backend of the compiler, such as `llvm-cpu`.
+        source: a file with sets, `none`, or nothing for our list and those of plug-ins.
+        flags: the flags that the user gives; sets with another value for one of them are left out.
+
+    Raises:
+        TuninglinkError: the file cannot be read, or a plug-in fails.
+    """
+    if source == NONE:
+        return []
+    sets = (
+        read_flag_sets(Path(source)) if source else [*_SETS.get(backend, ()), *_plug_ins(backend)]
+    )
+    return [flag_set for flag_set in sets if not flag_set.conflicts(flags)]
+
+
+def read_flag_sets(path: Path) -> list[FlagSet]:
+    """Reads a file with one set a line, `NAME: FLAG…` or just flags; `#` begins a comment.
+
+    Raises:
+        TuninglinkError: the file cannot be read, or a line holds something else.
+    """
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as failure:
+        reason = failure if isinstance(failure, OSError) else OSError("it is not UTF-8")
+        raise TuninglinkError(cannot("read", path, reason)) from None
+    sets = []
+    for number, line in enumerate(lines, 1):
+        name, _, written = line.rpartition(": ")
+        words = shlex.split(written, comments=True)
+        if not words:
+            continue
+        if not all(word.startswith("--") for word in words):
+            remedy = note("expected NAME: --flag --flag=value …")
+            raise TuninglinkError(error(f"{path}:{number}: not a set of flags", notes=[remedy]))
+        sets.append(FlagSet(name.strip() or " ".join(words), tuple(words)))
+    return sets
+
+
+def _plug_ins(backend: str) -> list[FlagSet]:
+    sets: list[FlagSet] = []
+    for plug_in in sorted(entry_points(group=GROUP), key=lambda each: each.name):
+        try:
+            sets += plug_in.load()(backend)
+        except Exception as failure:  # noqa: BLE001 - whatever the code of others raises
+            message = f"the flag sets of plug-in '{plug_in.name}' cannot be used: {failure}"
+            raise TuninglinkError(error(message)) from None
+    return sets
+
+
+def _flag_name(flag: str) -> str:
+    return flag.partition("=")[0].lstrip("-")

@@ -1,0 +1,125 @@
+"""Tasks that may get another turn, and races that are not over."""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tuninglink.tuning.scheduling.isolation import FATAL, reason_of
+from tuninglink.tuning.scheduling.progress import Progress
+from tuninglink.tuning.scheduling.timeline import Stage
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tuninglink.tuning.deciding.defaults import MeasuredTask
+    from tuninglink.tuning.results.task_result import TaskResult
+    from tuninglink.tuning.scheduling.task_race import TaskRace
+    from tuninglink.tuning.scheduling.task_run import TaskRun
+    from tuninglink.tuning.scheduling.timeline import Timeline
+
+
+@dataclass
+class OpenTask:
+    """A task that may get another turn.
+
+    Attributes:
+        measured: the compiler's choice, with the share of the task.
+        run: the task as it is tuned; None before its first turn.
+    """
+
+    measured: MeasuredTask
+    run: TaskRun | None = None
+
+    @property
+    def progress(self) -> Progress:
+        """How the best time falls."""
+        return self.run.progress if self.run else Progress(self.measured.default_us)
+
+    @property
+    def gain(self) -> float:
+        """What the program has gained, if the race confirms it."""
+        return self.measured.task.calls * (self.measured.default_us - self.progress.best_us)
+
+
+@dataclass(frozen=True)
+class _OpenRace:
+    """A race that is not over.
+
+    Attributes:
+        task: whose candidates race.
+        race: the race.
+        seconds: its price.
+    """
+
+    task: OpenTask
+    race: TaskRace
+    seconds: float
+
+
+class OpenRaces:
+    """The races that are not over. Each advances when its pause is over.
+
+    Args:
+        timeline: counts what the pauses take.
+        end: receives the result of a task.
+        lose: receives a task that an error ends, with the reason.
+    """
+
+    def __init__(
+        self,
+        timeline: Timeline,
+        end: Callable[[OpenTask, TaskResult], None],
+        lose: Callable[[OpenTask, str], None],
+    ) -> None:
+        self._timeline = timeline
+        self._end = end
+        self._lose = lose
+        self._races: list[_OpenRace] = []
+
+    def __len__(self) -> int:
+        return len(self._races)
+
+    @property
+    def due(self) -> float:
+        """When the next step is due, in the seconds of `time.monotonic()`; infinity without a race."""
+        return min((each.race.due for each in self._races), default=math.inf)
+
+    @property
+    def seconds(self) -> float:
+        """The price of all of them."""
+        return sum(each.seconds for each in self._races)
+
+    def add(self, task: OpenTask, race: TaskRace, seconds: float) -> None:
+        """Adds a race with its price."""
+        self._races.append(_OpenRace(task, race, seconds))
+
+    def advance(self) -> None:
+        """Takes the steps that are due.
+
+        Raises:
+            DeviceError: the device is gone.
+            DatabaseError: a result cannot be kept.
+        """
+        while due := [each for each in self._races if each.race.due <= time.monotonic()]:
+            self._advance(due[0])
+
+    def wait(self) -> None:
+        """Waits until a step is due."""
+        with self._timeline.stage(Stage.CONFIRMATION):
+            time.sleep(max(0.0, self.due - time.monotonic()))
+
+    def _advance(self, open_race: _OpenRace) -> None:
+        try:
+            result = open_race.race.advance()
+        except FATAL:
+            raise
+        except Exception as failure:  # noqa: BLE001 - an error loses one task only
+            self._races.remove(open_race)
+            self._lose(open_race.task, reason_of(failure))
+            return
+        if result is not None:
+            self._races.remove(open_race)
+            self._end(open_race.task, result)

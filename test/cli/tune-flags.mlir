@@ -1,0 +1,21 @@
+// Sets of flags are compared by the time of the whole program: a set that does not compile is a note, and one that gives
+// the same code is not timed. What wins is written next to the spec, as a response file.
+
+// RUN: rm -rf %t && mkdir -p %t && echo "stale" > %t/tuned.flags
+// RUN: echo "broken: --iree-llvmcpu-vector-pproc-strategy=nonsense" > %t/sets
+// RUN: echo "same: --iree-opt-aggressively-propagate-transposes" >> %t/sets
+// RUN: tuninglink tune %s -o %t/tuned.mlir --only-flags --flag-sets %t/sets --budget 20s --device local-sync --iree-hal-target-device=local --iree-hal-local-target-device-backends=llvm-cpu --iree-llvmcpu-target-cpu=host 2>&1 | filecheck %s
+// CHECK: comparing sets of flags
+// CHECK-NEXT: broken: the compiler crashed
+// CHECK-NEXT: same: the same code as the default
+// CHECK: no set is faster
+// RUN: not ls %t/tuned.flags
+// RUN: not ls %t/tuned.mlir
+
+// RUN: not tuninglink tune %s --only-flags --flag-sets %t/missing --budget 20s --device local-sync --iree-hal-target-device=local --iree-hal-local-target-device-backends=llvm-cpu --iree-llvmcpu-target-cpu=host 2>&1 | filecheck %s --check-prefix=MISSING
+// MISSING: error: cannot read '{{.*}}missing'
+
+func.func @main(%x: tensor<64x64xf32>) -> tensor<64x64xf32> {
+  %y = arith.addf %x, %x : tensor<64x64xf32>
+  return %y : tensor<64x64xf32>
+}
