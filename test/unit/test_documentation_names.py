@@ -58,8 +58,8 @@ def test_files_exist(page: PurePath) -> None:
     folders = "benchmarks|docs|examples|passes|python|test|tools"
     paths = named(page, rf"(?<![\w./-])(?:{folders})/[\w.*<>/-]*[\w*>/]")
     assert not [path for path in sorted(paths) if not exists(path)]
-    # Python files by the end of their path, and modules of a package as `package/module`.
-    scripts = named(page, r"(?<![\w./>-])(?:\w+/)*\w+\.py\b")
+    # Python files by the end of their path, those of users aside, and modules of a package as `package/module`.
+    scripts = named(page, r"(?<![\w./>-])(?:(?:\w+/)+\w+|test_\w+)\.py\b")
     assert not [
         script for script in sorted(scripts) if not any(path.match(script) for path in FILES)
     ]
