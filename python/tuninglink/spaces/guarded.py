@@ -68,6 +68,14 @@ class GuardedSpace(Space):
         except Exception as failure:  # noqa: BLE001 - a plug-in may raise anything
             raise MismatchError(self._failed(failure)) from None
 
+    def untiled(self, configuration: Configuration) -> frozenset[str]:
+        """See `Space`."""
+        try:
+            return self._space.untiled(configuration)
+        except Exception as failure:  # noqa: BLE001 - a plug-in may raise anything
+            self._failed(failure)
+            return frozenset()
+
     def check(self, assignment: Mapping[str, int], limits: Limits) -> CheckAnswer:
         """See `Space`."""
         try:

@@ -117,10 +117,10 @@ class AllowedValues:
             self.reason = failure.reason
             return None
         for each in sorted(spaces, key=lambda space: not space.is_sufficient):
-            if each.constraints.unknown:  # none of its values is known to be valid
-                self.reason = each.constraints.unknown
-                continue
             try:
+                if each.constraints.unknown:  # none of its values is known to be valid
+                    self.reason = each.constraints.unknown
+                    continue
                 assignment = each.assignment(configuration)
                 if each.constraints.check(assignment, _LIMITS).verdict is not Verdict.REFUTED:
                     return each, assignment
