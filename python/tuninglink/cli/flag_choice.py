@@ -25,11 +25,15 @@ from tuninglink.tuning.flag_sets.sets import NONE, flag_sets
 if TYPE_CHECKING:
     from tuninglink.cli.tune_options import TuneOptions
     from tuninglink.tuning.flag_sets.results import SetResult
+    from tuninglink.tuning.flag_sets.sets import FlagSet
 
 _PART: Final = 0.25
 """The largest part of the budget that sets of flags take, unless nothing else is to be done."""
 
 _SUFFIX: Final = ".flags"
+
+_GPUS: Final = {"cuda": "cuda", "hip": "rocm"}
+"""Backends by the devices that programs are compiled for."""
 
 
 def choose_flags(options: TuneOptions) -> tuple[TuneOptions, FlagsResult]:
@@ -74,7 +78,7 @@ def _compare(options: TuneOptions) -> FlagsResult:
         if isinstance(default, str):
             return FlagsResult(reason=default)
         backend = default.backends[0] if default.backends else ""
-        sets = flag_sets(backend, options.flag_sets, options.flags)
+        sets = _sets(backend, options)
         if not sets:
             return FlagsResult(reason=f"there are no sets for backend '{backend}'")
         uri = settings.devices[0] if settings.devices else default_device(backend)
@@ -84,6 +88,11 @@ def _compare(options: TuneOptions) -> FlagsResult:
                 return comparison.run(compiler, default, sets, device)
         except DeviceError as failure:
             return FlagsResult(reason=failure.diagnostics[0].message)
+
+
+def _sets(backend: str, options: TuneOptions) -> list[FlagSet]:
+    allows = options.allows_numerics
+    return flag_sets(backend, options.flag_sets, options.flags, allows_numerics=allows)
 
 
 def write_flags(options: TuneOptions, result: FlagsResult) -> None:
@@ -117,6 +126,9 @@ def _obstacle(options: TuneOptions) -> str:
         return "sets of flags are compared on this machine only"
     if math.isinf(options.settings.seconds) and not (options.flag_sets or options.only_flags):
         return "there is no --budget to take a quarter of"
+    for device, backend in _GPUS.items():
+        if f"--iree-hal-target-device={device}" in options.flags and not _sets(backend, options):
+            return f"the sets for {device} change results; --allow-numerics compares them"
     return ""
 
 

@@ -37,6 +37,10 @@ _COMPILE_SECONDS: Final = 1800.0
 _ROUNDS: Final = 25
 """Rounds that are run at a time."""
 
+_FIRST_ROUNDS: Final = 6
+_CLEAR: Final = 1.5
+"""So many rounds are enough for a ratio whose interval is beyond this."""
+
 _MOST_ROUNDS: Final = 1000
 _LEAST_SECONDS: Final = 1.0
 """What a comparison may take even if there is no time left."""
@@ -205,13 +209,16 @@ class ModelRuns:
         while True:
             left = max(0.0, end - time.monotonic())
             seed = self.seed + len(samples)
-            rounds = self.device.program_rounds(programs, _ROUNDS, seed, left)
+            count = _ROUNDS if samples else _FIRST_ROUNDS
+            rounds = self.device.program_rounds(programs, count, seed, left)
             if isinstance(rounds, Failure):
                 raise ModelRunError(rounds.message)
             samples += rounds.samples
             decision = decide([self._weighted(samples)], 0.0, self.seed)
-            is_narrow = decision.speedup.high - decision.speedup.low <= _NARROW
-            if is_narrow or len(samples) >= _MOST_ROUNDS or time.monotonic() > end:
+            interval = decision.speedup
+            is_narrow = interval.high - interval.low <= _NARROW and len(samples) >= _ROUNDS
+            is_clear = interval.low > _CLEAR or interval.high < 1 / _CLEAR
+            if is_narrow or is_clear or len(samples) >= _MOST_ROUNDS or time.monotonic() > end:
                 return samples
 
     def _weighted(self, samples: Samples) -> list[tuple[float, float]]:

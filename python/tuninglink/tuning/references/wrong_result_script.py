@@ -33,6 +33,7 @@ from pathlib import Path
 import ml_dtypes
 import numpy as np
 
+NaN, Infinity = float("nan"), float("inf")
 HERE = Path(__file__).parent
 FLAGS = {flags}
 REFERENCE_FLAGS = {reference_flags}
