@@ -11,4 +11,4 @@
 // CHECK: note: 'tuninglink check SPEC --target znver4 --compile' says what is wrong with a configuration
 
 // RUN: not tuninglink check failing.mlir --target znver4 2>&1 | filecheck %s --check-prefix=WHY
-// WHY: failing.mlir:9:3: error: entry 'match_model_dispatch_0_matmul_32x256x128_f32' has an invalid configuration: vector_reduction_2 must not be negative
+// WHY: failing.mlir:{{[0-9]+}}:{{[0-9]+}}: error: entry 'match_model_dispatch_0_matmul_32x256x128_f32': 'vector_reduction' is [0, 0, -16], and none may be negative

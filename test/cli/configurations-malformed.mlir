@@ -10,19 +10,20 @@
 // RUN: sed 's/promote_operands = .0, 1./waves = 2/; s/@match_matmul/@unknown/' %t/right.mlir > %t/unknown.mlir
 // RUN: sed 's/pipeline<TileAndFuse>/pipeline<VectorDistribute>/; s/@match_matmul/@pipeline/' %t/right.mlir > %t/pipeline.mlir
 // RUN: sed 's/subgroup = .2, 2, 0./subgroup_basis = [[2, 2], [0, 1]]/; s/@match_matmul/@basis/' %t/right.mlir > %t/basis.mlir
-// RUN: sed 's/subgroup = .2, 2, 0./lane_basis = [[2, 2, 1], [0, 1, 3]]/; s/@match_matmul/@index/' %t/right.mlir > %t/index.mlir
+// RUN: sed 's/subgroup = .2, 2, 0./subgroup_basis = [[2, 2], [0, 1]]/; s/pipeline<TileAndFuse>/pipeline<VectorDistribute>/; s/@match_matmul/@short/' %t/right.mlir > %t/short.mlir
+// RUN: sed 's/subgroup = .2, 2, 0./lane_basis = [[2, 2, 1], [0, 1, 3]]/; s/pipeline<TileAndFuse>/pipeline<VectorDistribute>/; s/@match_matmul/@index/' %t/right.mlir > %t/index.mlir
 // RUN: sed 's/workgroup_size = .256, 1, 1.//; s/@match_matmul/@missing/' %t/right.mlir > %t/missing.mlir
 // RUN: sed 's/workgroup_size = .256, 1, 1./workgroup_size = [64, 64, 1]/; s/@match_matmul/@many/' %t/right.mlir > %t/many.mlir
 // RUN: sed 's/subgroup_size = 64/subgroup_size = 48/; s/@match_matmul/@subgroup/' %t/right.mlir > %t/subgroup.mlir
 // RUN: sed 's/subgroup_size = 64/subgroup_size = 64, {gpu_pipeline_option = 2}/; s/@match_matmul/@options/' %t/right.mlir > %t/options.mlir
 // RUN: sed 's/"compilation_info"/"lowering_config"/; s/@match_matmul/@annotation/' %t/right.mlir > %t/annotation.mlir
 
-// RUN: not tuninglink check --target gfx942 %t/string.mlir %t/negative.mlir %t/kind.mlir %t/operand.mlir %t/unknown.mlir %t/pipeline.mlir %t/basis.mlir %t/index.mlir %t/missing.mlir %t/many.mlir %t/subgroup.mlir %t/options.mlir %t/annotation.mlir 2>&1 | filecheck %s
-// RUN: tuninglink link %t/string.mlir %t/negative.mlir %t/kind.mlir %t/operand.mlir %t/unknown.mlir %t/pipeline.mlir %t/basis.mlir %t/index.mlir %t/missing.mlir %t/many.mlir %t/subgroup.mlir %t/options.mlir -o %t/all.mlir
+// RUN: not tuninglink check --target gfx942 %t/string.mlir %t/negative.mlir %t/kind.mlir %t/operand.mlir %t/unknown.mlir %t/pipeline.mlir %t/basis.mlir %t/short.mlir %t/index.mlir %t/missing.mlir %t/many.mlir %t/subgroup.mlir %t/options.mlir %t/annotation.mlir 2>&1 | filecheck %s
+// RUN: tuninglink link %t/string.mlir %t/negative.mlir %t/kind.mlir %t/operand.mlir %t/unknown.mlir %t/pipeline.mlir %t/basis.mlir %t/short.mlir %t/index.mlir %t/missing.mlir %t/many.mlir %t/subgroup.mlir %t/options.mlir -o %t/all.mlir
 // RUN: tuninglink explain %s --spec %t/all.mlir --no-default-specs --iree-hal-target-device=hip --iree-rocm-target=gfx942 2>&1 | filecheck %s --check-prefixes=CHECK
 // CHECK-DAG: entry 'string': 'workgroup' is "64", which code generation does not read
 // CHECK-DAG: note: it is a list of integers, none of them negative, such as [64, 64, 0]
-// CHECK-DAG: entry 'negative': 'workgroup' is [-64, 64, 0], which code generation does not read
+// CHECK-DAG: entry 'negative': 'workgroup' is [-64, 64, 0], and none may be negative
 // CHECK-DAG: entry 'kind': 'mma_kind' is "MFMA_F32_16x16x16_F16", which code generation does not read
 // CHECK-DAG: note: it is an intrinsic, such as #iree_gpu.mma_layout<MFMA_F32_16x16x16_F16>
 // CHECK-DAG: entry 'operand': 'promote_operands' names operand 5, which there is not
@@ -31,7 +32,7 @@
 // CHECK-DAG: entry 'pipeline': VectorDistribute reads no 'subgroup', which is a knob of TileAndFuse
 // CHECK-DAG: note: VectorDistribute reads 'subgroup_basis' instead
 // CHECK-DAG: entry 'basis': TileAndFuse reads no 'subgroup_basis', which is a knob of VectorDistribute
-// CHECK-DAG: entry 'basis': 'subgroup_basis' maps 2 loops for the 3 loops that the matcher asks for
+// CHECK-DAG: entry 'short': 'subgroup_basis' maps 2 loops for the 3 loops that the matcher asks for
 // CHECK-DAG: entry 'index': 'lane_basis' is {{.*}}, whose second list names more than its 3 counts
 // CHECK-DAG: entry 'missing': its 'translation_info' has no 'workgroup_size'
 // CHECK-DAG: entry 'many': a workgroup of 4,096 threads is more than GPUs run

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from tuninglink.tuning.deciding.contestants import (
     BLOCK_ROUNDS,
     BLOCKS,
+    CLEAR_ROUNDS,
     round_count,
     round_seconds,
 )
@@ -23,9 +24,6 @@ if TYPE_CHECKING:
 
 _PASSES: Final = 3
 """How often the blocks are gone through: an undecided confirmation gets as many rounds again, twice."""
-
-_FIRST_ROUNDS: Final = 5
-"""Rounds of a block after which a ratio that is far from the threshold is clear."""
 
 _FAR: Final = 1.25
 """How many times above the threshold, or below it, each ratio of the first rounds has to be."""
@@ -98,7 +96,7 @@ class Confirmation:
 
     def _run_block(self, seed: int) -> list[Rounds] | Failure:
         count = round_count(self._pair, BLOCK_ROUNDS)
-        first = self._run_rounds(min(count, _FIRST_ROUNDS), seed)
+        first = self._run_rounds(min(count, CLEAR_ROUNDS), seed)
         if isinstance(first, Failure):
             return first
         left = count - len(first.samples)

@@ -28,6 +28,12 @@ _GROUP_SECONDS: Final = 10.0
 
 _SAMPLE_SECONDS: Final = Settings().sample_seconds
 
+CLEAR_ROUNDS: Final = 5
+"""Rounds of a block after which a ratio that is far from the threshold is clear."""
+
+_CLEAR: Final = 2.0
+"""A candidate that was so many times as fast is expected to be clear."""
+
 
 @dataclass(frozen=True)
 class Contestant:
@@ -114,6 +120,8 @@ def race_seconds(
             running = running[:keep]
     if running:
         pair = [default, running[0]]
-        block = round_count(pair, BLOCK_ROUNDS) * round_seconds(pair)
+        is_clear = default.microseconds > _CLEAR * running[0].microseconds
+        rounds = CLEAR_ROUNDS if is_clear else round_count(pair, BLOCK_ROUNDS)
+        block = rounds * round_seconds(pair)
         price += BLOCKS * block + (BLOCKS - 1) * max(0.0, rules.gap_seconds - block)
     return price

@@ -17,7 +17,7 @@ _WARM_UPS: Final = 12
 _CHECK_SECONDS: Final = 0.2
 """Loading a finalist and comparing its outputs."""
 
-_MODEL_ROUNDS: Final = 50
+_MODEL_ROUNDS: Final = 25
 _LEAST_MODEL_SECONDS: Final = 1.0
 _MOST_MODEL_SECONDS: Final = 20.0
 """What the rounds of a whole program take, between these."""
