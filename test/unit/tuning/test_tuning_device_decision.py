@@ -283,6 +283,10 @@ def test_the_price_of_a_race_follows_from_the_slower_program() -> None:
     default = Contestant(Benchmark(b"", "f", LAYOUT), 100.0)
     assert race_seconds(default, [default] * 6) < 6
     assert race_seconds(default, []) == 0
+    # A candidate that is hundreds of times as fast is confirmed by few rounds.
+    slow = Contestant(Benchmark(b"", "f", LAYOUT), 1e5)
+    clear, near = (Contestant(Benchmark(b"", "f", LAYOUT), us) for us in (200.0, 9e4))
+    assert race_seconds(slow, [clear]) < race_seconds(slow, [near]) / 2
 
 
 def test_two_races_advance_in_turns_while_each_has_its_pauses() -> None:

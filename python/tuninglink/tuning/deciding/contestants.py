@@ -121,7 +121,7 @@ def race_seconds(
     if running:
         pair = [default, running[0]]
         is_clear = default.microseconds > _CLEAR * running[0].microseconds
-        rounds = CLEAR_ROUNDS if is_clear else round_count(pair, BLOCK_ROUNDS)
+        rounds = round_count(pair, CLEAR_ROUNDS if is_clear else BLOCK_ROUNDS)
         block = rounds * round_seconds(pair)
         price += BLOCKS * block + (BLOCKS - 1) * max(0.0, rules.gap_seconds - block)
     return price
