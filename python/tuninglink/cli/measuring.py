@@ -19,7 +19,7 @@ from tuninglink.tuning.database import Database
 from tuninglink.tuning.devices.local import Devices
 from tuninglink.tuning.devices.timing import Settings
 from tuninglink.tuning.listener import Listener
-from tuninglink.tuning.references.judging import References
+from tuninglink.tuning.references.references import References
 from tuninglink.tuning.results.journal import Journal
 from tuninglink.tuning.results.reproducers import Reproducers
 from tuninglink.tuning.scheduling.task_tuner import TaskTuner

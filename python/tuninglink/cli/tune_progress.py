@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tuninglink.tuning.deciding.model_run import ModelVerdict
     from tuninglink.tuning.devices.device import DeviceDescription
     from tuninglink.tuning.programs.dispatches import DispatchedProgram, Omission
-    from tuninglink.tuning.references.judgement import Judgement
+    from tuninglink.tuning.references.output_verdict import OutputVerdict
     from tuninglink.tuning.results.task_result import (
         FunctionComparison,
         ModelComparison,
@@ -93,7 +93,7 @@ class ProgressLines(Listener):
         candidates = _count(finalists, "candidate")
         self._say(f"  {short_name(prepared)}: comparing {candidates} with the compiler's choice")
 
-    def default_is_wrong(self, prepared: TunableTask, judgement: Judgement) -> None:
+    def default_is_wrong(self, prepared: TunableTask, judgement: OutputVerdict) -> None:
         """Warns of a compiler's choice whose result is wrong."""
         name = short_name(prepared)
         self._say(

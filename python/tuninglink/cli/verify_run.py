@@ -22,12 +22,12 @@ from tuninglink.tuning.candidates.compilation import CandidateCompiler
 from tuninglink.tuning.devices.local import Devices, default_device, may_run
 from tuninglink.tuning.devices.timing import Settings
 from tuninglink.tuning.programs.dispatches import read_program
-from tuninglink.tuning.references.judgement import Correctness
-from tuninglink.tuning.references.judging import References
+from tuninglink.tuning.references.output_verdict import Correctness
 from tuninglink.tuning.references.program_verification import (
     ProgramVerification,
     VerifiedDispatch,
 )
+from tuninglink.tuning.references.references import References
 from tuninglink.tuning.results.reproducers import Reproducers
 
 if TYPE_CHECKING:

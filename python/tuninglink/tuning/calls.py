@@ -15,7 +15,7 @@ from tuninglink.tuning.devices.timing import Settings
 from tuninglink.tuning.listener import Listener
 from tuninglink.tuning.programs.call_options import ALL_CALLS, CallOptions
 from tuninglink.tuning.programs.dispatches import read_program
-from tuninglink.tuning.references.judging import References
+from tuninglink.tuning.references.references import References
 from tuninglink.tuning.results.journal import Journal
 from tuninglink.tuning.scheduling.ledger import Ledger
 from tuninglink.tuning.scheduling.task_tuner import TaskTuner

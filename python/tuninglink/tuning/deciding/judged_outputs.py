@@ -7,14 +7,14 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from tuninglink.tuning.deciding.output_checks import OutputChecks
-from tuninglink.tuning.references.judgement import Correctness, Judgement
+from tuninglink.tuning.references.output_verdict import Correctness, OutputVerdict
 from tuninglink.tuning.results.failures import Failure, FailureKind
 
 if TYPE_CHECKING:
     from tuninglink.tuning.devices.device_interface import Device
     from tuninglink.tuning.programs.benchmark import Benchmark
     from tuninglink.tuning.programs.dispatches import TuningTask
-    from tuninglink.tuning.references.judging import References
+    from tuninglink.tuning.references.references import References
 
 
 @dataclass
@@ -36,7 +36,7 @@ class JudgedOutputs:
     references: References | None = None
 
     @cached_property
-    def default_judgement(self) -> Judgement | None:
+    def default_judgement(self) -> OutputVerdict | None:
         """What the reference says about the compiler's choice; None where it was not asked.
 
         Raises:
@@ -46,7 +46,7 @@ class JudgedOutputs:
             return None
         outputs = self.device.outputs(self.default)
         if isinstance(outputs, Failure):
-            return Judgement(Correctness.UNCHECKED, outputs.message)
+            return OutputVerdict(Correctness.UNCHECKED, outputs.message)
         return self.references.judge(self.task, outputs)
 
     @property

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.tuning.programs.benchmark import Benchmark
-from tuninglink.tuning.references.judgement import Correctness, Judgement
+from tuninglink.tuning.references.output_verdict import Correctness, OutputVerdict
 from tuninglink.tuning.results.failures import Failure
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from tuninglink.tuning.candidates.compilation import CandidateCompiler, Compiled
     from tuninglink.tuning.devices.device_interface import Device
     from tuninglink.tuning.programs.dispatches import TuningTask
-    from tuninglink.tuning.references.judging import References
+    from tuninglink.tuning.references.references import References
 
 _AHEAD: Final = 2
 """Dispatches whose references are computed while another one runs."""
@@ -31,7 +31,7 @@ class VerifiedDispatch:
     """
 
     task: TuningTask
-    judgement: Judgement
+    judgement: OutputVerdict
 
 
 @dataclass(frozen=True)
@@ -68,12 +68,12 @@ class ProgramVerification:
             yield VerifiedDispatch(task, self._judgement(task, job.result()))
             self.references.release(task)
 
-    def _judgement(self, task: TuningTask, compiled: Compiled | Failure) -> Judgement:
+    def _judgement(self, task: TuningTask, compiled: Compiled | Failure) -> OutputVerdict:
         if isinstance(compiled, Failure):
             reason = f"it does not compile: {compiled.message}"
-            return Judgement(Correctness.UNCHECKED, reason)
+            return OutputVerdict(Correctness.UNCHECKED, reason)
         benchmark = Benchmark(compiled.image, task.function, task.layout)
         outputs = self.device.outputs(benchmark)
         if isinstance(outputs, Failure):
-            return Judgement(Correctness.UNCHECKED, f"it does not run: {outputs.message}")
+            return OutputVerdict(Correctness.UNCHECKED, f"it does not run: {outputs.message}")
         return self.references.judge(task, outputs)

@@ -10,7 +10,7 @@ from tuninglink.tuning.references.dispatch_function import NAME, TensorFunction
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tuninglink.tuning.references.judgement import Judgement
+    from tuninglink.tuning.references.output_verdict import OutputVerdict
 
 PROGRAM: Final = "dispatch.mlir"
 
@@ -92,7 +92,7 @@ if __name__ == "__main__":
 
 def reproducer_script(
     function: TensorFunction,
-    judgement: Judgement,
+    judgement: OutputVerdict,
     flags: Sequence[str],
     reference_flags: Sequence[str],
     *,

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from tuninglink.tuning.candidates.candidate import Candidate
     from tuninglink.tuning.candidates.compilation import BenchmarkTemplate
     from tuninglink.tuning.programs.dispatches import TuningTask
-    from tuninglink.tuning.references.judgement import Judgement
+    from tuninglink.tuning.references.output_verdict import OutputVerdict
     from tuninglink.tuning.results.failures import Failure
 
 
@@ -71,7 +71,7 @@ class Reproducers:
         write_file(path, "\n".join(lines).encode())
         return path
 
-    def keep_wrong(self, task: TuningTask, judgement: Judgement, device: str) -> Path | None:
+    def keep_wrong(self, task: TuningTask, judgement: OutputVerdict, device: str) -> Path | None:
         """Writes a dispatch whose default is wrong, with a script that shows it with the stock tools.
 
         Args:

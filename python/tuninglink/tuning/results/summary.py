@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.tuning.devices.timing import duration
-from tuninglink.tuning.references.judgement import Correctness
+from tuninglink.tuning.references.output_verdict import Correctness
 from tuninglink.tuning.results.task_result import Ending, TaskOutcome
 
 if TYPE_CHECKING:

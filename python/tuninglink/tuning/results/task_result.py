@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from enum import Enum
 from typing import TYPE_CHECKING, Final
 
-from tuninglink.tuning.references.judgement import Correctness
+from tuninglink.tuning.references.output_verdict import Correctness
 from tuninglink.tuning.results.failures import FailureKind
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from tuninglink.tuning.devices.timing import Timing
     from tuninglink.tuning.programs.benchmark import Benchmark
     from tuninglink.tuning.programs.dispatches import Omission, TuningTask
-    from tuninglink.tuning.references.judgement import Judgement
+    from tuninglink.tuning.references.output_verdict import OutputVerdict
     from tuninglink.tuning.results.failures import Failure
     from tuninglink.tuning.scheduling.timeline import Stage, StageTime
 
@@ -123,7 +123,7 @@ class TaskResult:
     failures: tuple[tuple[Candidate, Failure], ...] = ()
     reason: str = ""
     date: str = field(default_factory=lambda: datetime.now(UTC).date().isoformat())
-    judgement: Judgement | None = None
+    judgement: OutputVerdict | None = None
 
     @property
     def task(self) -> TuningTask:

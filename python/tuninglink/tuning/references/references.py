@@ -1,4 +1,4 @@
-"""Judgement of results: right, wrong, or not decided."""
+"""OutputVerdict of results: right, wrong, or not decided."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Self
 
 from tuninglink.tuning.references.dispatch_function import summation_error
-from tuninglink.tuning.references.judgement import Correctness, Judgement
+from tuninglink.tuning.references.output_verdict import Correctness, OutputVerdict
 from tuninglink.tuning.references.points import PointQuestion, compare_points
 from tuninglink.tuning.references.reference import (
     Reference,
@@ -81,7 +81,7 @@ class References:
         """Drops the reference of a task, which may be large."""
         self._jobs.pop(task.key, None)
 
-    def judge(self, task: TuningTask, outputs: Outputs) -> Judgement:
+    def judge(self, task: TuningTask, outputs: Outputs) -> OutputVerdict:
         """Says whether a result of a task is right.
 
         It is called wrong only if a second computation, with NumPy, agrees with the reference where both differ
@@ -92,7 +92,7 @@ class References:
             outputs: the result.
         """
         if outputs.violation is not None:
-            return Judgement(Correctness.WRONG, outputs.violation)
+            return OutputVerdict(Correctness.WRONG, outputs.violation)
         if task.target.backend == SCALAR_BACKEND:
             # The scalar code of another lowering may take minutes, NumPy computes some elements in milliseconds.
             points = self._points(task, outputs, {})
@@ -102,15 +102,15 @@ class References:
         if isinstance(reference, Reference):
             failure = reference.compare(outputs, self._summation(task))
             if failure is None:
-                return Judgement(Correctness.RIGHT, f"as on {reference.target}")
+                return OutputVerdict(Correctness.RIGHT, f"as on {reference.target}")
             values = {tensor.key: expected.values for tensor, expected in reference.outputs}
         else:
             failure, values = None, {}
         points = self._points(task, outputs, values)
         if isinstance(points, str):
             if failure is None:
-                return Judgement(Correctness.UNCHECKED, f"{reference}; with NumPy: {points}")
-            return Judgement(Correctness.UNDECIDED, f"{failure.message}; with NumPy: {points}")
+                return OutputVerdict(Correctness.UNCHECKED, f"{reference}; with NumPy: {points}")
+            return OutputVerdict(Correctness.UNDECIDED, f"{failure.message}; with NumPy: {points}")
         return _verdict(points, failure)
 
     def _summation(self, task: TuningTask) -> float:
@@ -138,26 +138,26 @@ def _agree(points: Sequence[PointComparison]) -> bool:
     return all(point.agrees(point.actual) for point in points)
 
 
-def _as_numpy(points: Sequence[PointComparison]) -> Judgement:
+def _as_numpy(points: Sequence[PointComparison]) -> OutputVerdict:
     count = sum(len(point.positions) for point in points)
-    return Judgement(Correctness.RIGHT, f"as NumPy computes {count} elements")
+    return OutputVerdict(Correctness.RIGHT, f"as NumPy computes {count} elements")
 
 
-def _verdict(points: Sequence[PointComparison], failure: Failure | None) -> Judgement:
+def _verdict(points: Sequence[PointComparison], failure: Failure | None) -> OutputVerdict:
     """Returns the verdict of NumPy on a result that differs from the reference, or that has none."""
     if _agree(points):
         if failure is None:
             return _as_numpy(points)
         message = f"the reference differs, NumPy does not: {failure.message}"
-        return Judgement(Correctness.UNDECIDED, message)
+        return OutputVerdict(Correctness.UNDECIDED, message)
     samples = next(point for point in points if not point.agrees(point.actual)).samples()
     if failure is None:
         _, position, actual, exact = samples[0]
         place = ", ".join(map(str, position))
         message = f"{actual:g} at [{place}] where NumPy has {exact:g}, and no other reference"
-        return Judgement(Correctness.UNDECIDED, message, samples)
+        return OutputVerdict(Correctness.UNDECIDED, message, samples)
     supported = all(point.reference is None or point.agrees(point.reference) for point in points)
     if not supported:
         message = f"the reference differs, and NumPy from both: {failure.message}"
-        return Judgement(Correctness.UNDECIDED, message, samples)
-    return Judgement(Correctness.WRONG, failure.message, samples)
+        return OutputVerdict(Correctness.UNDECIDED, message, samples)
+    return OutputVerdict(Correctness.WRONG, failure.message, samples)

@@ -16,7 +16,7 @@ class Correctness(Enum):
 
 
 @dataclass(frozen=True)
-class Judgement:
+class OutputVerdict:
     """What the reference says about a result.
 
     Attributes:
