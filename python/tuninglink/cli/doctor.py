@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import sys
 from dataclasses import asdict
-from enum import Enum
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from tuninglink.cli import process
 from tuninglink.cli.progress import progress
+from tuninglink.cli.report_format import ReportFormat
 from tuninglink.cli.terminal import print_table
 from tuninglink.doctor.environment import environment
 from tuninglink.doctor.self_check import self_check
@@ -23,18 +23,11 @@ if TYPE_CHECKING:
     from tuninglink.doctor.self_check import CheckResult
 
 
-class Format(Enum):
-    """How the report is written."""
-
-    TABLE = "table"
-    JSON = "json"
-
-
 def doctor(
     *,
     form: Annotated[
-        Format, typer.Option("--format", help="How the report is written.")
-    ] = Format.TABLE,
+        ReportFormat, typer.Option("--format", help="How the report is written.")
+    ] = ReportFormat.TABLE,
 ) -> None:
     """Show versions, extras, drivers, devices and caches, and check the compiler.
 
@@ -51,7 +44,7 @@ def doctor(
         installed = environment()
         step("checking the compiler")
         results = list(self_check())
-    if form is Format.JSON:
+    if form is ReportFormat.JSON:
         _write_json(installed, results)
     else:
         print_table(("part", "name", "state"), [*_environment_rows(installed)])

@@ -3,22 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import Enum
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.cli.measuring_options import MEASURING_FLAGS, MeasuringOptions, measuring_values
+from tuninglink.cli.report_format import ReportFormat
 from tuninglink.compiler.flags import COMPILE_FLAGS, FlagReader
 from tuninglink.llvm_flags import Flag, member_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-
-class RetuneFormat(Enum):
-    """How the report is written, named as in `--format`."""
-
-    TABLE = "table"
-    JSON = "json"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,7 +28,7 @@ class RetuneOptions(MeasuringOptions):
     specs: tuple[str, ...]
     model: str = ""
     improves: bool = True
-    report_format: RetuneFormat = RetuneFormat.TABLE
+    report_format: ReportFormat = ReportFormat.TABLE
 
 
 _FLAGS: Final = {
@@ -43,7 +36,7 @@ _FLAGS: Final = {
     **MEASURING_FLAGS,
     "model": Flag("model"),
     "no-improve": Flag("improves", lambda _: False, switch=True),
-    "format": Flag("report_format", member_of(RetuneFormat)),
+    "format": Flag("report_format", member_of(ReportFormat)),
 }
 
 

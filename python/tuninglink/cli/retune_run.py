@@ -12,7 +12,7 @@ from tuninglink.cli import process
 from tuninglink.cli.measuring import Measuring, check_outputs, stopping
 from tuninglink.cli.progress import progress
 from tuninglink.cli.project import project_specs
-from tuninglink.cli.retune_options import RetuneFormat
+from tuninglink.cli.report_format import ReportFormat
 from tuninglink.cli.terminal import render_table
 from tuninglink.errors import TuninglinkError
 from tuninglink.files import STANDARD_STREAM, check_directory, write_output
@@ -111,8 +111,8 @@ def _tell(result: EntryResult) -> None:
         process.show(Diagnostic(Severity.REMARK, message, result.entry.place))
 
 
-def _report(specs: Sequence[Spec], result: RetuningResult, form: RetuneFormat) -> str:
-    if form is RetuneFormat.JSON:
+def _report(specs: Sequence[Spec], result: RetuningResult, form: ReportFormat) -> str:
+    if form is ReportFormat.JSON:
         return json.dumps(to_json(result), indent=2, ensure_ascii=False) + "\n"
     tables = [
         render_table(COLUMNS, rows(result.of(each)), each.source, sys.stdout) for each in specs

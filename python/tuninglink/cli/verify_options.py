@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import Enum
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.cli.measuring_options import MEASURING_FLAGS
+from tuninglink.cli.report_format import ReportFormat
 from tuninglink.compiler.flags import COMPILE_FLAGS, FlagReader
 from tuninglink.errors import CompileError
 from tuninglink.llvm_flags import Flag, member_of
@@ -14,13 +14,6 @@ from tuninglink.mlir.diagnostics import error
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-
-class VerifyFormat(Enum):
-    """How the report is written, named as in `--format`."""
-
-    TABLE = "table"
-    JSON = "json"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,7 +41,7 @@ class VerifyOptions:
     devices: tuple[str, ...] = ()
     patterns: tuple[str, ...] = ()
     failures: str = ""
-    report_format: VerifyFormat = VerifyFormat.TABLE
+    report_format: ReportFormat = ReportFormat.TABLE
     jobs: int | None = None
     timeout: float = 60.0
     seed: int = 0
@@ -58,7 +51,7 @@ _FLAGS: Final = {
     **{name: COMPILE_FLAGS[name] for name in ("spec", "no-upgrade")},
     **{name: MEASURING_FLAGS[name] for name in ("device", "failures", "jobs", "timeout", "seed")},
     "only": Flag("patterns", repeats=True),
-    "format": Flag("report_format", member_of(VerifyFormat)),
+    "format": Flag("report_format", member_of(ReportFormat)),
 }
 
 

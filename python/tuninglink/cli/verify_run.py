@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from tuninglink.cli import process
 from tuninglink.cli.progress import progress
+from tuninglink.cli.report_format import ReportFormat
 from tuninglink.cli.terminal import print_table
 from tuninglink.cli.verbosity import is_quiet
-from tuninglink.cli.verify_options import VerifyFormat
 from tuninglink.errors import TuninglinkError
 from tuninglink.files import check_directory
 from tuninglink.mlir.diagnostics import error, note
@@ -54,7 +54,7 @@ def verify(options: VerifyOptions) -> bool:
     tasks = _tasks(program, options)
     uri = options.devices[0] if options.devices else default_device(tasks[0].target.backend)
     verified = _verified(tasks, spec, uri, options)
-    if options.report_format is VerifyFormat.JSON:
+    if options.report_format is ReportFormat.JSON:
         print(json.dumps(_as_object(program, verified), indent=1))  # noqa: T201 - the output
     else:
         _print(program, verified)

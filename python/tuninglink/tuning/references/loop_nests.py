@@ -35,7 +35,7 @@ def defining_operation(value: Value) -> mlir.Operation:
 
 
 @dataclass
-class LoopNest:
+class NestEvaluation:
     """The loops of a `linalg.generic` around some elements of its results.
 
     Parallel loops have the positions that are asked for; a reduction loop gets an axis of its own, behind those of

@@ -18,7 +18,7 @@ from iree.compiler.passmanager import PassManager
 from tuninglink.mlir import names
 from tuninglink.mlir.walk import collect
 from tuninglink.tuning.programs.element_types import element_type
-from tuninglink.tuning.references.loop_nests import LoopNest, defining_operation
+from tuninglink.tuning.references.loop_nests import NestEvaluation, defining_operation
 from tuninglink.tuning.references.resources import resource_values
 from tuninglink.tuning.references.scalar_ops import UnsupportedOperationError, evaluate, widened
 from tuninglink.tuning.references.stored_tensors import LOAD, STORE, StoredTensor, tensor_of
@@ -140,7 +140,9 @@ class PointEvaluator:
         if name in self._handlers:
             return self._handlers[name](operation, index)
         if name == "linalg.generic":
-            return LoopNest(self.at, operation, index).result(mlir.OpResult(value).result_number)
+            return NestEvaluation(self.at, operation, index).result(
+                mlir.OpResult(value).result_number
+            )
         if any(isinstance(part.type, mlir.ShapedType) for part in (value, *operation.operands)):
             raise UnsupportedOperationError(name)
         operands = [self.at(operand, ()) for operand in operation.operands]

@@ -1,4 +1,4 @@
-"""OutputVerdict of results: right, wrong, or not decided."""
+"""References of tasks, and what they say about results: right, wrong, or not decided."""
 
 from __future__ import annotations
 

@@ -131,6 +131,8 @@ class TaskTuner:
         )
 
         def conclude(outcome: RaceResult) -> TaskResult:
+            if self.references:
+                self.references.release(result.task)
             return self._verified(self._raced(result, finalists, outcome), verification)
 
         return TaskRace(race, conclude)
