@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from tuninglink.tuning.programs.benchmark import Benchmark
 from tuninglink.tuning.references.output_verdict import Correctness, OutputVerdict
 from tuninglink.tuning.results.failures import Failure
 
@@ -72,7 +71,7 @@ class ProgramVerification:
         if isinstance(compiled, Failure):
             reason = f"it does not compile: {compiled.message}"
             return OutputVerdict(Correctness.UNCHECKED, reason)
-        benchmark = Benchmark(compiled.image, task.function, task.layout)
+        benchmark = task.benchmark(compiled.image)
         outputs = self.device.outputs(benchmark)
         if isinstance(outputs, Failure):
             return OutputVerdict(Correctness.UNCHECKED, f"it does not run: {outputs.message}")

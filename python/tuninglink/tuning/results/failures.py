@@ -18,6 +18,7 @@ class FailureKind(Enum):
     CRASH = "crash"
     WRONG = "wrong"
     OUT_OF_BOUNDS = "out-of-bounds"
+    SLOWER = "slower"
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from tuninglink.tuning.deciding.contestants import Contestant, RaceRules
 from tuninglink.tuning.deciding.decision import Decision, Outcome, decide
 from tuninglink.tuning.deciding.judged_outputs import JudgedOutputs
 from tuninglink.tuning.deciding.race import Race
+from tuninglink.tuning.deciding.size_checks import SizeChecks
 from tuninglink.tuning.deciding.winner_verification import WinnerVerification
 from tuninglink.tuning.listener import Listener
 from tuninglink.tuning.results.failures import Failure
@@ -107,6 +108,7 @@ class TaskTuner:
         verification = self._verification(result.prepared)
         checks = self._checks(result, default)
         result = self._judged(result, checks)
+        sizes = SizeChecks(checks.device, default, self.settings.seed, checks.failure)
         finalists: list[TrialResult] = []
 
         def draw() -> Iterator[Contestant]:
@@ -124,7 +126,7 @@ class TaskTuner:
             checks.device,
             Contestant(default, result.default_us),
             draw(),
-            checks.failure,
+            sizes.failure,
             self._rules(budget, places),
             timeline=self.timeline,
             confirming=verify,
@@ -133,7 +135,9 @@ class TaskTuner:
         def conclude(outcome: RaceResult) -> TaskResult:
             if self.references:
                 self.references.release(result.task)
-            return self._verified(self._raced(result, finalists, outcome), verification)
+            raced = self._raced(result, finalists, outcome)
+            winner = raced.winner.benchmark if raced.winner else None
+            return self._verified(replace(raced, sizes=sizes.comparisons(winner)), verification)
 
         return TaskRace(race, conclude)
 
@@ -178,6 +182,7 @@ class TaskTuner:
             "tuned_us": round(decision.tuned_us, 3),
             "interval": [round(decision.speedup.low, 3), round(decision.speedup.high, 3)],
             "trials": len(result.trials),
+            **({"sizes": [str(comparison) for comparison in result.sizes]} if result.sizes else {}),
             "date": result.date,
             **({"reason": WRONG_DEFAULT} if result.default_is_wrong else {}),
         }
