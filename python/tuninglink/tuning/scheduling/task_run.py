@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from tuninglink.tuning.candidates.candidate import CandidateOrigin
 from tuninglink.tuning.deciding.contestants import Contestant
-from tuninglink.tuning.results.failures import Failure, FailureKind
+from tuninglink.tuning.results.failures import Failure
 from tuninglink.tuning.results.task_result import Ending, TaskOutcome, TaskResult, TrialResult
 from tuninglink.tuning.scheduling.budget import Budget
 from tuninglink.tuning.scheduling.exploration import Alternating, Exploration, Overlapping, Schedule
@@ -46,10 +46,6 @@ _LEAST_PRICE: Final = 0.5
 
 _RESERVED: Final = 3
 """Time is kept for so many finalists; more of them race if there is time."""
-
-_COMPILE_FAILURES: Final = frozenset(
-    {FailureKind.COMPILE, FailureKind.COMPILE_CRASH, FailureKind.COMPILE_TIMEOUT}
-)
 
 
 class TaskRun:
@@ -188,9 +184,8 @@ class TaskRun:
         if is_new and tuner.journal:
             tuner.journal.record(prepared, trial)
         tuner.listener.tried(prepared, trial, self._budget)
-        failure = trial.failure
-        if is_new and tuner.reproducers and failure and failure.kind in _COMPILE_FAILURES:
-            tuner.reproducers.keep(prepared.task.label, prepared.template, trial.candidate, failure)
+        if is_new and trial.failure:
+            tuner.keep_failure(prepared, trial.candidate, trial.failure)
 
     def _spend(self) -> None:
         """Counts the time of this turn that was not counted yet."""
