@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from tuninglink.emission.matcher_forms import FORMS, NoMatcherError
@@ -47,7 +47,13 @@ class PreparedTask(TunableTask):
         task = self.task
         configuration = candidate.attributes
         return SpecEntry(
-            task.label, self.dispatch, self.form, configuration, provenance, task.target
+            task.label,
+            self.dispatch,
+            self.form,
+            configuration,
+            provenance,
+            task.target,
+            bounds=task.bounds,
         )
 
     def spec(self, candidate: Candidate, provenance: Mapping[str, object]) -> str:
@@ -87,13 +93,22 @@ def prepare(
         other = configure(task.source, flags, spec).configuration
         if other is not None and other.pipeline is not None:
             given.append(other)
-    spaces = CandidateSpaces(dispatch, default, given, registry, limits)
+    spaces = CandidateSpaces(_with_sizes(dispatch, task), default, given, registry, limits)
     if not spaces.spaces and not spaces.given:
         raise NotTunableError(f"there is no space: {spaces.reason}")
     form = _form(task, dispatch, spaces.default, flags)
     template = BenchmarkTemplate(configured.template, task.function, task.layout, task.sized)
     matcher = f"{task.target.name}\n{matcher_key(dispatch, form)}"
     return PreparedTask(task, template, spaces, dispatch, form, matcher)
+
+
+def _with_sizes(dispatch: Workload, task: TuningTask) -> Workload:
+    """Returns a workload whose loops have the only sizes that the code of a specialized dispatch is for."""
+    dimensions = list(dispatch.problem.dimensions)
+    for loop, sizes in task.bounds.items():
+        if sizes.low == sizes.high and loop < len(dimensions):
+            dimensions[loop] = replace(dimensions[loop], size=sizes.low)
+    return replace(dispatch, problem=replace(dispatch.problem, dimensions=tuple(dimensions)))
 
 
 def _form(task: TuningTask, dispatch: Workload, default: Candidate, flags: Sequence[str]) -> str:
@@ -106,7 +121,7 @@ def _form(task: TuningTask, dispatch: Workload, default: Candidate, flags: Seque
     none_fits = ""
     for form in FORMS:
         try:
-            entry = SpecEntry(task.label, dispatch, form, default.attributes)
+            entry = SpecEntry(task.label, dispatch, form, default.attributes, bounds=task.bounds)
             text = write_spec("trial", [entry])
         except NoMatcherError as failure:
             none_fits = str(failure)  # of the last form, which is the most general
