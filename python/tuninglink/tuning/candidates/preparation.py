@@ -9,6 +9,7 @@ from tuninglink.emission.matcher_forms import FORMS, NoMatcherError
 from tuninglink.emission.spec_writer import SpecEntry, matcher_key, write_spec
 from tuninglink.errors import TuninglinkError
 from tuninglink.specs.loading import load_spec
+from tuninglink.tuning.candidates.candidate import CandidateOrigin
 from tuninglink.tuning.candidates.candidate_spaces import CandidateSpaces
 from tuninglink.tuning.candidates.compilation import BenchmarkTemplate
 from tuninglink.tuning.candidates.templates import apply_specs, configure
@@ -45,7 +46,9 @@ class PreparedTask(TunableTask):
     def entry(self, candidate: Candidate, provenance: Mapping[str, object]) -> SpecEntry:
         """Returns the entry that gives the dispatches of the task a configuration."""
         task = self.task
-        configuration = candidate.attributes
+        # The compiler's choice is more than the configuration of the root op: it is left to the compiler.
+        is_default = candidate.origin is CandidateOrigin.DEFAULT
+        configuration = {} if is_default else candidate.attributes
         return SpecEntry(
             task.label,
             self.dispatch,

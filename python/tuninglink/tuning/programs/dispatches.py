@@ -74,6 +74,12 @@ class TuningTask:
     bounds: Mapping[int, SizeRange] = field(default_factory=dict, hash=False)
 
     @property
+    def short_name(self) -> str:
+        """The name of the first dispatch without its variant, and the sizes for which it is specialized."""
+        sizes = ", ".join(f"d{loop} = {sizes}" for loop, sizes in self.bounds.items())
+        return self.name.partition("::")[0] + (f" for {sizes}" if sizes else "")
+
+    @property
     def is_dynamic(self) -> bool:
         """Whether its sizes are known only when the program runs."""
         return bool(self.sized)
