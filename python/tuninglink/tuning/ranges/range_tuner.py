@@ -89,7 +89,9 @@ class RangeTuner:
             prepared = self.prepare(task, self._known(result))
         except NotTunableError:
             return None
-        tuned = tune_task(self.tuner, prepared, replace(measured, share=result.share), budget)
+        # The reference has judged the compiler's choice for all sizes.
+        tuner = replace(self.tuner, references=None)
+        tuned = tune_task(tuner, prepared, replace(measured, share=result.share), budget)
         if tuned.winner is not None:
             return tuned
         choice = TrialResult(
