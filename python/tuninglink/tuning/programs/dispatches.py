@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from iree.compiler import ir as mlir
 
+from tuninglink.compiler.encodings import materialize_encodings
 from tuninglink.compiler.inputs import refuse_spec
 from tuninglink.compiler.phases import Phase
 from tuninglink.errors import CompileError
@@ -135,6 +136,7 @@ def read_program(
     """
     with compiler_run(path, flags) as run:
         calls = form_dispatches(run, first=first, sizes=sizes, options=options)
+        materialize_encodings(run.module)
         # Not as bytecode: that loses the resources in attributes of dialects without a bytecode interface.
         content = to_text(run.module).encode()
     module = mlir.Module.parse(content.decode(), thread_context()).operation

@@ -28,10 +28,17 @@ class VerifiedDispatch:
     Attributes:
         task: the dispatch.
         judgement: whether its result is right.
+        failure: why it has no result; None if it has one.
     """
 
     task: TuningTask
     judgement: OutputVerdict
+    failure: Failure | None = None
+
+    @property
+    def is_right(self) -> bool:
+        """Whether neither a reference nor a failure shows otherwise."""
+        return self.judgement.correctness not in (Correctness.WRONG, Correctness.FAILED)
 
 
 @dataclass(frozen=True)
@@ -65,15 +72,21 @@ class ProgramVerification:
             if not self.device.description.is_local:
                 for later in tasks[position : position + _AHEAD]:
                     self.references.begin(later)
-            yield VerifiedDispatch(task, self._judgement(task, job.result()))
+            yield self._verified(task, job.result())
             self.references.release(task)
 
-    def _judgement(self, task: TuningTask, compiled: Compiled | Failure) -> OutputVerdict:
+    def _verified(self, task: TuningTask, compiled: Compiled | Failure) -> VerifiedDispatch:
         if isinstance(compiled, Failure):
-            reason = f"it does not compile: {compiled.message}"
-            return OutputVerdict(Correctness.UNCHECKED, reason)
+            return _failed(task, compiled, "does not compile")
         benchmark = Benchmark(compiled.image, task.function, task.layout)
         outputs = self.device.outputs(benchmark)
         if isinstance(outputs, Failure):
-            return OutputVerdict(Correctness.UNCHECKED, f"it does not run: {outputs.message}")
-        return self.references.judge(task, outputs)
+            return _failed(task, outputs, "does not run")
+        return VerifiedDispatch(task, self.references.judge(task, outputs))
+
+
+def _failed(task: TuningTask, failure: Failure, what: str) -> VerifiedDispatch:
+    """Returns a dispatch without a result, which is its own fault unless the machine is the cause."""
+    correctness = Correctness.UNCHECKED if failure.is_external else Correctness.FAILED
+    verdict = OutputVerdict(correctness, f"it {what}: {failure.message}")
+    return VerifiedDispatch(task, verdict, failure)

@@ -105,6 +105,9 @@ class DefaultQueue:
                 return
         if isinstance(measured, Failure):
             self._failure = self._failure or measured
+            if self._tuner.reproducers:
+                uri = self._tuner.devices.first.description.uri
+                self._tuner.reproducers.keep_dispatch(task, measured, uri)
             reason = f"the compiler's own choice fails: {measured.message}"
             self._omit(Omission(task.dispatches, reason))
         else:

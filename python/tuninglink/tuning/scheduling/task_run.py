@@ -130,6 +130,7 @@ class TaskRun:
                 self.is_mended = True
                 return
             self._rejected.append((ranked[0].candidate, failure))
+            self._tuner.keep_failure(self.prepared, ranked[0].candidate, failure)
             self.trials.reject(ranked[0], failure)
 
     def _failure(self, trial: TrialResult) -> Failure | None:

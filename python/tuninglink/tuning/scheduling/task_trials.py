@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.tuning.candidates.candidate import CandidateOrigin
-from tuninglink.tuning.results.failures import FailureKind
 from tuninglink.tuning.results.task_result import Ending, TrialResult
 from tuninglink.tuning.scheduling.budget import Budget
 from tuninglink.tuning.scheduling.exploration import Alternating, Exploration, Overlapping, Schedule
@@ -32,10 +31,6 @@ _LEAST_BATCH: Final = 8
 
 _IMAGES: Final = 2 * FINALISTS
 """How many trials of a task keep their images: the best ones, of which some may fail in the race."""
-
-_COMPILE_FAILURES: Final = frozenset(
-    {FailureKind.COMPILE, FailureKind.COMPILE_CRASH, FailureKind.COMPILE_TIMEOUT}
-)
 
 
 class TaskTrials:
@@ -177,9 +172,8 @@ class TaskTrials:
         if is_new and tuner.journal:
             tuner.journal.record(prepared, trial)
         tuner.listener.tried(prepared, trial, self._budget)
-        failure = trial.failure
-        if is_new and tuner.reproducers and failure and failure.kind in _COMPILE_FAILURES:
-            tuner.reproducers.keep(prepared.task.label, prepared.template, trial.candidate, failure)
+        if is_new and trial.failure:
+            tuner.keep_failure(prepared, trial.candidate, trial.failure)
 
     def _spend(self) -> None:
         """Counts the time of this turn that was not counted yet."""

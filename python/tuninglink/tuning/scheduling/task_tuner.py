@@ -23,6 +23,7 @@ from tuninglink.tuning.scheduling.timeline import Stage, Timeline
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from tuninglink.tuning.candidates.candidate import Candidate
     from tuninglink.tuning.candidates.compilation import CandidateCompiler
     from tuninglink.tuning.candidates.tunable import TunableTask
     from tuninglink.tuning.deciding.race import RaceResult
@@ -54,7 +55,7 @@ class TaskTuner:
         devices: measure them.
         listener: is told how it goes on.
         journal: keeps what is found out; None for nobody.
-        reproducers: keeps candidates that fail to compile; None for nobody.
+        reproducers: keeps the programs of failures; None for nobody.
         timeline: counts what the stages take.
         references: what dispatches should compute; None compares candidates with the compiler's choices alone.
     """
@@ -185,6 +186,12 @@ class TaskTuner:
             **({"reason": WRONG_DEFAULT} if result.default_is_wrong else {}),
         }
 
+    def keep_failure(self, prepared: TunableTask, candidate: Candidate, failure: Failure) -> None:
+        """Keeps a reproducer of a candidate that fails, where reproducers are kept."""
+        if self.reproducers:
+            uri = self.devices.first.description.uri
+            self.reproducers.keep_candidate(prepared, candidate, failure, uri)
+
     # --- Steps -------------------------------------------------------------------------------------------
 
     def checks(self, prepared: TunableTask, default: Benchmark) -> JudgedOutputs:
@@ -236,8 +243,9 @@ class TaskTuner:
         failures = tuple(
             (finalists[position].candidate, each) for position, each in found.failures.items()
         )
-        failures = (*result.failures, *failures)
-        result = replace(result, failures=failures, reason=found.reason)
+        for candidate, failure in failures:
+            self.keep_failure(result.prepared, candidate, failure)
+        result = replace(result, failures=(*result.failures, *failures), reason=found.reason)
         if found.winner is None or found.decision is None:
             verdict = TaskOutcome.UNDECIDED if found.reason else TaskOutcome.DEFAULT
             return replace(result, verdict=verdict)
