@@ -197,8 +197,8 @@ class ModelRuns:
             program = self._calls().compiled(function, image, integers)
             computed = self.device.program_outputs(program)
             if isinstance(computed, Failure):
-                raise ModelRunError(f"function '{function.name}': {computed.message}")
-            outputs[function.name] = computed
+                raise ModelRunError(f"function '{function.label}': {computed.message}")
+            outputs[function.label] = computed
         return outputs
 
     def _samples(self, programs: Sequence[CompiledProgram], seconds: float) -> Samples:
@@ -231,7 +231,7 @@ class ModelRuns:
     def _comparison(self, samples: Samples) -> ModelComparison:
         functions = [
             FunctionComparison(
-                function.name,
+                function.label,
                 function.weight,
                 *_times(
                     [(sample[2 * index], sample[2 * index + 1]) for sample in samples], self.seed
@@ -257,7 +257,7 @@ class ModelRuns:
 
 
 def _skipped(function: FunctionCall) -> str:
-    return f"function '{function.name}': {function.obstacle}"
+    return f"function '{function.label}': {function.obstacle}"
 
 
 def _times(

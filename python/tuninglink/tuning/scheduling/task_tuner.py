@@ -11,6 +11,7 @@ from tuninglink.tuning.deciding.contestants import Contestant, RaceRules
 from tuninglink.tuning.deciding.decision import Decision, Outcome, decide
 from tuninglink.tuning.deciding.judged_outputs import JudgedOutputs
 from tuninglink.tuning.deciding.race import Race
+from tuninglink.tuning.deciding.size_checks import SizeChecks
 from tuninglink.tuning.deciding.winner_verification import WinnerVerification
 from tuninglink.tuning.listener import Listener
 from tuninglink.tuning.results.failures import Failure
@@ -111,6 +112,7 @@ class TaskTuner:
         self.listener.racing(result.prepared, places)
         verification = self._verification(result.prepared)
         result = replace(result, judgement=checks.default_judgement)
+        sizes = SizeChecks(checks.device, checks.default, self.settings.seed, checks.failure)
         finalists: list[TrialResult] = []
 
         def draw() -> Iterator[Contestant]:
@@ -128,7 +130,7 @@ class TaskTuner:
             checks.device,
             Contestant(checks.default, result.default_us),
             draw(),
-            checks.failure,
+            checks.failure if result.default_is_wrong else sizes.failure,
             self.rules(budget, places, default_is_wrong=result.default_is_wrong),
             timeline=self.timeline,
             confirming=verify,
@@ -137,7 +139,9 @@ class TaskTuner:
         def conclude(outcome: RaceResult) -> TaskResult:
             if self.references:
                 self.references.release(result.task)
-            return self._verified(self._raced(result, finalists, outcome), verification)
+            raced = self._raced(result, finalists, outcome)
+            winner = raced.winner.benchmark if raced.winner else None
+            return self._verified(replace(raced, sizes=sizes.comparisons(winner)), verification)
 
         return TaskRace(race, conclude)
 
@@ -182,6 +186,7 @@ class TaskTuner:
             "tuned_us": round(decision.tuned_us, 3),
             "interval": [round(decision.speedup.low, 3), round(decision.speedup.high, 3)],
             "trials": len(result.trials),
+            **({"sizes": [str(comparison) for comparison in result.sizes]} if result.sizes else {}),
             "date": result.date,
             **({"reason": WRONG_DEFAULT} if result.default_is_wrong else {}),
         }
