@@ -7,20 +7,19 @@ from typing import TYPE_CHECKING, Any, Final
 
 from iree.compiler import ir as mlir
 
+from tuninglink.emission.entry_points import Preparation, add_entry_point
 from tuninglink.emission.matcher_forms import (
     FORMS,
     SizeRange,
     create,
     match_contraction_in_ranges,
 )
-from tuninglink.iree.op_kinds import OpKind, Role
-from tuninglink.iree.target_attributes import read_executable_target
 from tuninglink.mlir import names
 from tuninglink.mlir.contexts import thread_context
 from tuninglink.mlir.serialization import to_text
 from tuninglink.mlir.symbols import FreshNames
 from tuninglink.specs.bindings import bind
-from tuninglink.specs.builders import add_kernel_config, yield_
+from tuninglink.specs.builders import yield_
 from tuninglink.specs.provenance import PROVENANCE, provenance_attribute
 
 if TYPE_CHECKING:
@@ -59,9 +58,8 @@ class SpecEntry:
 def write_spec(name: str, entries: Sequence[SpecEntry]) -> str:
     """Returns a spec in default-entrypoint form, as text.
 
-    That form needs an entry; without any, the spec has an entry point that does nothing. Where an entry is for a
-    convolution to which the compiler adds a batch loop, the entry point adds the loop first, and the spec is of no
-    such form.
+    That form needs an entry; without any, the spec has an entry point that does nothing. Where entries need a
+    preparation, the entry point does it first, and the spec has another form.
 
     Args:
         name: the symbol of its module.
@@ -74,10 +72,11 @@ def write_spec(name: str, entries: Sequence[SpecEntry]) -> str:
     with context, mlir.Location.unknown(context):
         module = mlir.Module.create().operation
         unit = mlir.UnitAttr.get()
+        dispatches = [each.dispatch for each in entries]
         module.attributes[names.SYMBOL_NAME] = mlir.StringAttr.get(name)
         module.attributes[names.WITH_NAMED_SEQUENCE] = unit
-        adds_loop = any(has_added_loop(each.dispatch) for each in entries)
-        if entries and not adds_loop:
+        preparations = [each for each in Preparation if any(map(each.is_for, dispatches))]
+        if entries and not preparations:
             module.attributes[names.DEFAULT_ENTRY_POINT] = unit
         actions = {
             attributes: _add_action(module, attributes)
@@ -89,21 +88,9 @@ def write_spec(name: str, entries: Sequence[SpecEntry]) -> str:
             matcher = fresh.take(f"match_{each.label}")
             _add_matcher(module, matcher, each)
             pairs.append((matcher, actions[tuple(each.configuration)]))
-        _add_entry_point(module, pairs, [names.ADD_BATCH_LOOP] if adds_loop else [])
+        add_entry_point(module, pairs, preparations)
         module.verify()
         return to_text(module)
-
-
-def has_added_loop(dispatch: Workload) -> bool:
-    """Tells whether a dispatch is a convolution for a CPU with a batch loop that the compiler has added to it.
-
-    Loops of one iteration are gone before dispatches are made, so that such a batch loop cannot be another one.
-    """
-    problem = dispatch.problem
-    target = read_executable_target(dispatch.target) if dispatch.target is not None else None
-    if problem.kind is not OpKind.CONVOLUTION or target is None or target.backend != "llvm-cpu":
-        return False
-    return any(problem.dimensions[loop].size == 1 for loop in problem.loops(Role.BATCH))
 
 
 def matcher_key(dispatch: Workload, form: str) -> str:
@@ -174,30 +161,3 @@ def _add_matcher(module: mlir.Operation, name: str, entry: SpecEntry) -> None:
         bind(sequence.operation, [entry.target.name])
     if entry.provenance:
         sequence.operation.attributes[PROVENANCE] = provenance_attribute(entry.provenance)
-
-
-def _add_entry_point(
-    module: mlir.Operation, pairs: Sequence[tuple[str, str]], passes: Sequence[str]
-) -> None:
-    entry_point = add_kernel_config(module, consumes=bool(pairs))
-    block = entry_point.regions[0].blocks[0]
-    root = block.arguments[0]
-    if not pairs:
-        with mlir.InsertionPoint(block):
-            yield_([root])
-        return
-    matchers, actions = (
-        mlir.ArrayAttr.get([mlir.FlatSymbolRefAttr.get(each[side]) for each in pairs])
-        for side in (0, 1)
-    )
-    with mlir.InsertionPoint(block):
-        for each in passes:
-            name = mlir.StringAttr.get(each)
-            (root,) = create(names.RUN_REGISTERED, [root], [_ANY_OP], pass_name=name)
-        found = mlir.Operation.create(
-            names.FOREACH_MATCH,
-            operands=[root],
-            results=[mlir.Type.parse(_ANY_OP)],
-            attributes={"matchers": matchers, "actions": actions},
-        )
-        yield_(list(found.results))
