@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from tuninglink.iree.gpu_configurations import MMA_KIND, REDUCTION, SUBGROUP_BASIS, WORKGROUP
 from tuninglink.iree.op_kinds import Role
 from tuninglink.iree.structured_op import StructuredOp
 from tuninglink.mlir.names import DECOMPOSITION_CONFIG
@@ -18,13 +19,7 @@ from tuninglink.spaces.gpu.contractions import (
 )
 from tuninglink.spaces.gpu.form_rules import FormRules
 from tuninglink.spaces.gpu.gpu_rules import MOST_INTRINSICS, clip, product
-from tuninglink.spaces.gpu.knob_table import (
-    REDUCTION,
-    SUBGROUP_BASIS,
-    WORKGROUP,
-    gpu_template,
-    knob_name,
-)
+from tuninglink.spaces.gpu.knob_table import gpu_template, knob_name
 from tuninglink.spaces.gpu.promotion import promotion_slots, tile_bits
 from tuninglink.spaces.gpu.space import GpuSpace, Outline
 from tuninglink.spaces.gpu.thread_layouts import require_derivable
@@ -204,7 +199,7 @@ class _AttentionRules(FormRules):
         """Returns the entries of the lowering config of a matmul, which lacks one of the loops."""
         loops = (loop for loop in range(len(self._attention.sizes)) if loop != absent)
         return {
-            "mma_kind": kind,
+            MMA_KIND: kind,
             SUBGROUP_BASIS: self.table.basis(self._count_names, loops),
             **promotion_slots(operands, self.pipeline.context),
         }

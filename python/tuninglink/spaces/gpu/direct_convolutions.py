@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
+from tuninglink.iree.gpu_configurations import MMA_KIND, REDUCTION, SUBGROUP_BASIS, WORKGROUP
 from tuninglink.iree.op_kinds import Role
 from tuninglink.iree.structured_op import StructuredOp
 from tuninglink.solver.answers import UndecidedError
@@ -18,11 +19,6 @@ from tuninglink.spaces.gpu.contractions import (
 )
 from tuninglink.spaces.gpu.convolutions import has_innermost_channels, read_igemm
 from tuninglink.spaces.gpu.form_rules import FormRules
-from tuninglink.spaces.gpu.knob_table import (
-    REDUCTION,
-    SUBGROUP_BASIS,
-    WORKGROUP,
-)
 from tuninglink.spaces.gpu.promotion import promotion_slots
 from tuninglink.spaces.gpu.space import GpuSpace
 from tuninglink.spaces.gpu.thread_layouts import require_derivable
@@ -158,7 +154,7 @@ class _ConvolutionRules(FormRules):
     def slots(self) -> dict[str, Slot]:
         """Returns the entries of the lowering config."""
         return {
-            "mma_kind": self._kind,
+            MMA_KIND: self._kind,
             SUBGROUP_BASIS: self.table.basis(self._count_names),
             **promotion_slots((0, 1), self.pipeline.context),
             **self.table.slots(),

@@ -6,8 +6,15 @@ from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING, Final
 
-from iree.compiler import ir as mlir
-
+from tuninglink.iree.gpu_configurations import (
+    LANE_BASIS,
+    PARTIAL_REDUCTION,
+    SERIAL,
+    SUBGROUP_BASIS,
+    THREAD,
+    WORKGROUP,
+    read_basis,
+)
 from tuninglink.iree.op_kinds import OpKind, Role
 from tuninglink.iree.root_ops import function_ops
 from tuninglink.iree.structured_op import REDUCTION, StructuredOp
@@ -18,20 +25,15 @@ from tuninglink.solver.expressions import all_of, number, select
 from tuninglink.spaces.configuration import dictionary_of
 from tuninglink.spaces.gpu.form_rules import FormRules
 from tuninglink.spaces.gpu.gpu_rules import product
-from tuninglink.spaces.gpu.knob_table import (
-    LANE_BASIS,
-    PARTIAL_REDUCTION,
-    SUBGROUP_BASIS,
-    THREAD,
-    WORKGROUP,
-    knob_name,
-)
+from tuninglink.spaces.gpu.knob_table import knob_name
 from tuninglink.spaces.gpu.loops import read_loops
 from tuninglink.spaces.gpu.promotion import promotion_slots
 from tuninglink.spaces.gpu.space import GpuSpace, Outline
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+    from iree.compiler import ir as mlir
 
     from tuninglink.spaces.gpu.device import Device
     from tuninglink.spaces.gpu.gpu_rules import Number
@@ -45,7 +47,7 @@ _MOST_TILE: Final = 1 << 14
 _MOST_WIDTH: Final = 16
 """More elements at a time are not covered."""
 
-_STEPS: Final = (PARTIAL_REDUCTION, "serial")
+_STEPS: Final = (PARTIAL_REDUCTION, SERIAL)
 """The entries with the tiles of an op beside the root op."""
 
 _MOST_ELEMENTS: Final = 512
@@ -233,16 +235,11 @@ def _read_others(workload: Workload) -> list[_Other]:
             if StructuredOp(each).loop_count > parallel:
                 raise UndecidedError(f"{each.name} beside it has no configuration")
             continue
-        subgroups, lanes = (
-            prod(_first(entries.get(name))) for name in (SUBGROUP_BASIS, LANE_BASIS)
-        )
+        bases = [read_basis(entries.get(name)) for name in (SUBGROUP_BASIS, LANE_BASIS)]
+        subgroups, lanes = (prod(basis.counts) if basis else 1 for basis in bases)
         tiles = [size for name in _STEPS for size in integers_of(entries.get(name)) if size]
         read.append(_Other(each.name, subgroups, lanes, prod(tiles)))
     return read
-
-
-def _first(basis: mlir.Attribute | None) -> list[int]:
-    return integers_of(basis[0]) if isinstance(basis, mlir.ArrayAttr) else []
 
 
 def _sums(loops: RootLoops, results: Number, subgroups: Mapping[int, Number]) -> Number:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from tuninglink.iree.gpu_configurations import REDUCTION, THREAD, WORKGROUP
 from tuninglink.iree.op_kinds import OpKind
 from tuninglink.solver.answers import UndecidedError
 from tuninglink.solver.assertions import Grade
@@ -13,12 +14,7 @@ from tuninglink.spaces.gpu.contractions import read_contraction
 from tuninglink.spaces.gpu.form_rules import FormRules
 from tuninglink.spaces.gpu.fused_ops import has_consumers
 from tuninglink.spaces.gpu.gpu_rules import clip, product
-from tuninglink.spaces.gpu.knob_table import (
-    REDUCTION,
-    THREAD,
-    WORKGROUP,
-    gpu_template,
-)
+from tuninglink.spaces.gpu.knob_table import gpu_template
 from tuninglink.spaces.gpu.loops import ops_beside, read_loops
 from tuninglink.spaces.gpu.promotion import Promotion, promotion_slots
 from tuninglink.spaces.gpu.space import GpuSpace, Outline

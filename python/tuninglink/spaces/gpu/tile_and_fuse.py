@@ -8,9 +8,18 @@ from typing import TYPE_CHECKING, Final
 
 from iree.compiler import ir as mlir
 
+from tuninglink.iree.gpu_configurations import (
+    CONVERTS,
+    MMA_KIND,
+    PADDING,
+    PADDING_CONV,
+    PROMOTION_TYPES,
+    REDUCTION,
+    SUBGROUP,
+    WORKGROUP,
+)
 from tuninglink.iree.op_kinds import OpKind
 from tuninglink.solver.expressions import number, select
-from tuninglink.spaces.configuration import PROMOTION_TYPES
 from tuninglink.spaces.gpu.compiler_limits import tile_and_fuse_limits
 from tuninglink.spaces.gpu.contraction_tiles import ExactIntrinsicSlot, intrinsic_slot
 from tuninglink.spaces.gpu.contractions import FOR_FEW_ROWS, intrinsics_for, read_open_contraction
@@ -18,14 +27,7 @@ from tuninglink.spaces.gpu.convolutions import has_innermost_channels, read_igem
 from tuninglink.spaces.gpu.copies import Copies
 from tuninglink.spaces.gpu.form_rules import FormRules
 from tuninglink.spaces.gpu.gpu_rules import MOST_INTRINSICS, product
-from tuninglink.spaces.gpu.knob_table import (
-    PADDING,
-    PADDING_CONV,
-    REDUCTION,
-    SUBGROUP,
-    WORKGROUP,
-    gpu_template,
-)
+from tuninglink.spaces.gpu.knob_table import gpu_template
 from tuninglink.spaces.gpu.padding import convolution_padding_slot, padding_slot
 from tuninglink.spaces.gpu.promotion import DirectLoads, Promotion, direct_load_slots
 from tuninglink.spaces.gpu.space import GpuSpace, Outline
@@ -41,9 +43,6 @@ if TYPE_CHECKING:
     from tuninglink.spaces.slots import Slot
     from tuninglink.spaces.templates import KnobTemplate
     from tuninglink.spaces.workload import Workload
-
-_CONVERTS: Final = "convert_acc_gemm"
-"""The entry that makes a sum that starts from given values one that starts from zero, and adds them afterwards."""
 
 _FEW_ROWS: Final = 8
 """How many rows `FOR_FEW_ROWS` is for."""
@@ -135,7 +134,7 @@ class _TileAndFuseRules(FormRules):
 
     def outline(self) -> Outline:
         """Returns what tells configurations of another form."""
-        first = {"mma_kind": self._kind}
+        first = {MMA_KIND: self._kind}
         with self.pipeline.context:
             anything = IgnoredSlot(mlir.ArrayAttr.get([]))
         if self._form.pads:
@@ -144,7 +143,7 @@ class _TileAndFuseRules(FormRules):
             first[PADDING_CONV] = anything
         if self._form.loads:
             first[PROMOTION_TYPES] = direct_load_slots(self.pipeline.context)[PROMOTION_TYPES]
-        conversion = set[str]() if self._contraction.accumulates else {_CONVERTS}
+        conversion = set[str]() if self._contraction.accumulates else {CONVERTS}
         return Outline(frozenset({*first, *conversion, WORKGROUP, REDUCTION, SUBGROUP}), first)
 
     def tile_loops(self) -> None:
@@ -190,7 +189,7 @@ class _TileAndFuseRules(FormRules):
     def slots(self) -> dict[str, Slot]:
         """Returns the entries of the lowering config."""
         return {
-            "mma_kind": self._kind,
+            MMA_KIND: self._kind,
             **self._padding(),
             **self._promotion.slots,
             **self.table.slots(),
@@ -203,7 +202,7 @@ class _TileAndFuseRules(FormRules):
         return gpu_template(
             self.pipeline,
             slots,
-            ignored=frozenset() if matters else frozenset({_CONVERTS}),
+            ignored=frozenset() if matters else frozenset({CONVERTS}),
             is_igemm=self._contraction.image is not None,
             keeps_banks=self._form.loads,
         )
@@ -221,7 +220,7 @@ class _TileAndFuseRules(FormRules):
         if not self._form.converts:
             return {}
         with self.pipeline.context:
-            return {_CONVERTS: ConstantSlot(mlir.UnitAttr.get())}
+            return {CONVERTS: ConstantSlot(mlir.UnitAttr.get())}
 
     def _promote(self, image: int, promotion: Promotion) -> None:
         self.rules.sufficient(promotion.of(image), "the image must be promoted")

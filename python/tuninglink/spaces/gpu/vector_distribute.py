@@ -4,18 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from tuninglink.iree.gpu_configurations import MMA_KIND, REDUCTION, SUBGROUP_BASIS, WORKGROUP
 from tuninglink.solver.expressions import all_of, any_of, negation, number
 from tuninglink.spaces.gpu.compiler_limits import vector_distribute_limits
 from tuninglink.spaces.gpu.contraction_tiles import ContractionTiles
 from tuninglink.spaces.gpu.contractions import intrinsics_for, read_contraction, static_sizes
 from tuninglink.spaces.gpu.form_rules import FormRules
 from tuninglink.spaces.gpu.gpu_rules import clip, product
-from tuninglink.spaces.gpu.knob_table import (
-    REDUCTION,
-    SUBGROUP_BASIS,
-    WORKGROUP,
-    knob_name,
-)
+from tuninglink.spaces.gpu.knob_table import knob_name
 from tuninglink.spaces.gpu.promotion import Promotion
 from tuninglink.spaces.gpu.space import GpuSpace, Outline
 from tuninglink.spaces.gpu.thread_layouts import is_derivable, require_derivable
@@ -37,7 +33,7 @@ _MOST_PIECES: Final = 32
 _MOST_INTRINSICS: Final = 1 << 10
 """Three times as many took over a minute to compile."""
 
-WITH_INTRINSIC: Final = Outline(frozenset({"mma_kind", SUBGROUP_BASIS, REDUCTION, WORKGROUP}))
+WITH_INTRINSIC: Final = Outline(frozenset({MMA_KIND, SUBGROUP_BASIS, REDUCTION, WORKGROUP}))
 """The outline of configurations in which an intrinsic multiplies, of contractions and of convolutions."""
 
 
@@ -155,7 +151,7 @@ class _VectorDistributeRules(FormRules):
     def slots(self) -> dict[str, Slot]:
         """Returns the entries of the lowering config."""
         return {
-            "mma_kind": self._kind,
+            MMA_KIND: self._kind,
             SUBGROUP_BASIS: self.table.basis(self._count_names),
             **self._promotion.slots,
             **self.table.slots(),
