@@ -103,14 +103,10 @@ def test_one_module_is_measured_at_all_sizes(
     task: TuningTask, compiler: CandidateCompiler, device: DeviceProcess
 ) -> None:
     default = compiled(compiler, task)
-    whole = device.measure(default)
-    parts = [device.measure(default.at(function)) for function in default.measured]
-    assert isinstance(whole, Timing)
-    times = [part.least for part in parts if isinstance(part, Timing)]
-    assert len(times) == 3
-    assert (
-        min(times) / 100 < whole.least < max(times) * 100
-    )  # a mean, on a machine that may be busy
+    assert [function.weight for function in default.measured] == [1, 2, 1]
+    for benchmark in (default, *map(default.at, default.measured)):
+        timing = device.measure(benchmark)
+        assert isinstance(timing, Timing), timing
 
 
 def test_candidates_are_checked_at_sizes_that_were_not_given(

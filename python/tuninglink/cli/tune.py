@@ -45,7 +45,8 @@ dumped; - is standard input. It is compiled with the flags that you give. An int
   --allow-numerics     Take flags that change the results of the program by more than rounding.
   --only PATTERN       Tune dispatches with this in their name or their function's. May be repeated; * and ?.
   --top N              Tune the N dispatches that take most of the time.
-  --min-share PART     Tune dispatches that take at least this part of the time, as in 5%.
+  --min-share PART     Tune dispatches that take at least this part of the time, as in 5%, and those whose default
+                       computes a wrong result.
   --spec SPEC          Try the configurations of this spec, too. May be repeated.
   --spec-dir DIR       Look for default specs, which are tried as well, in this directory first. May be repeated.
   --no-default-specs   Try no default specs.

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tuninglink.tuning.candidates.tunable import TunableTask
     from tuninglink.tuning.deciding.model_run import ModelVerdict
     from tuninglink.tuning.devices.device import DeviceDescription
-    from tuninglink.tuning.programs.dispatches import DispatchedProgram, Omission
+    from tuninglink.tuning.programs.dispatches import DispatchedProgram, Omission, TuningTask
     from tuninglink.tuning.references.output_verdict import OutputVerdict
     from tuninglink.tuning.results.task_result import (
         FunctionComparison,
@@ -100,9 +100,9 @@ class ProgressLines(Listener):
         count = _count(ranges, "range")
         self._say(f"{prepared.task.short_name}: looking for configurations for {count} of sizes")
 
-    def default_is_wrong(self, prepared: TunableTask, judgement: OutputVerdict) -> None:
+    def default_is_wrong(self, task: TuningTask, judgement: OutputVerdict) -> None:
         """Warns of a compiler's choice whose result is wrong."""
-        name = prepared.task.short_name
+        name = task.short_name
         self._say(
             f"warning: {name}: the compiler's own choice computes a wrong result: {judgement.reason}"
         )
