@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import tuninglink
-from tuninglink.cli.explanations import render
+from tuninglink.cli.explanation_output import render
 from tuninglink.compiler.flags import ReportFormat
 from tuninglink.iree.given_sizes import GivenSizes, combinations
 

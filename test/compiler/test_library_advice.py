@@ -9,7 +9,7 @@ import pytest
 from problem_forms import BATCH_NK, linear
 
 import tuninglink
-from tuninglink.cli.explanations import render
+from tuninglink.cli.explanation_output import render
 from tuninglink.compiler.flags import ReportFormat
 from tuninglink.explaining.json_report import to_object
 from tuninglink.mlir.diagnostics import DiagnosticSink

@@ -6,15 +6,15 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from tuninglink.checking.answers import Answer
+from tuninglink.checking.check_report import EntryReport, SpecReport
+from tuninglink.checking.check_state import Progress
 from tuninglink.checking.compiling import Job, compile_all
-from tuninglink.checking.configurations import ConfigurationChecks, Proposals
+from tuninglink.checking.configuration_checks import ConfigurationChecks, Proposals
+from tuninglink.checking.entry_answers import Answer
 from tuninglink.checking.judging import NO_PROGRAM, Judge, Question
-from tuninglink.checking.models import matches_in
+from tuninglink.checking.model_matches import matches_in
 from tuninglink.checking.parallel import Asked, ParallelJudge
-from tuninglink.checking.progress import Progress
 from tuninglink.checking.reachability import Reachability
-from tuninglink.checking.report import EntryReport, SpecReport
 from tuninglink.compiler.executable_targets import executable_target
 from tuninglink.errors import CompileError, SpecError
 from tuninglink.iree.compile_flags import compile_flags
@@ -23,7 +23,7 @@ from tuninglink.mlir.diagnostics import DiagnosticSink
 from tuninglink.payloads import spec_of
 from tuninglink.solver.answers import DEFAULT_LIMITS, Verdict
 from tuninglink.spaces.knob_entries import entries_of_knob
-from tuninglink.spaces.registry import ProviderRegistry
+from tuninglink.spaces.provider_registry import ProviderRegistry
 from tuninglink.specs.applicability import is_bound_for
 from tuninglink.specs.knob_places import KnobPlaces
 from tuninglink.specs.loading import load_spec
@@ -35,10 +35,10 @@ if TYPE_CHECKING:
 
     from tuninglink.checking.compiling import CompileLimits, Model
     from tuninglink.checking.judging import Judgement
-    from tuninglink.checking.models import ModelMatch
+    from tuninglink.checking.model_matches import ModelMatch
     from tuninglink.mlir.diagnostics import Diagnostic, Place
     from tuninglink.solver.answers import Limits
-    from tuninglink.specs.model import Spec
+    from tuninglink.specs.spec import Spec
     from tuninglink.specs.structure import Entry
 
 

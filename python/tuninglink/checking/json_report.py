@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from tuninglink.checking.answers import Answer
-    from tuninglink.checking.models import ModelMatch
-    from tuninglink.checking.report import EntryReport, SpecReport
+    from tuninglink.checking.check_report import EntryReport, SpecReport
+    from tuninglink.checking.entry_answers import Answer
+    from tuninglink.checking.model_matches import ModelMatch
     from tuninglink.matching.reachability import EntryOverlap
     from tuninglink.mlir.diagnostics import Diagnostic, Place
 

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Final
 
 from iree.compiler import ir as mlir
 
-from tuninglink.checking.answers import Answer, Details
-from tuninglink.checking.configurations import ConfigurationChecks, Judged
+from tuninglink.checking.configuration_checks import ConfigurationChecks, Judged
+from tuninglink.checking.entry_answers import Answer, Details
 from tuninglink.mlir.contexts import thread_context
 from tuninglink.payloads import PayloadError, Synthesizer
 from tuninglink.solver.answers import Verdict
-from tuninglink.spaces.registry import ProviderRegistry
+from tuninglink.spaces.provider_registry import ProviderRegistry
 
 if TYPE_CHECKING:
     from collections.abc import Callable

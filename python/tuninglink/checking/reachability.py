@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tuninglink.checking.answers import Answer
+from tuninglink.checking.entry_answers import Answer
 from tuninglink.matching.entry_conditions import EntryConditions
 from tuninglink.matching.reachability import find_overlaps, find_reachability
 from tuninglink.solver.answers import Verdict
@@ -12,7 +12,7 @@ from tuninglink.specs.side_effects import failing_checks
 
 if TYPE_CHECKING:
     from tuninglink.matching.reachability import EntryOverlap
-    from tuninglink.specs.model import Spec
+    from tuninglink.specs.spec import Spec
 
 
 class Reachability:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from tuninglink.cli import process
 from tuninglink.cli.progress import progress
-from tuninglink.cli.project import PROJECT_FLAGS, with_project
+from tuninglink.cli.project_options import PROJECT_FLAGS, with_project
 from tuninglink.cli.usage import Usage
 from tuninglink.compiler.flags import COMPILE_FLAGS, ReportFormat, parse_arguments
 from tuninglink.compiler.probing import check_targets, iree_compile
@@ -106,7 +106,7 @@ def compile_command(arguments: Sequence[str]) -> int:
 
 def _compile_and_explain(options: CompileOptions, path: str, project_specs: Sequence[str]) -> int:
     # A compilation that nobody wants explained need not load what that takes.
-    from tuninglink.cli.explanations import format_for, render  # noqa: PLC0415
+    from tuninglink.cli.explanation_output import format_for, render  # noqa: PLC0415
     from tuninglink.explaining import explain_file  # noqa: PLC0415
 
     report_format = format_for(options.explanation or "", None)

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from tuninglink.checking.configurations import ConfigurationChecks
+from tuninglink.checking.configuration_checks import ConfigurationChecks
 from tuninglink.cli import process
 from tuninglink.compiler.executable_targets import executable_target
 from tuninglink.iree.compile_flags import compile_flags
 from tuninglink.payloads import PayloadError, payload_for
 from tuninglink.solver.answers import DEFAULT_LIMITS, Verdict
-from tuninglink.spaces.registry import ProviderRegistry
+from tuninglink.spaces.provider_registry import ProviderRegistry
 
 if TYPE_CHECKING:
     from iree.compiler.ir import Attribute
 
     from tuninglink.iree.targets import Target
-    from tuninglink.specs.model import Spec
+    from tuninglink.specs.spec import Spec
     from tuninglink.specs.structure import Entry
 
 _WORDS: Final = {

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Final
 
 from tuninglink.cli import process
 from tuninglink.cli.compile import specs_of
-from tuninglink.cli.explanations import format_for, render
+from tuninglink.cli.explanation_output import format_for, render
 from tuninglink.cli.progress import progress
-from tuninglink.cli.project import PROJECT_FLAGS, with_project
+from tuninglink.cli.project_options import PROJECT_FLAGS, with_project
 from tuninglink.cli.usage import Usage
 from tuninglink.compiler.flags import EXPLAIN_FLAGS, ReportFormat, parse_explain_arguments
 from tuninglink.compiler.probing import check_targets

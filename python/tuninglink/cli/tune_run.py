@@ -25,7 +25,7 @@ from tuninglink.tuning.tuner import Tuner
 
 if TYPE_CHECKING:
     from tuninglink.cli.tune_options import TuneOptions
-    from tuninglink.specs.model import Spec
+    from tuninglink.specs.spec import Spec
     from tuninglink.tuning.flag_sets.results import FlagsResult
     from tuninglink.tuning.programs.dispatches import DispatchedProgram
 

@@ -17,7 +17,7 @@ from tuninglink.files import STANDARD_STREAM, write_output
 from tuninglink.mlir.diagnostics import Diagnostic, Place, Severity, error
 from tuninglink.mlir.serialization import is_bytecode, parse_module
 from tuninglink.upgrading import upgrade_bytes
-from tuninglink.upgrading.report import render_report
+from tuninglink.upgrading.upgrade_report import render_report
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -158,7 +158,7 @@ def _check_links(data: bytes, name: str) -> None:
     """
     from tuninglink.mlir.contexts import thread_context  # noqa: PLC0415 - loads the compiler
     from tuninglink.specs import Spec, has_entry_point  # noqa: PLC0415
-    from tuninglink.specs.linking.forms import choose_form  # noqa: PLC0415
+    from tuninglink.specs.linking.link_form import choose_form  # noqa: PLC0415
 
     module = parse_module(data, name, thread_context())
     if has_entry_point(module):

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 from iree.compiler import ir as mlir
 
+from tuninglink.dag_to_named.conversion_report import ConvertedEntry, ConvertedSpec
 from tuninglink.dag_to_named.dag_matchers import NotExpressible, read_dag
 from tuninglink.dag_to_named.perturbations import Program, perturbations
-from tuninglink.dag_to_named.report import ConvertedEntry, ConvertedSpec
-from tuninglink.dag_to_named.rewriting import replace_dag
+from tuninglink.dag_to_named.replacement import replace_dag
 from tuninglink.mlir import names
 from tuninglink.mlir.serialization import parse_module, to_text
 from tuninglink.mlir.symbols import reference, symbol_name
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from tuninglink.payloads import Payload
-    from tuninglink.specs.model import Spec
+    from tuninglink.specs.spec import Spec
     from tuninglink.specs.structure import Entry
 
 

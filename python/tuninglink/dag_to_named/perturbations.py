@@ -14,9 +14,9 @@ from tuninglink.iree.structured_op import StructuredOp
 from tuninglink.mlir import names
 from tuninglink.mlir.affine import value_range
 from tuninglink.mlir.walk import body, collect
+from tuninglink.payloads.op_templates import DYNAMIC, build, new_function
 from tuninglink.payloads.operations import generic
 from tuninglink.payloads.payload import root_of
-from tuninglink.payloads.templates import DYNAMIC, build, new_function
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

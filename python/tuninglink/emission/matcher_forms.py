@@ -11,7 +11,7 @@ from tuninglink.iree.size_ranges import UNBOUNDED, SizeRange
 from tuninglink.iree.structured_op import StructuredOp, element_type
 from tuninglink.mlir import names
 from tuninglink.mlir.walk import visit
-from tuninglink.specs.builders import yield_
+from tuninglink.specs.transform_ops import yield_
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Mapping, Sequence

@@ -8,7 +8,7 @@ from tuninglink.explaining.json_report import to_object
 from tuninglink.pages import render_page
 
 if TYPE_CHECKING:
-    from tuninglink.explaining.model import Explanation
+    from tuninglink.explaining.explanation import Explanation
 
 
 def to_html(explanation: Explanation) -> str:

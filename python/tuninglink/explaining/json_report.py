@@ -6,10 +6,10 @@ import json
 from importlib import resources
 from typing import TYPE_CHECKING, Any, Final
 
-from tuninglink.explaining.model import Status
+from tuninglink.explaining.explanation import Status
 
 if TYPE_CHECKING:
-    from tuninglink.explaining.model import DispatchReport, Explanation, SpecSummary, Usage
+    from tuninglink.explaining.explanation import DispatchReport, Explanation, SpecSummary, Usage
     from tuninglink.explaining.operation_report import (
         EntryReference,
         NearMiss,

@@ -17,7 +17,7 @@ from tuninglink.mlir import names
 from tuninglink.mlir.attributes import integer_value
 from tuninglink.mlir.diagnostics import place_of
 from tuninglink.mlir.symbols import reference
-from tuninglink.specs.builders import FAILURES_PROPAGATE
+from tuninglink.specs.transform_ops import FAILURES_PROPAGATE
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping, Sequence

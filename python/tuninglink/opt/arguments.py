@@ -10,9 +10,9 @@ from tuninglink.files import STANDARD_STREAM
 from tuninglink.llvm_flags import UsageError
 from tuninglink.mlir import names
 from tuninglink.opt import iree_opt
-from tuninglink.opt.flags import FLAGS, IREE_OPT_ONLY
 from tuninglink.opt.lookup import OWN_PREFIX, PassLookup
 from tuninglink.opt.pipeline import Element, OpPipeline, leaves, parse_pipeline
+from tuninglink.opt.tool_flags import FLAGS, IREE_OPT_ONLY
 from tuninglink.spelling import nearest
 
 if TYPE_CHECKING:
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from iree.compiler import ir as mlir
 
     from tuninglink.llvm_flags import Unknown
-    from tuninglink.opt.flags import Options
-    from tuninglink.opt.registry import PassRegistry
+    from tuninglink.opt.pass_registry import PassRegistry
+    from tuninglink.opt.tool_flags import Options
 
 _PASS_NAME = re.compile(r"[\w.-]+")
 

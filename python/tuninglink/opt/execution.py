@@ -22,8 +22,8 @@ from tuninglink.opt.lookup import PassLookup
 if TYPE_CHECKING:
     from tuninglink.mlir.diagnostics import DiagnosticSink
     from tuninglink.mlir.passes import Pass
+    from tuninglink.opt.pass_registry import PassRegistry
     from tuninglink.opt.pipeline import OpPipeline
-    from tuninglink.opt.registry import PassRegistry
 
 
 def run_pass(pass_: Pass, operation: mlir.Operation, diagnostics: DiagnosticSink) -> bool:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from tuninglink.mlir.diagnostics import Place
     from tuninglink.mlir.passes import Pass
-    from tuninglink.opt.registry import PassRegistry
+    from tuninglink.opt.pass_registry import PassRegistry
 
 OWN_PREFIX = "tuninglink-"
 """Names that start with this are looked up among Tuninglink's passes first."""

@@ -15,7 +15,8 @@ from tuninglink.mlir.symbols import FreshNames, split_path, symbols
 from tuninglink.mlir.walk import collect
 from tuninglink.payloads.payload import root_of
 from tuninglink.spaces.workload import read_workload
-from tuninglink.specs.builders import (
+from tuninglink.specs.sequences import is_any_op, signature
+from tuninglink.specs.transform_ops import (
     FAILURES_PROPAGATE,
     add_kernel_config,
     annotate,
@@ -23,7 +24,6 @@ from tuninglink.specs.builders import (
     named_sequence,
     yield_,
 )
-from tuninglink.specs.sequences import is_any_op, signature
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -8,12 +8,12 @@ from iree.compiler import ir as mlir
 from iree.compiler.dialects import linalg  # type: ignore[attr-defined]
 
 from tuninglink.mlir import names
-from tuninglink.payloads.templates import Template, new_block, open_tensor
+from tuninglink.payloads.op_templates import Template, new_block, open_tensor
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from tuninglink.payloads.templates import Value
+    from tuninglink.payloads.op_templates import Value
 
 TAKING_MAPS: Final = frozenset(
     {"linalg.batch_matmul", "linalg.batch_reduce_matmul", "linalg.contract", "linalg.matmul"}

@@ -8,12 +8,12 @@ from iree.compiler import ir as mlir
 
 from tuninglink.iree.op_kinds import ATTENTION_OUTPUTS
 from tuninglink.mlir import names
-from tuninglink.payloads.templates import Template, build, is_number, new_block, open_tensor
+from tuninglink.payloads.op_templates import Template, build, is_number, new_block, open_tensor
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tuninglink.payloads.templates import Value
+    from tuninglink.payloads.op_templates import Value
 
 
 class UnknownArithmeticError(Exception):

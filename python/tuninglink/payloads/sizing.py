@@ -10,7 +10,7 @@ import z3
 from tuninglink.matching.extents import box, static_box, static_sizes
 from tuninglink.matching.predicates import representative
 from tuninglink.payloads.facts import contradiction, holds, in_words
-from tuninglink.payloads.preferences import preferred_sizes, usual_sizes
+from tuninglink.payloads.preferred_sizes import preferred_sizes, usual_sizes
 from tuninglink.payloads.size_relations import UnsizedError
 from tuninglink.solver.answers import DEFAULT_LIMITS, Verdict
 from tuninglink.solver.expressions import number, unknown
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from iree.compiler import ir as mlir
 
     from tuninglink.matching.predicates import Dimension, HasExtent
+    from tuninglink.payloads.op_templates import Template, Value
     from tuninglink.payloads.size_relations import SizeRelations
-    from tuninglink.payloads.templates import Template, Value
     from tuninglink.payloads.unsized_ops import UnsizedOp
     from tuninglink.solver.expressions import Expression
 

@@ -19,8 +19,8 @@ from tuninglink.mlir.walk import collect
 from tuninglink.payloads.interpretation import configured_if_matched, matches
 from tuninglink.payloads.operations import UnknownArithmeticError
 from tuninglink.payloads.payload import Payload, PayloadError, Size
-from tuninglink.payloads.preferences import constants
-from tuninglink.payloads.programs import write_body, write_program
+from tuninglink.payloads.preferred_sizes import constants
+from tuninglink.payloads.program_writer import write_body, write_program
 from tuninglink.payloads.sizing import NoSizes, Sized, find_contradiction, find_sizes
 from tuninglink.payloads.unsized_ops import UnsizedOps
 from tuninglink.solver.answers import Verdict
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tuninglink.matching.conditions import Condition
-    from tuninglink.payloads.templates import Template
+    from tuninglink.payloads.op_templates import Template
     from tuninglink.payloads.unsized_ops import UnsizedOp
     from tuninglink.spaces.workload import Workload
     from tuninglink.specs.sequences import SequenceTable

@@ -14,10 +14,10 @@ from tuninglink.mlir.diagnostics import Diagnostic, Severity, note, place_of
 from tuninglink.mlir.symbols import symbol_name
 from tuninglink.mlir.walk import collect
 from tuninglink.specs.bindings import binding_of, covers, entry_binding, is_for_like_target
+from tuninglink.specs.entry_settings import settings_of
 from tuninglink.specs.linking.chains import chained_modules
 from tuninglink.specs.matched_types import matched_element_types
-from tuninglink.specs.model import Spec
-from tuninglink.specs.settings import settings_of
+from tuninglink.specs.spec import Spec
 from tuninglink.specs.structure import SpecKind
 
 if TYPE_CHECKING:

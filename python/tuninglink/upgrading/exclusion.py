@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from tuninglink.upgrading.outline import SpecOutline
     from tuninglink.upgrading.outline_parts import Alias, ForeachMatch, NamedSequence, Pair
-    from tuninglink.upgrading.source import Token
+    from tuninglink.upgrading.spec_text import Token
 
 
 @dataclass(frozen=True)

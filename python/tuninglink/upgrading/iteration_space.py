@@ -11,16 +11,16 @@ from iree.compiler import ir as mlir
 from tuninglink.mlir import names
 from tuninglink.mlir.attributes import parse_attribute
 from tuninglink.mlir.contexts import thread_context
-from tuninglink.upgrading.source import Source
+from tuninglink.upgrading.spec_text import Source
 from tuninglink.upgrading.trees import Leaf, Node, as_node, parse
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tuninglink.upgrading.generalization import Generalization
+    from tuninglink.upgrading.generic_forms import Generalization
     from tuninglink.upgrading.outline import SpecOutline
     from tuninglink.upgrading.outline_parts import Dag, NamedSequence
-    from tuninglink.upgrading.source import Mark
+    from tuninglink.upgrading.spec_text import Mark
     from tuninglink.upgrading.trees import Value
 
 _MATCHERS: Final = frozenset(

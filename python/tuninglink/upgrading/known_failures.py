@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tuninglink.upgrading.configuration import TILE_AND_FUSE, VECTOR_DISTRIBUTE, CompilationInfo
+from tuninglink.upgrading.compilation_info import TILE_AND_FUSE, VECTOR_DISTRIBUTE, CompilationInfo
 
 if TYPE_CHECKING:
     from collections.abc import Callable

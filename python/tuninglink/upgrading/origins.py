@@ -11,7 +11,7 @@ from tuninglink.mlir.walk import visit
 
 if TYPE_CHECKING:
     from tuninglink.mlir.diagnostics import Place
-    from tuninglink.upgrading.report import Upgraded
+    from tuninglink.upgrading.upgrade_report import Upgraded
 
 
 def restore_places(module: mlir.Operation, upgraded: Upgraded) -> None:

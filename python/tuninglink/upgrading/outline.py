@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Final
 
 from tuninglink.mlir import names
 from tuninglink.upgrading.outline_parts import Alias, Dag, ForeachMatch, NamedSequence, Pair
-from tuninglink.upgrading.source import Cursor
+from tuninglink.upgrading.spec_text import Cursor
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from tuninglink.upgrading.source import Mark, Source, Token
+    from tuninglink.upgrading.spec_text import Mark, Source, Token
 
 _FOREACH_WORDS: Final = frozenset({"restrict_root", "flatten_results", "in"})
 

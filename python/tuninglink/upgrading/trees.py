@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from tuninglink.upgrading.source import Source, Token
+    from tuninglink.upgrading.spec_text import Source, Token
 
 
 MOST_DIGITS: Final = 20

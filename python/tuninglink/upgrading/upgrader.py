@@ -10,19 +10,19 @@ from tuninglink.mlir import names
 from tuninglink.mlir.contexts import thread_context
 from tuninglink.mlir.diagnostics import Diagnostic, Severity, error
 from tuninglink.mlir.serialization import decode
-from tuninglink.upgrading.attributes import AttributeRewriter
+from tuninglink.upgrading.attribute_rewriter import AttributeRewriter
 from tuninglink.upgrading.edits import Edited, Edits
 from tuninglink.upgrading.exclusion import Exclusion, exclude
-from tuninglink.upgrading.generalization import Generalization
+from tuninglink.upgrading.generic_forms import Generalization
 from tuninglink.upgrading.iteration_space import IterationSpaces
 from tuninglink.upgrading.outline import SpecOutline
-from tuninglink.upgrading.report import KeptOut, Upgraded, UpgradedEntry
+from tuninglink.upgrading.rejected_parts import find_rejected, parse_failure
 from tuninglink.upgrading.rewrites import Rewrites
 from tuninglink.upgrading.rule import AttributeRule, OperationRule, OperationSite, Refusal
 from tuninglink.upgrading.rules import RULES
 from tuninglink.upgrading.rules.entry_points import unmarked
-from tuninglink.upgrading.source import Source
-from tuninglink.upgrading.verification import find_rejected, parse_failure
+from tuninglink.upgrading.spec_text import Source
+from tuninglink.upgrading.upgrade_report import KeptOut, Upgraded, UpgradedEntry
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from iree.compiler import ir as mlir
 
     from tuninglink.mlir.diagnostics import Place
-    from tuninglink.upgrading.report import RuleChange
+    from tuninglink.upgrading.upgrade_report import RuleChange
 
 
 def upgrade(

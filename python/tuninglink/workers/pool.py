@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any, Self, TypeVar, TypeVarTuple
 
-from tuninglink.workers.process import WorkerProcess
 from tuninglink.workers.worker import do_nothing, initialize
+from tuninglink.workers.worker_process import WorkerProcess
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -9,8 +9,14 @@ from typing import TYPE_CHECKING
 
 from browser import DARK, NASTY, browse, needs_chromium
 
+from tuninglink.explaining.explanation import (
+    DispatchReport,
+    Explanation,
+    SpecSummary,
+    Status,
+    Usage,
+)
 from tuninglink.explaining.html_report import to_html
-from tuninglink.explaining.model import DispatchReport, Explanation, SpecSummary, Status, Usage
 from tuninglink.explaining.operation_report import (
     ConfigurationText,
     EntryReference,

@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING
 
 from tuninglink.matching.derivation.changes import change_in_words
 from tuninglink.matching.derivation.derivable import Derivable, derivable
+from tuninglink.matching.derivation.derived_spec import derived_spec
 from tuninglink.matching.derivation.matched_form import MatchedForm, matched_form
 from tuninglink.matching.derivation.renumbering import NotDerivableError, Renumbering
-from tuninglink.matching.derivation.writing import derived_spec
 from tuninglink.matching.differences import compare
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterator, Sequence
 
-    from tuninglink.matching.derivation.problem_key import ProblemForm, ProblemKey
+    from tuninglink.matching.derivation.problem_form import ProblemForm, ProblemKey
     from tuninglink.matching.derivation.root_forms import RootForm
     from tuninglink.matching.prunable import PrunableSpec
-    from tuninglink.specs.model import Spec
+    from tuninglink.specs.spec import Spec
 
 EntryList = tuple[int, "Sequence[int] | None"]
 """Entries of a spec: the position of the spec, and the positions of the entries; None for all."""

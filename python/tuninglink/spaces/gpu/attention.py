@@ -19,9 +19,9 @@ from tuninglink.spaces.gpu.contractions import (
 )
 from tuninglink.spaces.gpu.form_rules import FormRules
 from tuninglink.spaces.gpu.gpu_rules import MOST_INTRINSICS, clip, product
+from tuninglink.spaces.gpu.gpu_space import GpuSpace, Outline
 from tuninglink.spaces.gpu.knob_table import gpu_template, knob_name
 from tuninglink.spaces.gpu.promotion import promotion_slots, tile_bits
-from tuninglink.spaces.gpu.space import GpuSpace, Outline
 from tuninglink.spaces.gpu.thread_layouts import require_derivable
 from tuninglink.spaces.slots import OptionSlot
 
@@ -30,11 +30,11 @@ if TYPE_CHECKING:
 
     from iree.compiler import ir as mlir
 
-    from tuninglink.spaces.gpu.device import Device, Intrinsic
     from tuninglink.spaces.gpu.gpu_rules import GpuRules, Number
+    from tuninglink.spaces.gpu.target_gpu import Device, Intrinsic
+    from tuninglink.spaces.knob_templates import KnobTemplate
     from tuninglink.spaces.problem import Problem
     from tuninglink.spaces.slots import Slot
-    from tuninglink.spaces.templates import KnobTemplate
     from tuninglink.spaces.workload import Workload
 
 _ACCUMULATED = "f32"

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from tuninglink.iree.structured_op import Sizes
-    from tuninglink.spaces.gpu.device import Device, Intrinsic
+    from tuninglink.spaces.gpu.target_gpu import Device, Intrinsic
     from tuninglink.spaces.workload import Workload
 
 FOR_FEW_ROWS = "VDMFMA"

@@ -13,7 +13,7 @@ from tuninglink.mlir.diagnostics import error
 from tuninglink.solver.answers import AssignmentError, UndecidedError
 from tuninglink.spaces.configuration import MismatchError, MissingEntryError
 from tuninglink.spaces.gpu.gpu_rules import SUBGROUP_SIZE_KNOB, GpuRules, product
-from tuninglink.spaces.gpu.loops import ops_beside, read_loops
+from tuninglink.spaces.gpu.root_loops import ops_beside, read_loops
 from tuninglink.spaces.providers import Space
 from tuninglink.spaces.slots import ArraySlot, DictionarySlot, IntegerSlot
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from tuninglink.iree.structured_op import Sizes
     from tuninglink.spaces.configuration import Configuration
-    from tuninglink.spaces.gpu.device import Device
+    from tuninglink.spaces.gpu.target_gpu import Device
     from tuninglink.spaces.workload import Workload
 
 _LOWERING_CONFIG: Final = "#iree_codegen.lowering_config"

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any, Final
 from tuninglink.iree.gpu_configurations import AMD_SUBGROUP_SIZES
 from tuninglink.solver.assertions import Grade
 from tuninglink.solver.expressions import Expression, any_of, number, select
-from tuninglink.spaces.builder import ConstraintSetBuilder
 from tuninglink.spaces.knobs import IntegerKnob, OneOfKnob
+from tuninglink.spaces.set_builder import ConstraintSetBuilder
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from tuninglink.spaces.constraint_set import ConstraintSet
-    from tuninglink.spaces.gpu.device import Device
+    from tuninglink.spaces.gpu.target_gpu import Device
     from tuninglink.spaces.problem import Problem
 
 Number = Any

@@ -15,14 +15,14 @@ from tuninglink.mlir import names
 from tuninglink.solver.answers import UndecidedError
 from tuninglink.spaces.gpu.contractions import check_element_types
 from tuninglink.spaces.gpu.distribute import DistributeSpace
-from tuninglink.spaces.gpu.loops import RootLoops
+from tuninglink.spaces.gpu.root_loops import RootLoops
 from tuninglink.spaces.gpu.threads import threads_space
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tuninglink.iree.structured_op import Sizes
-    from tuninglink.spaces.gpu.device import Device
+    from tuninglink.spaces.gpu.target_gpu import Device
     from tuninglink.spaces.providers import Space
     from tuninglink.spaces.workload import Workload
 

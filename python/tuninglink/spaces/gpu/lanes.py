@@ -25,19 +25,19 @@ from tuninglink.solver.expressions import all_of, number, select
 from tuninglink.spaces.configuration import dictionary_of
 from tuninglink.spaces.gpu.form_rules import FormRules
 from tuninglink.spaces.gpu.gpu_rules import product
+from tuninglink.spaces.gpu.gpu_space import GpuSpace, Outline
 from tuninglink.spaces.gpu.knob_table import knob_name
-from tuninglink.spaces.gpu.loops import read_loops
 from tuninglink.spaces.gpu.promotion import promotion_slots
-from tuninglink.spaces.gpu.space import GpuSpace, Outline
+from tuninglink.spaces.gpu.root_loops import read_loops
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from iree.compiler import ir as mlir
 
-    from tuninglink.spaces.gpu.device import Device
     from tuninglink.spaces.gpu.gpu_rules import Number
-    from tuninglink.spaces.gpu.loops import RootLoops
+    from tuninglink.spaces.gpu.root_loops import RootLoops
+    from tuninglink.spaces.gpu.target_gpu import Device
     from tuninglink.spaces.problem import Problem
     from tuninglink.spaces.slots import Slot
     from tuninglink.spaces.workload import Workload

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from tuninglink.spaces.knobs import Knob
+    from tuninglink.spaces.provider_registry import ProviderRegistry
     from tuninglink.spaces.providers import Space
-    from tuninglink.spaces.registry import ProviderRegistry
     from tuninglink.spaces.workload import Workload
 
 _SEARCHING: Final = Limits(seconds=2.0, steps=5000)

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Final
 from tuninglink.mlir import names
 from tuninglink.upgrading.rule import OperationSite, Refusal, operation_rule
 from tuninglink.upgrading.rules.online_attention import row_map
-from tuninglink.upgrading.source import VALUE
+from tuninglink.upgrading.spec_text import VALUE
 
 if TYPE_CHECKING:
     from tuninglink.upgrading.outline_parts import Dag
-    from tuninglink.upgrading.source import Source, Token
+    from tuninglink.upgrading.spec_text import Source, Token
 
 _OPERANDS: Final = ("query", "key", "value", "scale", "output")
 _PARAMETER: Final = "!transform.param<i64>"

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Final
 
 from tuninglink.mlir import names
 from tuninglink.upgrading.rule import OperationSite, operation_rule
-from tuninglink.upgrading.source import VALUE
+from tuninglink.upgrading.spec_text import VALUE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from tuninglink.upgrading.configuration import SUBGROUP_COUNTS, CompilationInfo, options_of
+from tuninglink.upgrading.compilation_info import SUBGROUP_COUNTS, CompilationInfo, options_of
 from tuninglink.upgrading.rule import AttributeSite, Refusal, attribute_rule
 from tuninglink.upgrading.rules.pipeline_attributes import attribute_for
 from tuninglink.upgrading.trees import as_node

@@ -8,7 +8,7 @@ from tuninglink.upgrading.iteration_space import read_affine_map
 from tuninglink.upgrading.rule import OperationSite, Refusal, operation_rule
 
 if TYPE_CHECKING:
-    from tuninglink.upgrading.source import Source, Token
+    from tuninglink.upgrading.spec_text import Source, Token
 
 _OLD: Final = f'"{names.ATTENTION}"'
 _NEW: Final = f'"{names.ONLINE_ATTENTION}"'

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from tuninglink.upgrading.configuration import options_of
+from tuninglink.upgrading.compilation_info import options_of
 from tuninglink.upgrading.enumerators import CPU_PIPELINES, gpu_enumerators, unknown
 from tuninglink.upgrading.rule import AttributeSite, Refusal, attribute_rule
 from tuninglink.upgrading.trees import Leaf
