@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from tuninglink.checking.check_report import EntryReport
 
 
-class Progress:
+class CheckState:
     """The entries of a spec that were checked by themselves so far; any thread may ask, and add."""
 
     def __init__(self) -> None:

@@ -7,11 +7,11 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from tuninglink.checking.check_report import EntryReport, SpecReport
-from tuninglink.checking.check_state import Progress
+from tuninglink.checking.check_state import CheckState
 from tuninglink.checking.compiling import Job, compile_all
 from tuninglink.checking.configuration_checks import ConfigurationChecks, Proposals
 from tuninglink.checking.entry_answers import Answer
-from tuninglink.checking.judging import NO_PROGRAM, Judge, Question
+from tuninglink.checking.judging import NO_PROGRAM, Judge, JudgingOptions
 from tuninglink.checking.model_matches import matches_in
 from tuninglink.checking.parallel import Asked, ParallelJudge
 from tuninglink.checking.reachability import Reachability
@@ -74,7 +74,7 @@ class Checker:
         self._upgrade = upgrade
         self._model = model
         self._processes = processes
-        self.progress = Progress()
+        self.progress = CheckState()
 
     def check(
         self,
@@ -117,7 +117,7 @@ class Checker:
     def _entries(self, spec: Spec, diagnostics: DiagnosticSink) -> list[EntryReport]:
         in_model = self._check_model(spec, diagnostics)
         self.progress.begin(spec.source, spec.kind.value, len(spec.entries))
-        question = self._question(spec)
+        question = self._judging_options(spec)
         warn = _once(diagnostics.emit)
         judge = Judge(question, warn)
         entries = [
@@ -157,12 +157,12 @@ class Checker:
             programs.append(found.program if each.is_asked else None)
         return programs
 
-    def _question(self, spec: Spec) -> Question:
+    def _judging_options(self, spec: Spec) -> JudgingOptions:
         if self._target is None:
-            return Question(None, "", self._limits, wants_programs=False)
+            return JudgingOptions(None, "", self._limits, wants_programs=False)
         target = executable_target(compile_flags(self._target), spec.module.context)
         wants_programs = self._compile_limits is not None
-        return Question(self._target, str(target), self._limits, wants_programs)
+        return JudgingOptions(self._target, str(target), self._limits, wants_programs)
 
     def _is_for_target(self, entry: Entry) -> bool:
         return self._target is not None and is_bound_for(entry, self._target)

@@ -6,7 +6,7 @@ import io
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tuninglink.compiler.flags import ReportFormat
+from tuninglink.compiler.flags import ExplanationFormat
 from tuninglink.explaining.explanation import Status
 from tuninglink.specs.provenance import DERIVED
 
@@ -25,13 +25,13 @@ if TYPE_CHECKING:
     Fact = tuple[str, str]
 
 
-def format_for(path: str, wanted: ReportFormat | None) -> ReportFormat:
+def format_for(path: str, wanted: ExplanationFormat | None) -> ExplanationFormat:
     """Returns how an explanation is written: as is wanted, or as the name of its file tells."""
-    by_name = {".json": ReportFormat.JSON, ".html": ReportFormat.HTML, ".htm": ReportFormat.HTML}
-    return wanted or by_name.get(Path(path).suffix.lower(), ReportFormat.TABLE)
+    by_name = {".json": ExplanationFormat.JSON, ".html": ExplanationFormat.HTML, ".htm": ExplanationFormat.HTML}
+    return wanted or by_name.get(Path(path).suffix.lower(), ExplanationFormat.TABLE)
 
 
-def render(explanation: Explanation, report_format: ReportFormat, stream: TextIO | None) -> str:
+def render(explanation: Explanation, report_format: ExplanationFormat, stream: TextIO | None) -> str:
     """Returns an explanation as text.
 
     Args:
@@ -40,11 +40,11 @@ def render(explanation: Explanation, report_format: ReportFormat, stream: TextIO
         stream: where it will go, which a table looks at; None for a file.
     """
     # What one does not ask for need not be loaded.
-    if report_format is ReportFormat.JSON:
+    if report_format is ExplanationFormat.JSON:
         from tuninglink.explaining.json_report import to_json  # noqa: PLC0415
 
         return to_json(explanation)
-    if report_format is ReportFormat.HTML:
+    if report_format is ExplanationFormat.HTML:
         from tuninglink.explaining.html_report import to_html  # noqa: PLC0415
 
         return to_html(explanation)

@@ -120,7 +120,7 @@ class DispatchReport:
 
 
 @dataclass(frozen=True)
-class Usage:
+class EntryUsage:
     """What became of an entry.
 
     Attributes:
@@ -161,7 +161,7 @@ class SpecSummary:
     name: str
     kind: str
     is_default: bool
-    usages: tuple[Usage, ...]
+    usages: tuple[EntryUsage, ...]
     configured: int
     covered: int
     dispatches: int

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from tuninglink.explaining.explanation import Status
 
 if TYPE_CHECKING:
-    from tuninglink.explaining.explanation import DispatchReport, Explanation, SpecSummary, Usage
+    from tuninglink.explaining.explanation import DispatchReport, Explanation, SpecSummary, EntryUsage
     from tuninglink.explaining.operation_report import (
         EntryReference,
         NearMiss,
@@ -97,7 +97,7 @@ def _spec(spec: SpecSummary) -> Object:
     }
 
 
-def _usage(usage: Usage) -> Object:
+def _usage(usage: EntryUsage) -> Object:
     entry = _entry(usage.entry)
     del entry["spec"]
     return {

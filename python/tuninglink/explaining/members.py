@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
-from tuninglink.explaining.explanation import SpecSummary, Status, Usage
+from tuninglink.explaining.explanation import SpecSummary, Status, EntryUsage
 from tuninglink.explaining.operation_report import EntryReference, NearMiss
 from tuninglink.matching.differences import compare
 from tuninglink.matching.nearest_entries import NearestEntries
@@ -171,7 +171,7 @@ class SpecMember:
 
     def _usages(
         self, mine: Sequence[OperationReport], operations: Sequence[OperationReport]
-    ) -> tuple[Usage, ...]:
+    ) -> tuple[EntryUsage, ...]:
         counts: dict[int, int] = {}
         shadows: dict[int, dict[EntryReference, None]] = {}
         for each in mine:
@@ -185,7 +185,7 @@ class SpecMember:
                     shadows.setdefault(self.position_of(entry), {})[winner] = None
         pairs = self._spec.anatomy.pairs if self._spec else []
         return tuple(
-            Usage(
+            EntryUsage(
                 self.reference(at),
                 counts.get(at, 0),
                 tuple(shadows.get(at, ())),

@@ -14,7 +14,7 @@ from tuninglink.explaining.explanation import (
     Explanation,
     SpecSummary,
     Status,
-    Usage,
+    EntryUsage,
 )
 from tuninglink.explaining.html_report import to_html
 from tuninglink.explaining.operation_report import (
@@ -75,7 +75,7 @@ def dispatch(number: int) -> DispatchReport:
 def explanation(count: int, program: str = "program.mlir") -> Explanation:
     dispatches = tuple(map(dispatch, range(count)))
     tuned = sum(each.status is Status.TUNED for each in dispatches)
-    usages = (Usage(entry(1), tuned), Usage(entry(2), 0, (entry(1),)), Usage(entry(3), 0))
+    usages = (EntryUsage(entry(1), tuned), EntryUsage(entry(2), 0, (entry(1),)), EntryUsage(entry(3), 0))
     spec = SpecSummary(
         source="spec.mlir",
         name="mine",

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from iree.compiler import ir as mlir
 
     from tuninglink.spaces.gpu.gpu_rules import GpuRules, Number
-    from tuninglink.spaces.gpu.target_gpu import Device, Intrinsic
+    from tuninglink.spaces.gpu.target_gpu import Gpu, Intrinsic
     from tuninglink.spaces.knob_templates import KnobTemplate
     from tuninglink.spaces.problem import Problem
     from tuninglink.spaces.slots import Slot
@@ -87,7 +87,7 @@ def read_attention(workload: Workload) -> Attention:
 
 
 def attention_spaces(
-    workload: Workload, device: Device, pipeline: mlir.Attribute
+    workload: Workload, device: Gpu, pipeline: mlir.Attribute
 ) -> list[GpuSpace]:
     """Returns the configurations with intrinsics for both of its matmuls.
 
@@ -109,7 +109,7 @@ class _AttentionRules(FormRules):
     """The rules of the form."""
 
     def __init__(
-        self, problem: Problem, attention: Attention, device: Device, pipeline: mlir.Attribute
+        self, problem: Problem, attention: Attention, device: Gpu, pipeline: mlir.Attribute
     ) -> None:
         super().__init__(problem, device, pipeline, len(attention.sizes))
         self._attention = attention
@@ -220,7 +220,7 @@ def _tile_name(attention: Attention, loop: int) -> str:
     return knob_name(REDUCTION if loop == attention.k2 else WORKGROUP, loop)
 
 
-def _intrinsics(device: Device, lhs: Operand, rhs: Operand) -> list[Intrinsic]:
+def _intrinsics(device: Gpu, lhs: Operand, rhs: Operand) -> list[Intrinsic]:
     """Returns the intrinsics for a matmul; those for few rows do not compile here."""
     intrinsics = device.multiplying(lhs.element_type, rhs.element_type, _ACCUMULATED)
     found = [each for each in intrinsics if not each.is_named(FOR_FEW_ROWS)]
@@ -230,7 +230,7 @@ def _intrinsics(device: Device, lhs: Operand, rhs: Operand) -> list[Intrinsic]:
     return found
 
 
-def _exchanged(attention: Attention, tiles: Mapping[int, Number], device: Device) -> list[Number]:
+def _exchanged(attention: Attention, tiles: Mapping[int, Number], device: Gpu) -> list[Number]:
     """Returns the sizes of what threads may exchange in shared memory, in bits.
 
     These are the scores, as one matmul leaves and the other one takes them, unless their layouts agree; and the

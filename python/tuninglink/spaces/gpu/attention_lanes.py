@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from iree.compiler import ir as mlir
 
     from tuninglink.spaces.gpu.gpu_rules import Number
-    from tuninglink.spaces.gpu.target_gpu import Device
+    from tuninglink.spaces.gpu.target_gpu import Gpu
     from tuninglink.spaces.knob_templates import KnobTemplate
     from tuninglink.spaces.problem import Problem
     from tuninglink.spaces.slots import Slot
@@ -42,7 +42,7 @@ _SUBGROUPS: Final = "sg_cnt"
 
 
 def attention_lanes_spaces(
-    workload: Workload, device: Device, pipeline: mlir.Attribute
+    workload: Workload, device: Gpu, pipeline: mlir.Attribute
 ) -> list[GpuSpace]:
     """Returns the configurations without an intrinsic.
 
@@ -64,7 +64,7 @@ class _AttentionLanesRules(FormRules):
     """The rules of the form."""
 
     def __init__(
-        self, problem: Problem, sizes: Sequence[int], device: Device, pipeline: mlir.Attribute
+        self, problem: Problem, sizes: Sequence[int], device: Gpu, pipeline: mlir.Attribute
     ) -> None:
         super().__init__(problem, device, pipeline, len(sizes))
         self._sizes = sizes

@@ -31,14 +31,14 @@ if TYPE_CHECKING:
 
     from tuninglink.spaces.gpu.contractions import Operand
     from tuninglink.spaces.gpu.gpu_rules import Number
-    from tuninglink.spaces.gpu.target_gpu import Device, Intrinsic
+    from tuninglink.spaces.gpu.target_gpu import Gpu, Intrinsic
     from tuninglink.spaces.problem import Problem
     from tuninglink.spaces.slots import Slot
     from tuninglink.spaces.workload import Workload
 
 
 def direct_convolution_spaces(
-    workload: Workload, device: Device, pipeline: mlir.Attribute
+    workload: Workload, device: Gpu, pipeline: mlir.Attribute
 ) -> list[GpuSpace]:
     """Returns the configurations that take one element of the filter at a time, and promote both operands.
 
@@ -97,7 +97,7 @@ class _ConvolutionRules(FormRules):
         problem: Problem,
         convolution: _Convolution,
         intrinsics: Sequence[Intrinsic],
-        device: Device,
+        device: Gpu,
         pipeline: mlir.Attribute,
     ) -> None:
         super().__init__(problem, device, pipeline, len(convolution.sizes))

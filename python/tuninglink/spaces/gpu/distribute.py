@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from tuninglink.iree.structured_op import Sizes
     from tuninglink.spaces.configuration import Configuration
-    from tuninglink.spaces.gpu.target_gpu import Device
+    from tuninglink.spaces.gpu.target_gpu import Gpu
     from tuninglink.spaces.workload import Workload
 
 _LOWERING_CONFIG: Final = "#iree_codegen.lowering_config"
@@ -32,7 +32,7 @@ _MOST_TILE: Final = 1 << 20
 
 
 def distribute_spaces(
-    workload: Workload, device: Device, pipeline: mlir.Attribute
+    workload: Workload, device: Gpu, pipeline: mlir.Attribute
 ) -> Sequence[Space]:
     """Returns the configurations of an elementwise op that is alone in its function.
 
@@ -56,7 +56,7 @@ class DistributeSpace(Space):
     """
 
     def __init__(
-        self, workload: Workload, device: Device, pipeline: mlir.Attribute, sizes: Sizes
+        self, workload: Workload, device: Gpu, pipeline: mlir.Attribute, sizes: Sizes
     ) -> None:
         self._pipeline = pipeline
         rules = GpuRules()

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from iree.compiler import ir as mlir
 
     from tuninglink.spaces.gpu.gpu_rules import Number
-    from tuninglink.spaces.gpu.target_gpu import Device
+    from tuninglink.spaces.gpu.target_gpu import Gpu
     from tuninglink.spaces.knob_templates import KnobTemplate
     from tuninglink.spaces.problem import Problem
     from tuninglink.spaces.slots import Slot
@@ -46,7 +46,7 @@ class FormRules(ABC):
     stages: Number
 
     def __init__(
-        self, problem: Problem, device: Device, pipeline: mlir.Attribute, loop_count: int
+        self, problem: Problem, device: Gpu, pipeline: mlir.Attribute, loop_count: int
     ) -> None:
         self.problem = problem
         self.device = device

@@ -23,7 +23,7 @@ from tuninglink.spaces.gpu.vector_distribute import vector_distribute_spaces
 from tuninglink.spaces.providers import Provider
 
 if TYPE_CHECKING:
-    from tuninglink.spaces.gpu.target_gpu import Device
+    from tuninglink.spaces.gpu.target_gpu import Gpu
     from tuninglink.spaces.providers import Space
     from tuninglink.spaces.workload import Workload
 
@@ -45,7 +45,7 @@ class GpuProvider(Provider):
     )
 
     def __init__(self) -> None:
-        self._known: tuple[mlir.Attribute, Device] | None = None
+        self._known: tuple[mlir.Attribute, Gpu] | None = None
 
     def spaces(self, workload: Workload, pipeline: str) -> Sequence[Space]:
         """Returns a space for each form of configurations in a pipeline.
@@ -68,7 +68,7 @@ class GpuProvider(Provider):
             raise UndecidedError("; ".join(dict.fromkeys(reasons)))
         return found
 
-    def _device(self, workload: Workload) -> Device:
+    def _device(self, workload: Workload) -> Gpu:
         """Returns what the target can do; it is read anew where the target is another than before."""
         target = workload.target
         # Attributes do not compare with None.
@@ -80,7 +80,7 @@ class GpuProvider(Provider):
         return device
 
 
-_Form = Callable[["Workload", "Device", mlir.Attribute], "Sequence[Space]"]
+_Form = Callable[["Workload", "Gpu", mlir.Attribute], "Sequence[Space]"]
 
 _FORMS: Final[Mapping[str, Mapping[OpKind, Sequence[_Form]]]] = {
     TILE_AND_FUSE: {

@@ -19,7 +19,7 @@ from tuninglink.spaces.gpu.fused_ops import mixes_types
 if TYPE_CHECKING:
     from tuninglink.iree.structured_op import Sizes
     from tuninglink.spaces.gpu.gpu_rules import GpuRules
-    from tuninglink.spaces.gpu.target_gpu import Device
+    from tuninglink.spaces.gpu.target_gpu import Gpu
     from tuninglink.spaces.workload import Workload
 
 _BYTE = 8
@@ -65,7 +65,7 @@ class RootLoops:
             require(False, "operands of different types need an intrinsic")  # noqa: FBT003 - that is the rule
 
 
-def read_loops(workload: Workload, device: Device) -> RootLoops:
+def read_loops(workload: Workload, device: Gpu) -> RootLoops:
     """Returns the loops of a root op.
 
     Raises:

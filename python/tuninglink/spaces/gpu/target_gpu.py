@@ -47,7 +47,7 @@ class Intrinsic:
 
 
 @dataclass(frozen=True)
-class Device:
+class Gpu:
     """A GPU.
 
     Attributes:
@@ -79,7 +79,7 @@ class Device:
         return [each for each in self.intrinsics if each.element_types == (lhs, rhs, result)]
 
 
-def read_device(workload: Workload) -> Device:
+def read_device(workload: Workload) -> Gpu:
     """Returns what the target of a dispatch can do.
 
     Raises:
@@ -92,7 +92,7 @@ def read_device(workload: Workload) -> Device:
     sizes = tuple(info.subgroup_size_choices)
     if not sizes:
         raise UndecidedError("the target does not say how many threads a subgroup has")
-    return Device(
+    return Gpu(
         architecture=info.arch,
         memory=info.max_workgroup_memory_bytes,
         threads=info.max_thread_count_per_workgroup,

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from tuninglink.spaces.gpu.contractions import Contraction
-    from tuninglink.spaces.gpu.target_gpu import Device, Intrinsic
+    from tuninglink.spaces.gpu.target_gpu import Gpu, Intrinsic
     from tuninglink.spaces.knob_templates import KnobTemplate
     from tuninglink.spaces.problem import Problem
     from tuninglink.spaces.slots import Slot
@@ -66,7 +66,7 @@ class _Form:
 
 
 def tile_and_fuse_spaces(
-    workload: Workload, device: Device, pipeline: mlir.Attribute
+    workload: Workload, device: Gpu, pipeline: mlir.Attribute
 ) -> list[GpuSpace]:
     """Returns the spaces of configurations with an intrinsic, one for each form.
 
@@ -109,7 +109,7 @@ class _TileAndFuseRules(FormRules):
         self,
         problem: Problem,
         contraction: Contraction,
-        device: Device,
+        device: Gpu,
         intrinsics: Sequence[Intrinsic],
         pipeline: mlir.Attribute,
         *,
