@@ -10,11 +10,10 @@ from tuninglink.checking.check_report import EntryReport, SpecReport
 from tuninglink.checking.check_state import CheckState
 from tuninglink.checking.compiling import Job, compile_all
 from tuninglink.checking.configuration_checks import ConfigurationChecks, Proposals
-from tuninglink.checking.entry_answers import Answer
+from tuninglink.checking.entry_answers import Answer, Reachability
 from tuninglink.checking.judging import NO_PROGRAM, Judge, JudgingOptions
 from tuninglink.checking.model_matches import matches_in
 from tuninglink.checking.parallel import Asked, ParallelJudge
-from tuninglink.checking.reachability import Reachability
 from tuninglink.compiler.executable_targets import executable_target
 from tuninglink.errors import CompileError, SpecError
 from tuninglink.iree.compile_flags import compile_flags
@@ -22,7 +21,7 @@ from tuninglink.iree.targets import Target
 from tuninglink.mlir.diagnostics import DiagnosticSink
 from tuninglink.payloads import spec_of
 from tuninglink.solver.answers import DEFAULT_LIMITS, Verdict
-from tuninglink.spaces.knob_entries import entries_of_knob
+from tuninglink.spaces.knob_reference import entries_of_knob
 from tuninglink.spaces.provider_registry import ProviderRegistry
 from tuninglink.specs.applicability import is_bound_for
 from tuninglink.specs.knob_places import KnobPlaces

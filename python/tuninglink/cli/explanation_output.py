@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 from tuninglink.compiler.flags import ExplanationFormat
 from tuninglink.explaining.explanation import Status
+from tuninglink.explaining.json_report import to_object
+from tuninglink.pages import render_page
 from tuninglink.specs.provenance import DERIVED
 
 if TYPE_CHECKING:
@@ -27,11 +29,17 @@ if TYPE_CHECKING:
 
 def format_for(path: str, wanted: ExplanationFormat | None) -> ExplanationFormat:
     """Returns how an explanation is written: as is wanted, or as the name of its file tells."""
-    by_name = {".json": ExplanationFormat.JSON, ".html": ExplanationFormat.HTML, ".htm": ExplanationFormat.HTML}
+    by_name = {
+        ".json": ExplanationFormat.JSON,
+        ".html": ExplanationFormat.HTML,
+        ".htm": ExplanationFormat.HTML,
+    }
     return wanted or by_name.get(Path(path).suffix.lower(), ExplanationFormat.TABLE)
 
 
-def render(explanation: Explanation, report_format: ExplanationFormat, stream: TextIO | None) -> str:
+def render(
+    explanation: Explanation, report_format: ExplanationFormat, stream: TextIO | None
+) -> str:
     """Returns an explanation as text.
 
     Args:
@@ -45,8 +53,6 @@ def render(explanation: Explanation, report_format: ExplanationFormat, stream: T
 
         return to_json(explanation)
     if report_format is ExplanationFormat.HTML:
-        from tuninglink.explaining.html_report import to_html  # noqa: PLC0415
-
         return to_html(explanation)
     return _table(explanation, stream or io.StringIO())
 
@@ -234,3 +240,8 @@ def _part(explanation: Explanation, status: Status) -> str:
 
 def _percent(part: int, whole: int) -> str:
     return f" ({100 * part / whole:.0f} %)" if whole else ""
+
+
+def to_html(explanation: Explanation) -> str:
+    """Returns an explanation as a page."""
+    return render_page("tuninglink.explaining", "report.html", to_object(explanation))

@@ -9,7 +9,12 @@ from typing import TYPE_CHECKING, Any, Final
 from tuninglink.explaining.explanation import Status
 
 if TYPE_CHECKING:
-    from tuninglink.explaining.explanation import DispatchReport, Explanation, SpecSummary, EntryUsage
+    from tuninglink.explaining.explanation import (
+        DispatchReport,
+        EntryUsage,
+        Explanation,
+        SpecSummary,
+    )
     from tuninglink.explaining.operation_report import (
         EntryReference,
         NearMiss,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
-from tuninglink.explaining.explanation import SpecSummary, Status, EntryUsage
+from tuninglink.explaining.explanation import EntryUsage, SpecSummary, Status
 from tuninglink.explaining.operation_report import EntryReference, NearMiss
 from tuninglink.matching.differences import compare
 from tuninglink.matching.nearest_entries import NearestEntries

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -9,11 +10,10 @@ import z3
 
 from tuninglink.matching.extents import box, static_box, static_sizes
 from tuninglink.matching.predicates import representative
-from tuninglink.payloads.facts import contradiction, holds, in_words
 from tuninglink.payloads.preferred_sizes import preferred_sizes, usual_sizes
 from tuninglink.payloads.size_relations import UnsizedError
 from tuninglink.solver.answers import DEFAULT_LIMITS, Verdict
-from tuninglink.solver.expressions import number, unknown
+from tuninglink.solver.expressions import Expression, all_of, number, unknown
 from tuninglink.solver.propagation import forced_values
 from tuninglink.solver.terms import evaluate
 from tuninglink.solver.to_z3 import TermWriter
@@ -230,3 +230,32 @@ class _Choice:
         if optimize.check() == z3.sat:
             least = optimize.model().eval(size, model_completion=True)
             self._try(size == least)
+
+
+def holds(fact: HasExtent, size: Expression) -> Expression:
+    """Returns that a fact holds for a static size."""
+    asked = fact.extent
+    parts = [] if asked.size is None else [size == asked.size]
+    parts += [size >= int(asked.low)] if asked.low > -math.inf else []
+    parts += [size <= int(asked.high)] if asked.high < math.inf else []
+    parts += [size % asked.factor == 0] if asked.factor > 1 else []
+    return all_of(*parts)
+
+
+def in_words(fact: HasExtent) -> str:
+    """Returns a fact in words."""
+    kind, number, position = fact.dimension
+    if kind in ("operand", "result"):
+        what = f"dimension {position} of {kind} {number}"
+    else:
+        what = f"loop {number}" if kind == "loop" else f"{kind}[{number}]"
+    return f"{what} is {fact.extent}"
+
+
+def contradiction(facts: Sequence[str]) -> str:
+    """Returns in words that facts, which are in words themselves, contradict each other."""
+    if not facts:
+        return "its operation has no sizes that fit together"
+    if len(facts) == 1:
+        return f"it cannot be that {facts[0]}"
+    return f"it cannot all be: {'; '.join(facts)}"

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Final
 from tuninglink.errors import SpecError
 from tuninglink.mlir import names
 from tuninglink.mlir.diagnostics import error
-from tuninglink.upgrading.known_failures import known_failure
+from tuninglink.upgrading.compilation_info import TILE_AND_FUSE, VECTOR_DISTRIBUTE, CompilationInfo
 from tuninglink.upgrading.rule import AttributeSite, Refusal
 from tuninglink.upgrading.trees import Definitions, Expanded, Leaf, Node, as_node, parse, uses
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
-    from tuninglink.upgrading.iteration_space import IterationSpaces
+    from tuninglink.upgrading.iteration_space import IterationSpace, IterationSpaces
     from tuninglink.upgrading.outline import SpecOutline
     from tuninglink.upgrading.rewrites import Rewrites
     from tuninglink.upgrading.rule import AttributeRule
@@ -209,3 +209,25 @@ def _kind(node: Node, parent: str, key: str | None) -> str:
     if any(each.key in {"qk_attrs", "pv_attrs"} for each in node.fields):
         return "decomposition_config"
     return ""
+
+
+def known_failure(node: Node, find_space: Callable[[], IterationSpace | None]) -> str | None:
+    """Returns why code generation with an upgraded compilation info fails, None if that is not known."""
+    info = CompilationInfo.of(node)
+    levels = info.levels if info is not None else None
+    if info is None or levels is None:
+        return None
+    has_intrinsic = levels.find("mma_kind") is not None
+    if info.pipeline in TILE_AND_FUSE and has_intrinsic and levels.find("subgroup") is None:
+        return (
+            "TileAndFuse needs 'subgroup' tile sizes where it has an intrinsic; without them today's compiler "
+            "fails ('lane distributed scf.forall must have a parent subgroup distributed loop')"
+        )
+    if info.pipeline in VECTOR_DISTRIBUTE and levels.find("subgroup_basis") is None:
+        space = find_space()
+        if space is not None and space.is_contraction_like:
+            return (
+                "VectorDistribute needs a 'subgroup_basis', and the spec gives no subgroup counts to make one "
+                "of; without it today's compiler fails ('Could not find a subgroup basis from lowering config')"
+            )
+    return None

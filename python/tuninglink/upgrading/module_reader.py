@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import warnings
+from itertools import accumulate
 from typing import TYPE_CHECKING, Final
+
+from iree.compiler import ir as mlir
 
 from tuninglink.errors import SpecError
 from tuninglink.mlir.diagnostics import Diagnostic, Severity, error, note
 from tuninglink.mlir.serialization import is_bytecode, parse_module
-from tuninglink.upgrading.origins import restore_places
+from tuninglink.mlir.walk import visit
 
 if TYPE_CHECKING:
-    from iree.compiler import ir as mlir
-
-    from tuninglink.mlir.diagnostics import DiagnosticSink
+    from tuninglink.mlir.diagnostics import DiagnosticSink, Place
     from tuninglink.upgrading.upgrade_report import RuleChange, Upgraded
 
 _OLD_THOUGH_IT_PARSES: Final = (
@@ -129,3 +130,26 @@ def _tell(upgraded: Upgraded, name: str, diagnostics: DiagnosticSink | None) -> 
             warnings.warn(str(each), stacklevel=4)
         else:
             diagnostics.emit(each)
+
+
+def restore_places(module: mlir.Operation, upgraded: Upgraded) -> None:
+    """Gives the operations that were parsed from an upgraded text the places that they had before."""
+    lines = upgraded.text.splitlines(keepends=True)
+    starts = [0, *accumulate(map(len, lines))]
+    places: dict[tuple[int, int], Place] = {}
+
+    def visitor(operation: mlir.Operation) -> None:
+        location = operation.location
+        if not isinstance(location, mlir.FileLineColLoc):
+            return
+        line, column = location.start_line, location.start_col
+        place = places.get((line, column))
+        if place is None:
+            before = lines[line - 1].encode(errors="replace")[: column - 1]
+            offset = starts[line - 1] + len(before.decode(errors="ignore"))
+            place = places[line, column] = upgraded.origin(offset)
+        operation.location = mlir.Location.file(
+            place.file, place.line, place.column, operation.context
+        )
+
+    visit(module, visitor)

@@ -86,9 +86,7 @@ def read_attention(workload: Workload) -> Attention:
     return Attention(sizes, problem.loops(Role.BATCH), m, n, k1, k2, (query, key, value))
 
 
-def attention_spaces(
-    workload: Workload, device: Gpu, pipeline: mlir.Attribute
-) -> list[GpuSpace]:
+def attention_spaces(workload: Workload, device: Gpu, pipeline: mlir.Attribute) -> list[GpuSpace]:
     """Returns the configurations with intrinsics for both of its matmuls.
 
     A workgroup takes a tile of queries and of the elements of values, and goes through the keys in steps.

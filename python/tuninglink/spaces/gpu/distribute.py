@@ -31,9 +31,7 @@ _THREADS: Final = ("wg_size_x", "wg_size_y", "wg_size_z")
 _MOST_TILE: Final = 1 << 20
 
 
-def distribute_spaces(
-    workload: Workload, device: Gpu, pipeline: mlir.Attribute
-) -> Sequence[Space]:
+def distribute_spaces(workload: Workload, device: Gpu, pipeline: mlir.Attribute) -> Sequence[Space]:
     """Returns the configurations of an elementwise op that is alone in its function.
 
     Raises:

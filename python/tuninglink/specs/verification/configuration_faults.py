@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 from iree.compiler import ir as mlir
 from iree.compiler.dialects import iree_codegen, iree_gpu
 
+from tuninglink.iree.cpu_configurations import CpuLevel, read_cpu_configuration
 from tuninglink.iree.foreign import why_foreign
 from tuninglink.iree.gpu_configurations import MMA_KIND, PIPELINE_OPTIONS, uses_igemm
 from tuninglink.iree.intrinsics import element_types, intrinsic_name
@@ -24,7 +25,6 @@ from tuninglink.specs.entry_settings import settings_of
 from tuninglink.specs.knob_places import KnobPlaces
 from tuninglink.specs.verification.faults import Fault, misspelt
 from tuninglink.specs.verification.gpu_knobs import knob_faults, subgroup_faults, thread_faults
-from tuninglink.specs.verification.levels import level_faults
 from tuninglink.spelling import nearest
 
 if TYPE_CHECKING:
@@ -217,3 +217,35 @@ def _constant(matcher: mlir.Operation | None, value: mlir.Attribute) -> mlir.Ope
         return None
     constants = (each for each in body(matcher) if each.name == names.PARAM_CONSTANT)
     return next((each for each in constants if each.attributes["value"] == value), None)
+
+
+_LEVELS: Final = tuple(level.value for level in CpuLevel)
+
+
+def level_faults(lowering: mlir.Attribute, loops: int | None) -> Iterator[Fault]:
+    """Yields what is wrong with the levels of a `#iree_cpu.lowering_config`.
+
+    The compiler accepts a level of any name, and ignores it. It refuses a level with a negative size.
+
+    Args:
+        lowering: a lowering config; nothing is yielded for those of other kinds.
+        loops: the number of loops of the operation, None if it is unknown.
+    """
+    for name, tiling in (read_cpu_configuration(lowering) or {}).items():
+        if name not in _LEVELS:
+            nearest = misspelt(name, _LEVELS)
+            hint = f"; did you mean '{nearest}'?" if nearest else ""
+            remedy = "" if nearest else f"the levels are {', '.join(_LEVELS)}"
+            message = f"'{name}' is not a level of tiling, and ignored{hint}"
+            yield Fault(message, remedy, is_error=bool(nearest), knob=name)
+            continue
+        sizes = () if tiling is None else tiling.sizes
+        if min(sizes, default=0) < 0:
+            message = f"'{name}' is {list(sizes)}, and none may be negative"
+            yield Fault(message, "0 leaves a loop as it is", is_error=True, knob=name)
+        elif loops is not None and sizes and len(sizes) != loops:
+            yield Fault(
+                f"'{name}' has {len(sizes)} sizes for the {loops} loops that the matcher asks for",
+                f"write one size for each loop, such as {[*sizes[:loops], *[0] * (loops - len(sizes))]}",
+                knob=name,
+            )
