@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, Final
 
-from tuninglink.comparing.explanations import compare_explanations
+from tuninglink.comparing.explained_dispatches import compare_explanations
 from tuninglink.comparing.tunings import compare_tunings
 from tuninglink.errors import TuninglinkError
 from tuninglink.mlir.diagnostics import Place, error, note

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Final
 from iree.compiler import ir as mlir
 
 from tuninglink.matching import predicates as pred
-from tuninglink.matching.errors import NotUnderstoodError
 from tuninglink.matching.graphs import regions_key
 from tuninglink.matching.matcher import Matcher, Stop
 from tuninglink.matching.meanings import ROOT, Constant, UnknownResult
+from tuninglink.matching.reading_errors import NotUnderstoodError
 from tuninglink.mlir import names
 from tuninglink.mlir.attributes import integer_value
 from tuninglink.mlir.diagnostics import place_of
