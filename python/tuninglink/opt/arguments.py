@@ -28,7 +28,7 @@ _PASS_NAME = re.compile(r"[\w.-]+")
 
 
 @dataclass(frozen=True)
-class Invocation:
+class OptRequest:
     """What is to be run on what.
 
     Attributes:
@@ -59,7 +59,7 @@ class Invocation:
 
 def resolve(
     options: Options, arguments: Sequence[str], registry: PassRegistry, context: mlir.Context
-) -> Invocation:
+) -> OptRequest:
     """Finds out what is to be run on what, with passes of the compiler looked up in `context`.
 
     Raises:
@@ -88,7 +88,7 @@ def resolve(
         )
     if exclusive or (_prints_inside_pipelines(options, pipeline, lookup) and not python_pass):
         command = (iree_opt.executable(), *arguments)
-        return Invocation(context, "", pipeline, nest_implicitly, handed_over=command)
+        return OptRequest(context, "", pipeline, nest_implicitly, handed_over=command)
     for each in other:
         _check_spelling(each, registry)
     flags, inputs = options.line.split(other, iree_opt.flags_with_value)
@@ -97,7 +97,7 @@ def resolve(
             "Too many positional arguments specified!\n"
             "Can specify at most 1 positional arguments: See: tuninglink-opt --help"
         )
-    return Invocation(
+    return OptRequest(
         context,
         inputs[0] if inputs else STANDARD_STREAM,
         pipeline,

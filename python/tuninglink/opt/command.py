@@ -31,7 +31,7 @@ from tuninglink.passes import PASSES
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tuninglink.opt.arguments import Invocation
+    from tuninglink.opt.arguments import OptRequest
     from tuninglink.opt.tool_flags import Options
 
 _STANDARD_INPUT = "<stdin>"
@@ -110,7 +110,7 @@ class _Run:
     """One run over an input."""
 
     def __init__(
-        self, options: Options, request: Invocation, registry: PassRegistry, reporter: _Reporter
+        self, options: Options, request: OptRequest, registry: PassRegistry, reporter: _Reporter
     ) -> None:
         self._options = options
         self._request = request
