@@ -246,6 +246,16 @@ def benchmark(
     )
 
 
+def keep(name: str, directory: Path, record: dict[str, Any], folder: Path) -> None:
+    """Keeps the figures of a model, its spec, and the flags that were chosen for it."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / f"{name}.json").write_text(json.dumps(record, indent=1))
+    for suffix in ("mlir", "flags"):
+        path = directory / f"tuned.{suffix}"
+        if path.exists():
+            (folder / f"{name}.{suffix}").write_bytes(path.read_bytes())
+
+
 def main() -> None:
     """Tunes the models and prints a table with the geometric mean."""
     parser = argparse.ArgumentParser(
@@ -260,7 +270,7 @@ def main() -> None:
         "--tune", action="append", default=[], metavar="OPTION", help="an option of tuninglink tune"
     )
     parser.add_argument(
-        "--record", type=Path, help="write all figures to this folder, a file a model"
+        "--record", type=Path, help="write the figures and the spec of each model to this folder"
     )
     parser.add_argument("flags", nargs="*", help="flags of iree-compile, behind --")
     arguments = parser.parse_args()
@@ -280,8 +290,7 @@ def main() -> None:
             print(text, flush=True)
             speedups.append(speedup)
             if arguments.record:
-                arguments.record.mkdir(parents=True, exist_ok=True)
-                (arguments.record / f"{name}.json").write_text(json.dumps(record, indent=1))
+                keep(name, directory, record, arguments.record)
     if speedups:
         mean = math.exp(statistics.fmean(map(math.log, speedups)))
         print(f"geometric mean of {len(speedups)}: {mean:.3f}")
