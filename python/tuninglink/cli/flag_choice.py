@@ -92,7 +92,9 @@ def _compare(options: TuneOptions) -> FlagsResult:
 
 def _sets(backend: str, options: TuneOptions) -> list[FlagSet]:
     allows = options.allows_numerics
-    return flag_sets(backend, options.flag_sets, options.flags, allows_numerics=allows)
+    return flag_sets(
+        backend, options.flag_sets, options.flags, allows_numerics=allows, program=options.input
+    )
 
 
 def write_flags(options: TuneOptions, result: FlagsResult) -> None:
