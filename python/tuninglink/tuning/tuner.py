@@ -21,7 +21,6 @@ from tuninglink.tuning.scheduling.generalization import Generalizer
 from tuninglink.tuning.scheduling.isolation import FATAL, reason_of
 from tuninglink.tuning.scheduling.ledger import Account
 from tuninglink.tuning.scheduling.prices import guard_seconds, least_race_seconds
-from tuninglink.tuning.scheduling.priorities import Pace
 from tuninglink.tuning.scheduling.scheduler import Scheduler
 from tuninglink.tuning.scheduling.timeline import Stage
 
@@ -39,8 +38,11 @@ if TYPE_CHECKING:
 _GENERALIZING: Final = 0.3
 """The part of the time that is kept for generalized entries, where they are wanted."""
 
-_REFERENCE_SECONDS: Final = 6.0
-"""The time that is kept for references of tasks whose races begin in the end."""
+_REFERENCE_SECONDS: Final = 2.0
+"""The time that is kept for comparing finalists with references where the processors measure."""
+
+_START_SECONDS: Final = 3.0
+"""What a task takes before its first trials are measured."""
 
 _LEAST_PART: Final = 0.7
 """The whole program is compared if this part of the price is left."""
@@ -140,8 +142,10 @@ class Tuner:
         heaviest = defaults.weighed()[0]
         least = (
             ledger.elapsed
-            + Pace().start_seconds
-            + least_race_seconds(heaviest)
+            + _START_SECONDS
+            + least_race_seconds(
+                heaviest, self._task_tuner.rules(ledger.whole, default_is_wrong=False)
+            )
             + ledger.reserved(Account.GUARD)
         )
         if least > ledger.seconds:
