@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.tuning.devices.sampling import FEWEST_ROUNDS
@@ -19,6 +19,10 @@ HEATS: Final = ((8, 4), (16, 2))
 BLOCKS: Final = 3
 BLOCK_ROUNDS: Final = 25
 """Rounds of a block of the confirmation. Forty rounds of 2 to 5 ms in 40 A/A pairs gave no gain above 2 %."""
+
+_GAP_PART: Final = 0.02
+_BLOCK_PART: Final = 0.03
+"""The parts of a run that a pause and a block of a race take at most."""
 
 _GROUP_SECONDS: Final = 10.0
 """Time for the fewest rounds of a group; finalists that take longer together race apart."""
@@ -89,6 +93,12 @@ class RaceRules:
     blocks: int = BLOCKS
     passes: int = 3
     least_speedup: float = 1.0
+
+    def within(self, seconds: float) -> RaceRules:
+        """Returns the rules for a run that takes so long: pauses and blocks take a small part of it."""
+        gap = min(self.gap_seconds, _GAP_PART * seconds)
+        block = min(self.block_seconds, _BLOCK_PART * seconds)
+        return replace(self, gap_seconds=gap, block_seconds=block)
 
 
 def round_seconds(contestants: Sequence[Contestant]) -> float:

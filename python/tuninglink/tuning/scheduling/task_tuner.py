@@ -36,10 +36,6 @@ if TYPE_CHECKING:
     from tuninglink.tuning.scheduling.budget import Budget
     from tuninglink.tuning.settings import TuningSettings
 
-_GAP_PART: Final = 0.02
-_BLOCK_PART: Final = 0.03
-"""The parts of a run that a pause and a block of a race take at most."""
-
 WRONG_DEFAULT: Final = "the default's result is wrong"
 """The reason of an entry that need not be faster."""
 
@@ -231,11 +227,7 @@ class TaskTuner:
         """Returns the rules of a race. A right candidate need not be faster than a wrong default."""
         settings = self.settings
         rules = RaceRules(settings.min_gain, settings.seed, places, deadline=budget.deadline)
-        rules = replace(
-            rules,
-            gap_seconds=min(rules.gap_seconds, _GAP_PART * settings.seconds),
-            block_seconds=min(rules.block_seconds, _BLOCK_PART * settings.seconds),
-        )
+        rules = rules.within(settings.seconds)
         if default_is_wrong:
             return replace(rules, blocks=1, passes=1, least_speedup=0.0)
         return rules
