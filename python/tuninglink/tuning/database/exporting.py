@@ -38,6 +38,7 @@ _INVALIDITY: Final = {
     FailureKind.CRASH: "runtime",
     FailureKind.WRONG: "correctness",
     FailureKind.OUT_OF_BOUNDS: "correctness",
+    FailureKind.SLOWER: "constraints",
 }
 
 
