@@ -95,7 +95,7 @@ class ModelRuns:
             ModelRunError: it cannot be compiled or run without the spec.
         """
         calls = self._calls()
-        self._begin(spec)
+        self.begin(spec)
         integers = self._finite_integers()
         default = self._default_image()
         try:
@@ -140,16 +140,16 @@ class ModelRuns:
             raise ModelRunError(reasons or "it has no function that callers see")
         return callable_
 
-    def _begin(self, spec: str) -> None:
-        """Begins to compile the program without a spec and with one."""
-        for each in ("", spec):
-            if each not in self._images:
-                self._images[each] = self.compiler.submit_program(
-                    self.program.content, each, _COMPILE_SECONDS
+    def begin(self, *specs: str) -> None:
+        """Begins to compile the program without a spec and with others."""
+        for spec in ("", *specs):
+            if spec not in self._images:
+                self._images[spec] = self.compiler.submit_whole(
+                    self.program.content, spec, _COMPILE_SECONDS
                 )
 
     def _image(self, spec: str) -> bytes:
-        self._begin(spec)
+        self.begin(spec)
         compiled = self._images[spec].result()
         if isinstance(compiled, Failure):
             raise ModelRunError(compiled.message)
