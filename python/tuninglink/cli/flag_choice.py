@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import os
 import sys
-import time
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -39,29 +38,21 @@ _GPUS: Final = {"cuda": "cuda", "hip": "rocm"}
 
 
 def choose_flags(options: TuneOptions) -> tuple[TuneOptions, FlagsResult]:
-    """Compares sets of flags, and returns options with the flags of the best one and with the time that is left.
+    """Compares sets of flags, and returns options with the flags of the best one.
 
     It compiles and runs in other processes: the flags of this one may still be set.
 
     Raises:
         TuninglinkError: the file with sets cannot be read.
     """
-    settings = options.settings
     reason = _obstacle(options)
     if reason:
         return options, FlagsResult(reason=reason)
     check_outputs(options)
-    began = time.monotonic()
     _say("comparing sets of flags")
     result = _compare(options)
     _show(result)
-    left = max(1.0, settings.seconds - (time.monotonic() - began))
-    options = replace(
-        options,
-        flags=(*options.flags, *result.flags),
-        settings=replace(settings, seconds=left),
-    )
-    return options, result
+    return replace(options, flags=(*options.flags, *result.flags)), result
 
 
 def _compare(options: TuneOptions) -> FlagsResult:

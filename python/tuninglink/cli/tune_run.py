@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tuninglink.cli import process
-from tuninglink.cli.measuring import Measuring, check_outputs, stopping
+from tuninglink.cli.measuring import Measuring, check_outputs, stopping, time_left
 from tuninglink.cli.progress import progress
 from tuninglink.cli.tuning_targets import generic_cpu_warning, with_target_help
 from tuninglink.errors import CompileError, TuninglinkError
@@ -48,7 +48,7 @@ def tune(options: TuneOptions, flags_result: FlagsResult, command: str) -> Tunin
     if options.report:
         check_directory(options.report)
     settings = options.settings
-    ledger = Ledger(settings.seconds, settings.trials)
+    ledger = Ledger(time_left(settings.seconds), settings.trials)
     timeline = Timeline()
     with progress(f"compiling {options.input}"), timeline.stage(Stage.PROGRAM):
         program = _read(options)

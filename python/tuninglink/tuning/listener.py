@@ -35,6 +35,9 @@ class Listener:
     def racing(self, prepared: TunableTask, finalists: int) -> None:
         """The best candidates of a task are compared."""
 
+    def specializing(self, prepared: TunableTask, ranges: int) -> None:
+        """A dynamic task is tuned for ranges of its sizes next."""
+
     def default_is_wrong(self, task: TuningTask, judgement: OutputVerdict) -> None:
         """The compiler's own choice computes something else than the dispatch should."""
 

@@ -113,6 +113,8 @@ class TaskResult:
         date: the day, in ISO 8601.
         judgement: what the reference says about the compiler's choice; None where it was not asked.
         sizes: of a dynamic dispatch with a winner, its times at each of the sizes.
+        ranges: of a dynamic dispatch, the ranges of sizes with a configuration of their own; their decisions are against the
+            compiler's choice for the dynamic dispatch.
     """
 
     prepared: TunableTask
@@ -128,6 +130,7 @@ class TaskResult:
     date: str = field(default_factory=lambda: datetime.now(UTC).date().isoformat())
     judgement: OutputVerdict | None = None
     sizes: tuple[SizeComparison, ...] = ()
+    ranges: tuple[TaskResult, ...] = ()
 
     @property
     def task(self) -> TuningTask:

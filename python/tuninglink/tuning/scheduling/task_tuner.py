@@ -233,6 +233,7 @@ class TaskTuner:
         """Returns the rules of a race. A right candidate need not be faster than a wrong default."""
         settings = self.settings
         rules = RaceRules(settings.min_gain, settings.seed, places, deadline=budget.deadline)
+        rules = rules.within(settings.seconds)
         if default_is_wrong:
             return replace(rules, blocks=1, passes=1, least_speedup=0.0)
         return rules
