@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 from tuninglink.cli.measuring import check_outputs
 from tuninglink.cli.verbosity import is_quiet
 from tuninglink.files import STANDARD_STREAM, write_output
+from tuninglink.tuning.deciding.output_judge import OutputJudge
 from tuninglink.tuning.devices.device import DeviceError
 from tuninglink.tuning.devices.device_process import DeviceProcess
 from tuninglink.tuning.devices.local import default_device
@@ -20,6 +21,7 @@ from tuninglink.tuning.flag_sets.comparison import FlagComparison
 from tuninglink.tuning.flag_sets.compilation import ProgramSource, SetCompiler
 from tuninglink.tuning.flag_sets.results import FlagsResult
 from tuninglink.tuning.flag_sets.sets import NONE, flag_sets
+from tuninglink.tuning.settings import Numerics
 
 if TYPE_CHECKING:
     from tuninglink.cli.tune_options import TuneOptions
@@ -62,7 +64,7 @@ def _compare(options: TuneOptions) -> FlagsResult:
         settings.seconds * (1.0 if options.only_flags else _PART),
         settings.min_gain,
         settings.seed,
-        allows_numerics=options.allows_numerics,
+        OutputJudge(numerics=settings.numerics),
     )
     with SetCompiler(settings.jobs or os.cpu_count() or 1) as compiler:
         default = comparison.compile_default(compiler)
@@ -82,7 +84,7 @@ def _compare(options: TuneOptions) -> FlagsResult:
 
 
 def _sets(backend: str, options: TuneOptions) -> list[FlagSet]:
-    allows = options.allows_numerics
+    allows = options.settings.numerics is Numerics.ANY
     return flag_sets(backend, options.flag_sets, options.flags, allows_numerics=allows)
 
 

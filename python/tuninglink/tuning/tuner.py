@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.emission.spec_writer import SpecEntry, write_spec
@@ -14,11 +15,11 @@ from tuninglink.specs.provenance import FLAGS
 from tuninglink.tuning.candidates.preparation import PreparedTask, prepare
 from tuninglink.tuning.devices.compute_units import COMPUTE_UNITS, compute_units
 from tuninglink.tuning.devices.local import may_run
+from tuninglink.tuning.program_guard import ProgramGuard
 from tuninglink.tuning.programs.dispatches import Omission
 from tuninglink.tuning.ranges.range_tuner import RangeTuner
 from tuninglink.tuning.results.task_result import TaskOutcome, TuningResult
 from tuninglink.tuning.scheduling.generalization import Generalizer
-from tuninglink.tuning.scheduling.guard import Guard
 from tuninglink.tuning.scheduling.isolation import FATAL, reason_of
 from tuninglink.tuning.scheduling.ledger import Account
 from tuninglink.tuning.scheduling.prices import least_race_seconds
@@ -81,7 +82,6 @@ class Tuner:
         self._set_flags = set_flags
         self._warn = warn
         self._registry = ProviderRegistry(warn)
-        self._guard = Guard(program, task_tuner, ledger)
         self._omissions: list[Omission] = []
         self._general: dict[str, SpecEntry] = {}
         self._prepared_tasks: dict[str, PreparedTask] = {}
@@ -92,14 +92,18 @@ class Tuner:
         Raises:
             TuninglinkError: nothing of the program can be tuned on the devices.
         """
-        timeline = self._task_tuner.timeline
         for omission in self._program.omissions:
             self._omit(omission)
+        with ProgramGuard(self._program, self._task_tuner, self._ledger) as guard:
+            return self._run(guard)
+
+    def _run(self, guard: ProgramGuard) -> TuningResult:
+        timeline = self._task_tuner.timeline
         scheduler = Scheduler(self._task_tuner, self._ledger, self._prepare, self._omit)
         failure: TuninglinkError | None = None
         try:
             tasks = self._selected(self._program.tasks)
-            scheduler.run(tasks, self._reserve, self._guard.begin)
+            scheduler.run(tasks, partial(self._reserve, guard), guard.begin)
         except FATAL as fatal:
             failure = fatal  # what was won so far is worth writing
         results = sorted(scheduler.results, key=lambda each: -each.share)
@@ -110,8 +114,7 @@ class Tuner:
             with self._ledger.spending(Account.RANGES) as budget:
                 self._generalize(results, budget)
         with timeline.stage(Stage.MODEL):
-            won = [each for each in results if each.verdict is TaskOutcome.WON]
-            model = self._guard.judge(won, self.spec, ended_early=failure is not None)
+            model = guard.run(results, self.spec, failure)
         results = [
             replace(each, verdict=TaskOutcome.LEFT_OUT)
             if each.verdict is TaskOutcome.WON and each not in model.kept
@@ -126,12 +129,13 @@ class Tuner:
             omissions=self._omissions,
             model=model.comparison,
             model_note=model.reason,
+            outputs=model.outputs,
             began=timeline.began,
             stages=timeline.times,
             failure=failure,
         )
 
-    def _reserve(self, defaults: DefaultQueue) -> None:
+    def _reserve(self, guard: ProgramGuard, defaults: DefaultQueue) -> None:
         """Reserves time for the whole program and for ranges, and names the least budget if there is less."""
         ledger, settings = self._ledger, self._task_tuner.settings
         if self._is_dynamic:
@@ -144,7 +148,7 @@ class Tuner:
             # Elsewhere, references are computed while the device measures.
             limit = ledger.limit(Account.REFERENCE)
             ledger.reserve(Account.REFERENCE, min(limit, _REFERENCE_SECONDS))
-        self._guard.reserve(defaults)
+        guard.reserve(defaults)
         heaviest = defaults.weighed()[0]
         least = (
             ledger.elapsed

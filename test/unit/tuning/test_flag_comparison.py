@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from tuninglink.compiler.phases import Phase
+from tuninglink.tuning.deciding.output_judge import OutputJudge
 from tuninglink.tuning.devices.timing import Rounds
 from tuninglink.tuning.flag_sets.comparison import FlagComparison
 from tuninglink.tuning.flag_sets.compilation import CompiledSource, ProgramSource
@@ -16,6 +17,7 @@ from tuninglink.tuning.flag_sets.sets import FlagSet
 from tuninglink.tuning.programs.call_options import ALL_CALLS
 from tuninglink.tuning.programs.program_calls import FunctionCall, ProgramCalls
 from tuninglink.tuning.results.failures import Failure, FailureKind
+from tuninglink.tuning.settings import Numerics
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -59,9 +61,9 @@ class RecordedDevice:
         return Rounds((times,) * count, (1,) * len(times))
 
 
-def run(*, allows_numerics: bool = False) -> FlagsResult:
+def run(numerics: Numerics = Numerics.ROUNDING) -> FlagsResult:
     source = ProgramSource("program.mlir", Phase.START, (), ALL_CALLS)
-    comparison = FlagComparison(source, (), 60.0, 0.02, 0, allows_numerics=allows_numerics)
+    comparison = FlagComparison(source, (), 60.0, 0.02, 0, OutputJudge(numerics=numerics))
     sets = [FlagSet(name, (f"--{name}",)) for name in SETS]
     return comparison.run(RecordedCompiler(), compiled(b"default"), sets, RecordedDevice())
 
@@ -92,4 +94,10 @@ def test_other_results_are_taken_only_if_that_is_allowed() -> None:
     wrong = by_name(run())["wrong"]
     assert wrong.error == pytest.approx(0.01, rel=1e-3)
     assert "taken with --allow-numerics only" in wrong.note
-    assert run(allows_numerics=True).flags == ("--wrong",)
+    assert run(Numerics.ANY).flags == ("--wrong",)
+
+
+def test_sets_may_have_to_compute_the_same_bits() -> None:
+    result = run(Numerics.BITWISE)
+    assert result.flags == ("--prefills fast",)
+    assert "bit for bit" in by_name(result)["wrong"].note

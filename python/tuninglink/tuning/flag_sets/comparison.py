@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from tuninglink.tuning.deciding.decision import interval
+from tuninglink.tuning.deciding.output_judge import OutputJudge
 from tuninglink.tuning.flag_sets.results import FlagsResult, SetResult
 from tuninglink.tuning.programs.compiled_program import PLAIN_INTEGERS
 from tuninglink.tuning.results.failures import Failure
@@ -23,8 +23,9 @@ if TYPE_CHECKING:
     from tuninglink.tuning.flag_sets.compilation import CompiledSource, ProgramSource, SetCompiler
     from tuninglink.tuning.flag_sets.sets import FlagSet
     from tuninglink.tuning.programs.program_calls import FunctionCall, ProgramCalls
+    from tuninglink.tuning.results.output_comparison import OutputComparison
 
-    Outputs = list[NDArray[Any]]
+    Outputs = dict[str, tuple[NDArray[Any], ...]]
 
 _ROUNDS: Final = 25
 _MOST_ROUNDS: Final = 200
@@ -33,10 +34,6 @@ _TIMING: Final = 0.4
 
 _NARROW: Final = 0.02
 """The width of intervals that more rounds need not make narrower."""
-
-_TOLERANCES: Final = {4: 1e-4, 8: 1e-4}
-_LOW_TOLERANCE: Final = 1e-2
-"""How far outputs may be from those of the default: of f32 and f64, and of narrower types."""
 
 
 @dataclass
@@ -49,7 +46,7 @@ class FlagComparison:
         seconds: how long all of it may take.
         min_gain: the least gain for which a set is taken, as a fraction.
         seed: fixes orders.
-        allows_numerics: whether a set is taken whose outputs are beyond the tolerance.
+        judge: compares what the program computes with what it should compute.
     """
 
     source: ProgramSource
@@ -57,7 +54,7 @@ class FlagComparison:
     seconds: float
     min_gain: float
     seed: int
-    allows_numerics: bool = False
+    judge: OutputJudge = field(default_factory=OutputJudge)
     _began: float = field(default_factory=time.monotonic)
 
     def compile_default(self, compiler: SetCompiler) -> CompiledSource | str:
@@ -103,25 +100,29 @@ class FlagComparison:
         expected = rounds.outputs(default.image)
         if isinstance(expected, Failure):
             return FlagsResult(tuple(results), reason=expected.message)
+        expectation = self.judge.expectation(default.calls, functions, PLAIN_INTEGERS)
+        tolerance = self.judge.tolerance(functions, expected)
         for number in list(programs):
             outputs = rounds.outputs(programs[number].image)
             if isinstance(outputs, Failure):
                 results[number] = replace(results[number], note=outputs.message)
                 del programs[number]
             else:
-                results[number] = self._judge_numerics(results[number], outputs, expected)
+                comparison = self.judge.compare(expectation, expected, outputs, tolerance)
+                results[number] = self._judged(results[number], comparison, expected, outputs)
         return self._timed(rounds, default, programs, results)
 
     @property
     def _elapsed(self) -> float:
         return time.monotonic() - self._began
 
-    def _judge_numerics(self, result: SetResult, actual: Outputs, expected: Outputs) -> SetResult:
-        error, is_close = _difference(actual, expected)
-        note = "" if is_close else f"its outputs differ: relative error {error:.2g}"
-        if note and not self.allows_numerics:
-            note += "; taken with --allow-numerics only"
-        return replace(result, error=error, note=note)
+    def _judged(
+        self, result: SetResult, comparison: OutputComparison, default: Outputs, outputs: Outputs
+    ) -> SetResult:
+        """Returns the result of a set with its error, and with a note if it is not taken for that."""
+        rejection = self.judge.rejection(comparison, default, outputs)
+        note = f"{rejection}; taken with --allow-numerics only" if rejection else comparison.failure
+        return replace(result, error=comparison.tuned_error, note=note, is_rejected=bool(rejection))
 
     def _timed(
         self,
@@ -152,9 +153,7 @@ class FlagComparison:
         winners = [
             each
             for each in results
-            if each.speedup is not None
-            and each.speedup.low > bar
-            and (not each.note or self.allows_numerics)
+            if each.speedup is not None and each.speedup.low > bar and not each.is_rejected
         ]
         best = max(
             winners, key=lambda each: each.speedup.median if each.speedup else 0.0, default=None
@@ -182,13 +181,13 @@ class _Programs:
 
     def outputs(self, image: bytes) -> Outputs | Failure:
         """Returns what all functions compute, or why they cannot be run."""
-        arrays: Outputs = []
+        arrays: Outputs = {}
         for function in self._functions:
             program = self._calls.compiled(function, image, PLAIN_INTEGERS)
             computed = self._device.program_outputs(program)
             if isinstance(computed, Failure):
                 return computed
-            arrays += computed
+            arrays[function.label] = computed
         return arrays
 
     def times(
@@ -213,26 +212,3 @@ def _speedups(samples: Sequence[Sequence[float]], seed: int) -> list[Any]:
     """Returns the speedup of each column but the first against the first."""
     times = np.array(samples)
     return [interval(times[:, 0] / times[:, column], seed) for column in range(1, times.shape[1])]
-
-
-def _difference(actual: Outputs, expected: Outputs) -> tuple[float, bool]:
-    """Returns the largest relative error of outputs, and whether all are within the tolerance."""
-    if len(actual) != len(expected):
-        return math.inf, False
-    worst, is_close = 0.0, True
-    for left, right in zip(actual, expected, strict=True):
-        if left.shape != right.shape or left.dtype != right.dtype:
-            return math.inf, False
-        if right.dtype.kind in "iub":
-            is_equal = bool((left == right).all())
-            worst, is_close = max(worst, 0.0 if is_equal else 1.0), is_close and is_equal
-            continue
-        wide, reference = left.astype(np.float64), right.astype(np.float64)
-        finite = np.isfinite(reference)
-        if not np.array_equal(finite, np.isfinite(wide)):
-            return math.inf, False
-        norm = float(np.linalg.norm(reference[finite])) or 1.0
-        error = float(np.linalg.norm(wide[finite] - reference[finite])) / norm
-        worst = max(worst, error)
-        is_close = is_close and error <= _TOLERANCES.get(right.dtype.itemsize, _LOW_TOLERANCE)
-    return worst, is_close

@@ -12,6 +12,7 @@ from tuninglink.tuning.report import (
     FunctionReport,
     ModelReport,
     OmittedDispatch,
+    OutputReport,
     ProblemReport,
     Speedup,
     StageReport,
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from tuninglink.tuning.deciding.decision import ConfidenceInterval
     from tuninglink.tuning.devices.device import DeviceDescription
     from tuninglink.tuning.flag_sets.results import SetResult
+    from tuninglink.tuning.results.output_comparison import OutputComparison
     from tuninglink.tuning.results.task_result import (
         ModelComparison,
         TaskResult,
@@ -73,6 +75,19 @@ def report_of(
         notes=tuple(notes),
         spec=result.spec,
         flag_sets=tuple(_flag_set(each, flags) for each in flags.results),
+        outputs=_outputs(result.outputs) if result.outputs else None,
+    )
+
+
+def _outputs(outputs: OutputComparison) -> OutputReport:
+    return OutputReport(
+        outputs.source,
+        outputs.tolerance,
+        outputs.default_error,
+        outputs.tuned_error,
+        outputs.default_is_wrong,
+        outputs.finding,
+        outputs.note,
     )
 
 
