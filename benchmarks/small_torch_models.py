@@ -25,14 +25,22 @@ def vit_tiny() -> Functions:
 
 
 def mobilenet() -> Functions:
-    """MobileNetV2, one image: 1x1 and depthwise convolutions (Sandler et al. 2018)."""
-    from transformers import (  # noqa: PLC0415 - seconds to load
-        MobileNetV2Config,
-        MobileNetV2ForImageClassification,
-    )
+    """MobileNet with eight of its 13 pairs of a depthwise and a 1x1 convolution, one image (Howard et al. 2017)."""
+    shapes = [(32, 64, 1), (64, 128, 2), (128, 128, 1), (128, 256, 2), (256, 256, 1)]
+    shapes += [(256, 512, 2), (512, 512, 1), (512, 512, 1)]
 
-    model = MobileNetV2ForImageClassification(MobileNetV2Config(num_labels=1000))
-    return transformer(model, torch.randn(1, 3, 224, 224))
+    def block(channels: int, result: int, kernel: int, stride: int, groups: int) -> list[nn.Module]:
+        spatial = nn.Conv2d(
+            channels, result, kernel, stride, kernel // 2, groups=groups, bias=False
+        )
+        return [spatial, nn.BatchNorm2d(result), nn.ReLU6()]
+
+    layers = block(3, 32, 3, 2, 1)
+    for channels, result, stride in shapes:
+        layers += block(channels, channels, 3, stride, channels)
+        layers += block(channels, result, 1, 1, 1)
+    layers += [nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(512, 100)]
+    return {"main": Function(nn.Sequential(*layers), (torch.randn(1, 3, 192, 192),))}
 
 
 def small_llama() -> Functions:

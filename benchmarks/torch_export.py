@@ -54,7 +54,10 @@ def export_onnx(function: Function, path: Path) -> None:
     """Writes a program with one function by way of ONNX."""
     with tempfile.TemporaryDirectory() as scratch:
         model = Path(scratch) / "model.onnx"
-        torch.onnx.export(function.module, function.inputs, model, dynamo=True, verbose=False)
+        exported = torch.onnx.export(function.module, function.inputs, dynamo=True, verbose=False)
+        assert exported is not None
+        exported.model.graph.name = "main"
+        exported.save(model)
         subprocess.run(["iree-import-onnx", model, "-o", path], check=True)
 
 

@@ -40,7 +40,7 @@ def compiled(image: bytes) -> CompiledSource:
 
 
 class RecordedCompiler:
-    def submit(self, _source: object, flags: Sequence[str], _deadline: float) -> Future:
+    def submit(self, _source: object, flags: Sequence[str], _deadline: float, _spec: str) -> Future:
         job: Future = Future()
         name = flags[-1].removeprefix("--")
         job.set_result("the compiler crashed: 1" if name == "crash" else compiled(name.encode()))
@@ -63,7 +63,9 @@ def run(*, allows_numerics: bool = False) -> FlagsResult:
     source = ProgramSource("program.mlir", Phase.START, (), ALL_CALLS)
     comparison = FlagComparison(source, (), 60.0, 0.02, 0, allows_numerics=allows_numerics)
     sets = [FlagSet(name, (f"--{name}",)) for name in SETS]
-    return comparison.run(RecordedCompiler(), compiled(b"default"), sets, RecordedDevice())
+    compiler = RecordedCompiler()
+    jobs = {flag_set: comparison.begin(compiler, flag_set) for flag_set in sets}
+    return comparison.run(compiled(b"default"), jobs, RecordedDevice())
 
 
 def by_name(result: FlagsResult) -> dict[str, SetResult]:
