@@ -143,11 +143,15 @@ class Model:
 
 
 def measure(model: Model, modules: Mapping[str, Path]) -> dict[str, Figures]:
-    """Measures modules in turn, in several rounds."""
-    figures = {name: Figures() for name in modules}
+    """Measures modules in turn, in several rounds; equal ones once."""
+    names: dict[bytes, str] = {}
+    originals = {
+        name: names.setdefault(module.read_bytes(), name) for name, module in modules.items()
+    }
+    figures = {name: Figures() for name in names.values()}
     for _ in range(_ROUNDS):
-        for name, module in modules.items():
-            figures[name].rounds.append(model.milliseconds(module))
-    for name, module in modules.items():
-        figures[name].error = model.error(module)
-    return figures
+        for name, figure in figures.items():
+            figure.rounds.append(model.milliseconds(modules[name]))
+    for name, figure in figures.items():
+        figure.error = model.error(modules[name])
+    return {name: figures[original] for name, original in originals.items()}

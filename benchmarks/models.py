@@ -222,7 +222,7 @@ def main() -> None:
         "--tune", action="append", default=[], metavar="OPTION", help="an option of tuninglink tune"
     )
     parser.add_argument(
-        "--record", type=Path, help="write all figures to this folder, a file a model"
+        "--record", type=Path, help="write the figures and the spec of each model to this folder"
     )
     parser.add_argument("flags", nargs="*", help="flags of iree-compile, behind --")
     arguments = parser.parse_args()
@@ -255,11 +255,16 @@ def main() -> None:
 
 
 def record(row: Row, directory: Path) -> None:
-    """Writes all figures of a model to a file."""
+    """Keeps the figures of a model, its spec, and the flags that were chosen for it."""
     directory.mkdir(parents=True, exist_ok=True)
     figures = {name: asdict(figures) for name, figures in row.figures.items()}
     content = {"figures": figures, "framework": row.model.framework, "report": row.report}
-    (directory / f"{row.model.name}.json").write_text(json.dumps(content, indent=1))
+    name = row.model.name
+    (directory / f"{name}.json").write_text(json.dumps(content, indent=1))
+    for suffix in ("mlir", "flags"):
+        path = row.model.directory / f"tuned.{suffix}"
+        if path.exists():
+            (directory / f"{name}.{suffix}").write_bytes(path.read_bytes())
 
 
 if __name__ == "__main__":

@@ -74,6 +74,14 @@ def resnet50() -> Functions:
     return transformer(model, torch.randn(8, 3, 224, 224))
 
 
+def resnet50_image() -> Functions:
+    """ResNet-50 for one image."""
+    from transformers import ResNetConfig, ResNetForImageClassification  # noqa: PLC0415
+
+    model = ResNetForImageClassification(ResNetConfig(num_labels=1000))
+    return transformer(model, torch.randn(1, 3, 224, 224))
+
+
 def gpt2() -> Functions:
     """GPT-2 small, a prompt of 256 tokens (Radford et al. 2019)."""
     from transformers import GPT2Config, GPT2Model  # noqa: PLC0415
@@ -309,6 +317,7 @@ def bottleneck() -> Functions:
 MODELS: Mapping[str, Callable[[], Functions]] = {
     "bert": bert,
     "resnet50": resnet50,
+    "resnet50_image": resnet50_image,
     "llama": llama,
     "gpt2": gpt2,
     "vit": vit,

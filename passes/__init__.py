@@ -2,34 +2,51 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from tuninglink.passes.annotate_root_ops import AnnotateRootOps
-from tuninglink.passes.dedupe_sequences import DedupeSequences
-from tuninglink.passes.drop_shadowed import DropShadowed
-from tuninglink.passes.dump_specs import DumpSpecs
-from tuninglink.passes.index_matchers import IndexMatchers
-from tuninglink.passes.link_specs import LinkSpecs
-from tuninglink.passes.materialize_specs import MaterializeSpecs
-from tuninglink.passes.prune_specs import PruneSpecs
-from tuninglink.passes.strip_configs import StripConfigs
-from tuninglink.passes.verify_configs import VerifyConfigs
-from tuninglink.passes.verify_specs import VerifySpecs
+from collections.abc import Mapping
+from importlib import import_module
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from tuninglink.mlir.passes import Pass
 
-PASSES: tuple[type[Pass], ...] = (
-    AnnotateRootOps,
-    DedupeSequences,
-    DropShadowed,
-    DumpSpecs,
-    IndexMatchers,
-    LinkSpecs,
-    MaterializeSpecs,
-    PruneSpecs,
-    StripConfigs,
-    VerifyConfigs,
-    VerifySpecs,
-)
-"""Every pass that comes with Tuninglink, in alphabetical order."""
+_PREFIX: Final = "tuninglink-"
+
+_CLASSES: Final = {
+    "tuninglink-annotate-root-ops": "AnnotateRootOps",
+    "tuninglink-dedupe-sequences": "DedupeSequences",
+    "tuninglink-drop-shadowed": "DropShadowed",
+    "tuninglink-dump-specs": "DumpSpecs",
+    "tuninglink-index-matchers": "IndexMatchers",
+    "tuninglink-link-specs": "LinkSpecs",
+    "tuninglink-materialize-specs": "MaterializeSpecs",
+    "tuninglink-prune-specs": "PruneSpecs",
+    "tuninglink-strip-configs": "StripConfigs",
+    "tuninglink-verify-configs": "VerifyConfigs",
+    "tuninglink-verify-specs": "VerifySpecs",
+}
+"""The class of each pass; its module has the name of the pass."""
+
+
+class _Passes(Mapping[str, type["Pass"]]):
+    """Imports a pass when it is looked up: all of them take longer to load than most take to run."""
+
+    def __getitem__(self, name: str) -> type[Pass]:
+        class_name = _CLASSES[name]
+        module = name.removeprefix(_PREFIX).replace("-", "_")
+        pass_type: type[Pass] = getattr(import_module(f"{__name__}.{module}"), class_name)
+        return pass_type
+
+    def __contains__(self, name: object) -> bool:
+        return name in _CLASSES
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(_CLASSES)
+
+    def __len__(self) -> int:
+        return len(_CLASSES)
+
+
+PASSES: Final[Mapping[str, type[Pass]]] = _Passes()
+"""The passes that come with Tuninglink, by name, in alphabetical order."""

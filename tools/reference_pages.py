@@ -62,7 +62,7 @@ def _help(command: str) -> str:
 
 def passes() -> str:
     """Returns the reference of the passes."""
-    return reference.reference(PASSES)
+    return reference.reference(PASSES.values())
 
 
 def api() -> str:

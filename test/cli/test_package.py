@@ -34,7 +34,7 @@ print(json.dumps({
     "specs": sorted(each.name for each in folder.iterdir()),
     "magic": sorted({(folder / each.name).read_bytes()[:4].hex() for each in folder.iterdir()
                      if each.name.endswith(".mlirbc")}),
-    "passes": [each.name for each in tuninglink.passes.PASSES],
+    "passes": list(tuninglink.passes.PASSES),
 }))
 """
 

@@ -80,9 +80,9 @@ def test_what_the_compiler_refuses_costs_the_candidate(
     assert "vector" in failure.message
     assert isinstance(compiler.submit(task.template, task.spaces.default, 60.0).result(), Benchmark)
 
-    path = Reproducers(tmp_path / "failures", FLAGS).keep(
-        task.task.label, task.template, candidate, failure
-    )
+    reproducers = Reproducers(tmp_path / "failures", FLAGS)
+    path = reproducers.keep_candidate(task, candidate, failure, "local-sync")
+    assert path is not None
     text = path.read_text()
     assert failure.message.splitlines()[0] in text
     with pytest.raises(AssertionError, match="vector"):

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 import os
 import sys
-import time
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from tuninglink.cli.measuring import time_left
 from tuninglink.cli.verbosity import is_quiet
 from tuninglink.files import STANDARD_STREAM, write_output
 from tuninglink.tuning.devices.device import DeviceError
@@ -107,23 +107,20 @@ def choose_flags(options: TuneOptions) -> FlagChoice:
     Raises:
         TuninglinkError: the file with sets cannot be read.
     """
-    settings = options.settings
     reason = _obstacle(options)
     if reason:
-        return FlagChoice(options, FlagsResult(reason=reason), seconds=settings.seconds)
-    began = time.monotonic()
+        return FlagChoice(options, FlagsResult(reason=reason))
     say("comparing sets of flags")
     choice = _compare(options)
     _show(choice.result)
-    left = max(1.0, settings.seconds - (time.monotonic() - began))
-    return replace(choice, seconds=left)
+    return replace(choice, seconds=time_left(options.settings.seconds))
 
 
 def _compare(options: TuneOptions) -> FlagChoice:
     """Compares the sets of flags for the backend that the program is compiled by."""
     settings = options.settings
     part = 1.0 if options.only_flags else _PART
-    comparison = _comparison(options, settings.seconds * part)
+    comparison = _comparison(options, part * time_left(settings.seconds))
     with SetCompiler(_jobs(options)) as compiler:
         job = comparison.begin(compiler, DEFAULT)
         expected = _backend_of(options.flags)

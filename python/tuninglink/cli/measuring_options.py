@@ -27,8 +27,8 @@ MEASURING_HELP: Final = """\
   --trials N           Try at most N candidates of each dispatch or entry.
   --min-gain PART      The least gain worth an entry. Default: 2%.
   --database FILE      Keep all results in FILE; what is there already is not measured again.
-  --failures DIR       Keep candidates that fail to compile in DIR, each as a file that shows it, and dispatches
-                       whose default computes a wrong result, each with a script that shows it.
+  --failures DIR       Keep candidates that fail to compile, to run or to compute what they should in DIR, and dispatches
+                       whose default does; each with a script or a command that shows it with the stock tools.
   --no-reference       Compare candidates with the compiler's own choices alone, whether these are right or not.
   --jobs N             How many compilations run at once. Default: one for each core.
   --timeout TIME       When a compilation or a benchmark counts as hanging. Default: 30s.

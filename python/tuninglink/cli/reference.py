@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from tuninglink.mlir.rendering import print_diagnostic
 from tuninglink.opt.documentation import sections, summary
 from tuninglink.opt.options import options_of
-from tuninglink.opt.registry import PassRegistry, own_passes
+from tuninglink.opt.registry import PassRegistry
+from tuninglink.passes import PASSES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -35,7 +36,7 @@ def reference(passes: Iterable[type[Pass]]) -> str:
 
 def main() -> None:
     """Prints the reference of all passes that are registered, those of plug-ins included."""
-    registry = PassRegistry(own_passes, print_diagnostic)
+    registry = PassRegistry(PASSES, print_diagnostic)
     sys.stdout.write(reference(registry.all().values()))
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tuninglink.cli import process
-from tuninglink.cli.measuring import Measuring, stopping
+from tuninglink.cli.measuring import Measuring, stopping, time_left
 from tuninglink.cli.progress import progress
 from tuninglink.cli.tuning_targets import generic_cpu_warning, with_target_help
 from tuninglink.errors import CompileError, TuninglinkError
@@ -61,7 +61,7 @@ def tune(options: TuneOptions, set_flags: Sequence[str], command: str) -> Tuned:
         TuninglinkError: the program cannot be tuned.
     """
     settings = options.settings
-    ledger = Ledger(settings.seconds, settings.trials)
+    ledger = Ledger(time_left(settings.seconds), settings.trials)
     timeline = Timeline()
     with progress(f"compiling {options.input}"), timeline.stage(Stage.PROGRAM):
         program = _read(options)

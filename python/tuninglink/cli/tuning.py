@@ -58,7 +58,7 @@ def tune_program(options: TuneOptions, command: str) -> TuninglinkError | None:
     if len(bases) == 1:
         (base,) = bases
         set_up_command_line(command, (*options.flags, *base.flags))
-        tuned = tune(_with_flags(options, base, choice.seconds), base.flags, command)
+        tuned = tune(_with_flags(options, base, options.settings.seconds), base.flags, command)
         return _write(options, tuned, choice.result)
     tuned, result = _tune_bases(choice, bases, command)
     return _write(options, tuned, result)
@@ -112,7 +112,7 @@ def _contestant(base: FlagSet, tuned: Mapping[FlagSet, Tuned]) -> TunedSet:
 
 
 def _with_flags(options: TuneOptions, base: FlagSet, seconds: float) -> TuneOptions:
-    """Returns options with the flags of a set and with the time for its dispatches."""
+    """Returns options with the flags of a set and with the seconds of the process that tunes under it."""
     settings = replace(options.settings, seconds=seconds)
     return replace(options, flags=(*options.flags, *base.flags), settings=settings)
 

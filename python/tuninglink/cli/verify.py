@@ -23,8 +23,8 @@ Run a program dispatch by dispatch, and compare what each computes with a refere
 the CPU of this machine, and some elements computed with NumPy. Nothing is tuned. Run it after a compiler upgrade, or
 with a spec before you ship it.
 
-A result is right, wrong, not decided (the reference differs, and NumPy does not support it), or not checked. The exit
-code is 1 if a result is wrong.
+A result is right, wrong, not decided (the reference differs, and NumPy does not support it), or not checked; or the
+dispatch fails: it does not compile, or crashes. The exit code is 1 if a result is wrong or a dispatch fails.
 
 INPUT is a program in MLIR, a model of ONNX (*.onnx), one dispatch, or a dispatch benchmark that iree-compile has
 dumped; - is standard input. It is compiled with the flags that you give.
@@ -33,7 +33,7 @@ dumped; - is standard input. It is compiled with the flags that you give.
   --no-upgrade         Refuse specs that were written for an older compiler, instead of upgrading them.
   --device URI         The device, as in cuda://0. Default: the one that runs what is compiled for.
   --only PATTERN       Verify dispatches with this in their name or their function's. May be repeated; * and ?.
-  --failures DIR       Write the program of each wrong result to DIR, with a script that shows it with the stock tools.
+  --failures DIR       Write the program of each wrong result and failure to DIR, with a script for the stock tools.
   --format FORMAT      How the report is written: table or json. Default: table.
   --jobs N             How many compilations run at once. Default: one for each core.
   --timeout TIME       When a compilation, a run or a reference counts as hanging. Default: 60s.
@@ -52,7 +52,7 @@ def verify_command(arguments: Sequence[str]) -> int:
     It sets the flags of the whole process, so a process can run it once.
 
     Returns:
-        The exit code: 1 if a result is wrong.
+        The exit code: 1 if a result is wrong or a dispatch fails.
 
     Raises:
         TuninglinkError: the program cannot be verified.

@@ -17,6 +17,7 @@ from tuninglink.errors import TuninglinkError
 from tuninglink.files import check_directory
 from tuninglink.mlir.diagnostics import error, note
 from tuninglink.specs.linking.precedence import link
+from tuninglink.specs.loading import load_spec
 from tuninglink.specs.sources import SpecFiles, read_specs
 from tuninglink.tuning.candidates.compilation import CandidateCompiler
 from tuninglink.tuning.devices.local import Devices, default_device, may_run
@@ -28,10 +29,12 @@ from tuninglink.tuning.references.program_verification import (
     VerifiedDispatch,
 )
 from tuninglink.tuning.references.references import References
+from tuninglink.tuning.results.failures import Failure, FailureKind
 from tuninglink.tuning.results.reproducers import Reproducers
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
     from tuninglink.cli.verify_options import VerifyOptions
     from tuninglink.tuning.programs.dispatches import DispatchedProgram, TuningTask
@@ -41,7 +44,7 @@ def verify(options: VerifyOptions) -> bool:
     """Verifies a program and prints the report.
 
     Returns:
-        Whether no result is wrong.
+        Whether no dispatch fails or gives a wrong result.
 
     Raises:
         TuninglinkError: the program cannot be compiled, or no device runs it.
@@ -58,7 +61,7 @@ def verify(options: VerifyOptions) -> bool:
         print(json.dumps(_as_object(program, verified), indent=1))  # noqa: T201 - the output
     else:
         _print(program, verified)
-    return all(entry.judgement.correctness is not Correctness.WRONG for entry in verified)
+    return all(entry.is_right for entry in verified)
 
 
 def _spec(options: VerifyOptions) -> str:
@@ -111,12 +114,20 @@ def _verified(
         for count, entry in enumerate(verification.run(runnable, spec), 1):
             verified.append(entry)
             _tell(f"{count} of {len(runnable)}: {_words(entry)}")
-            if reproducers and entry.judgement.correctness is Correctness.WRONG:
-                path = reproducers.keep_wrong(entry.task, entry.judgement, uri)
-                _tell(
-                    f"  see {path}" if path else "  it cannot be written as a function on tensors"
-                )
+            if reproducers and not entry.is_right:
+                _tell(f"  see {_reproducer(reproducers, entry, spec, uri)}")
     return verified
+
+
+def _reproducer(
+    reproducers: Reproducers, entry: VerifiedDispatch, spec: str, uri: str
+) -> Path | None:
+    """Writes the program of a dispatch that fails or gives a wrong result."""
+    if entry.failure is None and not spec:
+        return reproducers.keep_wrong(entry.task, entry.judgement, uri)
+    failure = entry.failure or Failure(FailureKind.WRONG, entry.judgement.reason)
+    specs = [load_spec(spec.encode())] if spec else []
+    return reproducers.keep_dispatch(entry.task, failure, uri, specs)
 
 
 def _tell(line: str) -> None:
@@ -148,6 +159,7 @@ def _print(program: DispatchedProgram, verified: Sequence[VerifiedDispatch]) -> 
 
 _ORDER = (
     Correctness.WRONG,
+    Correctness.FAILED,
     Correctness.UNDECIDED,
     Correctness.UNCHECKED,
     Correctness.RIGHT,

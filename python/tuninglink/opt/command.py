@@ -25,7 +25,8 @@ from tuninglink.opt.flags import read_options
 from tuninglink.opt.inputs import Chunk, parse, split_input
 from tuninglink.opt.pipeline import PIPELINE_SOURCE, parse_pipeline
 from tuninglink.opt.process_state import set_up_process
-from tuninglink.opt.registry import PassRegistry, own_passes
+from tuninglink.opt.registry import PassRegistry
+from tuninglink.passes import PASSES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -53,7 +54,7 @@ def run(arguments: Sequence[str]) -> int:
         reporter.configure(options)
         if options.pipeline:
             reporter.sources.add(PIPELINE_SOURCE, options.pipeline.encode())
-        registry = PassRegistry(own_passes, reporter.show)
+        registry = PassRegistry(PASSES, reporter.show)
         text = _about(options, registry, program)
         if text is not None:
             write_output(STANDARD_STREAM, text.encode())

@@ -12,7 +12,7 @@ from tuninglink.mlir.passes import Pass
 from tuninglink.opt.options import options_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
     from importlib.metadata import EntryPoint
 
 GROUP = "tuninglink.passes"
@@ -23,25 +23,20 @@ class PassRegistry:
     """Knows passes by name, and imports none before somebody asks.
 
     Args:
-        own: gives the passes that come with Tuninglink.
+        own: the passes that come with Tuninglink, by name.
         warn: is told about plug-ins that cannot be used.
         entry_points: gives the entry points of plug-ins; those of all installed packages if left out.
     """
 
     def __init__(
         self,
-        own: Callable[[], Iterable[type[Pass]]],
+        own: Mapping[str, type[Pass]],
         warn: Callable[[Diagnostic], None],
         entry_points: Callable[[], Iterable[EntryPoint]] | None = None,
     ) -> None:
-        self._load_own = own
+        self.own = own
         self._warn = warn
         self._entry_points = entry_points or _installed_entry_points
-
-    @cached_property
-    def own(self) -> dict[str, type[Pass]]:
-        """The passes that come with Tuninglink, by name."""
-        return {each.name: each for each in self._load_own()}
 
     @cached_property
     def plugged_in(self) -> dict[str, type[Pass]]:
@@ -81,13 +76,6 @@ class PassRegistry:
             f"which cannot be used: {reason}"
         )
         self._warn(Diagnostic(Severity.WARNING, message))
-
-
-def own_passes() -> Iterable[type[Pass]]:
-    """Returns the passes that come with Tuninglink."""
-    from tuninglink.passes import PASSES  # noqa: PLC0415 - what runs none of them need not load them
-
-    return PASSES
 
 
 def check_pass(pass_type: object) -> None:

@@ -16,17 +16,17 @@ from tuninglink.tuning.deciding.model_run import ModelRuns, ModelVerdict, judge_
 from tuninglink.tuning.devices.compute_units import COMPUTE_UNITS, compute_units
 from tuninglink.tuning.devices.local import may_run
 from tuninglink.tuning.programs.dispatches import Omission
+from tuninglink.tuning.ranges.range_tuner import RangeTuner
 from tuninglink.tuning.results.task_result import TaskOutcome, TuningResult
 from tuninglink.tuning.scheduling.generalization import Generalizer
 from tuninglink.tuning.scheduling.isolation import FATAL, reason_of
 from tuninglink.tuning.scheduling.ledger import Account
 from tuninglink.tuning.scheduling.prices import guard_seconds, least_race_seconds
-from tuninglink.tuning.scheduling.priorities import Pace
 from tuninglink.tuning.scheduling.scheduler import Scheduler
 from tuninglink.tuning.scheduling.timeline import Stage
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from tuninglink.specs.model import Spec
     from tuninglink.tuning.programs.dispatches import DispatchedProgram, TuningTask
@@ -39,8 +39,14 @@ if TYPE_CHECKING:
 _GENERALIZING: Final = 0.3
 """The part of the time that is kept for generalized entries, where they are wanted."""
 
-_REFERENCE_SECONDS: Final = 6.0
-"""The time that is kept for references of tasks whose races begin in the end."""
+_RANGES: Final = 0.4
+"""The part of the time that is kept for ranges of sizes of dynamic dispatches."""
+
+_REFERENCE_SECONDS: Final = 2.0
+"""The time that is kept for comparing finalists with references where the processors measure."""
+
+_START_SECONDS: Final = 3.0
+"""What a task takes before its first trials are measured."""
 
 _LEAST_PART: Final = 0.7
 """The whole program is compared if this part of the price is left."""
@@ -99,6 +105,9 @@ class Tuner:
         except FATAL as fatal:
             failure = fatal  # what was won so far is worth writing
         results = sorted(scheduler.results, key=lambda each: -each.share)
+        if self._is_dynamic and failure is None:
+            with self._ledger.spending(Account.RANGES) as budget:
+                results = self._with_ranges(results, budget)
         if self._task_tuner.settings.generalizes and failure is None:
             with self._ledger.spending(Account.RANGES) as budget:
                 self._generalize(results, budget)
@@ -126,7 +135,9 @@ class Tuner:
     def _reserve(self, defaults: DefaultQueue) -> None:
         """Reserves time for the whole program and for ranges, and names the least budget if there is less."""
         ledger, settings = self._ledger, self._task_tuner.settings
-        if settings.generalizes:
+        if self._is_dynamic:
+            ledger.reserve(Account.RANGES, _RANGES * ledger.whole.remaining)
+        elif settings.generalizes:
             ledger.reserve(Account.RANGES, _GENERALIZING * ledger.whole.remaining)
         if math.isinf(ledger.seconds) or not defaults.measured:
             return
@@ -140,8 +151,10 @@ class Tuner:
         heaviest = defaults.weighed()[0]
         least = (
             ledger.elapsed
-            + Pace().start_seconds
-            + least_race_seconds(heaviest)
+            + _START_SECONDS
+            + least_race_seconds(
+                heaviest, self._task_tuner.rules(ledger.whole, default_is_wrong=False)
+            )
             + ledger.reserved(Account.GUARD)
         )
         if least > ledger.seconds:
@@ -167,7 +180,7 @@ class Tuner:
             is_guarded: whether the whole program was run with the spec; else the provenance of its entries says so.
         """
         won = [each for each in results if each.verdict is TaskOutcome.WON]
-        entries = [entry for each in won if (entry := self._entry(each)) is not None]
+        entries = [entry for each in won for entry in self._entries(each)]
         general = [self._general[each.task.key] for each in won if each.task.key in self._general]
         # What was measured for one size comes before what holds for several.
         entries += general
@@ -183,7 +196,42 @@ class Tuner:
         """Returns the entry of a winner; what the tuner prepares has one, and only that can share a spec."""
         if result.winner is None or not isinstance(result.prepared, PreparedTask):
             return None
-        return result.prepared.entry(result.winner.candidate, self._task_tuner.provenance(result))
+        entry = result.prepared.entry(result.winner.candidate, self._task_tuner.provenance(result))
+        boxes = tuple(part.task.bounds for part in result.ranges)
+        return replace(entry, specializations=boxes)
+
+    def _entries(self, result: TaskResult) -> list[SpecEntry]:
+        """Returns the entries of a winner, those for ranges of sizes first."""
+        entries = map(self._entry, (*result.ranges, result))
+        return [entry for entry in entries if entry is not None]
+
+    @property
+    def _is_dynamic(self) -> bool:
+        """Whether a task may get ranges of sizes with configurations of their own."""
+        return any(task.is_dynamic for task in self._program.tasks)
+
+    def _with_ranges(self, results: Sequence[TaskResult], budget: Budget) -> list[TaskResult]:
+        """Returns the results with ranges of sizes where these are faster than one entry for all sizes."""
+        ranges = RangeTuner(self._task_tuner, self._prepare_range)
+        improved = list(results)
+        dynamic = [number for number, result in enumerate(results) if result.task.is_dynamic]
+        for position, number in enumerate(dynamic):
+            shares = sum(results[each].share for each in dynamic[position:])
+            part = budget.part(results[number].share / shares if shares else 1.0)
+            if part.is_over:
+                break
+            try:
+                improved[number] = ranges.improve(results[number], part)
+            except FATAL:
+                break  # what was won so far is worth writing
+            except Exception as failure:  # noqa: BLE001 - an error loses the ranges of one task only
+                reason = f"no ranges for {results[number].task.name}: {reason_of(failure)}"
+                self._warn(Diagnostic(Severity.WARNING, reason))
+            self._task_tuner.listener.ended(improved[number])
+        return improved
+
+    def _prepare_range(self, task: TuningTask, specs: Sequence[Spec]) -> PreparedTask:
+        return prepare(task, self._flags, specs, self._registry, self._device_limits())
 
     def _generalize(self, results: Sequence[TaskResult], budget: Budget) -> None:
         """Looks for ranges of sizes in which winners do not lose."""
@@ -237,11 +285,15 @@ class Tuner:
         """
         prepared = self._prepared_tasks.get(task.key)
         if prepared is None:
-            device = self._task_tuner.devices.first.description
-            limits = {} if device.is_local else {COMPUTE_UNITS: compute_units(device.name)}
-            prepared = prepare(task, self._flags, self._specs, self._registry, limits)
+            prepared = prepare(
+                task, self._flags, self._specs, self._registry, self._device_limits()
+            )
             self._prepared_tasks[task.key] = prepared
         return prepared
+
+    def _device_limits(self) -> Mapping[str, int]:
+        device = self._task_tuner.devices.first.description
+        return {} if device.is_local else {COMPUTE_UNITS: compute_units(device.name)}
 
     def _run_model(
         self, results: Sequence[TaskResult], failure: TuninglinkError | None

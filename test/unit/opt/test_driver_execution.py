@@ -90,7 +90,9 @@ class Session:
         self.sink = DiagnosticSink(self.said.append)
         self.module = ir.Module.parse(self.source, self.context)
         passes = (Log, FunctionLog, Fail, CseImpostor)
-        self.registry = PassRegistry(lambda: passes, self.said.append, lambda: ())
+        self.registry = PassRegistry(
+            {each.name: each for each in passes}, self.said.append, lambda: ()
+        )
 
     def run(self, pipeline: str | OpPipeline, **how: Any) -> bool:
         tree = parse_pipeline(pipeline) if isinstance(pipeline, str) else pipeline

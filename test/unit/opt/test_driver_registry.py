@@ -83,7 +83,7 @@ class Registry(PassRegistry):
     def __init__(self, *attributes: str) -> None:
         self.warnings: list[Diagnostic] = []
         points = [EntryPoint(each, f"{__name__}:{each}", GROUP) for each in attributes]
-        super().__init__(lambda: (Own,), self.warnings.append, lambda: points)
+        super().__init__({"own": Own}, self.warnings.append, lambda: points)
 
 
 def test_finds_passes_of_its_own_and_of_plug_ins() -> None:
@@ -121,13 +121,13 @@ def test_looks_for_plug_ins_only_when_asked() -> None:
     def never() -> list[EntryPoint]:
         raise AssertionError
 
-    registry = PassRegistry(lambda: (Own,), lambda _: None, never)
+    registry = PassRegistry({"own": Own}, lambda _: None, never)
     assert registry.own == {"own": Own}
 
 
 def test_every_pass_that_is_shipped_can_be_used_and_is_in_order() -> None:
-    for each in PASSES:
+    for each in PASSES.values():
         check_pass(each)
         assert each.name.startswith("tuninglink-")
         assert all(option.help for option in options_of(each))
-    assert [each.name for each in PASSES] == sorted(each.name for each in PASSES)
+    assert [each.name for each in PASSES.values()] == list(PASSES) == sorted(PASSES)

@@ -7,10 +7,10 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Self
 
+from tuninglink.compiler.encodings import has_encodings
 from tuninglink.compiler.phases import Phase
 from tuninglink.errors import CompileError
 from tuninglink.iree.dispatches import find_dispatches
-from tuninglink.matching.encoded_dispatches import has_encodings
 from tuninglink.mlir.serialization import to_text
 from tuninglink.tuning.candidates.compilation import compile_program, prepare_worker
 from tuninglink.tuning.programs.dispatches import form_dispatches
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from concurrent.futures import Future
 
+    from tuninglink.iree.given_sizes import GivenSizes
     from tuninglink.tuning.programs.call_options import CallOptions
     from tuninglink.tuning.programs.program_calls import ProgramCalls
-    from tuninglink.tuning.programs.specialization import DimensionSize
 
 
 @dataclass(frozen=True)
@@ -33,13 +33,13 @@ class ProgramSource:
     Attributes:
         path: its path.
         first: the phase that it has gone through already.
-        sizes: sizes of dynamic dimensions of its arguments.
+        sizes: the sizes of dynamic dimensions of its arguments, at which it is called.
         calls: which of its functions count, and what they are called with.
     """
 
     path: str
     first: Phase
-    sizes: tuple[DimensionSize, ...]
+    sizes: tuple[GivenSizes, ...]
     calls: CallOptions
 
 

@@ -11,6 +11,7 @@ class Correctness(Enum):
 
     RIGHT = "right"
     WRONG = "wrong"
+    FAILED = "fails"
     UNDECIDED = "not decided"
     UNCHECKED = "not checked"
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from tuninglink.tuning.programs.benchmark import Benchmark
 from tuninglink.tuning.references.output_verdict import Correctness, OutputVerdict
 from tuninglink.tuning.results.failures import Failure
 
@@ -28,10 +27,17 @@ class VerifiedDispatch:
     Attributes:
         task: the dispatch.
         judgement: whether its result is right.
+        failure: why it has no result; None if it has one.
     """
 
     task: TuningTask
     judgement: OutputVerdict
+    failure: Failure | None = None
+
+    @property
+    def is_right(self) -> bool:
+        """Whether neither a reference nor a failure shows otherwise."""
+        return self.judgement.correctness not in (Correctness.WRONG, Correctness.FAILED)
 
 
 @dataclass(frozen=True)
@@ -65,15 +71,20 @@ class ProgramVerification:
             if not self.device.description.is_local:
                 for later in tasks[position : position + _AHEAD]:
                     self.references.begin(later)
-            yield VerifiedDispatch(task, self._judgement(task, job.result()))
+            yield self._verified(task, job.result())
             self.references.release(task)
 
-    def _judgement(self, task: TuningTask, compiled: Compiled | Failure) -> OutputVerdict:
+    def _verified(self, task: TuningTask, compiled: Compiled | Failure) -> VerifiedDispatch:
         if isinstance(compiled, Failure):
-            reason = f"it does not compile: {compiled.message}"
-            return OutputVerdict(Correctness.UNCHECKED, reason)
-        benchmark = Benchmark(compiled.image, task.function, task.layout)
-        outputs = self.device.outputs(benchmark)
+            return _failed(task, compiled, "does not compile")
+        outputs = self.device.outputs(task.benchmark(compiled.image))
         if isinstance(outputs, Failure):
-            return OutputVerdict(Correctness.UNCHECKED, f"it does not run: {outputs.message}")
-        return self.references.judge(task, outputs)
+            return _failed(task, outputs, "does not run")
+        return VerifiedDispatch(task, self.references.judge(task, outputs))
+
+
+def _failed(task: TuningTask, failure: Failure, what: str) -> VerifiedDispatch:
+    """Returns a dispatch without a result, which is its own fault unless the machine is the cause."""
+    correctness = Correctness.UNCHECKED if failure.is_external else Correctness.FAILED
+    verdict = OutputVerdict(correctness, f"it {what}: {failure.message}")
+    return VerifiedDispatch(task, verdict, failure)

@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.tuning.references.dispatch_function import NAME, TensorFunction
+from tuninglink.tuning.references.script_parts import DRAWING
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -42,24 +43,7 @@ SEED = {seed}
 SAMPLES = {samples}  # binding, position, actual value, expected value
 
 
-def dtype(name):
-    special = {{"bf16": ml_dtypes.bfloat16, "i1": np.bool_, "f8E4M3FN": ml_dtypes.float8_e4m3fn}}
-    return np.dtype(special.get(name) or name.replace("f", "float").replace("i", "int"))
-
-
-def values(name, shape, binding):
-    count = int(np.prod(shape))
-    random = np.random.default_rng((SEED, binding))
-    drawn = min(count, 1_048_583)
-    if "f" in name:
-        x = random.random(drawn, np.float32) * np.float32(1.875) - np.float32(0.9375)
-        x = x + np.copysign(np.float32(0.0625), x)
-    elif name == "i8":
-        x = random.integers(1, 8, drawn, np.int8) * random.choice((-1, 1), drawn)
-    else:
-        x = random.integers(0, 2, drawn) if name == "i1" else random.integers(1, 4, drawn, dtype(name))
-    return np.tile(x.astype(dtype(name)), -(-count // drawn))[:count].reshape(shape)
-
+{drawing}
 
 def run(flags, device, name):
     module = HERE / f"{{name}}.vmfb"
@@ -67,7 +51,7 @@ def run(flags, device, name):
     arguments = []
     for number, (element, shape, binding) in enumerate(INPUTS):
         path = HERE / f"input{{number}}.bin"
-        path.write_bytes(values(element, shape, binding).tobytes())
+        path.write_bytes(values(element, int(np.prod(shape)), binding).tobytes())
         sizes = "".join(f"{{size}}x" for size in shape)
         arguments.append(f"--input={{sizes}}{{element}}=@{{path}}")
     outputs = [HERE / f"{{name}}.{{number}}.npy" for number in range({outputs})]
@@ -116,6 +100,7 @@ def reproducer_script(
         for binding, (element, shape) in zip(function.inputs, function.input_types, strict=True)
     ]
     return _SCRIPT.format(
+        drawing=DRAWING,
         version=version,
         program=PROGRAM,
         finding=judgement.reason,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
+from typing import Final
 
 
 class FailureKind(Enum):
@@ -18,6 +19,13 @@ class FailureKind(Enum):
     CRASH = "crash"
     WRONG = "wrong"
     OUT_OF_BOUNDS = "out-of-bounds"
+    SLOWER = "slower"
+
+
+COMPILE_FAILURES: Final = frozenset(
+    {FailureKind.COMPILE, FailureKind.COMPILE_CRASH, FailureKind.COMPILE_TIMEOUT}
+)
+"""The failures of a trial that has no code."""
 
 
 @dataclass(frozen=True)

@@ -1,35 +1,48 @@
-"""Keeping candidates that the constraints call valid and that fail: each as a file that shows it."""
+"""Reproducers of failures: programs, and scripts that run them with the stock tools."""
 
 from __future__ import annotations
 
 import shlex
+from dataclasses import replace
 from importlib import metadata
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from iree.compiler import ir as mlir
 
+from tuninglink.compiler.phases import Phase
 from tuninglink.files import write_file
 from tuninglink.mlir.contexts import thread_context
-from tuninglink.tuning.candidates.templates import apply_candidate
+from tuninglink.tuning.candidates.templates import apply_candidate, apply_specs
+from tuninglink.tuning.devices.device import SYNCHRONOUS_DRIVER, THREADED_DRIVER
 from tuninglink.tuning.references.dispatch_function import tensor_function
-from tuninglink.tuning.references.retargeting import HOST
+from tuninglink.tuning.references.failing_run_script import (
+    BENCHMARK,
+    REFERENCE,
+    failing_run_script,
+    runnable,
+)
+from tuninglink.tuning.references.retargeting import HOST, reference_target, retarget
 from tuninglink.tuning.references.scalar_ops import UnsupportedOperationError
 from tuninglink.tuning.references.wrong_result_script import PROGRAM, reproducer_script
+from tuninglink.tuning.results.failures import COMPILE_FAILURES, Failure, FailureKind
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Sequence
 
+    from tuninglink.specs.model import Spec
     from tuninglink.tuning.candidates.candidate import Candidate
-    from tuninglink.tuning.candidates.compilation import BenchmarkTemplate
+    from tuninglink.tuning.candidates.tunable import TunableTask
     from tuninglink.tuning.programs.dispatches import TuningTask
+    from tuninglink.tuning.references.failing_run_script import RunnableBenchmark
     from tuninglink.tuning.references.output_verdict import OutputVerdict
-    from tuninglink.tuning.results.failures import Failure
+
+_SCRIPT: Final = "reproduce.py"
 
 
 class Reproducers:
-    """A directory of programs that show a failure.
+    """A directory of programs that show failures.
 
     Args:
         directory: the directory; it is made.
@@ -44,32 +57,66 @@ class Reproducers:
         self._flags = tuple(flags)
         self._seed = seed
 
-    def keep(
-        self, label: str, template: BenchmarkTemplate, candidate: Candidate, failure: Failure
-    ) -> Path:
-        """Writes the program of a candidate, with what was said and the command that shows it.
+    def keep_candidate(
+        self, prepared: TunableTask, candidate: Candidate, failure: Failure, device: str
+    ) -> Path | None:
+        """Writes the program of a candidate that fails.
+
+        Args:
+            prepared: the task of the candidate.
+            candidate: its configuration.
+            failure: how it fails.
+            device: the device that ran it.
+
+        Returns:
+            The program, or its directory if it fails at run time; None if the machine is the cause of the failure.
 
         Raises:
             TuninglinkError: it cannot be written.
         """
-        module = mlir.Module.parse(template.content, thread_context()).operation
+        if failure.is_external:
+            return None
+        module = mlir.Module.parse(prepared.template.content, thread_context()).operation
         apply_candidate(module, candidate)
-        path = self._directory / f"{label}-{failure.kind.value}-{candidate.key[:12]}.mlir"
-        flags = shlex.join(self._flags)
-        command = f"iree-compile %s --compile-from=executable-configurations {flags}"
-        said = [f"// {line}" for line in failure.message.splitlines()]
-        lines = [
-            f"// {command} -o /dev/null",
-            "//",
-            *said,
-            "//",
-            f"// {candidate}",
-            "",
-            str(module),
-        ]
-        self._directory.mkdir(parents=True, exist_ok=True)
-        write_file(path, "\n".join(lines).encode())
-        return path
+        task, phase = prepared.task, Phase.EXECUTABLE_CONFIGURATIONS
+        name = f"{task.label}-{failure.kind.value}-{candidate.key[:12]}"
+        notes = [*failure.message.splitlines(), "", str(candidate)]
+        if failure.kind in COMPILE_FAILURES:
+            return self._write_program(name, module, phase, notes)
+        failure = replace(failure, message="\n".join(notes))
+        return self._write_run(name, task, runnable(module, phase, self._flags), failure, device)
+
+    def keep_dispatch(
+        self, task: TuningTask, failure: Failure, device: str, specs: Sequence[Spec] = ()
+    ) -> Path | None:
+        """Writes the program of a dispatch that fails as the compiler or a spec configures it.
+
+        Args:
+            task: the dispatch.
+            failure: how it fails.
+            device: the device that ran it.
+            specs: the specs that configure it; none for the compiler's choice.
+
+        Returns:
+            What `keep_candidate` does.
+
+        Raises:
+            TuninglinkError: it cannot be written.
+        """
+        if failure.is_external:
+            return None
+        content, phase = task.source, Phase.EXECUTABLE_SOURCES
+        if specs:
+            content, phase = (
+                apply_specs(task.source, self._flags, specs).output,
+                Phase.EXECUTABLE_CONFIGURATIONS,
+            )
+        module = mlir.Module.parse(content, thread_context()).operation
+        name = f"{task.label}-{failure.kind.value}-{'spec' if specs else 'default'}"
+        notes = failure.message.splitlines()
+        if failure.kind in COMPILE_FAILURES:
+            return self._write_program(name, module, phase, notes)
+        return self._write_run(name, task, runnable(module, phase, self._flags), failure, device)
 
     def keep_wrong(self, task: TuningTask, judgement: OutputVerdict, device: str) -> Path | None:
         """Writes a dispatch whose default is wrong, with a script that shows it with the stock tools.
@@ -80,7 +127,7 @@ class Reproducers:
             device: the device that ran it.
 
         Returns:
-            The directory; None if the dispatch cannot be written as a function on tensors.
+            The directory: of the dispatch as a function on tensors, or else as a benchmark on a buffer.
 
         Raises:
             TuninglinkError: it cannot be written.
@@ -88,7 +135,7 @@ class Reproducers:
         try:
             function = tensor_function(task.source, task.layout)
         except UnsupportedOperationError:
-            return None
+            return self.keep_dispatch(task, Failure(FailureKind.WRONG, judgement.reason), device)
         script = reproducer_script(
             function,
             judgement,
@@ -101,5 +148,51 @@ class Reproducers:
         path = self._directory / f"{task.label}-wrong-default"
         path.mkdir(parents=True, exist_ok=True)
         write_file(path / PROGRAM, function.text.encode())
-        write_file(path / "reproduce.py", script.encode())
+        write_file(path / _SCRIPT, script.encode())
+        return path
+
+    def _write_program(
+        self, name: str, module: mlir.Operation, phase: Phase, notes: Sequence[str]
+    ) -> Path:
+        """Writes a program that does not compile, with the command that shows it."""
+        flags = shlex.join(self._flags)
+        command = f"iree-compile %s --compile-from={phase.value} {flags} -o /dev/null"
+        lines = [f"// {line}".rstrip() for line in (command, "", *notes)]
+        path = self._directory / f"{name}.mlir"
+        self._directory.mkdir(parents=True, exist_ok=True)
+        write_file(path, "\n".join([*lines, "", str(module)]).encode())
+        return path
+
+    def _write_run(
+        self,
+        name: str,
+        task: TuningTask,
+        benchmark: RunnableBenchmark,
+        failure: Failure,
+        device: str,
+    ) -> Path:
+        """Writes a program that fails at run time, with a script that runs it."""
+        programs = {BENCHMARK: benchmark}
+        if failure.kind is FailureKind.WRONG:
+            target = reference_target(task.target.backend)
+            reference = mlir.Module.parse(retarget(task.source, target), thread_context())
+            programs[REFERENCE] = runnable(
+                reference.operation, Phase.EXECUTABLE_SOURCES, target.flags
+            )
+        if failure.kind is FailureKind.CRASH and device == SYNCHRONOUS_DRIVER:
+            device = THREADED_DRIVER  # whose workers have the stack that the code was measured with
+        script = failing_run_script(
+            programs,
+            task.function,
+            task.layout,
+            failure.message,
+            device=device,
+            seed=self._seed,
+            version=metadata.version("iree-base-compiler"),
+        )
+        path = self._directory / name
+        path.mkdir(parents=True, exist_ok=True)
+        for file, program in programs.items():
+            write_file(path / file, program.text.encode())
+        write_file(path / _SCRIPT, script.encode())
         return path
