@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 from tuninglink.cli.measuring import time_left
 from tuninglink.cli.verbosity import is_quiet
 from tuninglink.files import STANDARD_STREAM, write_output
+from tuninglink.tuning.deciding.output_judge import OutputJudge
 from tuninglink.tuning.devices.device import DeviceError
 from tuninglink.tuning.devices.device_process import DeviceProcess
 from tuninglink.tuning.devices.local import default_device
@@ -21,6 +22,7 @@ from tuninglink.tuning.flag_sets.comparison import FlagComparison
 from tuninglink.tuning.flag_sets.compilation import ProgramSource, SetCompiler
 from tuninglink.tuning.flag_sets.results import FlagsResult, PairResult
 from tuninglink.tuning.flag_sets.sets import DEFAULT, NONE, flag_sets
+from tuninglink.tuning.settings import Numerics
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -151,7 +153,7 @@ def _comparison(options: TuneOptions, seconds: float) -> FlagComparison:
         seconds,
         options.settings.min_gain,
         options.settings.seed,
-        allows_numerics=options.allows_numerics,
+        OutputJudge(numerics=options.settings.numerics),
     )
 
 
@@ -171,7 +173,7 @@ def _backend_of(flags: Sequence[str]) -> str:
 
 
 def _sets(backend: str, options: TuneOptions) -> list[FlagSet]:
-    allows = options.allows_numerics
+    allows = options.settings.numerics is Numerics.ANY
     return flag_sets(backend, options.flag_sets, options.flags, allows_numerics=allows)
 
 

@@ -36,12 +36,15 @@ dumped; - is standard input. It is compiled with the flags that you give. An int
                        one call each.
   --input [F:]VALUE    An input of function F for the comparison of the whole program, as iree-run-module takes them:
                        @FILE.npy, 2x3xf32=0 or a number. One for each argument. Default: random.
+  --expected [F:]@FILE What function F should return for these inputs, as computed by the framework that the model comes
+                       from. One for each result. Default: what the same program computes on the CPU.
   --parameters [S=]FILE  Weights of the program (.irpa, .safetensors, .gguf) with scope S. May be repeated. Default:
                        random weights.
   --flag-sets FILE     Compare these sets of compiler flags first, one a line; none for no sets. Default: those for the
                        backend, in at most a quarter of --budget. The best ones are written to SPEC.flags.
   --only-flags         Compare sets of flags and nothing else.
-  --allow-numerics     Take flags that change the results of the program by more than rounding.
+  --allow-numerics     Take flags and entries that change the results of the program by more than rounding; the same as
+                       --numerics any.
   --only PATTERN       Tune dispatches with this in their name or their function's. May be repeated; * and ?.
   --top N              Tune the N dispatches that take most of the time.
   --min-share PART     Tune dispatches that take at least this part of the time, as in 5%, and those whose default

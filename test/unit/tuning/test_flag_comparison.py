@@ -10,6 +10,7 @@ import pytest
 
 from tuninglink.compiler.phases import Phase
 from tuninglink.tuning.deciding.decision import ConfidenceInterval
+from tuninglink.tuning.deciding.output_judge import OutputJudge
 from tuninglink.tuning.devices.timing import Rounds
 from tuninglink.tuning.flag_sets.bases import tuning_bases
 from tuninglink.tuning.flag_sets.comparison import FlagComparison, TunedSet
@@ -19,6 +20,7 @@ from tuninglink.tuning.flag_sets.sets import DEFAULT, FlagSet
 from tuninglink.tuning.programs.call_options import ALL_CALLS
 from tuninglink.tuning.programs.program_calls import FunctionCall, ProgramCalls
 from tuninglink.tuning.results.failures import Failure, FailureKind
+from tuninglink.tuning.settings import Numerics
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -62,14 +64,14 @@ class RecordedDevice:
         return Rounds((times,) * count, (1,) * len(times))
 
 
-def comparison(*, allows_numerics: bool = False) -> FlagComparison:
+def comparison(numerics: Numerics = Numerics.ROUNDING) -> FlagComparison:
     source = ProgramSource("program.mlir", Phase.START, (), ALL_CALLS)
-    return FlagComparison(source, (), 60.0, 0.02, 0, allows_numerics=allows_numerics)
+    return FlagComparison(source, (), 60.0, 0.02, 0, OutputJudge(numerics=numerics))
 
 
-def run(*, allows_numerics: bool = False) -> FlagsResult:
+def run(numerics: Numerics = Numerics.ROUNDING) -> FlagsResult:
     sets = [FlagSet(name, (f"--{name}",)) for name in SETS]
-    whole, compiler = comparison(allows_numerics=allows_numerics), RecordedCompiler()
+    whole, compiler = comparison(numerics), RecordedCompiler()
     jobs = {flag_set: whole.begin(compiler, flag_set) for flag_set in sets}
     return whole.run(compiled(b"default"), jobs, RecordedDevice())
 
@@ -100,7 +102,13 @@ def test_other_results_are_taken_only_if_that_is_allowed() -> None:
     wrong = by_name(run())["wrong"]
     assert wrong.error == pytest.approx(0.01, rel=1e-3)
     assert "taken with --allow-numerics only" in wrong.note
-    assert run(allows_numerics=True).flags == ("--wrong",)
+    assert run(Numerics.ANY).flags == ("--wrong",)
+
+
+def test_sets_may_have_to_compute_the_same_bits() -> None:
+    result = run(Numerics.BITWISE)
+    assert result.flags == ("--prefills fast",)
+    assert "bit for bit" in by_name(result)["wrong"].note
 
 
 def test_the_pair_of_flags_and_spec_that_is_fastest_as_a_whole_is_taken() -> None:
@@ -128,10 +136,13 @@ def test_a_set_without_entries_takes_part_alone() -> None:
 # --- The sets under which dispatches are tuned ------------------------------------------------------------------
 
 
-def measured(name: str, median: float, *, is_data_tiled: bool, note: str = "") -> SetResult:
+def measured(
+    name: str, median: float, *, is_data_tiled: bool, is_rejected: bool = False
+) -> SetResult:
     speedup = ConfidenceInterval(median, median, median)
+    flag_set = FlagSet(name, (f"--{name}",))
     return SetResult(
-        FlagSet(name, (f"--{name}",)), 1.0, speedup, 0.0, note, is_data_tiled=is_data_tiled
+        flag_set, 1.0, speedup, 0.0, is_rejected=is_rejected, is_data_tiled=is_data_tiled
     )
 
 
@@ -145,7 +156,7 @@ PLAIN = measured("plain", 1.2, is_data_tiled=False)
         ([TILED, PLAIN], TILED, ["tiled", "plain"]),
         ([TILED, measured("slow", 0.9, is_data_tiled=False)], TILED, ["tiled", "default"]),
         (
-            [TILED, measured("wrong", 1.3, is_data_tiled=False, note="its outputs differ")],
+            [TILED, measured("wrong", 1.3, is_data_tiled=False, is_rejected=True)],
             TILED,
             ["tiled", "default"],
         ),

@@ -35,7 +35,7 @@ def tuning_bases(result: FlagsResult, seconds: float) -> list[FlagSet]:
         return bases
     median, other = 1.0, DEFAULT
     for each in result.results:
-        if not each.is_data_tiled and not each.note and each.median > median:
+        if not each.is_data_tiled and not each.is_rejected and each.median > median:
             median, other = each.median, each.flag_set
     if best.median <= _REACH * median:
         bases.append(other)

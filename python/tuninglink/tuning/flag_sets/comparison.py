@@ -6,12 +6,10 @@ import time
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
-from tuninglink.tuning.flag_sets.program_times import (
-    ProgramTimer,
-    callable_functions,
-    difference,
-)
+from tuninglink.tuning.deciding.output_judge import OutputJudge
+from tuninglink.tuning.flag_sets.program_times import ProgramTimer, callable_functions
 from tuninglink.tuning.flag_sets.results import FlagsResult, PairResult, SetResult
+from tuninglink.tuning.programs.compiled_program import PLAIN_INTEGERS
 from tuninglink.tuning.results.failures import Failure
 
 if TYPE_CHECKING:
@@ -23,6 +21,7 @@ if TYPE_CHECKING:
     from tuninglink.tuning.flag_sets.compilation import CompiledSource, ProgramSource, SetCompiler
     from tuninglink.tuning.flag_sets.program_times import ProgramTimes
     from tuninglink.tuning.flag_sets.sets import FlagSet
+    from tuninglink.tuning.programs.program_calls import ProgramCalls
 
     Result = TypeVar("Result", bound=SetResult)
     Job = Future[CompiledSource | str]
@@ -56,7 +55,7 @@ class FlagComparison:
         seconds: how long all of it may take.
         min_gain: the least gain for which a set is taken, as a fraction.
         seed: fixes orders.
-        allows_numerics: whether a set is taken whose outputs are beyond the tolerance.
+        judge: compares what the program computes with what it should compute.
     """
 
     source: ProgramSource
@@ -64,7 +63,7 @@ class FlagComparison:
     seconds: float
     min_gain: float
     seed: int
-    allows_numerics: bool = False
+    judge: OutputJudge = field(default_factory=OutputJudge)
     _began: float = field(default_factory=time.monotonic)
 
     def begin(self, compiler: SetCompiler, flag_set: FlagSet, spec: str = "") -> Job:
@@ -131,7 +130,7 @@ class FlagComparison:
                 names[compiled.image] = f"'{result.flag_set.name}'"
             results[number] = replace(result, note=note, is_data_tiled=compiled.is_data_tiled)
         timer = ProgramTimer(device, default.calls, self.seed)
-        failure = self._judge_outputs(timer, default, images, results)
+        failure = self._judge_outputs(timer, default.calls, default.image, images, results)
         if failure is not None:
             return FlagsResult(tuple(results), reason=failure.message)
         left = max(0.0, self.seconds - (time.monotonic() - self._began))
@@ -143,25 +142,34 @@ class FlagComparison:
     def _judge_outputs(
         self,
         timer: ProgramTimer,
-        default: CompiledSource,
+        calls: ProgramCalls,
+        default: bytes,
         images: dict[int, bytes],
         results: list[Result],
     ) -> Failure | None:
         """Compares outputs with those of the default; programs that fail are no longer timed."""
-        expected = timer.outputs(default.image)
+        expected = timer.outputs(default)
         if isinstance(expected, Failure):
             return expected
+        functions = callable_functions(calls)
+        expectation = self.judge.expectation(calls, functions, PLAIN_INTEGERS)
+        tolerance = self.judge.tolerance(functions, expected)
         for number, image in list(images.items()):
             outputs = timer.outputs(image)
             if isinstance(outputs, Failure):
                 results[number] = replace(results[number], note=outputs.message)
                 del images[number]
                 continue
-            error, is_close = difference(outputs, expected)
-            note = "" if is_close else f"its outputs differ: relative error {error:.2g}"
-            if note and not self.allows_numerics:
-                note += "; taken with --allow-numerics only"
-            results[number] = replace(results[number], error=error, note=note)
+            comparison = self.judge.compare(expectation, expected, outputs, tolerance)
+            rejection = self.judge.rejection(comparison, expected, outputs)
+            results[number] = replace(
+                results[number],
+                error=comparison.tuned_error,
+                note=f"{rejection}; taken with --allow-numerics only"
+                if rejection
+                else comparison.failure,
+                is_rejected=bool(rejection),
+            )
         return None
 
     def _decide(
@@ -176,9 +184,7 @@ class FlagComparison:
         winners = [
             result
             for result in results
-            if result.speedup is not None
-            and result.speedup.low > bar
-            and (not result.note or self.allows_numerics)
+            if result.speedup is not None and result.speedup.low > bar and not result.is_rejected
         ]
         best = max(winners, key=lambda result: result.median, default=None)
         return FlagsResult(tuple(results), best, times.default_ms, times.noise)

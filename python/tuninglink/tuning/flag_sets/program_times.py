@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections import defaultdict
 from dataclasses import dataclass
@@ -22,17 +21,13 @@ if TYPE_CHECKING:
     from tuninglink.tuning.devices.device_interface import Device
     from tuninglink.tuning.programs.program_calls import FunctionCall, ProgramCalls
 
-    Outputs = list[NDArray[Any]]
+    Outputs = dict[str, tuple[NDArray[Any], ...]]
 
 _FIRST_ROUNDS: Final = 8
 _ROUNDS: Final = 25
 _MOST_ROUNDS: Final = 200
 _NARROW: Final = 0.02
 """The width of intervals that more rounds need not make narrower, relative to the speedup."""
-
-_TOLERANCES: Final = {4: 1e-4, 8: 1e-4}
-_LOW_TOLERANCE: Final = 1e-2
-"""How far outputs may be from those of the default: of f32 and f64, and of narrower types."""
 
 
 @dataclass(frozen=True)
@@ -69,13 +64,13 @@ class ProgramTimer:
 
     def outputs(self, image: bytes) -> Outputs | Failure:
         """Returns what all functions compute, or why they cannot be run."""
-        arrays: Outputs = []
+        arrays: Outputs = {}
         for function in self._functions:
             program = self._calls.compiled(function, image, PLAIN_INTEGERS)
             computed = self._device.program_outputs(program)
             if isinstance(computed, Failure):
                 return computed
-            arrays += computed
+            arrays[function.label] = computed
         return arrays
 
     def compare(
@@ -144,29 +139,6 @@ class ProgramTimer:
 def callable_functions(calls: ProgramCalls) -> list[FunctionCall]:
     """Returns the functions of a program that can be called."""
     return [function for function in calls.functions if not function.obstacle]
-
-
-def difference(actual: Outputs, expected: Outputs) -> tuple[float, bool]:
-    """Returns the largest relative error of outputs, and whether all are within the tolerance."""
-    if len(actual) != len(expected):
-        return math.inf, False
-    worst, is_close = 0.0, True
-    for left, right in zip(actual, expected, strict=True):
-        if left.shape != right.shape or left.dtype != right.dtype:
-            return math.inf, False
-        if right.dtype.kind in "iub":
-            is_equal = bool((left == right).all())
-            worst, is_close = max(worst, 0.0 if is_equal else 1.0), is_close and is_equal
-            continue
-        wide, reference = left.astype(np.float64), right.astype(np.float64)
-        finite = np.isfinite(reference)
-        if not np.array_equal(finite, np.isfinite(wide)):
-            return math.inf, False
-        norm = float(np.linalg.norm(reference[finite])) or 1.0
-        error = float(np.linalg.norm(wide[finite] - reference[finite])) / norm
-        worst = max(worst, error)
-        is_close = is_close and error <= _TOLERANCES.get(right.dtype.itemsize, _LOW_TOLERANCE)
-    return worst, is_close
 
 
 def _possible_winners(speedups: dict[int, ConfidenceInterval], running: Sequence[int]) -> list[int]:

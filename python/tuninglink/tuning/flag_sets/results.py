@@ -18,8 +18,9 @@ class SetResult:
         flag_set: the set.
         milliseconds: the time of the program; None if it was not measured.
         speedup: against the flags that the user gives; None if it was not measured.
-        error: how far the outputs are from those of the default, relative to their magnitude; None likewise.
+        error: how far the outputs are from what is expected, relative to their magnitude; None likewise.
         note: why it was not measured, or is not taken; empty otherwise.
+        is_rejected: whether its outputs are not accepted.
         is_data_tiled: whether the layout of operands is the compiler's choice, which specs cannot configure.
     """
 
@@ -28,6 +29,7 @@ class SetResult:
     speedup: ConfidenceInterval | None = None
     error: float | None = None
     note: str = ""
+    is_rejected: bool = False
     is_data_tiled: bool = False
 
     @property

@@ -13,6 +13,7 @@ from tuninglink.tuning.report import (
     FunctionReport,
     ModelReport,
     OmittedDispatch,
+    OutputReport,
     ProblemReport,
     Speedup,
     StageReport,
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from tuninglink.tuning.deciding.decision import ConfidenceInterval
     from tuninglink.tuning.devices.device import DeviceDescription
     from tuninglink.tuning.flag_sets.results import FlagsResult, SetResult
+    from tuninglink.tuning.results.output_comparison import OutputComparison
     from tuninglink.tuning.results.task_result import (
         ModelComparison,
         TaskResult,
@@ -66,6 +68,19 @@ def report_of(program: str, device: DeviceDescription, result: TuningResult) -> 
         is_guarded=result.is_guarded,
         notes=tuple(notes),
         spec=result.spec,
+        outputs=_outputs(result.outputs) if result.outputs else None,
+    )
+
+
+def _outputs(outputs: OutputComparison) -> OutputReport:
+    return OutputReport(
+        outputs.source,
+        outputs.tolerance,
+        outputs.default_error,
+        outputs.tuned_error,
+        outputs.default_is_wrong,
+        outputs.finding,
+        outputs.note,
     )
 
 

@@ -212,7 +212,13 @@ class TaskTuner:
                 judgement = self.judgements.judge(prepared.task, default)
             self.announce_wrong_defaults()
         return JudgedOutputs(
-            self.devices.first, default, reduction, prepared.task, self.references, judgement
+            self.devices.first,
+            default,
+            reduction,
+            prepared.task,
+            self.references,
+            judgement,
+            self.settings.numerics,
         )
 
     def announce_wrong_defaults(self) -> None:
