@@ -58,6 +58,9 @@ class FlagSet:
             return content.find(self.word.encode()) >= 0
 
 
+DEFAULT: Final = FlagSet("default", ())
+"""The flags that the user gives, and no others."""
+
 _TILING: Final = "--iree-opt-data-tiling"
 _IM2COL: Final = "--iree-global-opt-use-im2col-for-convs"
 _UNROLLING: Final = "--iree-llvmcpu-loop-unrolling=true"
@@ -86,9 +89,13 @@ _CPU: Final = (
         (_TILING, _IM2COL, "--iree-llvmcpu-enable-ukernels=none"),
     ),
     FlagSet("data tiling, im2col, O3", (_TILING, _IM2COL, "--iree-opt-level=O3")),
+    FlagSet("im2col, unrolling", (_IM2COL, _UNROLLING, "--iree-llvmcpu-mlir-opt-level=O3")),
     FlagSet("data tiling", (_TILING,)),
 )
-"""What was fastest on one of nine programs, compiled for one CPU; the most promising first."""
+"""The most promising first: what was fastest on one of nine programs, compiled for one CPU.
+
+The set with im2col and without data tiling is for programs whose convolutions are tuned after im2col.
+"""
 
 _GPU: Final = (
     FlagSet("O2", ("--iree-opt-level=O2",), changes_numerics=True),
