@@ -7,11 +7,13 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from tuninglink.tuning.deciding.output_checks import OutputChecks
+from tuninglink.tuning.devices.measurement import difference
 from tuninglink.tuning.references.output_verdict import Correctness, OutputVerdict
 from tuninglink.tuning.results.failures import Failure, FailureKind
 
 if TYPE_CHECKING:
     from tuninglink.tuning.devices.device_interface import Device
+    from tuninglink.tuning.devices.measurement import Outputs
     from tuninglink.tuning.programs.benchmark import Benchmark
     from tuninglink.tuning.programs.dispatches import TuningTask
     from tuninglink.tuning.references.references import References
@@ -36,6 +38,10 @@ class JudgedOutputs:
     references: References | None = None
 
     @cached_property
+    def _default_outputs(self) -> Outputs | Failure:
+        return self.device.outputs(self.default)
+
+    @cached_property
     def default_judgement(self) -> OutputVerdict | None:
         """What the reference says about the compiler's choice; None where it was not asked.
 
@@ -44,7 +50,7 @@ class JudgedOutputs:
         """
         if self.references is None:
             return None
-        outputs = self.device.outputs(self.default)
+        outputs = self._default_outputs
         if isinstance(outputs, Failure):
             return OutputVerdict(Correctness.UNCHECKED, outputs.message)
         return self.references.judge(self.task, outputs)
@@ -65,14 +71,16 @@ class JudgedOutputs:
         Raises:
             DeviceError: the device is gone.
         """
-        if not self.default_is_wrong:
-            failure = self._against_default.failure(benchmark)
-            if failure is not None or self.references is None:
-                return failure
+        default = self._default_outputs if self.references is not None else None
+        if self.references is None or isinstance(default, Failure):
+            return self._against_default.failure(benchmark)
         outputs = self.device.outputs(benchmark)
         if isinstance(outputs, Failure):
             return outputs
-        assert self.references is not None
+        if not self.default_is_wrong and default is not None:
+            failure = difference(benchmark.layout, outputs, default, self.reduction)
+            if failure is not None:
+                return failure
         judgement = self.references.judge(self.task, outputs)
         is_right = judgement.correctness is Correctness.RIGHT
         if is_right or (

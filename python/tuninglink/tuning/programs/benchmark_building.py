@@ -17,7 +17,9 @@ from iree.compiler import ir as mlir
 from tuninglink.mlir import names
 from tuninglink.mlir.symbols import symbol_name
 from tuninglink.mlir.walk import body, collect
-from tuninglink.tuning.programs.benchmark import Access, Binding, BufferLayout
+from tuninglink.tuning.programs.benchmark import Access, Binding, BufferLayout, TypedPart
+from tuninglink.tuning.programs.index_limits import largest_index
+from tuninglink.tuning.programs.static_values import static_integer
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -74,7 +76,7 @@ def build_benchmark(module: mlir.Operation) -> tuple[str, BufferLayout]:
         NoBenchmarkError: it is not of the form that the compiler dumps.
     """
     parts = _read(module)
-    layout = _layout(parts.lengths, _contents(module))
+    layout = _layout(parts.lengths, _contents(module), largest_index(module))
     with module.context, mlir.Location.unknown():
         buffer, sets, stride = _replace_arguments(parts.function)
         _place_bindings(parts, layout, buffer, sets, stride)
@@ -131,12 +133,14 @@ class _Content:
         element_type: the element type.
         element_bytes: the bytes of one element in memory.
         shape: the sizes of the largest tensor in it.
+        parts: the tensors that are loaded from it.
     """
 
     access: Access
     element_type: str
     element_bytes: int
     shape: tuple[int, ...]
+    parts: tuple[TypedPart, ...] = ()
 
     def filling(self, length: int) -> tuple[int, ...]:
         """Returns the sizes of all elements in a binding of so many bytes."""
@@ -155,12 +159,17 @@ def _contents(module: mlir.Operation) -> dict[int, _Content]:
             continue
         content = max(types, key=lambda each: prod(each.shape))
         element = content.element_type
-        this = _Content(access, str(element), _element_bytes(element), tuple(content.shape))
-        known = found.get(number.value, this)
+        width, sizes = _element_bytes(element), tuple(content.shape)
+        parts: tuple[TypedPart, ...] = ()
+        offset = static_integer(subspan.operands[0])
+        if offset is not None and access is not Access.WRITE:
+            parts = (TypedPart(str(element), offset, prod(sizes) * width),)
+        this = _Content(access, str(element), width, sizes, parts)
+        known = found.get(number.value, replace(this, parts=()))
         if known.access is not access:
             access = Access.READ_WRITE
         largest = max(known, this, key=lambda each: prod(each.shape))
-        found[number.value] = replace(largest, access=access)
+        found[number.value] = replace(largest, access=access, parts=known.parts + parts)
     return found
 
 
@@ -195,13 +204,23 @@ def _uses(value: Value) -> tuple[list[Any], Access]:
     return types, access
 
 
-def _layout(lengths: Sequence[int], contents: dict[int, _Content]) -> BufferLayout:
+def _layout(
+    lengths: Sequence[int], contents: dict[int, _Content], largest_integer: int
+) -> BufferLayout:
     bindings: list[Binding] = []
     offset = GUARD
     for number, length in enumerate(lengths):
         content = contents.get(number, _Content(Access.READ_WRITE, "i8", 1, (length,)))
         bindings.append(
-            Binding(content.access, content.element_type, content.filling(length), offset, length)
+            Binding(
+                content.access,
+                content.element_type,
+                content.filling(length),
+                offset,
+                length,
+                largest_integer,
+                tuple(part for part in content.parts if part.element_type != content.element_type),
+            )
         )
         offset += -(-length // _ALIGNMENT) * _ALIGNMENT + GUARD
     return BufferLayout(tuple(bindings), stride=offset, guard=GUARD)
