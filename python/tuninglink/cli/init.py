@@ -37,17 +37,30 @@ _FLAGS: Final = {
         help="Only the N problems with the most arithmetic, over all calls.",
     ),
     "dim": DIM_FLAG,
+    "suggest": Flag(
+        "suggest",
+        read_count,
+        metavar="N",
+        help="Write N specs instead, to be timed: with the N configurations of each dispatch that the estimate expects "
+        "to be fastest. Each is proven to compile; no device is needed.",
+    ),
+    "pipeline": Flag(
+        "pipelines",
+        repeats=True,
+        metavar="NAME",
+        help="With --suggest: only this pipeline, such as TileAndFuse. May be repeated.",
+    ),
     "o": Flag(
         "output",
         metavar="SPEC.mlir",
-        help="Where to write the spec. Default: standard output.",
+        help="Where to write the spec, with --suggest a folder for the specs. Default: standard output.",
     ),
     "compile-from": COMPILE_FLAGS["compile-from"],
 }
 
 USAGE: Final = Usage(
     PROGRAM,
-    "INPUT [--dispatch NAME | --top N] [-o SPEC.mlir] [any iree-compile flag]...",
+    "INPUT [--dispatch NAME | --top N] [--suggest N] [-o SPEC.mlir] [any iree-compile flag]...",
     "Write a spec to start from, for dispatches of a program.",
     """
 Each entry has a matcher for the root op of a dispatch and the compiler's own configuration, with a comment on each
@@ -58,6 +71,7 @@ compute element by element or move data.
     _FLAGS,
     (
         "tuninglink init model.mlir --top 5 --iree-hal-target-device=hip --iree-rocm-target=gfx942 -o start.mlir",
+        "tuninglink init model.mlir --suggest 8 --top 1 --iree-hal-target-device=hip --iree-rocm-target=gfx942 -o eight",
     ),
 )
 
@@ -79,11 +93,19 @@ def init_command(arguments: Sequence[str]) -> int:
     reader = FlagReader(_FLAGS, arguments)
     values = reader.values
     dispatches, top = values.pop("dispatches", ()), values.pop("top", None)
+    suggest, pipelines = values.pop("suggest", None), values.pop("pipelines", ())
     options = CompileOptions(input=reader.input, flags=reader.flags, **values)
     if options.input is None:
         raise CompileError(error("no input; name a program, or - for standard input"))
     check_targets(options.flags)
+    if pipelines and suggest is None:
+        raise CompileError(error("--pipeline is for --suggest; give --suggest=8, too"))
     set_up_command_line(PROGRAM, options.flags)
+    if suggest is not None:
+        from tuninglink.cli.suggestions import write_suggestions  # noqa: PLC0415 - as below
+
+        write_suggestions(options, suggest, pipelines, dispatches, top)
+        return process.SUCCESS
     # Whoever asks for help does not wait for Z3.
     from tuninglink.scaffolding import init_spec_for_file  # noqa: PLC0415
 

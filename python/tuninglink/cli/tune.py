@@ -13,7 +13,6 @@ from tuninglink.cli.project import with_project
 from tuninglink.cli.tune_options import parse_tune_arguments
 from tuninglink.cli.usage import COMMON_FLAGS, flag_lines
 from tuninglink.compiler.probing import check_targets
-from tuninglink.compiler.session import set_up_command_line
 from tuninglink.tuning.search import check_search
 
 if TYPE_CHECKING:
@@ -31,21 +30,25 @@ INPUT is a program in MLIR, a model of ONNX (*.onnx), one dispatch, or a dispatc
 dumped; - is standard input. It is compiled with the flags that you give. An interrupt ends with what was won so far, written.
 
   -o SPEC              Where to write the spec. Default: standard output.
-  --dim [A.D=]SIZE     Tune at this size of dynamic dimensions: of all, or of dimension D of argument A. May be
-                       repeated.
+  --dim [A.D=]SIZES    Tune dynamic dispatches at these sizes of dimension D of argument A, or of all dynamic dimensions.
+                       SIZES is SIZE[:WEIGHT],... such as 0.0=1,8:2,64,512. May be repeated.
   --function NAME[=N]  Count this function of the program, each call N times. May be repeated. Default: all functions,
                        one call each.
   --input [F:]VALUE    An input of function F for the comparison of the whole program, as iree-run-module takes them:
                        @FILE.npy, 2x3xf32=0 or a number. One for each argument. Default: random.
+  --expected [F:]@FILE What function F should return for these inputs, as computed by the framework that the model comes
+                       from. One for each result. Default: what the same program computes on the CPU.
   --parameters [S=]FILE  Weights of the program (.irpa, .safetensors, .gguf) with scope S. May be repeated. Default:
                        random weights.
   --flag-sets FILE     Compare these sets of compiler flags first, one a line; none for no sets. Default: those for the
                        backend, in at most a quarter of --budget. The best ones are written to SPEC.flags.
   --only-flags         Compare sets of flags and nothing else.
-  --allow-numerics     Take flags that change the results of the program by more than rounding.
+  --allow-numerics     Take flags and entries that change the results of the program by more than rounding; the same as
+                       --numerics any.
   --only PATTERN       Tune dispatches with this in their name or their function's. May be repeated; * and ?.
   --top N              Tune the N dispatches that take most of the time.
-  --min-share PART     Tune dispatches that take at least this part of the time, as in 5%.
+  --min-share PART     Tune dispatches that take at least this part of the time, as in 5%, and those whose default
+                       computes a wrong result.
   --spec SPEC          Try the configurations of this spec, too. May be repeated.
   --spec-dir DIR       Look for default specs, which are tried as well, in this directory first. May be repeated.
   --no-default-specs   Try no default specs.
@@ -83,16 +86,10 @@ def tune_command(arguments: Sequence[str]) -> int:
     options = replace(options, specs=(*options.specs, *project_specs))
     check_targets(options.flags)
     check_search(options.settings.search)  # an unknown one is told before anything takes time
-    from tuninglink.cli.flag_choice import choose_flags, write_flags  # noqa: PLC0415 - as below
+    # Mistakes in the arguments are reported before the tuner is loaded.
+    from tuninglink.cli.tuning import tune_program  # noqa: PLC0415
 
-    options, flags_result = choose_flags(options)
-    write_flags(options, flags_result)
-    if options.only_flags:
-        return process.SUCCESS
-    set_up_command_line(PROGRAM, options.flags)
-    from tuninglink.cli.tune_run import tune  # noqa: PLC0415 - mistakes are told before it is loaded
-
-    failure = tune(options, flags_result, PROGRAM)
+    failure = tune_program(options, PROGRAM)
     if failure is not None:
         raise failure
     return process.SUCCESS

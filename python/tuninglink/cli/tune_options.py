@@ -14,6 +14,7 @@ from tuninglink.cli.measuring_options import (
 from tuninglink.compiler.flags import COMPILE_FLAGS, FlagReader
 from tuninglink.compiler.phases import Phase
 from tuninglink.errors import CompileError
+from tuninglink.iree.given_sizes import GivenSizes
 from tuninglink.llvm_flags import Flag, read_count
 from tuninglink.mlir.diagnostics import error
 from tuninglink.tuning.programs.call_options import (
@@ -22,7 +23,7 @@ from tuninglink.tuning.programs.call_options import (
     GivenInput,
     ParameterFile,
 )
-from tuninglink.tuning.programs.specialization import DimensionSize
+from tuninglink.tuning.settings import Numerics
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,13 +40,13 @@ class TuneOptions(MeasuringOptions):
         spec_directories: where default specs are looked for beside the shipped ones.
         default_specs: whether configurations of default specs are candidates.
         report: a directory for the report, or nothing.
-        sizes: sizes of dynamic dimensions.
+        sizes: the sizes of dynamic dimensions at which the program is tuned.
         functions: the functions of the program that count; none for all.
         inputs: what they are called with.
         parameters: files with the program's weights.
         flag_sets: a file with sets of flags, `none`, or nothing for the usual ones.
         only_flags: whether sets of flags are all that is compared.
-        allows_numerics: whether a set of flags may change the results of the program.
+        expected: what its functions should return for these inputs.
     """
 
     input: str
@@ -54,18 +55,18 @@ class TuneOptions(MeasuringOptions):
     spec_directories: tuple[str, ...] = ()
     default_specs: bool = True
     report: str = ""
-    sizes: tuple[DimensionSize, ...] = ()
+    sizes: tuple[GivenSizes, ...] = ()
     functions: tuple[FunctionWeight, ...] = ()
     inputs: tuple[GivenInput, ...] = ()
     parameters: tuple[ParameterFile, ...] = ()
     flag_sets: str = ""
     only_flags: bool = False
-    allows_numerics: bool = False
+    expected: tuple[GivenInput, ...] = ()
 
     @property
     def calls(self) -> CallOptions:
         """How the whole program is called."""
-        return CallOptions(self.functions, self.inputs, self.parameters)
+        return CallOptions(self.functions, self.inputs, self.parameters, self.expected)
 
 
 _SHARED: Final = (
@@ -77,13 +78,14 @@ _SHARED: Final = (
 _FLAGS: Final = {
     **{name: COMPILE_FLAGS[name] for name in _SHARED},
     **MEASURING_FLAGS,
-    "dim": Flag("sizes", DimensionSize.parse, repeats=True),
+    "dim": Flag("sizes", GivenSizes.parse, repeats=True),
     "function": Flag("functions", FunctionWeight.parse, repeats=True),
     "input": Flag("inputs", GivenInput.parse, repeats=True),
+    "expected": Flag("expected", GivenInput.parse, repeats=True),
     "parameters": Flag("parameters", ParameterFile.parse, repeats=True),
     "flag-sets": Flag("flag_sets"),
     "only-flags": Flag("only_flags", lambda _: True, switch=True),
-    "allow-numerics": Flag("allows_numerics", lambda _: True, switch=True),
+    "allow-numerics": Flag("numerics", lambda _: Numerics.ANY, switch=True),
     "report": Flag("report"),
     "top": Flag("top", read_count),
     "only": Flag("patterns", repeats=True),

@@ -14,7 +14,6 @@ from tuninglink.compiler.tagging import TaggedSpec
 from tuninglink.compiler.tracing import take_tags
 from tuninglink.files import write_standard_output
 from tuninglink.iree.dispatches import containers, find_dispatches
-from tuninglink.matching.encoded_dispatches import without_encoded
 from tuninglink.matching.materialization import embed_specs, link_dispatches
 from tuninglink.matching.prunable import Pruning
 from tuninglink.matching.specialization_ranges import specialize_dispatches
@@ -132,7 +131,6 @@ class Application:
             diagnostics=DiagnosticSink(self._report),
             context=thread_context(),
         )
-        dispatches = without_encoded(dispatches, self._warnings)
         self._check_configurations(dispatches)
         specialize_dispatches(dispatches)
         if choice.dump or not tagged:

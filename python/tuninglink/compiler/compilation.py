@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from tuninglink.compiler import native
 from tuninglink.compiler.applying import Application, SpecChoice
+from tuninglink.compiler.encodings import materialize_encodings
 from tuninglink.compiler.flags import Mode, OutputFormat
 from tuninglink.compiler.inputs import open_program, refuse_spec, wrap_program
 from tuninglink.compiler.phases import Phase
@@ -205,6 +206,7 @@ class Compiler:
             self._step("forming dispatches")
             with self._application.prepared():
                 self._run(invocation, here, here := Phase.EXECUTABLE_SOURCES, Pipeline.STANDARD)
+        materialize_encodings(invocation.module())
         if self._observer:
             self._observer.before_specs(invocation.module())
         tagged = last is not Phase.EXECUTABLE_SOURCES

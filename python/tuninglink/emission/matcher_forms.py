@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from iree.compiler import ir as mlir
 
 from tuninglink.iree.op_kinds import OpKind
+from tuninglink.iree.size_ranges import UNBOUNDED, SizeRange
 from tuninglink.iree.structured_op import StructuredOp, element_type
 from tuninglink.mlir import names
 from tuninglink.mlir.walk import visit
@@ -40,24 +40,6 @@ class NoMatcherError(Exception):
     """A form of matchers cannot find an operation; says why not."""
 
 
-@dataclass(frozen=True)
-class SizeRange:
-    """The sizes of a loop that an entry is for.
-
-    Attributes:
-        low: the smallest.
-        high: the largest.
-        divisor: what divides all of them.
-    """
-
-    low: int
-    high: int
-    divisor: int = 1
-
-    def __str__(self) -> str:
-        return f"{self.low}..{self.high} by {self.divisor}"
-
-
 def match_contraction_in_ranges(
     dispatch: Workload, operation: Value, ranges: Mapping[int, SizeRange]
 ) -> None:
@@ -73,29 +55,54 @@ def match_contraction_in_ranges(
     """
     _match_contraction(dispatch, operation, ranges)
     op = StructuredOp(dispatch.root)
-    operand_loops = op.operand_loops
     for loop, sizes in _with_their_roles(op, ranges).items():
-        places = [
-            (operand, loops.index(loop))
-            for operand, loops in enumerate(operand_loops)
-            if loop in loops
-        ]
-        if not places:
-            raise NoMatcherError(f"no operand has loop {loop} for a dimension")
-        operand, position = places[0]
-        numbers = mlir.DenseI64ArrayAttr.get([operand])
-        (value,) = create(names.GET_OPERAND, [operation], [_ANY_VALUE], raw_position_list=numbers)
-        dim, bounds = _integer(position), (_integer(sizes.low), _integer(sizes.high))
-        create(
-            names.MATCH_DIM_BOUNDS,
-            [value],
-            [],
-            dim=dim,
-            lower_bound=bounds[0],
-            upper_bound=bounds[1],
-        )
-        if sizes.divisor > 1:
-            create(names.MATCH_DIM_MULTIPLE, [value], [], dim=dim, size=_integer(sizes.divisor))
+        _match_bounds(operation, *_places(op, loop)[0], sizes)
+
+
+def match_bounds(dispatch: Workload, operation: Value, bounds: Mapping[int, SizeRange]) -> None:
+    """Adds to a matcher what the compiler has to know of the dynamic loops of an operation.
+
+    The output is asked: on GPUs, the compiler knows nothing of the dynamic sizes of a factor.
+
+    Args:
+        dispatch: the dispatch.
+        operation: what the matcher is asked about.
+        bounds: the sizes of loops.
+
+    Raises:
+        NoMatcherError: no operand has a loop for a dimension.
+    """
+    op = StructuredOp(dispatch.root)
+    for loop, sizes in bounds.items():
+        _match_bounds(operation, *_places(op, loop)[-1], sizes)
+
+
+def _places(op: StructuredOp, loop: int) -> list[tuple[int, int]]:
+    """Returns where a loop is the dimension of an operand: the numbers of operands, and of their dimensions.
+
+    Raises:
+        NoMatcherError: nowhere.
+    """
+    places = [
+        (operand, loops.index(loop))
+        for operand, loops in enumerate(op.operand_loops)
+        if loop in loops
+    ]
+    if not places:
+        raise NoMatcherError(f"no operand has loop {loop} for a dimension")
+    return places
+
+
+def _match_bounds(operation: Value, operand: int, dimension: int, sizes: SizeRange) -> None:
+    numbers = mlir.DenseI64ArrayAttr.get([operand])
+    (value,) = create(names.GET_OPERAND, [operation], [_ANY_VALUE], raw_position_list=numbers)
+    bounds = {"lower_bound": _integer(sizes.low)}
+    if sizes.high < UNBOUNDED:
+        bounds["upper_bound"] = _integer(sizes.high)
+    create(names.MATCH_DIM_BOUNDS, [value], [], dim=_integer(dimension), **bounds)
+    if sizes.divisor > 1:
+        divisor = _integer(sizes.divisor)
+        create(names.MATCH_DIM_MULTIPLE, [value], [], dim=_integer(dimension), size=divisor)
 
 
 def _with_their_roles(op: StructuredOp, ranges: Mapping[int, SizeRange]) -> dict[int, SizeRange]:

@@ -7,25 +7,27 @@ from typing import TYPE_CHECKING, Any, Final
 
 from iree.compiler import ir as mlir
 
+from tuninglink.emission.entry_points import Preparation, add_entry_point
 from tuninglink.emission.matcher_forms import (
     FORMS,
-    SizeRange,
     create,
+    match_bounds,
     match_contraction_in_ranges,
 )
-from tuninglink.iree.op_kinds import OpKind, Role
-from tuninglink.iree.target_attributes import read_executable_target
+from tuninglink.iree.size_ranges import specialization_ranges
+from tuninglink.matching.specialization_ranges import RANGES
 from tuninglink.mlir import names
 from tuninglink.mlir.contexts import thread_context
 from tuninglink.mlir.serialization import to_text
 from tuninglink.mlir.symbols import FreshNames
 from tuninglink.specs.bindings import bind
-from tuninglink.specs.builders import add_kernel_config, yield_
+from tuninglink.specs.builders import yield_
 from tuninglink.specs.provenance import PROVENANCE, provenance_attribute
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from tuninglink.iree.size_ranges import SizeRange
     from tuninglink.iree.targets import Target
     from tuninglink.spaces.workload import Workload
 
@@ -41,10 +43,13 @@ class SpecEntry:
         label: what the entry is called, `match_` before it.
         dispatch: the dispatch whose root op it is to find, as matchers see it, without a configuration.
         form: how it is found, one of `FORMS`.
-        configuration: the attributes that configure the operation, by name, as MLIR writes them.
+        configuration: the attributes that configure the operation, by name, as MLIR writes them; none to leave it to the
+            compiler.
         provenance: what `tuninglink.provenance` says.
         target: what the entry is bound to; None for any target.
         ranges: of a contraction, the sizes of loops that may differ from those of the dispatch.
+        bounds: what the compiler has to know of the sizes of dynamic loops.
+        specializations: the boxes of sizes for which the op gets code of its own; see `specialization_ranges`.
     """
 
     label: str
@@ -54,14 +59,15 @@ class SpecEntry:
     provenance: Mapping[str, object] = field(default_factory=dict)
     target: Target | None = None
     ranges: Mapping[int, SizeRange] = field(default_factory=dict)
+    bounds: Mapping[int, SizeRange] = field(default_factory=dict)
+    specializations: tuple[Mapping[int, SizeRange], ...] = ()
 
 
 def write_spec(name: str, entries: Sequence[SpecEntry]) -> str:
     """Returns a spec in default-entrypoint form, as text.
 
-    That form needs an entry; without any, the spec has an entry point that does nothing. Where an entry is for a
-    convolution to which the compiler adds a batch loop, the entry point adds the loop first, and the spec is of no
-    such form.
+    That form needs an entry; without any, the spec has an entry point that does nothing. Where entries need a
+    preparation, the entry point does it first, and the spec has another form.
 
     Args:
         name: the symbol of its module.
@@ -74,10 +80,11 @@ def write_spec(name: str, entries: Sequence[SpecEntry]) -> str:
     with context, mlir.Location.unknown(context):
         module = mlir.Module.create().operation
         unit = mlir.UnitAttr.get()
+        dispatches = [each.dispatch for each in entries]
         module.attributes[names.SYMBOL_NAME] = mlir.StringAttr.get(name)
         module.attributes[names.WITH_NAMED_SEQUENCE] = unit
-        adds_loop = any(has_added_loop(each.dispatch) for each in entries)
-        if entries and not adds_loop:
+        preparations = [each for each in Preparation if any(map(each.is_for, dispatches))]
+        if entries and not preparations:
             module.attributes[names.DEFAULT_ENTRY_POINT] = unit
         actions = {
             attributes: _add_action(module, attributes)
@@ -89,21 +96,9 @@ def write_spec(name: str, entries: Sequence[SpecEntry]) -> str:
             matcher = fresh.take(f"match_{each.label}")
             _add_matcher(module, matcher, each)
             pairs.append((matcher, actions[tuple(each.configuration)]))
-        _add_entry_point(module, pairs, [names.ADD_BATCH_LOOP] if adds_loop else [])
+        add_entry_point(module, pairs, preparations)
         module.verify()
         return to_text(module)
-
-
-def has_added_loop(dispatch: Workload) -> bool:
-    """Tells whether a dispatch is a convolution for a CPU with a batch loop that the compiler has added to it.
-
-    Loops of one iteration are gone before dispatches are made, so that such a batch loop cannot be another one.
-    """
-    problem = dispatch.problem
-    target = read_executable_target(dispatch.target) if dispatch.target is not None else None
-    if problem.kind is not OpKind.CONVOLUTION or target is None or target.backend != "llvm-cpu":
-        return False
-    return any(problem.dimensions[loop].size == 1 for loop in problem.loops(Role.BATCH))
 
 
 def matcher_key(dispatch: Workload, form: str) -> str:
@@ -141,7 +136,9 @@ def _add_sequence(
 
 
 def _add_action(module: mlir.Operation, annotated: Sequence[str]) -> str:
-    name = "configure_attention" if names.DECOMPOSITION_CONFIG in annotated else "configure"
+    name = "configure" if annotated else "keep"
+    if names.DECOMPOSITION_CONFIG in annotated:
+        name = "configure_attention"
     block = _add_sequence(module, name, [_ANY_OP, *[_ANY_PARAMETER] * len(annotated)], [])
     operation, *parameters = block.arguments
     with mlir.InsertionPoint(block):
@@ -164,6 +161,7 @@ def _add_matcher(module: mlir.Operation, name: str, entry: SpecEntry) -> None:
             match_contraction_in_ranges(entry.dispatch, operation, entry.ranges)
         else:
             FORMS[entry.form](entry.dispatch, operation)
+        match_bounds(entry.dispatch, operation, entry.bounds)
         parameters = [
             create(names.PARAM_CONSTANT, [], [_ANY_PARAMETER], value=each)[0]
             for each in configurations
@@ -172,32 +170,9 @@ def _add_matcher(module: mlir.Operation, name: str, entry: SpecEntry) -> None:
     sequence: Any = block.owner
     if entry.target is not None:
         bind(sequence.operation, [entry.target.name])
+    if entry.specializations:
+        loops = len(entry.dispatch.problem.dimensions)
+        ranges = specialization_ranges(entry.specializations, loops, context)
+        sequence.operation.attributes[RANGES] = ranges
     if entry.provenance:
         sequence.operation.attributes[PROVENANCE] = provenance_attribute(entry.provenance)
-
-
-def _add_entry_point(
-    module: mlir.Operation, pairs: Sequence[tuple[str, str]], passes: Sequence[str]
-) -> None:
-    entry_point = add_kernel_config(module, consumes=bool(pairs))
-    block = entry_point.regions[0].blocks[0]
-    root = block.arguments[0]
-    if not pairs:
-        with mlir.InsertionPoint(block):
-            yield_([root])
-        return
-    matchers, actions = (
-        mlir.ArrayAttr.get([mlir.FlatSymbolRefAttr.get(each[side]) for each in pairs])
-        for side in (0, 1)
-    )
-    with mlir.InsertionPoint(block):
-        for each in passes:
-            name = mlir.StringAttr.get(each)
-            (root,) = create(names.RUN_REGISTERED, [root], [_ANY_OP], pass_name=name)
-        found = mlir.Operation.create(
-            names.FOREACH_MATCH,
-            operands=[root],
-            results=[mlir.Type.parse(_ANY_OP)],
-            attributes={"matchers": matchers, "actions": actions},
-        )
-        yield_(list(found.results))

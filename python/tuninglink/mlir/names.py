@@ -6,6 +6,7 @@ from typing import Final
 
 # Operations of the transform dialect.
 NAMED_SEQUENCE: Final = "transform.named_sequence"
+GET_PARENT: Final = "transform.get_parent_op"
 FOREACH_MATCH: Final = "transform.foreach_match"
 RUN_REGISTERED: Final = "transform.apply_registered_pass"
 INCLUDE: Final = "transform.include"
@@ -72,6 +73,10 @@ READONLY: Final = "transform.readonly"
 ADD_BATCH_LOOP: Final = "iree-codegen-insert-batch-dim-for-batchless-conv"
 """The pass that adds a batch loop to a convolution of one image. On llvm-cpu it runs after specs, and loses what
 they configured; run by a spec, it leaves nothing to do."""
+
+MATERIALIZE_ENCODINGS: Final = "iree-codegen-materialize-device-encoding"
+"""The pass on functions that chooses the layouts of data-tiled operands. On llvm-cpu it runs after specs, which cannot
+configure what it replaces; run before them, it leaves nothing to do."""
 
 # Ours.
 CHAINED_ENTRY_POINT: Final = "tuninglink.entry_point"

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 from iree.compiler import ir as mlir
 from iree.compiler.dialects import iree_codegen
 
+from tuninglink.compiler.encodings import materialize_encodings
 from tuninglink.compiler.prepared_dispatches import DispatchSources, PreparedDispatches
-from tuninglink.emission.spec_writer import has_added_loop
+from tuninglink.emission.entry_points import Preparation
 from tuninglink.iree.dispatch_calls import count_calls
 from tuninglink.iree.dispatch_roots import find_root_ops
 from tuninglink.iree.dispatches import find_dispatches
@@ -66,6 +67,7 @@ class ProgramReader:
     ) -> None:
         context = thread_context()
         self._before = mlir.Module.parse(sources, context).operation
+        materialize_encodings(self._before)
         self._after = mlir.Module.parse(configured, context).operation
         self._calls = count_calls(self._before) if calls is None else calls
         self._costs = dispatch_costs(self._before, sizes)
@@ -132,7 +134,8 @@ class ProgramReader:
     ) -> tuple[mlir.Operation, mlir.Operation]:
         """Returns the root op of a dispatch as the matchers of the spec see it, and its function."""
         configured = [(op, function) for op, function in _roots(dispatch.module) if op == after]
-        if any(has_added_loop(read_workload(*each, self._after)) for each in configured):
+        workloads = (read_workload(*each, self._after) for each in configured)
+        if any(map(Preparation.BATCH_LOOP.is_for, workloads)):
             return configured[0]  # The spec adds the loop before it matches.
         module = self._prepared.module(dispatch.name, dispatch.module)
         if module is None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from iree.compiler import ir as mlir
 
@@ -24,6 +24,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tuninglink.specs.sequences import Annotation
+
+
+_PREPARATIONS: Final = frozenset({names.ADD_BATCH_LOOP, names.MATERIALIZE_ENCODINGS})
+"""Passes that a readable spec may run before its entries."""
 
 
 class SpecKind(Enum):
@@ -123,7 +127,7 @@ class Anatomy:
 
     @cached_property
     def is_readable(self) -> bool:
-        """Whether the spec is a matcher list, but for batch loops that it may add to convolutions before."""
+        """Whether the spec is a matcher list, but for passes of the compiler that it may run before."""
         if self.opaque_because is None:
             return True
         first = self.entry_points[0]
@@ -131,7 +135,7 @@ class Anatomy:
         return (
             len(self.entry_points) == 1
             and [each.name for each in operations[-2:]] == [names.FOREACH_MATCH, names.YIELD]
-            and all(map(_adds_batch_loop, operations[:-2]))
+            and all(map(_prepares, operations[:-2]))
             and first.name not in self.table.scan.included
             and next(self._opaque_pairs(), None) is None
         )
@@ -273,11 +277,12 @@ def signature_problem(sequence: mlir.Operation) -> Diagnostic | None:
     return None
 
 
-def _adds_batch_loop(operation: mlir.Operation) -> bool:
+def _prepares(operation: mlir.Operation) -> bool:
+    """Tells whether an operation runs a pass that the compiler would run later, or only finds what it runs on."""
+    if operation.name != names.RUN_REGISTERED:
+        return operation.name in (names.STRUCTURED_MATCH, names.GET_PARENT)
     name = operation.attributes.get("pass_name")
-    if operation.name != names.RUN_REGISTERED or not isinstance(name, mlir.StringAttr):
-        return False
-    return bool(name.value == names.ADD_BATCH_LOOP)
+    return isinstance(name, mlir.StringAttr) and name.value in _PREPARATIONS
 
 
 def _is_plain_foreach_match(sequence: mlir.Operation) -> bool:

@@ -12,7 +12,7 @@ from tuninglink.spaces.knobs import IntegerKnob, OneOfKnob
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from tuninglink.spaces.builder import TermSetBuilder
+    from tuninglink.spaces.builder import ConstraintSetBuilder
     from tuninglink.spaces.cpu.nest import LoopNest
 
 LOOP_PEELING: Final = "loop_peeling"
@@ -54,7 +54,9 @@ class Tiles:
         levels: those by which the pipeline tiles, from the outermost to the innermost.
     """
 
-    def __init__(self, builder: TermSetBuilder, nest: LoopNest, levels: Sequence[CpuLevel]) -> None:
+    def __init__(
+        self, builder: ConstraintSetBuilder, nest: LoopNest, levels: Sequence[CpuLevel]
+    ) -> None:
         self._nest = nest
         self._levels = levels
         self._knobs = {
@@ -70,9 +72,12 @@ class Tiles:
 
     def vector_tile(self, loop: int) -> Expression:
         """Returns the tile of a loop that is its vector size if vectors are masked; 0 for none."""
+        return self.tile(self.vector_level(loop), loop)
+
+    def vector_level(self, loop: int) -> CpuLevel:
+        """Returns the level whose tile of a loop is its vector size."""
         reduces = self._nest.loops[loop].reduces
-        level = CpuLevel.VECTOR_REDUCTION if reduces else CpuLevel.VECTOR_COMMON_PARALLEL
-        return self.tile(level, loop)
+        return CpuLevel.VECTOR_REDUCTION if reduces else CpuLevel.VECTOR_COMMON_PARALLEL
 
     def name(self, level: CpuLevel, loop: int) -> str:
         """Returns what the tile of a loop in a level is called."""

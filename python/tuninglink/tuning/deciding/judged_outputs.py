@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -10,6 +10,7 @@ from tuninglink.tuning.deciding.output_checks import OutputChecks
 from tuninglink.tuning.devices.measurement import difference
 from tuninglink.tuning.references.output_verdict import Correctness, OutputVerdict
 from tuninglink.tuning.results.failures import Failure, FailureKind
+from tuninglink.tuning.settings import Numerics
 
 if TYPE_CHECKING:
     from tuninglink.tuning.devices.device_interface import Device
@@ -19,9 +20,29 @@ if TYPE_CHECKING:
     from tuninglink.tuning.references.references import References
 
 
+def judge_default(
+    device: Device, default: Benchmark, task: TuningTask, references: References
+) -> OutputVerdict:
+    """Returns what the reference of a task says about the compiler's choice.
+
+    Args:
+        device: runs it.
+        default: the compiler's choice.
+        task: the task.
+        references: the references.
+
+    Raises:
+        DeviceError: the device is gone.
+    """
+    outputs = device.outputs(default)
+    if isinstance(outputs, Failure):
+        return OutputVerdict(Correctness.UNCHECKED, outputs.message)
+    return references.judge(task, outputs)
+
+
 @dataclass
 class JudgedOutputs:
-    """Compares candidates with the compiler's choice, if that is right; else with the reference.
+    """Compares candidates with the compiler's choice, if that is right; else with the reference. Each of them once.
 
     Attributes:
         device: runs them.
@@ -29,6 +50,8 @@ class JudgedOutputs:
         reduction: how many products make an element of an output.
         task: the task.
         references: the references; None leaves all to the compiler's choice.
+        judgement: what the reference says about the compiler's choice, where that is known already.
+        numerics: which outputs are accepted.
     """
 
     device: Device
@@ -36,10 +59,9 @@ class JudgedOutputs:
     reduction: int
     task: TuningTask
     references: References | None = None
-
-    @cached_property
-    def _default_outputs(self) -> Outputs | Failure:
-        return self.device.outputs(self.default)
+    judgement: OutputVerdict | None = None
+    numerics: Numerics = Numerics.ROUNDING
+    _checked: dict[Benchmark, Failure | None] = field(default_factory=dict)
 
     @cached_property
     def default_judgement(self) -> OutputVerdict | None:
@@ -48,12 +70,9 @@ class JudgedOutputs:
         Raises:
             DeviceError: the device is gone.
         """
-        if self.references is None:
-            return None
-        outputs = self._default_outputs
-        if isinstance(outputs, Failure):
-            return OutputVerdict(Correctness.UNCHECKED, outputs.message)
-        return self.references.judge(self.task, outputs)
+        if self.judgement is not None or self.references is None:
+            return self.judgement
+        return judge_default(self.device, self.default, self.task, self.references)
 
     @property
     def default_is_wrong(self) -> bool:
@@ -71,6 +90,13 @@ class JudgedOutputs:
         Raises:
             DeviceError: the device is gone.
         """
+        if benchmark not in self._checked:
+            self._checked[benchmark] = self._failure(benchmark)
+        return self._checked[benchmark]
+
+    def _failure(self, benchmark: Benchmark) -> Failure | None:
+        if self.numerics is Numerics.BITWISE:
+            return self._bitwise_failure(benchmark)
         default = self._default_outputs if self.references is not None else None
         if self.references is None or isinstance(default, Failure):
             return self._against_default.failure(benchmark)
@@ -88,3 +114,26 @@ class JudgedOutputs:
         ):
             return None
         return Failure(FailureKind.WRONG, judgement.reason)
+
+    def _bitwise_failure(self, benchmark: Benchmark) -> Failure | None:
+        """Returns where the outputs of a candidate are not those of the compiler's choice bit for bit."""
+        outputs, expected = self.device.outputs(benchmark), self._default_outputs
+        for computed in (expected, outputs):
+            if isinstance(computed, Failure):
+                return computed
+        assert not isinstance(outputs, Failure)
+        assert not isinstance(expected, Failure)
+        if outputs.violation is not None:
+            return Failure(FailureKind.OUT_OF_BOUNDS, outputs.violation)
+        for number, content in outputs.bindings.items():
+            differing = int((content != expected.bindings[number]).sum())
+            if differing:
+                message = (
+                    f"binding {number}: {differing} of {len(content)} bytes are not the default's"
+                )
+                return Failure(FailureKind.WRONG, message)
+        return None
+
+    @cached_property
+    def _default_outputs(self) -> Outputs | Failure:
+        return self.device.outputs(self.default)

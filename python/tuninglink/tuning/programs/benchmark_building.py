@@ -7,9 +7,8 @@ with the number of copies of the bindings in it, and works on one copy after ano
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import accumulate
-from math import prod
 from typing import TYPE_CHECKING, Any, Final
 
 from iree.compiler import ir as mlir
@@ -17,28 +16,14 @@ from iree.compiler import ir as mlir
 from tuninglink.mlir import names
 from tuninglink.mlir.symbols import symbol_name
 from tuninglink.mlir.walk import body, collect
-from tuninglink.tuning.programs.benchmark import Access, Binding, BufferLayout, TypedPart
-from tuninglink.tuning.programs.index_limits import largest_index
-from tuninglink.tuning.programs.static_values import static_integer
+from tuninglink.tuning.programs.binding_contents import buffer_layout
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from tuninglink.tuning.programs.benchmark import BufferLayout
 
     Value = mlir.Value[Any]
 
-GUARD: Final = 4096
-"""Bytes between two bindings: a page, which is more than a tile that runs over one row of a matrix writes."""
-
-_ALIGNMENT: Final = 256
-"""What the offset of a storage buffer must be a multiple of; the largest that Vulkan allows a device to ask for
-(https://registry.khronos.org/vulkan/specs/latest/html/vkspec.html#limits-minmax, minStorageBufferOffsetAlignment)."""
-
-_DISPATCH: Final = "hal.command_buffer.dispatch"
-_SUBSPAN: Final = "hal.interface.binding.subspan"
-_LOADS: Final = frozenset({"iree_tensor_ext.dispatch.tensor.load", "iree_codegen.load_from_buffer"})
-_STORES: Final = frozenset(
-    {"iree_tensor_ext.dispatch.tensor.store", "iree_codegen.store_to_buffer"}
-)
+DISPATCH: Final = "hal.command_buffer.dispatch"
 
 
 class NoBenchmarkError(Exception):
@@ -54,15 +39,32 @@ class _Parts:
         loop: its loop over the batch.
         dispatch: the dispatch in the loop.
         lengths: the bytes of each binding.
+        constants: the constants that the dispatch gets.
     """
 
     function: mlir.Operation
     loop: mlir.Operation
     dispatch: mlir.Operation
     lengths: tuple[int, ...]
+    constants: tuple[int, ...]
 
 
-def build_benchmark(module: mlir.Operation) -> tuple[str, BufferLayout]:
+@dataclass(frozen=True)
+class BenchmarkFunction:
+    """A function of a benchmark on a given buffer.
+
+    Attributes:
+        name: its name.
+        layout: the buffer that it expects.
+        constants: the constants that the dispatch gets, among which are the sizes that are dynamic in its code.
+    """
+
+    name: str
+    layout: BufferLayout
+    constants: tuple[int, ...]
+
+
+def build_benchmark(module: mlir.Operation) -> BenchmarkFunction:
     """Turns a benchmark that the compiler dumped into one on a given buffer, in place.
 
     Args:
@@ -70,18 +72,18 @@ def build_benchmark(module: mlir.Operation) -> tuple[str, BufferLayout]:
             dispatch with other parameters.
 
     Returns:
-        The name of its function, and the buffer that it expects.
+        Its function.
 
     Raises:
         NoBenchmarkError: it is not of the form that the compiler dumps.
     """
     parts = _read(module)
-    layout = _layout(parts.lengths, _contents(module), largest_index(module))
+    layout = buffer_layout(module, parts.lengths, parts.constants)
     with module.context, mlir.Location.unknown():
         buffer, sets, stride = _replace_arguments(parts.function)
         _place_bindings(parts, layout, buffer, sets, stride)
     _remove_buffer(module, parts.function)
-    return symbol_name(parts.function) or "", layout
+    return BenchmarkFunction(symbol_name(parts.function) or "", layout, parts.constants)
 
 
 def _read(module: mlir.Operation) -> _Parts:
@@ -92,11 +94,27 @@ def _read(module: mlir.Operation) -> _Parts:
     for each in others:
         each.erase()
     loops = collect(function, "scf.for")
-    dispatches = collect(function, _DISPATCH)
+    dispatches = collect(function, DISPATCH)
     if len(loops) != 1 or len(dispatches) != 1 or not collect(function, "util.global.load"):
         raise NoBenchmarkError("its benchmark is not of the form that the compiler dumps")
-    _, _, lengths = _bindings(dispatches[0])
-    return _Parts(function, loops[0], dispatches[0], tuple(map(_constant, lengths)))
+    _, _, lengths = _arguments(dispatches[0])
+    return _Parts(
+        function,
+        loops[0],
+        dispatches[0],
+        tuple(map(_constant, lengths)),
+        passed_constants(dispatches[0]),
+    )
+
+
+def passed_constants(dispatch: mlir.Operation) -> tuple[int, ...]:
+    """Returns the constants that a benchmark passes to its dispatch.
+
+    Raises:
+        NoBenchmarkError: they are only known when the program runs.
+    """
+    constants, _, _ = _arguments(dispatch)
+    return tuple(map(_constant, constants))
 
 
 def _segments(operation: mlir.Operation) -> list[range]:
@@ -106,124 +124,23 @@ def _segments(operation: mlir.Operation) -> list[range]:
     return [range(end - size, end) for size, end in zip(sizes, ends, strict=True)]
 
 
-def _bindings(dispatch: mlir.Operation) -> tuple[range, list[Value], list[Value]]:
-    """Returns the positions of the buffers of a dispatch, and the offsets and lengths in them.
+def _arguments(dispatch: mlir.Operation) -> tuple[list[Value], list[Value], list[Value]]:
+    """Returns the constants of a dispatch, and the offsets and lengths of its buffers.
 
-    They are its last three groups of operands, but for the flags.
+    They are in its last four groups of operands, but for the flags.
     """
-    *_, buffers, offsets, lengths = _segments(dispatch)
-    operands = dispatch.operands
-    return buffers, [operands[each] for each in offsets], [operands[each] for each in lengths]
+    constants, _, offsets, lengths = (
+        [dispatch.operands[position] for position in group] for group in _segments(dispatch)[-4:]
+    )
+    return constants, offsets, lengths
 
 
 def _constant(value: Value) -> int:
     owner = value.owner
     if isinstance(owner, mlir.Block) or owner.operation.name != "arith.constant":
-        raise NoBenchmarkError("the size of a binding is only known when the program runs")
+        raise NoBenchmarkError("what it is called with is only known when the program runs")
     constant: Any = owner.operation.attributes["value"]
     return int(constant.value)
-
-
-@dataclass(frozen=True)
-class _Content:
-    """What a dispatch has in one binding.
-
-    Attributes:
-        access: how it uses the binding.
-        element_type: the element type.
-        element_bytes: the bytes of one element in memory.
-        shape: the sizes of the largest tensor in it.
-        parts: the tensors that are loaded from it.
-    """
-
-    access: Access
-    element_type: str
-    element_bytes: int
-    shape: tuple[int, ...]
-    parts: tuple[TypedPart, ...] = ()
-
-    def filling(self, length: int) -> tuple[int, ...]:
-        """Returns the sizes of all elements in a binding of so many bytes."""
-        if prod(self.shape) * self.element_bytes == length:
-            return self.shape
-        return (length // self.element_bytes,)
-
-
-def _contents(module: mlir.Operation) -> dict[int, _Content]:
-    """Returns what a dispatch has in its bindings, by their number; the largest thing where there are several."""
-    found: dict[int, _Content] = {}
-    for subspan in collect(module, _SUBSPAN):
-        number: Any = subspan.attributes["binding"]
-        types, access = _uses(subspan.results[0])
-        if not types:
-            continue
-        content = max(types, key=lambda each: prod(each.shape))
-        element = content.element_type
-        width, sizes = _element_bytes(element), tuple(content.shape)
-        parts: tuple[TypedPart, ...] = ()
-        offset = static_integer(subspan.operands[0])
-        if offset is not None and access is not Access.WRITE:
-            parts = (TypedPart(str(element), offset, prod(sizes) * width),)
-        this = _Content(access, str(element), width, sizes, parts)
-        known = found.get(number.value, replace(this, parts=()))
-        if known.access is not access:
-            access = Access.READ_WRITE
-        largest = max(known, this, key=lambda each: prod(each.shape))
-        found[number.value] = replace(largest, access=access, parts=known.parts + parts)
-    return found
-
-
-_BITS_OF_BYTE: Final = 8
-
-
-def _element_bytes(element: Any) -> int:
-    """Returns the bytes of an element in memory; a complex number is one element."""
-    if isinstance(element, mlir.ComplexType):
-        return 2 * _element_bytes(element.element_type)
-    bits = int(getattr(element, "width", 64))  # an index has no width of its own
-    return max(1, bits // _BITS_OF_BYTE)
-
-
-def _uses(value: Value) -> tuple[list[Any], Access]:
-    """Returns the types of what is loaded from and stored to a binding, and which of both is done."""
-    types: list[Any] = []
-    loads = stores = False
-    for use in value.uses:
-        user = use.owner.operation
-        if user.name in _LOADS:
-            loads = True
-            types.append(user.results[0].type)
-        elif user.name in _STORES:
-            stores = True
-            types.append(user.operands[0].type)
-        else:
-            # What else there is to do with a binding may do both.
-            loads = stores = True
-    types = [each for each in types if isinstance(each, mlir.ShapedType) and each.has_static_shape]
-    access = Access.READ_WRITE if loads and stores else Access.WRITE if stores else Access.READ
-    return types, access
-
-
-def _layout(
-    lengths: Sequence[int], contents: dict[int, _Content], largest_integer: int
-) -> BufferLayout:
-    bindings: list[Binding] = []
-    offset = GUARD
-    for number, length in enumerate(lengths):
-        content = contents.get(number, _Content(Access.READ_WRITE, "i8", 1, (length,)))
-        bindings.append(
-            Binding(
-                content.access,
-                content.element_type,
-                content.filling(length),
-                offset,
-                length,
-                largest_integer,
-                tuple(part for part in content.parts if part.element_type != content.element_type),
-            )
-        )
-        offset += -(-length // _ALIGNMENT) * _ALIGNMENT + GUARD
-    return BufferLayout(tuple(bindings), stride=offset, guard=GUARD)
 
 
 def _replace_arguments(function: mlir.Operation) -> tuple[Value, Value, Value]:

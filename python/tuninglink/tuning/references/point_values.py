@@ -18,7 +18,7 @@ from iree.compiler.passmanager import PassManager
 from tuninglink.mlir import names
 from tuninglink.mlir.walk import collect
 from tuninglink.tuning.programs.element_types import element_type
-from tuninglink.tuning.programs.static_values import ASSUMPTION, CONSTANT_LOAD, static_integer
+from tuninglink.tuning.programs.static_values import static_integer
 from tuninglink.tuning.references.loop_nests import NestEvaluation
 from tuninglink.tuning.references.ordered_ops import ORDERED_OPERATIONS
 from tuninglink.tuning.references.point_query import PointQuery, defining_operation, static_shape
@@ -152,7 +152,7 @@ class PointEvaluator:
             return self._load(operation, index)
         if name == "arith.constant":
             return self._constant_of(operation, index)
-        if name in (CONSTANT_LOAD, ASSUMPTION):
+        if name in _PASSED:
             integer = static_integer(value)
             if integer is None:
                 raise UnsupportedOperationError(name)
@@ -197,4 +197,5 @@ class PointEvaluator:
         return self._resources[name].view(dtype).reshape(tuple(kind.shape))
 
 
+_PASSED: Final = frozenset({"hal.interface.constant.load", "util.assume.int"})
 _HANDLERS: Final = {**TENSOR_OPERATIONS, **ORDERED_OPERATIONS}

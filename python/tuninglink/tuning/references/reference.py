@@ -36,6 +36,11 @@ class Reference:
     target: str
     outputs: tuple[tuple[StoredTensor, Expected], ...]
 
+    @property
+    def byte_length(self) -> int:
+        """The memory that it takes."""
+        return sum(each.values.nbytes + each.perturbed.nbytes for _, each in self.outputs)
+
     def compare(self, outputs: Outputs, summation: float) -> Failure | None:
         """Returns what is wrong with the outputs of a kernel; None if they are right.
 
@@ -66,6 +71,13 @@ def set_up_process() -> None:
     set_up_command_line("tuninglink", ())
 
 
+def reference_measurer(device: str, seed: int) -> Measurer:
+    """Returns what runs code of references in this process, which has one seed."""
+    if device not in _measurers:
+        _measurers[device] = Measurer(device, (), Settings(seed=seed))
+    return _measurers[device]
+
+
 def compute_reference(
     source: bytes, function: str, layout: BufferLayout, target: ReferenceTarget, seed: int
 ) -> Reference | str:
@@ -84,9 +96,7 @@ def compute_reference(
         return f"it does not compile for {target.name}: {failure.diagnostics[0].message}"
     if isinstance(compiled, str):
         return f"it does not compile for {target.name}: {compiled}"
-    if target.device not in _measurers:
-        _measurers[target.device] = Measurer(target.device, (), Settings(seed=seed))
-    measurer = _measurers[target.device]
+    measurer = reference_measurer(target.device, seed)
     benchmark = Benchmark(compiled.image, function, layout)
     try:
         values = measurer.outputs(benchmark)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import time
-from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
@@ -13,13 +12,12 @@ from tuninglink.tuning.results.task_result import TaskOutcome, TaskResult
 from tuninglink.tuning.scheduling.default_queue import DefaultQueue
 from tuninglink.tuning.scheduling.isolation import FATAL, reason_of
 from tuninglink.tuning.scheduling.ledger import Account
-from tuninglink.tuning.scheduling.open_tasks import OpenRaces, OpenTask
-from tuninglink.tuning.scheduling.priorities import Pace
+from tuninglink.tuning.scheduling.open_tasks import OpenRaces, OpenTask, share_now
+from tuninglink.tuning.scheduling.preparing_ahead import PreparationAhead
+from tuninglink.tuning.scheduling.task_choice import TaskChoice
 from tuninglink.tuning.scheduling.task_race import TaskRace
 from tuninglink.tuning.scheduling.task_run import TaskRun
 from tuninglink.tuning.scheduling.timeline import Stage
-from tuninglink.tuning.search import search_named
-from tuninglink.tuning.search.base import FIRST_CANDIDATES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -28,17 +26,16 @@ if TYPE_CHECKING:
     from tuninglink.tuning.programs.dispatches import TuningTask
     from tuninglink.tuning.scheduling.budget import Budget
     from tuninglink.tuning.scheduling.ledger import Ledger
-    from tuninglink.tuning.scheduling.progress import Progress
     from tuninglink.tuning.scheduling.task_tuner import TaskTuner
 
 _DEFAULTS: Final = 0.25
 """The part of the time in which defaults are measured before the first task is tuned."""
 
-_FEWEST_TRIALS: Final = 16
-"""With fewer trials, their time is not known."""
+_JUDGING: Final = 0.05
+"""The part of the time in which defaults are judged where that is not done in the background."""
 
-_RACE_SECONDS: Final = 5.0
-"""The time of a race, which counts as the start of a task: without it, its trials are lost."""
+_SMALL: Final = 0.03
+"""A task with a wrong default is decided once it is mended if the program would spend less of its time in it."""
 
 _LEAST_SECONDS: Final = 3.0
 """With less time left, no task begins."""
@@ -71,19 +68,26 @@ class Scheduler:
         self._open: list[OpenTask] = []
         self._races = OpenRaces(tuner.timeline, self._end, self._lose)
         self._admitted: set[str] = set()
-        self._prepared_ahead: set[str] = set()
-        self._progress: list[Progress] = []
-        self._start_seconds = 0.0
+        self._ahead = PreparationAhead(tuner, prepare)
+        self._choice = TaskChoice(tuner.judgements)
+        self._judging_seconds = 0.0
+        self._judgements = tuner.judgements
         self._by_matcher: dict[str, TuningTask] = {}
         self._defaults = DefaultQueue(tuner, (), omit)
         self.results: list[TaskResult] = []
 
-    def run(self, tasks: Sequence[TuningTask], reserve: Callable[[DefaultQueue], None]) -> None:
+    def run(
+        self,
+        tasks: Sequence[TuningTask],
+        reserve: Callable[[DefaultQueue], None],
+        deciding: Callable[[], None] = lambda: None,
+    ) -> None:
         """Tunes tasks.
 
         Args:
             tasks: the tasks.
             reserve: makes reservations in the ledger once the first defaults are measured.
+            deciding: begins what may go on while the last races run.
 
         Raises:
             DeviceError: the device is gone.
@@ -92,33 +96,44 @@ class Scheduler:
         """
         defaults = self._defaults = DefaultQueue(self._tuner, tasks, self._omit)
         defaults.submit()
-        self._prepare_ahead(defaults)
-        defaults.measure(self._budget().part(_DEFAULTS))
+        self._ahead.prepare_first(defaults, self._budget())
+        self._measure_defaults()
         reserve(defaults)
+        decided = -1
+        while len(self.results) > decided:  # what they did not need may be enough for others
+            decided = len(self.results)
+            self._give_turns()
+            deciding()
+            self._decide_all()
+        self._omit_rest(defaults)
+
+    def _give_turns(self) -> None:
+        """Gives turns to tasks until all have converged or the time for that is over."""
+        defaults = self._defaults
         while not self._budget().is_over:
             self._races.advance()
+            self._tuner.announce_wrong_defaults()
             chosen = self._choose()
             if chosen is not None:
                 self._give_turn(chosen)
             elif defaults.waiting and not self._is_complete():
-                defaults.measure(self._budget().part(_DEFAULTS))
+                self._measure_defaults()
             elif self._races:
                 self._races.wait()
+            elif self._judgements and self._judgements.is_busy:
+                self._judgements.wait(self._budget().remaining)
             else:
                 break
-        self._decide_all()
-        self._omit_rest(defaults)
+        if self._judgements:
+            self._judgements.close()
 
-    def _prepare_ahead(self, defaults: DefaultQueue) -> None:
-        """Prepares the heaviest tasks and draws their first candidates while the first defaults compile."""
-        settings = self._tuner.settings
-        with self._tuner.timeline.stage(Stage.SPACES):
-            search_named(settings.search)  # which may have a large library to load
-            for task in list(defaults.waiting):
-                if defaults.is_ready or self._budget().is_over:
-                    return
-                with suppress(Exception):  # it is omitted with its reason in its turn
-                    self._prepare(task).spaces.sample(FIRST_CANDIDATES, settings.seed)
+    def _measure_defaults(self) -> None:
+        """Measures defaults, and judges them here if that is not done in the background."""
+        self._defaults.measure(self._budget().part(_DEFAULTS))
+        seconds = _JUDGING * self._ledger.seconds - self._judging_seconds
+        began = time.monotonic()
+        self._defaults.judge(min(seconds, self._budget().remaining))
+        self._judging_seconds += time.monotonic() - began
 
     # --- Turns -----------------------------------------------------------------------------------------------
 
@@ -130,34 +145,34 @@ class Scheduler:
     def _racing_seconds(self, tasks: Sequence[OpenTask]) -> float:
         """Returns the time to keep for the races of tasks and for those that have begun."""
         begun = [each.run for each in tasks if each.run is not None]
-        return self._races.seconds + sum(each.race_seconds for each in begun)
+        if not (begun or self._races):
+            return 0.0
+        rules = self._tuner.rules(self._ledger.whole, default_is_wrong=False)
+        pauses = (
+            rules.blocks - 1
+        ) * rules.gap_seconds  # those of several races pass at the same time
+        return self._races.seconds + sum(each.race_seconds for each in begun) + pauses
 
     def _choose(self) -> OpenTask | None:
-        """Returns the task from which the program is expected to gain most; None if there is none to try."""
+        """Returns the task that gets the next turn; None if there is none to try."""
         self._admit()
         is_late = self._budget().remaining < _LEAST_SECONDS
         tasks = [each for each in self._open if each.run is not None or not is_late]
-        return max(tasks, key=self._expected_gain, default=None)
+        return next(iter(self._choice.ranked(tasks)), None)
 
-    def _expected_gain(self, task: OpenTask) -> float:
-        """Returns what the program is expected to gain in a second of the next turn of a task."""
-        return self._pace().expected_gain(task.measured.task.calls, task.progress)
-
-    def _pace(self) -> Pace:
-        """Returns how fast tasks are tuned, as far as that is known."""
-        trials = sum(each.trials for each in self._progress)
-        if trials < _FEWEST_TRIALS:
-            return Pace()
-        seconds = sum(each.seconds for each in self._progress)
-        starts = self._start_seconds / len(self._progress)
-        return Pace(starts + _RACE_SECONDS, seconds / trials)
+    def _is_small(self, task: OpenTask) -> bool:
+        """Tells whether the program would spend little of its time in a task with what is known now."""
+        measured = self._defaults.measured
+        return share_now(task, measured, self._open, self.results) < _SMALL
 
     def _admit(self) -> None:
         """Opens the tasks whose defaults are measured, the heaviest ones, as far as they are to be tuned."""
         for measured in self._defaults.weighed():
-            if self._is_complete() or measured.share < self._tuner.settings.min_share:
+            if self._is_complete():
                 return
-            if measured.task.key not in self._admitted:
+            is_light = measured.share < self._tuner.settings.min_share
+            is_meant = not is_light or self._choice.is_wrong(measured.task)
+            if is_meant and measured.task.key not in self._admitted:
                 self._admitted.add(measured.task.key)
                 self._open.append(OpenTask(measured))
 
@@ -174,19 +189,25 @@ class Scheduler:
             if task.run is None:
                 return
             budget = self._budget()
-            task.run.explore(budget, self._turn_seconds(task), self._prepare_next)
-            if task.run.ending(budget) is not None:
+            if task.run.is_to_mend:
+                task.run.mend(budget, self._work_aside)
+                is_over = task.run.is_mended and self._is_small(task)
+            else:
+                task.run.trials.explore(budget, self._turn_end(task), self._work_aside)
+                is_over = False
+            if is_over or task.run.trials.ending(budget) is not None:
                 self._decide(task)
         except FATAL:
             raise
         except Exception as failure:  # noqa: BLE001 - an error loses one task only
             self._lose(task, reason_of(failure))
 
-    def _turn_seconds(self, task: OpenTask) -> float:
-        """Returns the time of the next turn of a task, which ends when a race goes on."""
+    def _turn_end(self, task: OpenTask) -> Callable[[], bool]:
+        """Returns what tells whether the turn of a task is over: a race goes on, or a wrong default is more urgent."""
         alone = len(self._open) == 1
-        seconds = math.inf if alone else self._pace().turn_seconds(task.progress)
-        return min(seconds, self._races.due - time.monotonic())
+        seconds = math.inf if alone else self._choice.pace.turn_seconds(task.progress)
+        end = min(time.monotonic() + seconds, self._races.due)
+        return lambda: time.monotonic() > end or any(map(self._choice.is_to_mend, self._open))
 
     def _begin(self, task: OpenTask) -> None:
         """Prepares a task for its first turn, or gives its weight to the task that the same entry configures."""
@@ -198,8 +219,7 @@ class Scheduler:
             self._merge(task, other)
             return
         task.run = TaskRun(self._tuner, prepared, task.measured)
-        self._progress.append(task.run.progress)
-        self._start_seconds += time.monotonic() - began
+        self._choice.count_start(task.run.trials.progress, time.monotonic() - began)
 
     def _merge(self, task: OpenTask, other: TuningTask) -> None:
         for each in self._open:
@@ -208,19 +228,10 @@ class Scheduler:
                 each.measured = replace(each.measured, share=share)
         self._lose(task, f"it is configured by the same entry as {other.name}, which is heavier")
 
-    def _prepare_next(self) -> bool:
-        """Prepares the most promising of the other tasks ahead of its turn; tells whether there was one."""
-        if self._tuner.is_local:
-            return False  # whose processors measure
-        promising = sorted(self._open, key=self._expected_gain, reverse=True)[:2]
-        task = next((each for each in promising if each.run is None), None)
-        if task is None or task.measured.task.key in self._prepared_ahead:
-            return False
-        self._prepared_ahead.add(task.measured.task.key)
-        with suppress(Exception):  # it is omitted with its reason in its turn
-            spaces = self._prepare(task.measured.task).spaces
-            spaces.sample(FIRST_CANDIDATES, self._tuner.settings.seed)
-        return True
+    def _work_aside(self) -> bool:
+        """Does work while a device measures: prepares the most promising of the other tasks."""
+        self._tuner.announce_wrong_defaults()
+        return self._ahead.prepare_next(self._choice.ranked(self._open)[:2])
 
     # --- Ends ------------------------------------------------------------------------------------------------
 
@@ -231,23 +242,22 @@ class Scheduler:
             if task.run is None:
                 continue
             has_won = any(each.verdict is TaskOutcome.WON for each in self.results)
-            if not (has_won or self._races or self._has_time_for(task.run)):
+            left = self._ledger.budget(Account.TASKS).remaining
+            if not (has_won or self._races) and left < task.run.race_seconds:
                 self._ledger.release(Account.GUARD)  # which needs a winner
             self._decide(task)
             self._races.advance()
         while self._races:
             self._races.wait()
             self._races.advance()
-
-    def _has_time_for(self, run: TaskRun) -> bool:
-        """Tells whether the race of a task fits into the time that is left."""
-        return self._ledger.budget(Account.TASKS).remaining >= run.race_seconds
+        if not any(each.verdict is TaskOutcome.WON for each in self.results):
+            self._ledger.release(Account.GUARD)
 
     def _decide(self, task: OpenTask) -> None:
         """Begins the race of the best candidates of a task, or takes its result without one."""
         assert task.run is not None
         budget = self._ledger.budget(Account.TASKS)
-        if not task.run.trials and task.run.ending(budget) is None:
+        if not len(task.run.trials) and task.run.trials.ending(budget) is None:
             return  # it counts as one that had no turn
         self._open.remove(task)
         others = self._racing_seconds(self._open)
@@ -269,12 +279,17 @@ class Scheduler:
     def _lose(self, task: OpenTask, reason: str) -> None:
         if task in self._open:
             self._open.remove(task)
-        self._omit(Omission(task.measured.task.dispatches, reason))
+        wrong = (
+            "; the default's result is wrong" if self._choice.is_wrong(task.measured.task) else ""
+        )
+        self._omit(Omission(task.measured.task.dispatches, f"{reason}{wrong}"))
 
     def _omit_rest(self, defaults: DefaultQueue) -> None:
         """Omits the tasks that had no turn."""
         is_stopped = self._ledger.whole.is_stopped
         why = "tuning was interrupted" if is_stopped else "the budget was over"
+        for task in [each for each in self._open if self._choice.is_wrong(each.measured.task)]:
+            self._lose(task, f"{why} before its turn")
         rest = [each.measured.task for each in self._open]
         if not self._is_complete():
             rest += defaults.waiting

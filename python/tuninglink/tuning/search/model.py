@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from functools import cached_property
-from itertools import zip_longest
 from typing import TYPE_CHECKING, ClassVar, Final
 
 import numpy as np
 
 from tuninglink.tuning.search.base import FIRST_CANDIDATES, MOST_CANDIDATES, Search
 from tuninglink.tuning.search.ensemble import Ensemble
+from tuninglink.tuning.search.estimate import estimate, fastest_first
 from tuninglink.tuning.search.features import features
 from tuninglink.tuning.search.transfer import Transfer
 
@@ -25,9 +24,6 @@ _FIRST: Final = 8
 """So many of the best by the estimate come first, then what was fast elsewhere. After that come as many of the best by
 what other problems say; without other problems, the neighbors of the compiler's choice and as many of the best quarter
 by the estimate."""
-
-_ESTIMATED_KINDS: Final = frozenset({"contraction", "convolution", "attention"})
-"""Kinds of operations that the estimate was made for. For others, it does not compare pipelines with each other."""
 
 _NEAR_DEFAULT: Final = 12
 """Neighbors of the compiler's choice that are tried before there is a model."""
@@ -123,9 +119,7 @@ class ModelSearch(Search):
     def _first_candidates(self) -> list[Candidate]:
         """The candidates that are tried before there is a model."""
         sampled = list(self.drawn(FIRST_CANDIDATES))
-        estimated = sorted(sampled, key=self._estimate)
-        if self._pool.problem.kind not in _ESTIMATED_KINDS:
-            estimated = _alternating(estimated)
+        estimated = fastest_first(self._pool.problem, sampled)
         if self._transfer is not None:
             order = np.argsort(self._estimates(sampled), kind="stable")[:_FIRST]
             corrected = [sampled[each] for each in order]
@@ -188,15 +182,11 @@ class ModelSearch(Search):
             self._described[candidate.key] = features(self._pool.problem, candidate)
         return self._described[candidate.key]
 
-    def _estimate(self, candidate: Candidate) -> float:
-        estimate = self._features(candidate).get("estimate", 0.0)
-        return estimate if math.isfinite(estimate) else 0.0
-
     def _estimates(self, candidates: Sequence[Candidate]) -> np.ndarray:
         """Returns the logarithm of the time that is expected before anything is measured, up to a constant."""
         new = [each for each in candidates if each.key not in self._estimated]
         if new:
-            found = np.array(list(map(self._estimate, new)))
+            found = np.array([estimate(self._features(each)) for each in new])
             if self._transfer is not None:
                 found += self._transfer.corrections(list(map(self._features, new)))
             self._estimated |= {each.key: value for each, value in zip(new, found, strict=True)}
@@ -205,15 +195,6 @@ class ModelSearch(Search):
     @cached_property
     def _transfer(self) -> Transfer | None:
         return Transfer(self._measured, self._seed) if self._measured else None
-
-
-def _alternating(candidates: Sequence[Candidate]) -> list[Candidate]:
-    """Returns candidates with one of each pipeline in turn, those of a pipeline in their order."""
-    by_pipeline: dict[str, list[Candidate]] = {}
-    for candidate in candidates:
-        by_pipeline.setdefault(candidate.pipeline, []).append(candidate)
-    rounds = zip_longest(*by_pipeline.values())
-    return [candidate for turn in rounds for candidate in turn if candidate is not None]
 
 
 def _unlike(candidates: Sequence[Candidate]) -> list[Candidate]:

@@ -1,0 +1,84 @@
+"""`tuninglink init --suggest`: specs with configurations that are expected to be fast, without a device."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tuninglink.cli import process
+from tuninglink.cli.progress import progress
+from tuninglink.errors import CompileError
+from tuninglink.files import STANDARD_STREAM, write_output
+from tuninglink.mlir.diagnostics import Diagnostic, Severity, error, note
+from tuninglink.spaces.registry import ProviderRegistry
+from tuninglink.tuning.programs.dispatches import Omission, read_program
+from tuninglink.tuning.scheduling.work_estimate import estimated_work
+from tuninglink.tuning.suggestions import Question, Suggestions, suggest, suggested_specs
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tuninglink.compiler.flags import CompileOptions
+    from tuninglink.tuning.programs.dispatches import TuningTask
+
+
+def write_suggestions(
+    options: CompileOptions,
+    count: int,
+    pipelines: Sequence[str],
+    dispatches: Sequence[str],
+    top: int | None,
+) -> None:
+    """Writes specs with the configurations that are expected to be fastest: the first one with the best, and so on.
+
+    Args:
+        options: the program, its flags and the folder for the specs; the flags must have been set before.
+        count: how many configurations of each dispatch.
+        pipelines: names of pipelines to choose from; all if empty.
+        dispatches: parts of names of dispatches or of their functions; all if empty.
+        top: how many dispatches, those with the most work; None for all.
+
+    Raises:
+        TuninglinkError: the program does not compile, nothing can be suggested, or the specs cannot be written.
+    """
+    assert options.input is not None
+    if options.output == STANDARD_STREAM and count > 1:
+        remedy = note(f"name a folder: --suggest={count} -o suggestions")
+        raise CompileError(error(f"--suggest={count} writes as many specs", notes=[remedy]))
+    with progress(f"reading {options.input}"):
+        program = read_program(options.input, options.flags, first=options.compile_from)
+    for omission in program.omissions:
+        _report(omission)
+    tasks = [each for each in program.tasks if not dispatches or each.is_meant(dispatches)]
+    if not tasks:
+        raise CompileError(error(f"no dispatch of '{options.input}' is meant"))
+    tasks = sorted(tasks, key=estimated_work, reverse=True)[:top]
+    question = Question(options.flags, count, pipelines, names_dispatches=bool(dispatches))
+    suggestions = _suggestions(tasks, question)
+    if not suggestions:
+        raise CompileError(error(f"no configuration can be suggested for '{options.input}'"))
+    texts = suggested_specs(suggestions)
+    if options.output == STANDARD_STREAM:
+        write_output(STANDARD_STREAM, texts[0].encode())
+        return
+    folder = Path(options.output)
+    folder.mkdir(parents=True, exist_ok=True)
+    for rank, text in enumerate(texts, start=1):
+        write_output(str(folder / f"suggestion-{rank}.mlir"), text.encode())
+
+
+def _suggestions(tasks: Sequence[TuningTask], question: Question) -> list[Suggestions]:
+    registry = ProviderRegistry(process.show)
+    suggestions = []
+    for task in tasks:
+        with progress(f"choosing configurations for {task.label}"):
+            answer = suggest(task, question, registry)
+        if isinstance(answer, Omission):
+            _report(answer)
+        else:
+            suggestions.append(answer)
+    return suggestions
+
+
+def _report(omission: Omission) -> None:
+    process.show(Diagnostic(Severity.REMARK, f"no configuration for {omission}"))

@@ -1,0 +1,134 @@
+"""Configurations worth trying, without a device: those that the estimate expects to be fastest."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Final
+
+from tuninglink.emission.spec_writer import write_spec
+from tuninglink.errors import TuninglinkError
+from tuninglink.mlir import names
+from tuninglink.scaffolding.reading import is_tunable
+from tuninglink.solver.answers import Verdict
+from tuninglink.spaces.configuration import Configuration
+from tuninglink.spaces.verification import verify_configuration
+from tuninglink.tuning.candidates.candidate import configuration_of
+from tuninglink.tuning.candidates.preparation import NotTunableError, prepare
+from tuninglink.tuning.programs.dispatches import Omission
+from tuninglink.tuning.search.base import MOST_CANDIDATES
+from tuninglink.tuning.search.estimate import fastest_first
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from tuninglink.emission.spec_writer import SpecEntry
+    from tuninglink.spaces.registry import ProviderRegistry
+    from tuninglink.tuning.candidates.candidate import Candidate
+    from tuninglink.tuning.candidates.preparation import PreparedTask
+    from tuninglink.tuning.programs.dispatches import TuningTask
+
+_SEED: Final = 0
+
+
+@dataclass(frozen=True)
+class Suggestions:
+    """The configurations for a dispatch that are expected to be fastest.
+
+    Attributes:
+        prepared: the dispatch.
+        candidates: the configurations, the one that is expected to be fastest first. Each is proven to compile.
+    """
+
+    prepared: PreparedTask
+    candidates: tuple[Candidate, ...]
+
+
+@dataclass(frozen=True)
+class Question:
+    """Which configurations are asked for.
+
+    Attributes:
+        flags: flags of the compiler.
+        count: how many of each dispatch, at most.
+        pipelines: names of pipelines to choose from, such as `TileAndFuse`; all if empty.
+        names_dispatches: whether dispatches were named; else those that only compute element by element are left out.
+    """
+
+    flags: Sequence[str]
+    count: int
+    pipelines: Sequence[str] = ()
+    names_dispatches: bool = False
+
+
+def suggest(
+    task: TuningTask, question: Question, registry: ProviderRegistry
+) -> Suggestions | Omission:
+    """Returns configurations for a dispatch, or why there are none.
+
+    The flags must have been set for the process before.
+    """
+    try:
+        prepared = prepare(task, question.flags, (), registry, {})
+    except (NotTunableError, TuninglinkError) as failure:
+        return Omission(task.dispatches, str(failure))
+    if not question.names_dispatches and not is_tunable(prepared.dispatch.problem.kind):
+        reason = "it only computes element by element or moves data; name it with --dispatch"
+        return Omission(task.dispatches, reason)
+    sampled = prepared.spaces.sample(MOST_CANDIDATES, _SEED)
+    eligible = [
+        candidate
+        for candidate in sampled
+        if not question.pipelines or _pipeline_name(candidate) in question.pipelines
+    ]
+    ordered = fastest_first(prepared.spaces.problem, eligible)
+    candidates = tuple(islice(_proven(prepared, ordered, registry), question.count))
+    if candidates:
+        return Suggestions(prepared, candidates)
+    reason = prepared.spaces.reason or "no candidate is proven to compile"
+    if sampled and not eligible:
+        known = ", ".join(sorted(set(map(_pipeline_name, sampled))))
+        reason = f"no space of its has that pipeline; they have {known}"
+    return Omission(task.dispatches, reason)
+
+
+def suggested_specs(suggestions: Sequence[Suggestions]) -> list[str]:
+    """Returns specs, the first with the best configuration of each dispatch, the second with the second best.
+
+    A dispatch with fewer configurations than another is missing in the last specs.
+    """
+    count = max((len(each.candidates) for each in suggestions), default=0)
+    return [
+        write_spec(f"suggestion_{rank + 1}", _entries(suggestions, rank)) for rank in range(count)
+    ]
+
+
+def _entries(suggestions: Sequence[Suggestions], rank: int) -> list[SpecEntry]:
+    provenance = {"origin": "suggested by the estimate, not measured", "rank": rank + 1}
+    return [
+        each.prepared.entry(each.candidates[rank], provenance)
+        for each in suggestions
+        if rank < len(each.candidates)
+    ]
+
+
+def _proven(
+    prepared: PreparedTask, candidates: Sequence[Candidate], registry: ProviderRegistry
+) -> Iterator[Candidate]:
+    """Yields the candidates that are proven to compile."""
+    workload = prepared.dispatch
+    for candidate in candidates:
+        attributes = configuration_of(candidate, workload.root.context)
+        info: Any = attributes[names.COMPILATION_INFO]
+        configuration = Configuration(
+            info.lowering_config,
+            info.translation_info,
+            attributes.get(names.DECOMPOSITION_CONFIG),
+        )
+        if verify_configuration(workload, configuration, registry).verdict is Verdict.PROVEN:
+            yield candidate
+
+
+def _pipeline_name(candidate: Candidate) -> str:
+    """Returns the name of a candidate's pipeline, such as `TileAndFuse` of `#iree_gpu.pipeline<TileAndFuse>`."""
+    return candidate.pipeline.rpartition("<")[2].rstrip(">")
