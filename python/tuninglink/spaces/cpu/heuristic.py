@@ -8,6 +8,7 @@ from tuninglink.iree.cpu_configurations import CpuLevel
 from tuninglink.solver.assertions import Grade
 from tuninglink.solver.expressions import all_of, any_of, number
 from tuninglink.spaces.cpu.cpu_rules import BYTE
+from tuninglink.spaces.cpu.data_tiled import add_workgroup_rules
 
 if TYPE_CHECKING:
     from tuninglink.spaces.cpu.cpu_rules import CpuRules
@@ -29,6 +30,9 @@ _LEVEL_1_CACHE_BYTES: Final = 32 * 1024
 def add_heuristic_rules(rules: CpuRules) -> None:
     """Adds the rules for configurations that are proposed or enumerated."""
     rules.grade = Grade.HEURISTIC
+    if rules.is_data_tiled:
+        add_workgroup_rules(rules)
+        return
     if not rules.pipeline.checks_vectors:
         rules.separate_levels()
     for level in (CpuLevel.CACHE_PARALLEL, CpuLevel.VECTOR_INNER_PARALLEL):
