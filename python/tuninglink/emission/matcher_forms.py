@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from iree.compiler import ir as mlir
 
-from tuninglink.iree.op_kinds import OpKind
+from tuninglink.iree.op_kinds import OpKind, uses_loop
 from tuninglink.iree.structured_op import StructuredOp, element_type
 from tuninglink.mlir import names
 from tuninglink.mlir.walk import visit
@@ -21,9 +21,6 @@ if TYPE_CHECKING:
     Value = mlir.Value[Any]
     Matcher = Callable[["Workload", Value], None]
     """Adds to a matcher of an operation what tells the root op of a dispatch from others."""
-
-CONTRACTION: Final = "contraction"
-"""The form of matchers that can leave sizes open."""
 
 _PARAMETER: Final = "!transform.param<i64>"
 _ANY_VALUE: Final = "!transform.any_value"
@@ -58,20 +55,21 @@ class SizeRange:
         return f"{self.low}..{self.high} by {self.divisor}"
 
 
-def match_contraction_in_ranges(
-    dispatch: Workload, operation: Value, ranges: Mapping[int, SizeRange]
+def match_in_ranges(
+    form: str, dispatch: Workload, operation: Value, ranges: Mapping[int, SizeRange]
 ) -> None:
-    """Adds to a matcher what finds contractions like the root op of a dispatch, with loops of other sizes.
+    """Adds to a matcher what finds operations like the root op of a dispatch, with loops of other sizes.
 
     Args:
+        form: one of `RANGED_FORMS`.
         dispatch: the dispatch.
         operation: what the matcher is asked about.
         ranges: the sizes of loops; the others have those of the dispatch.
 
     Raises:
-        NoMatcherError: the root op is no contraction, or no operand has a ranged loop for a dimension.
+        NoMatcherError: the form cannot find the root op, or no operand has a ranged loop for a dimension.
     """
-    _match_contraction(dispatch, operation, ranges)
+    RANGED_FORMS[form](dispatch, operation, ranges)
     op = StructuredOp(dispatch.root)
     operand_loops = op.operand_loops
     for loop, sizes in _with_their_roles(op, ranges).items():
@@ -118,14 +116,14 @@ def _match_contraction(dispatch: Workload, operation: Value, ranges: Container[i
     _match_product(names.MATCH_CONTRACTION, dispatch, operation, 0, ranges)
 
 
-def _match_convolution(dispatch: Workload, operation: Value) -> None:
+def _match_convolution(dispatch: Workload, operation: Value, ranges: Container[int] = ()) -> None:
     if dispatch.problem.kind is not OpKind.CONVOLUTION:
         raise NoMatcherError("it is no convolution")
-    _match_product(names.MATCH_CONVOLUTION, dispatch, operation, _CONVOLUTION_STEPS)
+    _match_product(names.MATCH_CONVOLUTION, dispatch, operation, _CONVOLUTION_STEPS, ranges)
 
 
 def _match_product(
-    form: str, dispatch: Workload, operation: Value, steps: int, ranges: Container[int] = ()
+    form: str, dispatch: Workload, operation: Value, steps: int, ranges: Container[int]
 ) -> None:
     op = StructuredOp(dispatch.root)
     loops = list(op.loops.values())
@@ -145,10 +143,25 @@ def _match_product(
     _match_sizes(dispatch, results, loops, ranges)
     if form == names.MATCH_CONVOLUTION:
         # The loops leave open how much of the image there is behind the last window.
-        _match_type(operation, 0, types[0])
+        _match_type(operation, 0, _with_open_sizes(types[0], op.maps[0], ranges))
 
 
-def _match_attention(dispatch: Workload, operation: Value) -> None:
+def _with_open_sizes(
+    image: mlir.ShapedType, map_: mlir.AffineMap, ranges: Container[int]
+) -> mlir.Type:
+    """Returns the type of an image, with the sizes left open that depend on a loop with a range."""
+    ranged = [loop for loop in range(map_.n_dims) if loop in ranges]
+    if not ranged:
+        return image
+    dynamic = mlir.ShapedType.get_dynamic_size()
+    sizes = [
+        dynamic if any(uses_loop(each, loop) for loop in ranged) else image.get_dim_size(position)
+        for position, each in enumerate(map_.results)
+    ]
+    return mlir.RankedTensorType.get(sizes, image.element_type)
+
+
+def _match_attention(dispatch: Workload, operation: Value, ranges: Container[int] = ()) -> None:
     root = dispatch.root
     if root.name not in (names.ATTENTION, names.ONLINE_ATTENTION):
         raise NoMatcherError("it is no attention")
@@ -168,7 +181,7 @@ def _match_attention(dispatch: Workload, operation: Value) -> None:
     loops = list(op.loops.values())
     types = [_PARAMETER] * len(loops)
     results = create(form, [operation], types, indexing_maps=_maps(op), **named)
-    _match_sizes(dispatch, results, loops)
+    _match_sizes(dispatch, results, loops, ranges)
 
 
 def _match_dag(dispatch: Workload, operation: Value) -> None:
@@ -215,8 +228,15 @@ def _captures(root: mlir.Operation) -> bool:
     return False
 
 
+RANGED_FORMS: Final[Mapping[str, Callable[[Workload, Value, Container[int]], None]]] = {
+    "contraction": _match_contraction,
+    "convolution": _match_convolution,
+    "attention": _match_attention,
+}
+"""The forms of matchers that can leave the sizes of some loops open."""
+
 FORMS: Final[Mapping[str, Matcher]] = {
-    CONTRACTION: _match_contraction,
+    "contraction": _match_contraction,
     "convolution": _match_convolution,
     "attention": _match_attention,
     "dag": _match_dag,

@@ -12,7 +12,7 @@ from tuninglink.emission.matcher_forms import (
     FORMS,
     SizeRange,
     create,
-    match_contraction_in_ranges,
+    match_in_ranges,
 )
 from tuninglink.mlir import names
 from tuninglink.mlir.contexts import thread_context
@@ -43,7 +43,7 @@ class SpecEntry:
         configuration: the attributes that configure the operation, by name, as MLIR writes them.
         provenance: what `tuninglink.provenance` says.
         target: what the entry is bound to; None for any target.
-        ranges: of a contraction, the sizes of loops that may differ from those of the dispatch.
+        ranges: the sizes of loops that may differ from those of the dispatch, for one of `RANGED_FORMS`.
     """
 
     label: str
@@ -148,7 +148,7 @@ def _add_matcher(module: mlir.Operation, name: str, entry: SpecEntry) -> None:
     with mlir.InsertionPoint(block):
         create(names.HAS_NO_LOWERING_CONFIG, [operation], [])
         if entry.ranges:
-            match_contraction_in_ranges(entry.dispatch, operation, entry.ranges)
+            match_in_ranges(entry.form, entry.dispatch, operation, entry.ranges)
         else:
             FORMS[entry.form](entry.dispatch, operation)
         parameters = [
