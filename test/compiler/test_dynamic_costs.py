@@ -67,5 +67,7 @@ def test_other_texts_give_no_sizes(text: str) -> None:
 
 def test_the_later_sizes_of_a_dimension_hold() -> None:
     given = [GivenSizes.parse("4"), GivenSizes.parse("1.0=2,3:2")]
-    found = [(weight, size_of(0, 0), size_of(1, 0)) for weight, size_of in combinations(given)]
+    found = [(each.weight, each.size_of(0, 0), each.size_of(1, 0)) for each in combinations(given)]
     assert found == [(1, 4, 2), (2, 4, 3)]
+    again = [*given, GivenSizes.parse("1.0=5")]
+    assert [str(each) for each in combinations(again)] == ["*=4 1.0=5"] * 2

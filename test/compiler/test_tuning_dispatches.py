@@ -13,11 +13,11 @@ from programs import TARGETS
 from tuning_programs import REDUCTION, dispatched, matmul
 
 from tuninglink.errors import CompileError
+from tuninglink.iree.given_sizes import GivenSizes
 from tuninglink.mlir.contexts import thread_context
 from tuninglink.tuning.candidates.compilation import CandidateCompiler, Compiled
 from tuninglink.tuning.programs.benchmark import Access
 from tuninglink.tuning.programs.dispatches import read_program
-from tuninglink.tuning.programs.specialization import DimensionSize
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -163,17 +163,52 @@ func.func @main(%a: tensor<?x256xf32>, %b: tensor<256x?xf32>) -> tensor<?x?xf32>
 """
 
 
-def test_dynamic_sizes_can_be_given(tmp_path: Path) -> None:
+@pytest.mark.parametrize("target", [CPU, "cuda", "hip"])
+def test_a_dynamic_dispatch_has_a_function_for_all_sizes(tmp_path: Path, target: str) -> None:
     path = tmp_path / "dynamic.mlir"
     path.write_text(DYNAMIC_MATMUL)
-    sizes = [DimensionSize.parse(each) for each in ("64", "0.0=8")]
-    program = read_program(str(path), TARGETS[CPU], sizes=sizes)
+    sizes = [GivenSizes.parse(text) for text in ("64", "0.0=1:3,8")]
+    program = read_program(str(path), TARGETS[target], sizes=sizes)
     (task,) = program.tasks
-    (static,) = dispatched(matmul(8, 64, 256), CPU).tasks
-    assert task.layout == static.layout
-    assert program.calls is not None
-    (function,) = program.calls.functions
-    assert [each.shape for each in function.inputs] == [(8, 256), (256, 64)]
+    measured = {function.sizes: function for function in task.sized if function.weight}
+    assert {sizes: function.weight for sizes, function in measured.items()} == {
+        "*=64 0.0=1": 3,
+        "*=64 0.0=8": 1,
+    }
+    (static,) = dispatched(matmul(8, 64, 256), target).tasks
+    assert measured["*=64 0.0=8"].layout == static.layout
+    assert task.layout == measured["*=64 0.0=1"].layout
+    checked = [function.loops for function in task.sized if not function.weight]
+    assert checked == [(size, size, 256) for size in (2, 7, 63, 65, 385)]
+    module = mlir.Module.parse(task.source, thread_context())
+    assert module.operation.verify()
+    assert all(f"@{function.name}(" in str(module) for function in task.sized)
+    assert "linalg.matmul ins(%" in str(module)
+    assert "tensor<?x256xf32>, tensor<256x?xf32>" in str(module)
+
+
+def test_a_program_is_called_at_all_sizes(tmp_path: Path) -> None:
+    path = tmp_path / "dynamic.mlir"
+    path.write_text(DYNAMIC_MATMUL)
+    sizes = [GivenSizes.parse(text) for text in ("64", "0.0=1:3,8")]
+    calls = read_program(str(path), TARGETS[CPU], sizes=sizes).calls
+    assert calls is not None
+    assert [(call.label, call.weight) for call in calls.functions] == [
+        ("main at *=64 0.0=1", 3),
+        ("main at *=64 0.0=8", 1),
+    ]
+    assert [each.shape for each in calls.functions[1].inputs] == [(8, 256), (256, 64)]
+
+
+def test_the_sizes_tell_problems_apart(tmp_path: Path) -> None:
+    path = tmp_path / "dynamic.mlir"
+    path.write_text(DYNAMIC_MATMUL)
+    keys = set()
+    for text in ("0.0=1,8", "0.0=1,8:2", "0.0=1,16"):
+        sizes = [GivenSizes.parse("64"), GivenSizes.parse(text)]
+        (task,) = read_program(str(path), TARGETS[CPU], sizes=sizes).tasks
+        keys.add(task.key)
+    assert len(keys) == 3
 
 
 def test_sizes_of_what_is_not_dynamic_are_refused(tmp_path: Path) -> None:
@@ -182,7 +217,7 @@ def test_sizes_of_what_is_not_dynamic_are_refused(tmp_path: Path) -> None:
     with pytest.raises(
         CompileError, match=r"'--dim 0\.1=8' is about no dynamic dimension"
     ) as raised:
-        read_program(str(path), TARGETS[CPU], sizes=[DimensionSize(8, 0, 1)])
+        read_program(str(path), TARGETS[CPU], sizes=[GivenSizes.parse("0.1=8")])
     (remedy,) = raised.value.diagnostics[0].notes
     assert remedy.message == "dynamic dimensions: 0.0, 1.1"
 

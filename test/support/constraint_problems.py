@@ -10,14 +10,13 @@ from hypothesis import strategies as st
 
 from tuninglink.iree.op_kinds import OpKind
 from tuninglink.solver.expressions import all_of, any_of, negation, number, select
-from tuninglink.spaces.builder import ConstraintSetBuilder, TermSetBuilder
+from tuninglink.spaces.builder import ConstraintSetBuilder
 from tuninglink.spaces.knobs import IntegerKnob, OneOfKnob
 from tuninglink.spaces.problem import Problem
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
-    from tuninglink.solver.expressions import Expression
     from tuninglink.spaces.constraint_set import ConstraintSet
 
 PROBLEM = Problem(OpKind.OTHER)
@@ -25,7 +24,7 @@ RESOURCES = 20_000_000
 """What Z3 may spend on a question, in its own unit: the same questions are given up on every machine."""
 LOW, HIGH = -3, 4
 
-# An expression is drawn as a tree of these, and built in the context of a set.
+# An expression is drawn as a tree, and built for a set or for Z3.
 Tree = tuple
 
 
@@ -57,27 +56,21 @@ def truths() -> st.SearchStrategy[Tree]:
     return st.recursive(st.one_of(comparisons, divisible), extend, max_leaves=3)
 
 
-_OPERATORS: dict[str, Callable[..., z3.ExprRef]] = {
+_SHARED: dict[str, Callable[..., Any]] = {
     "+": lambda a, b: a + b,
     "-": lambda a, b: a - b,
     "*": lambda a, b: a * b,
     "div": lambda a, b: a / b,
     "mod": lambda a, b: a % b,
     "neg": lambda a: -a,
-    "if": z3.If,
     "<=": lambda a, b: a <= b,
     "<": lambda a, b: a < b,
     "==": lambda a, b: a == b,
     "!=": lambda a, b: a != b,
-    "and": z3.And,
-    "or": z3.Or,
-    "implies": z3.Implies,
-    "xor": z3.Xor,
-    "not": z3.Not,
 }
 
-
-_OF_TERMS: dict[str, Callable[..., Expression]] = {
+_OF_EXPRESSIONS = {
+    **_SHARED,
     "if": select,
     "and": all_of,
     "or": any_of,
@@ -86,29 +79,20 @@ _OF_TERMS: dict[str, Callable[..., Expression]] = {
     "not": negation,
 }
 
+_OF_Z3 = {
+    **_SHARED,
+    "if": z3.If,
+    "and": z3.And,
+    "or": z3.Or,
+    "implies": z3.Implies,
+    "xor": z3.Xor,
+    "not": z3.Not,
+}
+
 
 def build(trees: list[Tree]) -> ConstraintSet:
     """Returns a set with the knobs a, b and c, a hidden unknown, and an assertion for each tree."""
     builder = ConstraintSetBuilder()
-
-    def literal(value: int | bool) -> z3.ExprRef:  # noqa: FBT001 - a truth is a literal, too
-        is_truth = isinstance(value, bool)
-        return (z3.BoolVal if is_truth else z3.IntVal)(value, builder.context)
-
-    return _built(trees, builder, _OPERATORS, literal)
-
-
-def build_of_terms(trees: list[Tree]) -> ConstraintSet:
-    """Returns the same set, of terms."""
-    return _built(trees, TermSetBuilder(), {**_OPERATORS, **_OF_TERMS}, number)
-
-
-def _built(
-    trees: list[Tree],
-    builder: ConstraintSetBuilder | TermSetBuilder,
-    operators: Mapping[str, Callable[..., Any]],
-    literal: Callable[[int], Any],
-) -> ConstraintSet:
     unknowns: dict[str, Any] = {
         "a": builder.knob(IntegerKnob("a", LOW, HIGH)),
         "b": builder.knob(IntegerKnob("b", 1, HIGH)),
@@ -118,29 +102,55 @@ def _built(
     builder.require(unknowns["hidden"] >= LOW, "hidden from", provenance="test")
     builder.require(unknowns["hidden"] <= HIGH, "hidden to", provenance="test")
 
-    def expression(tree: Tree) -> Any:
-        head, *rest = tree
-        if head == "number":
-            return literal(rest[0])
-        if head == "unknown":
-            return unknowns[rest[0]]
-        return operators[head](*map(expression, rest))
-
     for tree in trees:
-        condition = expression(tree)
-        if isinstance(condition, bool):  # two numbers compared by Python
-            condition = literal(condition)
+        condition = _expression(tree, _OF_EXPRESSIONS, number, unknowns.__getitem__)
         builder.require(condition, "{} of the tree", unknowns["a"], provenance="test")
     return builder.build(PROBLEM, "#test", "test")
 
 
+def written_for_z3(trees: list[Tree], context: z3.Context) -> list[z3.BoolRef]:
+    """Returns the same conditions, written with the operators of Z3 itself."""
+    return [
+        _expression(
+            tree,
+            _OF_Z3,
+            lambda value: z3.IntVal(value, context),
+            lambda name: z3.Int(name, context),
+        )
+        for tree in trees
+    ]
+
+
+def _expression(
+    tree: Tree,
+    operators: Mapping[str, Callable[..., Any]],
+    literal: Callable[[int], Any],
+    unknown: Callable[[str], Any],
+) -> Any:
+    head, *rest = tree
+    if head == "number":
+        return literal(rest[0])
+    if head == "unknown":
+        return unknown(rest[0])
+    operands = [_expression(operand, operators, literal, unknown) for operand in rest]
+    return operators[head](*operands)
+
+
 def is_valid(constraints: ConstraintSet, assignment: dict[str, int]) -> bool | None:
-    """Returns what Z3 says about an assignment, in a context of its own; None if it gives up."""
+    """Returns what Z3 says about an assignment; None if it gives up."""
+    return satisfiable(constraints, range(len(constraints)), assignment)
+
+
+def satisfiable(
+    constraints: ConstraintSet, chosen: Iterable[int], fixed: Mapping[str, int]
+) -> bool | None:
+    """Returns whether some assertions can hold together with values of knobs; None if Z3 gives up."""
     context = z3.Context()
     solver = z3.Solver(ctx=context)
     solver.set("rlimit", RESOURCES)
-    solver.add(*(each.expression.translate(context) for each in constraints.assertions))
-    solver.add(*(z3.Int(name, context) == value for name, value in assignment.items()))
+    exported = constraints.to_z3(context)
+    solver.add(*(exported[index] for index in chosen))
+    solver.add(*(z3.Int(name, context) == value for name, value in fixed.items()))
     result = solver.check()
     return None if result == z3.unknown else result == z3.sat
 
@@ -150,7 +160,7 @@ def all_valid(constraints: ConstraintSet) -> set[tuple[int, ...]] | None:
     context = z3.Context()
     solver = z3.Solver(ctx=context)
     solver.set("rlimit", RESOURCES)
-    solver.add(*(each.expression.translate(context) for each in constraints.assertions))
+    solver.add(*constraints.to_z3(context))
     unknowns = [z3.Int(each.name, context) for each in constraints.knobs]
     found = set()
     while (result := solver.check()) == z3.sat:

@@ -24,6 +24,7 @@ def main() -> NoReturn:
         continue_in_child()
     diagnose_failing_output()
     exit_on_interrupt("tuninglink")
+    load_on_use("z3")
     load_on_use("numpy")  # the bindings import it, and take half of their time for it
     # Loading the compiler takes most of the time; an interrupt meanwhile is to end well, too.
     from tuninglink.cli import process  # noqa: PLC0415

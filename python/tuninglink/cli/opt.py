@@ -18,6 +18,7 @@ def main() -> None:
     """
     occupy_standard_streams()
     exit_on_interrupt("tuninglink-opt")
+    load_on_use("z3")
     load_on_use("numpy")  # the bindings import it, and take half of their time for it
     # Loading the compiler takes most of the time; an interrupt meanwhile is to end well, too.
     from tuninglink.opt.command import run  # noqa: PLC0415

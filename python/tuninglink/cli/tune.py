@@ -31,8 +31,8 @@ INPUT is a program in MLIR, a model of ONNX (*.onnx), one dispatch, or a dispatc
 dumped; - is standard input. It is compiled with the flags that you give. An interrupt ends with what was won so far, written.
 
   -o SPEC              Where to write the spec. Default: standard output.
-  --dim [A.D=]SIZE     Tune at this size of dynamic dimensions: of all, or of dimension D of argument A. May be
-                       repeated.
+  --dim [A.D=]SIZES    Tune dynamic dispatches at these sizes of dimension D of argument A, or of all dynamic dimensions.
+                       SIZES is SIZE[:WEIGHT],... such as 0.0=1,8:2,64,512. May be repeated.
   --function NAME[=N]  Count this function of the program, each call N times. May be repeated. Default: all functions,
                        one call each.
   --input [F:]VALUE    An input of function F for the comparison of the whole program, as iree-run-module takes them:
@@ -45,7 +45,8 @@ dumped; - is standard input. It is compiled with the flags that you give. An int
   --allow-numerics     Take flags that change the results of the program by more than rounding.
   --only PATTERN       Tune dispatches with this in their name or their function's. May be repeated; * and ?.
   --top N              Tune the N dispatches that take most of the time.
-  --min-share PART     Tune dispatches that take at least this part of the time, as in 5%.
+  --min-share PART     Tune dispatches that take at least this part of the time, as in 5%, and those whose default
+                       computes a wrong result.
   --spec SPEC          Try the configurations of this spec, too. May be repeated.
   --spec-dir DIR       Look for default specs, which are tried as well, in this directory first. May be repeated.
   --no-default-specs   Try no default specs.

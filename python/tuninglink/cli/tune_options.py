@@ -14,6 +14,7 @@ from tuninglink.cli.measuring_options import (
 from tuninglink.compiler.flags import COMPILE_FLAGS, FlagReader
 from tuninglink.compiler.phases import Phase
 from tuninglink.errors import CompileError
+from tuninglink.iree.given_sizes import GivenSizes
 from tuninglink.llvm_flags import Flag, read_count
 from tuninglink.mlir.diagnostics import error
 from tuninglink.tuning.programs.call_options import (
@@ -22,7 +23,6 @@ from tuninglink.tuning.programs.call_options import (
     GivenInput,
     ParameterFile,
 )
-from tuninglink.tuning.programs.specialization import DimensionSize
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,7 +39,7 @@ class TuneOptions(MeasuringOptions):
         spec_directories: where default specs are looked for beside the shipped ones.
         default_specs: whether configurations of default specs are candidates.
         report: a directory for the report, or nothing.
-        sizes: sizes of dynamic dimensions.
+        sizes: the sizes of dynamic dimensions at which the program is tuned.
         functions: the functions of the program that count; none for all.
         inputs: what they are called with.
         parameters: files with the program's weights.
@@ -54,7 +54,7 @@ class TuneOptions(MeasuringOptions):
     spec_directories: tuple[str, ...] = ()
     default_specs: bool = True
     report: str = ""
-    sizes: tuple[DimensionSize, ...] = ()
+    sizes: tuple[GivenSizes, ...] = ()
     functions: tuple[FunctionWeight, ...] = ()
     inputs: tuple[GivenInput, ...] = ()
     parameters: tuple[ParameterFile, ...] = ()
@@ -77,7 +77,7 @@ _SHARED: Final = (
 _FLAGS: Final = {
     **{name: COMPILE_FLAGS[name] for name in _SHARED},
     **MEASURING_FLAGS,
-    "dim": Flag("sizes", DimensionSize.parse, repeats=True),
+    "dim": Flag("sizes", GivenSizes.parse, repeats=True),
     "function": Flag("functions", FunctionWeight.parse, repeats=True),
     "input": Flag("inputs", GivenInput.parse, repeats=True),
     "parameters": Flag("parameters", ParameterFile.parse, repeats=True),

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tuninglink.tuning.candidates.tunable import TunableTask
     from tuninglink.tuning.deciding.model_run import ModelVerdict
     from tuninglink.tuning.devices.device import DeviceDescription
-    from tuninglink.tuning.programs.dispatches import DispatchedProgram, Omission
+    from tuninglink.tuning.programs.dispatches import DispatchedProgram, Omission, TuningTask
     from tuninglink.tuning.references.output_verdict import OutputVerdict
     from tuninglink.tuning.results.task_result import (
         FunctionComparison,
@@ -93,9 +93,9 @@ class ProgressLines(Listener):
         candidates = _count(finalists, "candidate")
         self._say(f"  {short_name(prepared)}: comparing {candidates} with the compiler's choice")
 
-    def default_is_wrong(self, prepared: TunableTask, judgement: OutputVerdict) -> None:
+    def default_is_wrong(self, task: TuningTask, judgement: OutputVerdict) -> None:
         """Warns of a compiler's choice whose result is wrong."""
-        name = short_name(prepared)
+        name = _short(task)
         self._say(
             f"warning: {name}: the compiler's own choice computes a wrong result: {judgement.reason}"
         )
@@ -150,4 +150,8 @@ def _count(number: int, noun: str) -> str:
 
 def short_name(prepared: TunableTask) -> str:
     """Returns the name of the first dispatch of a task, without its variant."""
-    return prepared.task.name.partition("::")[0]
+    return _short(prepared.task)
+
+
+def _short(task: TuningTask) -> str:
+    return task.name.partition("::")[0]

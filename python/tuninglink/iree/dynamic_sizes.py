@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     Value = mlir.Value[Any]
 
 DISPATCH: Final = "stream.cmd.dispatch"
+BUFFER_VIEW_DIM: Final = "hal.buffer_view.dim"
+"""Returns the size of a dimension of an argument of the program."""
+
 _LOAD: Final = "iree_tensor_ext.dispatch.tensor.load"
 _EMPTY: Final = "tensor.empty"
 
@@ -82,7 +85,7 @@ class SizeEvaluator:
                 return int(constant.value) if isinstance(constant, mlir.IntegerAttr) else None
             case "hal.interface.constant.load":
                 return dict(enumerate(self._arguments)).get(attributes["ordinal"].value)
-            case "hal.buffer_view.dim":
+            case name if name == BUFFER_VIEW_DIM:
                 return self._dimension(op, attributes["index"].value)
             case name if op is not None and name in _UNCHANGED:
                 return self.value(op.operands[mlir.OpResult(value).result_number])

@@ -55,25 +55,54 @@ class GivenSizes:
         """Tells whether a dimension gets these sizes."""
         return self.argument is None or (self.argument, self.dimension) == (argument, dimension)
 
+    @property
+    def place(self) -> str:
+        """The dimension, as a user writes it: `0.1`, or `*` for every dynamic one."""
+        return "*" if self.argument is None else f"{self.argument}.{self.dimension}"
 
-def combinations(given: Sequence[GivenSizes]) -> list[tuple[int, SizeLookup]]:
-    """Returns all combinations of sizes with their weights; of two for one dimension the later one holds."""
-    return [
-        (
-            prod(weight for _, weight in chosen),
-            _lookup(given, tuple(size for size, _ in chosen)),
+    def __str__(self) -> str:
+        sizes = ",".join(
+            f"{size}:{weight}" if weight > 1 else str(size) for size, weight in self.sizes
         )
-        for chosen in product(*(each.sizes for each in given))
-    ]
+        return sizes if self.argument is None else f"{self.place}={sizes}"
 
 
-def _lookup(given: Sequence[GivenSizes], sizes: tuple[int, ...]) -> SizeLookup:
-    def size_of(argument: int, dimension: int) -> int | None:
+@dataclass(frozen=True)
+class SizeCombination:
+    """One size for each of the dimensions that a user gives sizes to.
+
+    Attributes:
+        given: the dimensions.
+        sizes: the size of each of them.
+        weight: how much the combination counts.
+    """
+
+    given: tuple[GivenSizes, ...]
+    sizes: tuple[int, ...]
+    weight: int
+
+    def size_of(self, argument: int, dimension: int) -> int | None:
+        """Returns the size of a dimension of an argument, None where none is given; of two the later one holds."""
         matches = (
             size
-            for each, size in zip(reversed(given), reversed(sizes), strict=True)
-            if each.is_about(argument, dimension)
+            for given, size in zip(reversed(self.given), reversed(self.sizes), strict=True)
+            if given.is_about(argument, dimension)
         )
         return next(matches, None)
 
-    return size_of
+    def __str__(self) -> str:
+        places = (given.place for given in self.given)
+        sizes = dict(zip(places, self.sizes, strict=True))
+        return " ".join(f"{place}={size}" for place, size in sizes.items())
+
+
+def combinations(given: Sequence[GivenSizes]) -> list[SizeCombination]:
+    """Returns all combinations of sizes; of two for one dimension the later one holds."""
+    return [
+        SizeCombination(
+            tuple(given),
+            tuple(size for size, _ in chosen),
+            prod(weight for _, weight in chosen),
+        )
+        for chosen in product(*(dimension.sizes for dimension in given))
+    ]

@@ -35,9 +35,9 @@ def dispatch_costs(
     if not dynamic or not sizes:
         return costs
     calls: dict[str, list[tuple[int, Sequence[int | None]]]] = {}
-    for weight, size_of in combinations(sizes):
-        for name, arguments in dispatch_arguments(program, size_of).items():
-            calls.setdefault(name, []).extend((weight, each) for each in arguments)
+    for combination in combinations(sizes):
+        for name, arguments in dispatch_arguments(program, combination.size_of).items():
+            calls.setdefault(name, []).extend((combination.weight, each) for each in arguments)
     dynamic_costs = {
         each.name: mean_cost(each.module, calls.get(each.name, ())) for each in dynamic
     }

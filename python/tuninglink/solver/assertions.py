@@ -7,8 +7,6 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    import z3
-
     from tuninglink.solver.terms import Term
 
 
@@ -32,16 +30,15 @@ class Assertion:
     """A condition on knobs.
 
     Attributes:
-        expression: a condition on the knobs and auxiliary unknowns of the set: a term, or an expression in the
-            set's Z3 context.
+        expression: a condition on the knobs and auxiliary unknowns of the set.
         message: the expression in words; `{}` stands for a value.
         values: integer expressions whose values fill the placeholders, in order.
         provenance: where it comes from: the compiler, a provider, the bound of a knob.
         grade: what follows from its violation.
     """
 
-    expression: Term | z3.BoolRef
+    expression: Term
     message: str
-    values: tuple[Term | z3.ArithRef, ...] = ()
+    values: tuple[Term, ...] = ()
     provenance: str = ""
     grade: Grade = Grade.NECESSARY

@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING, Final
 from tuninglink.solver.answers import CountAnswer, UndecidedError, Verdict
 from tuninglink.solver.counting import Counted, count_solutions
 from tuninglink.solver.domains import TooManyValuesError
-from tuninglink.solver.from_z3 import OutsideFragmentError, TermReader, check_size, unknowns
 from tuninglink.solver.search import SearchPlan
 from tuninglink.solver.terms import Kind, Term, constant, evaluate, make
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
-    import z3
-
     from tuninglink.solver.answers import Deadline
     from tuninglink.solver.assertions import Assertion
     from tuninglink.solver.z3_solver import Solver
+
+_MOST_DEPTH: Final = 200
+_MOST_NODES: Final = 20_000
 
 _MOST_KEPT: Final = 1 << 17
 """Counts of more parts than this are made anew: a part takes some 300 bytes."""
@@ -46,35 +46,26 @@ class Decider:
         self._names = [*shown, *hidden]
         self._hidden = frozenset(hidden)
         self._solver = solver
-        self._reader = TermReader()
         self._search: list[SearchPlan | None] = []
         self._counted: Counted | None = None
 
     @cached_property
     def terms(self) -> list[Term] | None:
-        """The assertions as terms, or None if some are outside the fragment."""
-        with self._solver.turn():
-            try:
-                return [self._term(each.expression) for each in self._assertions]
-            except OutsideFragmentError:
-                return None
+        """The conditions of the assertions, or None if some are too large to be searched."""
+        conditions = self.expressions()
+        return conditions if all(map(_is_small, conditions)) else None
 
     def unknowns(self, index: int) -> frozenset[str]:
         """Returns the names of the unknowns in an assertion."""
-        if self.terms is not None:
-            return self.terms[index].variables
-        with self._solver.turn():
-            expression = self._assertions[index].expression
-            if isinstance(expression, Term):
-                return expression.variables
-            return frozenset(unknowns([expression]))
+        return self._assertions[index].expression.variables
 
-    def value(self, expression: Term | z3.ArithRef, assignment: Mapping[str, int]) -> int | None:
-        """Returns the value of an expression, None if the assignment does not tell it."""
+    def value(self, expression: Term, assignment: Mapping[str, int]) -> int | None:
+        """Returns the value of an expression, None if the assignment does not determine it."""
+        if not _is_small(expression):
+            return None
         try:
-            with self._solver.turn():
-                return evaluate(self._term(expression), assignment)
-        except (KeyError, ZeroDivisionError, OutsideFragmentError):
+            return evaluate(expression, assignment)
+        except (KeyError, ZeroDivisionError):
             return None
 
     def search(self, deadline: Deadline) -> SearchPlan | None:
@@ -148,16 +139,10 @@ class Decider:
         except (TooManyValuesError, OverflowError):  # floating-point infinity meets a huge integer
             return None
 
-    def expressions(self, indices: Sequence[int] | None = None) -> list[Term | z3.BoolRef]:
-        """Returns the expressions of the assertions at `indices`, or of all."""
+    def expressions(self, indices: Sequence[int] | None = None) -> list[Term]:
+        """Returns the conditions of the assertions at `indices`, or of all."""
         chosen = range(len(self._assertions)) if indices is None else indices
         return [self._assertions[index].expression for index in chosen]
-
-    def _term(self, expression: Term | z3.ExprRef) -> Term:
-        if isinstance(expression, Term):
-            check_size(expression.depth, expression.tree_size)
-            return expression
-        return self._reader.read(expression)
 
     def judge(self, assignment: Mapping[str, int]) -> tuple[list[int], list[int]]:
         """Returns which assertions the knobs alone violate, and about which they do not decide."""
@@ -222,6 +207,11 @@ class Decider:
             except UndecidedError:
                 minimal = False
         return core, given, minimal
+
+
+def _is_small(term: Term) -> bool:
+    """Tells whether a term can be walked recursively and as a tree, as a search does."""
+    return term.depth <= _MOST_DEPTH and term.tree_size <= _MOST_NODES
 
 
 def _is_one_of(name: str, values: Sequence[int]) -> Term:

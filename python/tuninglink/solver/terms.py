@@ -1,7 +1,7 @@
-"""Integer and boolean terms, as the search reads them: the fragment of Z3's expressions that assertions use.
+"""Integer and boolean terms: what assertions are made of.
 
-A term is a node of a graph in which equal Z3 expressions are one node. The search works on terms and not on
-Z3's expressions as these cost microseconds to touch, and a context each.
+They have the meaning that SMT-LIB gives them, and can be exported to Z3. The search reads terms and not Z3's
+expressions, each access of which takes microseconds.
 """
 
 from __future__ import annotations
@@ -94,6 +94,21 @@ class Term:
 def constant(value: int) -> Term:
     """Returns the term of a number; true is 1, false 0."""
     return Term(_CONSTANT, value=int(value))
+
+
+def is_condition(term: Term) -> bool:
+    """Tells whether a term is a truth and not a number; the constants 0 and 1 are both."""
+    pending, done = [term], set()
+    while pending:
+        top = pending.pop()
+        if top in done:
+            continue
+        done.add(top)
+        if top.kind in _OF_CONDITIONS:
+            pending += top.operands
+        elif top.kind not in _COMPARISONS and not (top.kind is _CONSTANT and top.value in (0, 1)):
+            return False
+    return True
 
 
 def make(kind: Kind, *operands: Term) -> Term:
@@ -195,6 +210,9 @@ def graph(roots: list[Term]) -> Iterator[Term]:
 
 
 _DIVISIONS = (Kind.DIV, Kind.MOD)
+_COMPARISONS: Final = frozenset({Kind.EQ, Kind.LE, Kind.LT})
+_OF_CONDITIONS: Final = frozenset({Kind.AND, Kind.OR, Kind.NOT, Kind.ITE})
+"""Terms that are conditions if their operands are."""
 
 
 _OPERATIONS: Final[Mapping[Kind, Callable[..., int]]] = {

@@ -1,7 +1,8 @@
-"""Terms as Z3's expressions, for what the search leaves to Z3."""
+"""Terms as expressions of Z3, which decides what the search leaves open."""
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
 import z3
@@ -50,7 +51,7 @@ class TermWriter:
             yes, no = (self._operand(each, is_truth=is_truth) for each in branches)
             return z3.If(self._operand(condition, is_truth=True), yes, no)
         is_truth = kind in _CONNECTIVES or any(map(self._is_truth, operands))
-        return _OPERATIONS[kind]([self._operand(each, is_truth=is_truth) for each in operands])
+        return _operations()[kind]([self._operand(each, is_truth=is_truth) for each in operands])
 
     def _is_truth(self, term: Term) -> bool:
         return isinstance(self._written[term], z3.BoolRef)
@@ -64,16 +65,20 @@ class TermWriter:
 
 _CONNECTIVES: Final = frozenset({Kind.AND, Kind.OR, Kind.NOT})
 
-_OPERATIONS: Final[Mapping[Kind, Callable[[list[Any]], Any]]] = {
-    Kind.ADD: z3.Sum,
-    Kind.MUL: z3.Product,
-    Kind.NEG: lambda operands: -operands[0],
-    Kind.DIV: lambda operands: operands[0] / operands[1],
-    Kind.MOD: lambda operands: operands[0] % operands[1],
-    Kind.EQ: lambda operands: operands[0] == operands[1],
-    Kind.LE: lambda operands: operands[0] <= operands[1],
-    Kind.LT: lambda operands: operands[0] < operands[1],
-    Kind.AND: z3.And,
-    Kind.OR: z3.Or,
-    Kind.NOT: lambda operands: z3.Not(operands[0]),
-}
+
+@cache
+def _operations() -> Mapping[Kind, Callable[[list[Any]], Any]]:
+    """Returns the operations of Z3; a function, since a table would load Z3 with this module."""
+    return {
+        Kind.ADD: z3.Sum,
+        Kind.MUL: z3.Product,
+        Kind.NEG: lambda operands: -operands[0],
+        Kind.DIV: lambda operands: operands[0] / operands[1],
+        Kind.MOD: lambda operands: operands[0] % operands[1],
+        Kind.EQ: lambda operands: operands[0] == operands[1],
+        Kind.LE: lambda operands: operands[0] <= operands[1],
+        Kind.LT: lambda operands: operands[0] < operands[1],
+        Kind.AND: z3.And,
+        Kind.OR: z3.Or,
+        Kind.NOT: lambda operands: z3.Not(operands[0]),
+    }

@@ -15,37 +15,37 @@ from typing import TYPE_CHECKING, TypeAlias
 import z3
 
 from tuninglink.solver.answers import UndecidedError
-from tuninglink.solver.terms import Term
 from tuninglink.solver.to_z3 import TermWriter
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from tuninglink.solver.answers import Deadline
+    from tuninglink.solver.terms import Term
 
-    Condition: TypeAlias = Term | z3.BoolRef
     Model: TypeAlias = dict[str, int]
 
 
 class Solver:
-    """Questions to Z3 about assertions of one context; a model gives each of the integer unknowns a value.
+    """Z3 queries about assertions; a model assigns a value to each of the integer unknowns.
+
+    The first query creates the context, which takes longer than most answers.
 
     Args:
         names: the unknowns.
-        context: the context of those assertions that are Z3's expressions; if there are none, the first question
-            makes one, which takes longer than most other answers.
     """
 
-    def __init__(self, names: Sequence[str], context: z3.Context | None = None) -> None:
+    def __init__(self, names: Sequence[str]) -> None:
         self._names = names
         self._lock = threading.RLock()
         self._process = os.getpid()
-        if context is not None:
-            self._context = _shared(context)
 
     @cached_property
     def _context(self) -> z3.Context:
-        return _shared(z3.Context())
+        context = z3.Context()
+        # Python releases expressions at any time, also while another thread uses the context.
+        z3.Z3_enable_concurrent_dec_ref(context.ref())
+        return context
 
     @cached_property
     def _writer(self) -> TermWriter:
@@ -72,7 +72,7 @@ class Solver:
             self._lock.release()
 
     def solve(
-        self, assertions: Sequence[Condition], fixed: Mapping[str, int], deadline: Deadline
+        self, assertions: Sequence[Term], fixed: Mapping[str, int], deadline: Deadline
     ) -> Model | None:
         """Returns values with which `assertions` hold, the `fixed` ones among them, or None if there are none.
 
@@ -86,7 +86,7 @@ class Solver:
             return self._model(solver)
 
     def core(
-        self, assertions: Sequence[Condition], fixed: Mapping[str, int], deadline: Deadline
+        self, assertions: Sequence[Term], fixed: Mapping[str, int], deadline: Deadline
     ) -> tuple[list[int], list[str]]:
         """Returns which assertions (by index) and which fixed values contradict each other.
 
@@ -111,7 +111,7 @@ class Solver:
 
     def models(
         self,
-        assertions: Sequence[Condition],
+        assertions: Sequence[Term],
         shown: Sequence[str],
         deadline: Deadline,
         seed: int,
@@ -139,7 +139,7 @@ class Solver:
 
     def optimize(
         self,
-        assertions: Sequence[Condition],
+        assertions: Sequence[Term],
         wanted: Mapping[str, int],
         measured: Sequence[str],
         deadline: Deadline,
@@ -165,8 +165,8 @@ class Solver:
             optimizer.minimize(z3.Sum([zero, *distances]))
             return self._model(optimizer)
 
-    def _expressions(self, conditions: Sequence[Condition]) -> list[z3.BoolRef]:
-        return [self._writer.truth(each) if isinstance(each, Term) else each for each in conditions]
+    def _expressions(self, conditions: Sequence[Term]) -> list[z3.BoolRef]:
+        return [self._writer.truth(condition) for condition in conditions]
 
     def _unknown(self, name: str) -> z3.ArithRef:
         return z3.Int(name, self._context)
@@ -190,10 +190,3 @@ class Solver:
             return {name: value.as_long() for name, value in values.items()}
         except (AttributeError, ValueError):  # 3 ** 1000000 stays a power, or has too many digits
             raise UndecidedError("the solver found values that are too large to write") from None
-
-
-def _shared(context: z3.Context) -> z3.Context:
-    """Prepares a context for several threads."""
-    # Python gives expressions back whenever it likes, also while another thread is at work.
-    z3.Z3_enable_concurrent_dec_ref(context.ref())
-    return context

@@ -2,12 +2,11 @@
 
 A layer of its own, of use without the rest: it knows no specs, and neither parses nor prints MLIR text.
 
-    import z3
     from tuninglink.spaces import ConstraintSetBuilder, IntegerKnob, OpKind, Problem
 
     builder = ConstraintSetBuilder()
     tile = builder.knob(IntegerKnob("tile", low=1))
-    builder.require(z3.IntVal(640, builder.context) % tile == 0, "it must divide 640", provenance="me")
+    builder.require(640 % tile == 0, "it must divide 640", provenance="me")
     constraints = builder.build(Problem(OpKind.CONTRACTION), pipeline="#my.pipeline", provider="me")
     constraints.check({"tile": 48}).violations
 
@@ -31,7 +30,15 @@ if TYPE_CHECKING:
         Verdict,
         Violation,
     )
-    from tuninglink.solver.assertions import Assertion
+    from tuninglink.solver.assertions import Assertion, Grade
+    from tuninglink.solver.expressions import (
+        Expression,
+        all_of,
+        any_of,
+        negation,
+        number,
+        select,
+    )
     from tuninglink.spaces.builder import ConstraintSetBuilder
     from tuninglink.spaces.configuration import (
         Configuration,
@@ -57,6 +64,8 @@ __all__ = [
     "ConstraintSetBuilder",
     "CountAnswer",
     "Dimension",
+    "Expression",
+    "Grade",
     "IntegerKnob",
     "Knob",
     "Limits",
@@ -75,8 +84,13 @@ __all__ = [
     "Verdict",
     "Violation",
     "Workload",
+    "all_of",
+    "any_of",
+    "negation",
+    "number",
     "read_configuration",
     "read_workload",
+    "select",
     "verify_configuration",
 ]
 
@@ -84,7 +98,9 @@ _HOMES = {
     **dict.fromkeys(("AssignmentError", "Limits", "UndecidedError", "Verdict"), "solver.answers"),
     **dict.fromkeys(("CheckAnswer", "CountAnswer", "NearestAnswer"), "solver.answers"),
     **dict.fromkeys(("UnsatAnswer", "Violation"), "solver.answers"),
-    "Assertion": "solver.assertions",
+    **dict.fromkeys(("Assertion", "Grade"), "solver.assertions"),
+    **dict.fromkeys(("Expression", "all_of", "any_of"), "solver.expressions"),
+    **dict.fromkeys(("negation", "number", "select"), "solver.expressions"),
     "ConstraintSetBuilder": "spaces.builder",
     **dict.fromkeys(
         ("Configuration", "MismatchError", "read_configuration"), "spaces.configuration"

@@ -2,34 +2,27 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any, Final, Generic, TypeAlias, TypeVar
-
-import z3
+from typing import TYPE_CHECKING
 
 from tuninglink.solver.assertions import Assertion, Grade
 from tuninglink.solver.expressions import Expression, term_of, unknown
+from tuninglink.solver.terms import Kind, Term, is_condition
 from tuninglink.spaces.constraint_set import ConstraintSet
 
 if TYPE_CHECKING:
-    from tuninglink.solver.terms import Term
     from tuninglink.spaces.knobs import Knob
     from tuninglink.spaces.problem import Problem
 
-Unknown = TypeVar("Unknown", z3.ArithRef, Expression)
-"""What stands for the value of a knob in assertions."""
 
+class ConstraintSetBuilder:
+    """Collects knobs and assertions, which are expressions of `tuninglink.solver`."""
 
-class _Builder(ABC, Generic[Unknown]):
-    """Collects knobs and assertions."""
-
-    def __init__(self, context: z3.Context | None = None) -> None:
-        self._context = context
+    def __init__(self) -> None:
         self._knobs: list[Knob] = []
         self._auxiliaries: list[str] = []
         self._assertions: list[Assertion] = []
 
-    def knob(self, knob: Knob, grade: Grade = Grade.NECESSARY) -> Unknown:
+    def knob(self, knob: Knob, grade: Grade = Grade.NECESSARY) -> Expression:
         """Adds a knob and returns the unknown that stands for its value.
 
         Args:
@@ -49,7 +42,7 @@ class _Builder(ABC, Generic[Unknown]):
             )
         return value
 
-    def auxiliary(self, name: str) -> Unknown:
+    def auxiliary(self, name: str) -> Expression:
         """Adds an unknown that is no knob: an assignment is valid if some value for it exists."""
         value = self._declare(name)
         self._auxiliaries.append(name)
@@ -57,27 +50,29 @@ class _Builder(ABC, Generic[Unknown]):
 
     def require(
         self,
-        expression: Any,
+        condition: Expression | bool,  # noqa: FBT001 - a condition that Python has decided
         message: str,
-        *values: Any,
+        *values: Expression | int,
         provenance: str,
         grade: Grade = Grade.NECESSARY,
     ) -> None:
         """Adds an assertion.
 
         Args:
-            expression: what must hold, over unknowns of this builder; Python's own truths will do.
-            message: the expression in words; `{}` stands for a value.
+            condition: what must hold, over unknowns of this builder.
+            message: the condition in words; `{}` stands for a value.
             values: integer expressions, or integers, whose values fill the placeholders, in order.
             provenance: where the assertion comes from.
             grade: what follows from its violation.
 
         Raises:
-            TypeError: the expression is not boolean, or a value no integer.
-            ValueError: something in it was not made with this builder's context.
+            TypeError: the condition is a number or no expression, or a value is a condition or no expression.
         """
-        condition, numbers = self._read(expression, message, values)
-        self._assertions.append(Assertion(condition, message, numbers, provenance, grade))
+        written = _term(condition, message)
+        numbers = tuple(_term(value, message) for value in values)
+        if not is_condition(written) or any(map(_is_no_number, numbers)):
+            raise TypeError(f"'{message}' does not assert a truth about integers")
+        self._assertions.append(Assertion(written, message, numbers, provenance, grade))
 
     def build(
         self, problem: Problem, pipeline: str, provider: str, *, unknown: str = ""
@@ -94,85 +89,35 @@ class _Builder(ABC, Generic[Unknown]):
         Raises:
             ValueError: the assertions speak of something that is neither a knob nor an auxiliary unknown.
         """
-        made = ConstraintSet(
+        constraints = ConstraintSet(
             problem=problem,
             pipeline=pipeline,
             provider=provider,
             knobs=tuple(self._knobs),
             auxiliaries=tuple(self._auxiliaries),
             assertions=tuple(self._assertions),
-            context=self._context,
             unknown=unknown,
         )
-        strange = made.unknowns - {*self._auxiliaries, *(each.name for each in self._knobs)}
-        if strange:
-            what = ", ".join(f"'{each}'" for each in sorted(strange))
-            raise ValueError(f"neither knobs nor auxiliary unknowns: {what}")
-        return made
+        declared = {*self._auxiliaries, *(knob.name for knob in self._knobs)}
+        if undeclared := sorted(constraints.unknowns - declared):
+            names = ", ".join(f"'{name}'" for name in undeclared)
+            raise ValueError(f"neither knobs nor auxiliary unknowns: {names}")
+        return constraints
 
-    def _declare(self, name: str) -> Unknown:
-        if name in self._auxiliaries or any(name == each.name for each in self._knobs):
+    def _declare(self, name: str) -> Expression:
+        if name in self._auxiliaries or any(name == knob.name for knob in self._knobs):
             raise ValueError(f"there is a knob or an auxiliary unknown '{name}' already")
-        return self._unknown(name)
-
-    @abstractmethod
-    def _unknown(self, name: str) -> Unknown:
-        """Returns an unknown."""
-
-    @abstractmethod
-    def _read(
-        self, expression: Any, message: str, values: tuple[Any, ...]
-    ) -> tuple[Condition, tuple[Value, ...]]:
-        """Returns a condition and the values that its message shows, checked."""
-
-
-class ConstraintSetBuilder(_Builder[z3.ArithRef]):
-    """Collects knobs and assertions, which are Z3's expressions in a context of their own.
-
-    Attributes:
-        context: the context of the set; constants made by hand belong there.
-    """
-
-    def __init__(self) -> None:
-        self.context = z3.Context()
-        super().__init__(self.context)
-
-    def _unknown(self, name: str) -> z3.ArithRef:
-        return z3.Int(name, self.context)
-
-    def _read(
-        self, expression: Any, message: str, values: tuple[Any, ...]
-    ) -> tuple[Condition, tuple[Value, ...]]:
-        if isinstance(expression, bool):
-            expression = z3.BoolVal(expression, self.context)
-        numbers = [
-            z3.IntVal(each, self.context) if isinstance(each, int) else each for each in values
-        ]
-        if not z3.is_bool(expression) or not all(map(z3.is_int, numbers)):
-            raise TypeError(f"'{message}' does not assert a truth about integers")
-        if any(each.ctx != self.context for each in (expression, *numbers)):
-            raise ValueError(f"'{message}' is made with another context than the builder's")
-        return expression, tuple(numbers)
-
-
-_WRITTEN: Final = (Expression, int)
-
-
-class TermSetBuilder(_Builder[Expression]):
-    """Collects knobs and assertions, which are terms; a context of Z3 is made for hard questions only."""
-
-    def _unknown(self, name: str) -> Expression:
         return unknown(name)
 
-    def _read(
-        self, expression: Any, message: str, values: tuple[Any, ...]
-    ) -> tuple[Condition, tuple[Value, ...]]:
-        for each in (expression, *values):
-            if not isinstance(each, _WRITTEN):
-                raise TypeError(f"'{message}' does not assert a truth about integers")
-        return term_of(expression), tuple(map(term_of, values))
+
+def _term(operand: Expression | int, message: str) -> Term:
+    if not isinstance(operand, Expression | int):
+        raise TypeError(
+            f"'{message}' is asserted of a {type(operand).__name__}, "
+            "not of an expression of tuninglink.spaces"
+        )
+    return term_of(operand)
 
 
-if TYPE_CHECKING:
-    Condition: TypeAlias = Term | z3.BoolRef
-    Value: TypeAlias = Term | z3.ArithRef
+def _is_no_number(term: Term) -> bool:
+    return term.kind is not Kind.CONSTANT and is_condition(term)

@@ -17,6 +17,7 @@ from tuninglink.solver.answers import (
 )
 from tuninglink.solver.assertions import Grade
 from tuninglink.solver.nearest import changes, nearest_by_search
+from tuninglink.solver.to_z3 import TermWriter
 from tuninglink.spaces.assignments import MOST_BITS, read_assignment
 from tuninglink.spaces.knobs import IntegerKnob
 from tuninglink.spaces.solution_set import SolutionSet
@@ -57,7 +58,6 @@ class ConstraintSet(SolutionSet):
         knobs: tuple[Knob, ...],
         auxiliaries: tuple[str, ...],
         assertions: tuple[Assertion, ...],
-        context: z3.Context | None = None,
         unknown: str = "",
     ) -> None:
         super().__init__(
@@ -65,7 +65,6 @@ class ConstraintSet(SolutionSet):
             pipeline=pipeline,
             auxiliaries=auxiliaries,
             assertions=assertions,
-            context=context,
             unknown=unknown,
         )
         self.problem = problem
@@ -83,6 +82,15 @@ class ConstraintSet(SolutionSet):
         """The names of the unknowns in the assertions: of knobs, and auxiliary ones."""
         everything = range(len(self.assertions))
         return frozenset().union(*map(self._decider.unknowns, everything))
+
+    def to_z3(self, context: z3.Context) -> list[z3.BoolRef]:
+        """Returns the assertions as expressions of Z3, whose integer constants have the names of the unknowns.
+
+        Args:
+            context: the context of the expressions.
+        """
+        writer = TermWriter(context)
+        return [writer.truth(assertion.expression) for assertion in self.assertions]
 
     def check(
         self,

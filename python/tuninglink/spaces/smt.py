@@ -13,7 +13,7 @@ from tuninglink.mlir.walk import body
 from tuninglink.solver.answers import UndecidedError
 from tuninglink.solver.assertions import Grade
 from tuninglink.solver.expressions import all_of, any_of, negation, number, select
-from tuninglink.spaces.builder import TermSetBuilder
+from tuninglink.spaces.builder import ConstraintSetBuilder
 from tuninglink.spaces.compiler_constraints import FixedSize, constant_size
 from tuninglink.spaces.knobs import IntegerKnob, OneOfKnob
 from tuninglink.spaces.slots import DictionarySlot, option_slots
@@ -86,11 +86,11 @@ class _Reader:
         self._template = template
         self._origin = f"{PROVIDER}'s constraints of {pipeline}"
         self._dimensions = dimensions
-        self._builder = TermSetBuilder()
+        self._builder = ConstraintSetBuilder()
         self._values: dict[Value, Expression] = {}
         self._knobs: dict[str, Expression] = {}
 
-    def read(self) -> TermSetBuilder:
+    def read(self) -> ConstraintSetBuilder:
         """Reads the body."""
         options = {
             each.name: tuple(map(str, each.options))

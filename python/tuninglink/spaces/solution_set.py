@@ -16,8 +16,6 @@ from tuninglink.spaces.assignments import read_partial_assignment
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
 
-    import z3
-
     from tuninglink.solver.answers import Deadline
     from tuninglink.solver.assertions import Assertion
 
@@ -45,7 +43,6 @@ class SolutionSet:
         pipeline: str,
         auxiliaries: tuple[str, ...],
         assertions: tuple[Assertion, ...],
-        context: z3.Context | None,
         unknown: str,
     ) -> None:
         self.pipeline = pipeline
@@ -53,7 +50,7 @@ class SolutionSet:
         self.assertions = assertions
         self.unknown = unknown
         self._names = names
-        self._solver = Solver([*names, *auxiliaries], context)
+        self._solver = Solver([*names, *auxiliaries])
         self._decider = Decider(assertions, names, auxiliaries, self._solver)
 
     def enumerate(self, seed: int = 0, limits: Limits = DEFAULT_LIMITS) -> Iterator[dict[str, int]]:

@@ -7,6 +7,7 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 from tuninglink.errors import TuninglinkError
+from tuninglink.iree.given_sizes import GivenSizes
 from tuninglink.mlir.diagnostics import error
 from tuninglink.tuning.candidates.compilation import CandidateCompiler
 from tuninglink.tuning.database import Database
@@ -35,6 +36,7 @@ def tune(
     flags: Sequence[str],
     settings: TuningSettings,
     specs: Sequence[Spec] = (),
+    sizes: Sequence[str] = (),
     calls: CallOptions = ALL_CALLS,
     listener: Listener | None = None,
 ) -> TuningResult:
@@ -45,14 +47,18 @@ def tune(
         flags: flags of the compiler, as far as they belong to one compilation.
         settings: how to tune; without limits it does not end before the candidates do.
         specs: specs whose configurations are candidates.
+        sizes: the sizes at which dynamic dispatches are tuned, as `--dim` takes them: `0.0=1,8:2,64`.
         calls: which functions of the program count, and what they are called with.
         listener: is told about each step.
 
     Raises:
+        ValueError: a text gives no sizes.
         TuninglinkError: the program does not compile, or nothing of it can be tuned on the device.
     """
     ledger = Ledger(settings.seconds, settings.trials)
-    program = read_program(os.fspath(path), flags, options=calls)
+    program = read_program(
+        os.fspath(path), flags, sizes=[*map(GivenSizes.parse, sizes)], options=calls
+    )
     if not program.tasks:
         reasons = "; ".join(map(str, program.omissions))
         raise TuninglinkError(error(f"there is no dispatch to tune: {reasons}"))

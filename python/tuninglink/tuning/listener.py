@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from tuninglink.tuning.candidates.tunable import TunableTask
     from tuninglink.tuning.deciding.model_run import ModelVerdict
     from tuninglink.tuning.devices.device import DeviceDescription
-    from tuninglink.tuning.programs.dispatches import DispatchedProgram, Omission
+    from tuninglink.tuning.programs.dispatches import DispatchedProgram, Omission, TuningTask
     from tuninglink.tuning.references.output_verdict import OutputVerdict
     from tuninglink.tuning.results.task_result import TaskResult, TrialResult
     from tuninglink.tuning.scheduling.budget import Budget
@@ -35,7 +35,7 @@ class Listener:
     def racing(self, prepared: TunableTask, finalists: int) -> None:
         """The best candidates of a task are compared."""
 
-    def default_is_wrong(self, prepared: TunableTask, judgement: OutputVerdict) -> None:
+    def default_is_wrong(self, task: TuningTask, judgement: OutputVerdict) -> None:
         """The compiler's own choice computes something else than the dispatch should."""
 
     def ended(self, result: TaskResult) -> None:

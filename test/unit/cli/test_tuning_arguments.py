@@ -16,7 +16,10 @@ from tuninglink.errors import TuninglinkError
         ("p.mlir --budget soon", "expected a time such as 90s, 10m or 1.5h"),
         ("p.mlir --min-gain 200%", "expected a part such as 2% or 0.02"),
         ("p.mlir --trials 0", "'0' is no value for flag '--trials': expected a number above 0"),
-        ("p.mlir --dim x=8", "expected a size, or ARGUMENT.DIMENSION=SIZE such as 0.1=128"),
+        (
+            "p.mlir --dim x=8",
+            "expected [ARGUMENT.DIMENSION=]SIZE[:WEIGHT],... such as 0.0=1,8:2,64,512",
+        ),
         ("p.mlir --compile-to=flow", "is of no use here: nothing but a spec is written"),
     ],
 )

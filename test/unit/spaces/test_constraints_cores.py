@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-import z3
-from constraint_problems import PROBLEM, RESOURCES, box, build, truths
+from constraint_problems import PROBLEM, box, build, satisfiable, truths
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from tuninglink.solver.answers import Limits, UndecidedError, Verdict
+from tuninglink.solver.expressions import Expression
 from tuninglink.spaces.builder import ConstraintSetBuilder
 from tuninglink.spaces.knobs import IntegerKnob
 
@@ -36,8 +36,8 @@ def numbered(original: ConstraintSet) -> ConstraintSet:
     for name in original.auxiliaries:
         builder.auxiliary(name)
     for number, each in enumerate(original.assertions):
-        expression = each.expression.translate(builder.context)
-        builder.require(expression, "{}", number, provenance=str(number))
+        condition = Expression(each.expression)
+        builder.require(condition, "{}", number, provenance=str(number))
     return builder.build(PROBLEM, "#test", "test")
 
 
@@ -46,19 +46,6 @@ random_sets = st.lists(truths(), min_size=1, max_size=4).map(build).map(numbered
 
 def numbers(violations: Iterable[Violation]) -> list[int]:
     return [int(each.provenance) for each in violations]
-
-
-def satisfiable(
-    constraints: ConstraintSet, chosen: Iterable[int], fixed: Mapping[str, int]
-) -> bool | None:
-    """Returns whether some assertions can hold together with values of knobs; None if Z3 gives up."""
-    context = z3.Context()
-    solver = z3.Solver(ctx=context)
-    solver.set("rlimit", RESOURCES)
-    solver.add(*(constraints.assertions[each].expression.translate(context) for each in chosen))
-    solver.add(*(z3.Int(name, context) == value for name, value in fixed.items()))
-    result = solver.check()
-    return None if result == z3.unknown else result == z3.sat
 
 
 @SLOW

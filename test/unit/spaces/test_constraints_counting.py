@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-import z3
 from configured_programs import EMIT_CONSTRAINTS, configured, constraints_ops
 from constraint_problems import PROBLEM, all_valid, build, truths
 from hypothesis import given, settings
@@ -26,15 +25,28 @@ from tuninglink.solver.answers import (
     Verdict,
 )
 from tuninglink.solver.domains import divisors
+from tuninglink.solver.expressions import Expression, all_of, any_of
+from tuninglink.solver.terms import Kind, make
 from tuninglink.spaces.builder import ConstraintSetBuilder
 from tuninglink.spaces.knobs import IntegerKnob
 from tuninglink.spaces.smt import knob_template, read_constraints
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from tuninglink.solver.terms import Term
     from tuninglink.spaces.constraint_set import ConstraintSet
 
 SLOW = settings(max_examples=25)
 trees = st.lists(truths(), min_size=1, max_size=3)
+
+
+def renamed(term: Term, unknowns: Mapping[str, Expression]) -> Term:
+    """Returns a term with other unknowns in place of its own."""
+    if term.kind is Kind.VARIABLE:
+        return unknowns[term.name].term
+    operands = [renamed(operand, unknowns) for operand in term.operands]
+    return make(term.kind, *operands) if operands else term
 
 
 def copies(original: ConstraintSet, number: int, most: int | None = None) -> ConstraintSet:
@@ -42,20 +54,17 @@ def copies(original: ConstraintSet, number: int, most: int | None = None) -> Con
     builder = ConstraintSetBuilder()
     firsts = []
     for copy in range(number):
-        renamed = []
-        for each in original.knobs:
-            unknown = builder.knob(IntegerKnob(f"{each.name}{copy}", each.low, each.high))
-            renamed.append((z3.Int(each.name, builder.context), unknown))
-        renamed += [
-            (z3.Int(name, builder.context), builder.auxiliary(f"{name}{copy}"))
-            for name in original.auxiliaries
-        ]
-        for each in original.assertions:
-            expression = each.expression.translate(builder.context)
-            builder.require(z3.substitute(expression, *renamed), each.message, provenance="test")
-        firsts.append(renamed[0][1])
+        unknowns = {
+            knob.name: builder.knob(IntegerKnob(f"{knob.name}{copy}", knob.low, knob.high))
+            for knob in original.knobs
+        }
+        firsts.append(next(iter(unknowns.values())))
+        unknowns |= {name: builder.auxiliary(f"{name}{copy}") for name in original.auxiliaries}
+        for assertion in original.assertions:
+            condition = Expression(renamed(assertion.expression, unknowns))
+            builder.require(condition, assertion.message, provenance="test")
     if most is not None:
-        builder.require(z3.Sum(firsts) <= most, "the sum", provenance="test")
+        builder.require(sum(firsts) <= most, "the sum", provenance="test")
     return builder.build(PROBLEM, "#test", "test")
 
 
@@ -107,8 +116,7 @@ def tiles(batch: int, size: int, memory: int) -> ConstraintSet:
     names = {"b": batch, "m": size, "n": size, "k": size}
     tile = {each: builder.knob(IntegerKnob(each, 1, names[each])) for each in names}
     for each, extent in names.items():
-        divides = z3.IntVal(extent, builder.context) % tile[each] == 0
-        builder.require(divides, f"{each} divides", provenance="test")
+        builder.require(extent % tile[each] == 0, f"{each} divides", provenance="test")
     for each in "mn":
         subgroups = builder.knob(IntegerKnob(f"{each} subgroups", 1, 4))
         builder.require(tile[each] % subgroups == 0, "even parts", provenance="test")
@@ -188,9 +196,9 @@ def test_what_is_hidden_is_not_counted() -> None:
     x, y = (builder.knob(IntegerKnob(name, 0, 9)) for name in "xy")
     free, tied = builder.auxiliary("free"), builder.auxiliary("tied")
     for each in (free, tied):
-        builder.require(z3.And(each >= 0, each <= 5), "from 0 to 5", provenance="test")
+        builder.require(all_of(each >= 0, each <= 5), "from 0 to 5", provenance="test")
     builder.require(free * 2 >= x, "free", provenance="test")
-    builder.require(z3.Or(tied == y, tied * tied == y), "tied", provenance="test")
+    builder.require(any_of(tied == y, tied * tied == y), "tied", provenance="test")
     constraints = builder.build(PROBLEM, "#test", "test")
     expected = prod([10, len({0, 1, 2, 3, 4, 5, 9})])
     assert constraints.count() == CountAnswer(Verdict.PROVEN, expected)
@@ -218,7 +226,7 @@ def test_every_solution_has_a_number(some: list) -> None:
 def test_a_sample_of_millions_has_their_histograms() -> None:
     builder = ConstraintSetBuilder()
     knobs = [builder.knob(IntegerKnob(name, 1, 200)) for name in "abc"]
-    builder.require(z3.Sum(knobs) <= 300, "the sum", provenance="test")
+    builder.require(sum(knobs) <= 300, "the sum", provenance="test")
     constraints = builder.build(PROBLEM, "#test", "test")
     ways = [sum(min(200, 300 - a - b) for b in range(1, 201) if a + b < 300) for a in range(1, 201)]
     total = sum(ways)

@@ -47,7 +47,7 @@ def test_the_compiler_is_asked_from_several_threads() -> None:
 
 
 def squares() -> ConstraintSet:
-    """A set that only the solver answers questions about, as nothing bounds its knobs."""
+    """A set whose knobs have bounds through their squares alone."""
     builder = ConstraintSetBuilder()
     x, y = (builder.knob(IntegerKnob(name, 1)) for name in "xy")
     builder.require(x * x + y * y == 5525, "x * x + y * y == 5525", x * x, provenance="test")
@@ -55,9 +55,17 @@ def squares() -> ConstraintSet:
     return builder.build(Problem(OpKind.OTHER), "#test", "test")
 
 
+def unbounded() -> ConstraintSet:
+    """A set that only the solver answers questions about, as nothing bounds its knob."""
+    builder = ConstraintSetBuilder()
+    x = builder.knob(IntegerKnob("x", 1))
+    builder.require(x * x >= 50, "x * x >= 50", provenance="test")
+    return builder.build(Problem(OpKind.OTHER), "#test", "test")
+
+
 def test_sets_have_nothing_in_common() -> None:
     first, second = squares(), squares()
-    contexts = {id(each.assertions[0].expression.ctx) for each in (first, second)}
+    contexts = {id(each._solver._context) for each in (first, second)}
     assert len(contexts) == 2
     assert id(z3.main_ctx()) not in contexts
 
@@ -115,14 +123,18 @@ def test_a_question_does_not_wait_longer_for_another_than_it_may() -> None:
 
 
 def test_a_fork_cannot_use_the_contexts_of_its_parent() -> None:
-    constraints = squares()
-    assert constraints.check({"x": 14, "y": 73}).verdict is Verdict.PROVEN
+    constraints = unbounded()
+    assert constraints.nearest({"x": 3}).assignment == {"x": 8}
 
     def ask() -> str:
-        return constraints.explain_unsat({"x": 3}).verdict.value
+        return constraints.nearest({"x": 3}).reason
 
-    assert "UndecidedError" in in_a_fork(ask)
     assert "belongs to another process" in in_a_fork(ask)
+
+
+def test_a_fork_can_ask_what_needs_no_solver() -> None:
+    constraints = squares()
+    assert in_a_fork(lambda: constraints.check({"x": 14, "y": 73}).verdict.value) == "proven"
 
 
 def test_a_fork_builds_its_own_sets_and_keeps_their_limits() -> None:
@@ -145,9 +157,9 @@ def test_a_fork_builds_its_own_sets_and_keeps_their_limits() -> None:
 
 
 def test_a_fork_while_a_thread_solves_does_not_hang() -> None:
-    constraints = squares()
+    constraints = unbounded()
     with held_by_another_thread(constraints):
         assert "belongs to another process" in in_a_fork(
-            lambda: str(constraints.check({"x": 1, "y": 1}))
+            lambda: constraints.nearest({"x": 3}).reason
         )
         assert in_a_fork(lambda: squares().check({"x": 14, "y": 73}).verdict.value) == "proven"

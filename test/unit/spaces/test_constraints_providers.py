@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 import pytest
-import z3
 from configured_programs import configured, only_dispatch
 
 from tuninglink.iree.op_kinds import OpKind, Role
@@ -37,8 +36,7 @@ class OneKnobSpace(Space):
     def __init__(self, dispatch: Workload, wanted: int) -> None:
         builder = ConstraintSetBuilder()
         size = builder.knob(IntegerKnob("subgroup_size"))
-        number = z3.IntVal(wanted, builder.context)
-        builder.require(size == number, "subgroup_size == {}", number, provenance="the test")
+        builder.require(size == wanted, "subgroup_size == {}", wanted, provenance="the test")
         self.constraints = builder.build(dispatch.problem, PIPELINE, "the test")
 
     def assignment(self, configuration: Configuration) -> Mapping[str, int]:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from concurrent.futures import Future
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pytest
 
 from tuninglink.tuning.candidates.candidate import Candidate
 from tuninglink.tuning.candidates.compilation import BenchmarkTemplate
 from tuninglink.tuning.deciding.decision import ConfidenceInterval
-from tuninglink.tuning.deciding.model_run import harmless
+from tuninglink.tuning.deciding.model_run import harmless, judge_entries
 from tuninglink.tuning.devices.screening import Measurement
 from tuninglink.tuning.devices.timing import Timing
 from tuninglink.tuning.programs.benchmark import Benchmark, BufferLayout
@@ -207,3 +207,31 @@ def test_harmful_entries_are_left_out(harmful: list[str]) -> None:
     slowdowns = dict.fromkeys(harmful, 0.5)
     kept = harmless(entries, lambda some: comparison(slowdowns, list(some)))
     assert kept == [each for each in entries if each not in harmful]
+
+
+@dataclass(frozen=True)
+class Entry:
+    """An entry of a spec, as far as the guard looks at it."""
+
+    name: str
+    default_is_wrong: bool
+
+
+@dataclass
+class Runs:
+    """Runs of a program that are slower with some entries and fail with others."""
+
+    slowdowns: dict[str, float]
+    failing: str = ""
+
+    def compare(self, spec: str) -> ModelComparison:
+        compared = comparison(self.slowdowns, list(spec))
+        return replace(compared, failure="it fails") if self.failing in list(spec) else compared
+
+
+@pytest.mark.parametrize(("failing", "kept"), [("", "abdf"), ("b", "adf")])
+def test_an_entry_for_a_wrong_default_stays_at_any_speed(failing: str, kept: str) -> None:
+    entries = [Entry(name, name in "ab") for name in "abcdef"]
+    runs = Runs({"a": 0.9, "c": 0.5, "e": 0.5}, failing)
+    verdict = judge_entries(entries, runs, lambda some: "".join(each.name for each in some))
+    assert "".join(entry.name for entry in verdict.kept) == kept

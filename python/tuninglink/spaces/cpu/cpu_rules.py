@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from tuninglink.solver.assertions import Grade
 from tuninglink.solver.expressions import Expression, all_of, any_of, negation, number
-from tuninglink.spaces.builder import TermSetBuilder
+from tuninglink.spaces.builder import ConstraintSetBuilder
 from tuninglink.spaces.cpu.tiles import Tiles
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ class CpuRules:
         self.cpu = cpu
         self.pipeline = pipeline
         self.grade = Grade.NECESSARY
-        self._builder = TermSetBuilder()
+        self._builder = ConstraintSetBuilder()
         self.tiles = Tiles(self._builder, nest, pipeline.levels)
         self.loops = range(len(nest.loops))
         self.parts = [self.tiles.part(loop) for loop in self.loops]

@@ -12,7 +12,7 @@ from tuninglink.spaces.knobs import IntegerKnob, OneOfKnob
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from tuninglink.spaces.builder import TermSetBuilder
+    from tuninglink.spaces.builder import ConstraintSetBuilder
     from tuninglink.spaces.cpu.nest import LoopNest
 
 LOOP_PEELING: Final = "loop_peeling"
@@ -54,7 +54,9 @@ class Tiles:
         levels: those by which the pipeline tiles, from the outermost to the innermost.
     """
 
-    def __init__(self, builder: TermSetBuilder, nest: LoopNest, levels: Sequence[CpuLevel]) -> None:
+    def __init__(
+        self, builder: ConstraintSetBuilder, nest: LoopNest, levels: Sequence[CpuLevel]
+    ) -> None:
         self._nest = nest
         self._levels = levels
         self._knobs = {

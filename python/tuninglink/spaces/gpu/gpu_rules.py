@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tuninglink.solver.assertions import Grade
 from tuninglink.solver.expressions import Expression, any_of, number, select
-from tuninglink.spaces.builder import TermSetBuilder
+from tuninglink.spaces.builder import ConstraintSetBuilder
 from tuninglink.spaces.knobs import IntegerKnob, OneOfKnob
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ class GpuRules:
     """Collects the knobs and the rules of a space."""
 
     def __init__(self) -> None:
-        self._builder = TermSetBuilder()
+        self._builder = ConstraintSetBuilder()
 
     def knob(self, name: str, low: int, high: int) -> Expression:
         """Adds an integer knob."""

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from tuninglink.tuning.candidates.candidate import Candidate
-    from tuninglink.tuning.programs.benchmark import BufferLayout
+    from tuninglink.tuning.programs.benchmark import BufferLayout, SizedFunction
     from tuninglink.workers.interface import JobPool
 
 Outcome = Benchmark | Failure
@@ -44,11 +44,13 @@ class BenchmarkTemplate:
         content: the configured benchmark, see `tuning.templates`.
         function: the name of its function.
         layout: the buffer that it runs on.
+        sized: of a dynamic dispatch, its functions for all sizes; empty for a static one.
     """
 
     content: bytes
     function: str
     layout: BufferLayout
+    sized: tuple[SizedFunction, ...] = ()
 
 
 class CandidateCompiler:
@@ -95,7 +97,9 @@ class CandidateCompiler:
             A future of the benchmark, or of why there is none. It is cancelled if the compiler is closed.
         """
         job = self._pool.submit(compile_candidate, template.content, candidate, seconds=seconds)
-        return _then(job, lambda image: Benchmark(image, template.function, template.layout))
+        return _then(
+            job, lambda image: Benchmark(image, template.function, template.layout, template.sized)
+        )
 
     def submit_program(
         self, source: bytes, spec: str, seconds: float

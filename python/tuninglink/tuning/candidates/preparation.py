@@ -79,10 +79,9 @@ def prepare(
     dispatch, default = configured.dispatch, configured.configuration
     if dispatch is None or default is None or default.pipeline is None:
         raise NotTunableError("the compiler gives none of its operations a configuration")
-    if any(each.size is None for each in dispatch.problem.dimensions):
-        raise NotTunableError(
-            "its sizes are dynamic; give the program static shapes, or sizes with --dim"
-        )
+    is_open = any(each.size is None for each in dispatch.problem.dimensions)
+    if is_open and not task.is_dynamic:
+        raise NotTunableError("its sizes are dynamic; --dim gives sizes at which it is tuned")
     given = []
     for spec in specs:
         other = configure(task.source, flags, spec).configuration
@@ -92,7 +91,7 @@ def prepare(
     if not spaces.spaces and not spaces.given:
         raise NotTunableError(f"there is no space: {spaces.reason}")
     form = _form(task, dispatch, spaces.default, flags)
-    template = BenchmarkTemplate(configured.template, task.function, task.layout)
+    template = BenchmarkTemplate(configured.template, task.function, task.layout, task.sized)
     matcher = f"{task.target.name}\n{matcher_key(dispatch, form)}"
     return PreparedTask(task, template, spaces, dispatch, form, matcher)
 

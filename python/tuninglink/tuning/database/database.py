@@ -235,15 +235,15 @@ def _trial(row: Sequence[Any]) -> Trial:
     configuration = ConfigurationRecord(row[13], row[14], json.loads(row[15]), row[16], row[17])
     stage, origin, samples, batch, caches, clocks, failure, message, time = row[18:]
     trial = Trial(
-        problem,
-        environment,
-        configuration,
-        stage,
-        origin,
-        tuple(json.loads(samples)),
-        batch,
-        caches,
-        tuple(json.loads(clocks)),
+        problem=problem,
+        environment=environment,
+        configuration=configuration,
+        stage=stage,
+        origin=origin,
+        samples=tuple(json.loads(samples)),
+        batch=batch,
+        caches=caches,
+        clocks_mhz=tuple(json.loads(clocks)),
         time=time,
     )
     return (

@@ -38,6 +38,7 @@ _INVALIDITY: Final = {
     FailureKind.CRASH: "runtime",
     FailureKind.WRONG: "correctness",
     FailureKind.OUT_OF_BOUNDS: "correctness",
+    FailureKind.SLOWER: "constraints",
 }
 
 
@@ -103,14 +104,14 @@ def _table(
         return None
     configuration = defaults[0].configuration
     return RecordedTable(
-        environment.target,
-        environment.device,
-        environment.compiler,
-        defaults[0].time.partition("T")[0],
-        problem.program,
-        round(times[0], 3),
-        tuple(_recorded(each) for each in candidates if each.configuration.knobs),
-        _candidate(configuration) if configuration.knobs else None,
+        target=environment.target,
+        device=environment.device,
+        compiler=environment.compiler,
+        date=defaults[0].time.partition("T")[0],
+        program=problem.program,
+        default_us=round(times[0], 3),
+        trials=tuple(_recorded(each) for each in candidates if each.configuration.knobs),
+        default=_candidate(configuration) if configuration.knobs else None,
     )
 
 

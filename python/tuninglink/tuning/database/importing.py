@@ -55,17 +55,17 @@ def _exported(data: Mapping[str, Any]) -> Iterator[Trial]:
     for each in data["trials"]:
         failure = each["failure"]
         yield Trial(
-            problems[each["problem"]],
-            EnvironmentRecord(**each["environment"]),
-            ConfigurationRecord(**each["configuration"]),
-            each["stage"],
-            each["origin"],
-            tuple(each["samples_us"]),
-            each["batch"],
-            each["caches"],
-            tuple(each["clocks_mhz"]),
-            Failure(FailureKind(failure["kind"]), failure["message"]) if failure else None,
-            each["time"],
+            problem=problems[each["problem"]],
+            environment=EnvironmentRecord(**each["environment"]),
+            configuration=ConfigurationRecord(**each["configuration"]),
+            stage=each["stage"],
+            origin=each["origin"],
+            samples=tuple(each["samples_us"]),
+            batch=each["batch"],
+            caches=each["caches"],
+            clocks_mhz=tuple(each["clocks_mhz"]),
+            failure=Failure(FailureKind(failure["kind"]), failure["message"]) if failure else None,
+            time=each["time"],
         )
 
 

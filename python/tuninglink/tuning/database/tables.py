@@ -129,14 +129,16 @@ def _table(data: Mapping[str, Any]) -> RecordedTable:
         for each in data["trials"]
     )
     return RecordedTable(
-        data["target"],
-        data["device"],
-        data["compiler"],
-        data["date"],
-        data["program"],
-        float(default["microseconds"]),
-        trials,
-        recorded_candidate(default["pipeline"], default["knobs"]) if "knobs" in default else None,
+        target=data["target"],
+        device=data["device"],
+        compiler=data["compiler"],
+        date=data["date"],
+        program=data["program"],
+        default_us=float(default["microseconds"]),
+        trials=trials,
+        default=recorded_candidate(default["pipeline"], default["knobs"])
+        if "knobs" in default
+        else None,
     )
 
 

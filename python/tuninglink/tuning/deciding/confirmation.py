@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Final
 
 from tuninglink.tuning.deciding.contestants import (
     BLOCK_ROUNDS,
-    BLOCKS,
     CLEAR_ROUNDS,
     round_count,
     round_seconds,
@@ -21,9 +20,6 @@ if TYPE_CHECKING:
     from tuninglink.tuning.deciding.contestants import Contestant, RaceRules
     from tuninglink.tuning.devices.device_interface import Device
     from tuninglink.tuning.devices.timing import Rounds
-
-_PASSES: Final = 3
-"""How often the blocks are gone through: an undecided confirmation gets as many rounds again, twice."""
 
 _FAR: Final = 1.25
 """How many times above the threshold, or below it, each ratio of the first rounds has to be."""
@@ -54,7 +50,7 @@ class Confirmation:
         self._device = device
         self._pair = (default, winner)
         self._rules = rules
-        self._blocks: list[list[Rounds]] = [[] for _ in range(BLOCKS)]
+        self._blocks: list[list[Rounds]] = [[] for _ in range(rules.blocks)]
         self._count = 0
         self.decision: Decision | None = None
         self.failure: Failure | None = None
@@ -73,7 +69,7 @@ class Confirmation:
             DeviceError: the device is gone.
         """
         began = time.monotonic()
-        position = self._count % BLOCKS
+        position = self._count % self._rules.blocks
         block = self._run_block(self._rules.seed + 1000 + self._count)
         self._count += 1
         if isinstance(block, Failure):
@@ -87,12 +83,12 @@ class Confirmation:
     def _is_decided(self, decision: Decision) -> bool:
         if decision.outcome is Outcome.NOT_FASTER:
             return True
-        passes, begun = divmod(self._count, BLOCKS)
+        passes, begun = divmod(self._count, self._rules.blocks)
         if begun:
             return False
         deadline = self._rules.deadline
         is_late = deadline is not None and time.monotonic() > deadline
-        return decision.outcome is Outcome.FASTER or is_late or passes == _PASSES
+        return decision.outcome is Outcome.FASTER or is_late or passes >= self._rules.passes
 
     def _run_block(self, seed: int) -> list[Rounds] | Failure:
         count = round_count(self._pair, BLOCK_ROUNDS)

@@ -66,6 +66,10 @@ class RaceRules:
         gap_seconds: the least time between two blocks of the confirmation.
         deadline: when the last finalist is drawn and an undecided confirmation is extended no more, in the seconds
             of `time.monotonic()`.
+        blocks: how many blocks the confirmation has.
+        passes: how often the blocks may be gone through: an undecided confirmation gets as many rounds again.
+        least_speedup: finalists that are surely not as fast as this leave; 0 where the default is no match for them
+            at any speed.
     """
 
     min_gain: float = 0.02
@@ -73,6 +77,9 @@ class RaceRules:
     places: int = 6
     gap_seconds: float = 2.0
     deadline: float | None = None
+    blocks: int = BLOCKS
+    passes: int = 3
+    least_speedup: float = 1.0
 
 
 def round_seconds(contestants: Sequence[Contestant]) -> float:
@@ -123,5 +130,6 @@ def race_seconds(
         is_clear = default.microseconds > _CLEAR * running[0].microseconds
         rounds = round_count(pair, CLEAR_ROUNDS if is_clear else BLOCK_ROUNDS)
         block = rounds * round_seconds(pair)
-        price += BLOCKS * block + (BLOCKS - 1) * max(0.0, rules.gap_seconds - block)
+        pauses = (rules.blocks - 1) * max(0.0, rules.gap_seconds - block)
+        price += rules.blocks * block + pauses
     return price

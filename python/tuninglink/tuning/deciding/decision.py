@@ -139,22 +139,25 @@ def decide(
     return Decision(outcome, speedup, default, tuned, intervals, contrary)
 
 
-def survivors(ratios: Mapping[int, Sequence[float]], keep: int, seed: int = 0) -> list[int]:
+def survivors(
+    ratios: Mapping[int, Sequence[float]], keep: int, seed: int = 0, least: float = 1.0
+) -> list[int]:
     """Returns the candidates of a race that stay in it, fastest first.
 
     A candidate leaves when even the upper bound of its speedup is below the lower bound of the leader's, or when
-    `keep` others are faster. Candidates without a chance to be faster than the default are left out.
+    `keep` others are faster. Candidates without a chance of the least speedup are left out.
 
     Args:
         ratios: by candidate, the time of the default over that of the candidate in each round.
         keep: how many may stay.
         seed: fixes the resamples.
+        least: the least speedup.
     """
     if not ratios:
         return []
     speedups = {key: interval(each, seed) for key, each in ratios.items()}
     order = sorted(speedups, key=lambda key: -speedups[key].median)
-    bar = max(1.0, speedups[order[0]].low)
+    bar = max(least, speedups[order[0]].low)
     return [key for key in order if speedups[key].high >= bar][:keep]
 
 

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 from tuninglink.errors import TuninglinkError
 from tuninglink.mlir.diagnostics import error, note
-from tuninglink.tuning.programs.benchmark import Benchmark
 from tuninglink.tuning.results.failures import Failure, FailureKind
 
 if TYPE_CHECKING:
     from tuninglink.mlir.diagnostics import Diagnostic
     from tuninglink.tuning.candidates.compilation import Compiled
     from tuninglink.tuning.devices.device_set import DeviceSet
+    from tuninglink.tuning.programs.benchmark import Benchmark
     from tuninglink.tuning.programs.dispatches import TuningTask
 
 
@@ -46,7 +46,7 @@ def measure_default(
     """
     if isinstance(compiled, Failure):
         return compiled
-    benchmark = Benchmark(compiled.image, task.function, task.layout)
+    benchmark = task.benchmark(compiled.image)
     microseconds = devices.measure_default(benchmark)
     if isinstance(microseconds, Failure):
         return microseconds

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -17,9 +17,29 @@ if TYPE_CHECKING:
     from tuninglink.tuning.references.references import References
 
 
+def judge_default(
+    device: Device, default: Benchmark, task: TuningTask, references: References
+) -> OutputVerdict:
+    """Returns what the reference of a task says about the compiler's choice.
+
+    Args:
+        device: runs it.
+        default: the compiler's choice.
+        task: the task.
+        references: the references.
+
+    Raises:
+        DeviceError: the device is gone.
+    """
+    outputs = device.outputs(default)
+    if isinstance(outputs, Failure):
+        return OutputVerdict(Correctness.UNCHECKED, outputs.message)
+    return references.judge(task, outputs)
+
+
 @dataclass
 class JudgedOutputs:
-    """Compares candidates with the compiler's choice, if that is right; else with the reference.
+    """Compares candidates with the compiler's choice, if that is right; else with the reference. Each of them once.
 
     Attributes:
         device: runs them.
@@ -27,6 +47,7 @@ class JudgedOutputs:
         reduction: how many products make an element of an output.
         task: the task.
         references: the references; None leaves all to the compiler's choice.
+        judgement: what the reference says about the compiler's choice, where that is known already.
     """
 
     device: Device
@@ -34,6 +55,8 @@ class JudgedOutputs:
     reduction: int
     task: TuningTask
     references: References | None = None
+    judgement: OutputVerdict | None = None
+    _checked: dict[Benchmark, Failure | None] = field(default_factory=dict)
 
     @cached_property
     def default_judgement(self) -> OutputVerdict | None:
@@ -42,12 +65,9 @@ class JudgedOutputs:
         Raises:
             DeviceError: the device is gone.
         """
-        if self.references is None:
-            return None
-        outputs = self.device.outputs(self.default)
-        if isinstance(outputs, Failure):
-            return OutputVerdict(Correctness.UNCHECKED, outputs.message)
-        return self.references.judge(self.task, outputs)
+        if self.judgement is not None or self.references is None:
+            return self.judgement
+        return judge_default(self.device, self.default, self.task, self.references)
 
     @property
     def default_is_wrong(self) -> bool:
@@ -65,6 +85,11 @@ class JudgedOutputs:
         Raises:
             DeviceError: the device is gone.
         """
+        if benchmark not in self._checked:
+            self._checked[benchmark] = self._failure(benchmark)
+        return self._checked[benchmark]
+
+    def _failure(self, benchmark: Benchmark) -> Failure | None:
         if not self.default_is_wrong:
             failure = self._against_default.failure(benchmark)
             if failure is not None or self.references is None:

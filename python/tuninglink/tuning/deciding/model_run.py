@@ -197,8 +197,8 @@ class ModelRuns:
             program = self._calls().compiled(function, image, integers)
             computed = self.device.program_outputs(program)
             if isinstance(computed, Failure):
-                raise ModelRunError(f"function '{function.name}': {computed.message}")
-            outputs[function.name] = computed
+                raise ModelRunError(f"function '{function.label}': {computed.message}")
+            outputs[function.label] = computed
         return outputs
 
     def _samples(self, programs: Sequence[CompiledProgram], seconds: float) -> Samples:
@@ -231,7 +231,7 @@ class ModelRuns:
     def _comparison(self, samples: Samples) -> ModelComparison:
         functions = [
             FunctionComparison(
-                function.name,
+                function.label,
                 function.weight,
                 *_times(
                     [(sample[2 * index], sample[2 * index + 1]) for sample in samples], self.seed
@@ -257,7 +257,7 @@ class ModelRuns:
 
 
 def _skipped(function: FunctionCall) -> str:
-    return f"function '{function.name}': {function.obstacle}"
+    return f"function '{function.label}': {function.obstacle}"
 
 
 def _times(
@@ -295,6 +295,8 @@ def judge_entries(
 ) -> ModelVerdict:
     """Leaves out entries that make the whole program slower, although their dispatch is faster.
 
+    Entries for dispatches whose default is wrong stay at any speed, unless the program fails with them.
+
     Args:
         won: what has an entry.
         runs: runs the program.
@@ -303,13 +305,18 @@ def judge_entries(
     known: dict[str, ModelComparison] = {}
 
     def compare(entries: Sequence[TaskResult]) -> ModelComparison:
-        spec = write(entries)
+        spec = write([entry for entry in won if any(entry is each for each in entries)])
         if spec not in known:
             known[spec] = runs.compare(spec)
         return known[spec]
 
+    mending = [entry for entry in won if entry.default_is_wrong]
+    faster = [entry for entry in won if not entry.default_is_wrong]
     try:
-        kept = harmless(won, compare)
+        if mending and compare(won).failure:
+            mending = harmless(mending, compare, lambda comparison: bool(comparison.failure))
+        faster = harmless(faster, lambda entries: compare([*mending, *entries]))
+        kept = [entry for entry in won if entry in mending or entry in faster]
         comparison = compare(kept) if kept else None
     except ModelRunError as failure:
         return ModelVerdict(tuple(won), reason=str(failure))
@@ -320,22 +327,26 @@ def judge_entries(
 
 
 def harmless(
-    entries: Sequence[Entry], compare: Callable[[Sequence[Entry]], ModelComparison]
+    entries: Sequence[Entry],
+    compare: Callable[[Sequence[Entry]], ModelComparison],
+    is_harmed: Callable[[ModelComparison], bool] = lambda comparison: comparison.is_slower,
 ) -> list[Entry]:
-    """Returns the entries without those that make the program slower, found by bisection.
+    """Returns the entries without those that harm the program, found by bisection.
 
     Args:
         entries: all entries.
         compare: runs the program with some of them, and without any.
+        is_harmed: tells whether the program is harmed; by default, whether it is slower.
     """
-    if not entries or not compare(entries).is_slower:
+    if not entries or not is_harmed(compare(entries)):
         return list(entries)
     if len(entries) == 1:
         return []
     middle = len(entries) // 2
-    halves = [harmless(each, compare) for each in (entries[:middle], entries[middle:])]
+    parts = (entries[:middle], entries[middle:])
+    halves = [harmless(each, compare, is_harmed) for each in parts]
     kept = [*halves[0], *halves[1]]
-    if all(halves) and compare(kept).is_slower:
-        # Each half is fine alone: both together are slow.
+    if all(halves) and is_harmed(compare(kept)):
+        # Each half is fine alone: both together are not.
         return max(halves, key=lambda each: compare(each).speedup.median)
     return kept

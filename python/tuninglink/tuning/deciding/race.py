@@ -190,7 +190,7 @@ class Race:
             for group in groups(self._default, [self._drawn[each] for each in pending]):
                 ratios |= self._run_group([pending[each] for each in group], rounds)
             pending = self._draw(list(ratios)) if refills else []
-        return survivors(ratios, keep, self._rules.seed)
+        return survivors(ratios, keep, self._rules.seed, self._rules.least_speedup)
 
     def _run_group(self, group: Sequence[int], rounds: int) -> dict[int, list[float]]:
         """Returns the ratios of the default's time to that of each finalist of a group.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, Final
 
@@ -34,16 +34,18 @@ from tuninglink.tuning.devices.running import (
     Overhead,
 )
 from tuninglink.tuning.devices.sampling import Interleaving, Subject
+from tuninglink.tuning.devices.sized_benchmarks import SizedBenchmark, SizedPart, repeats_of
 from tuninglink.tuning.devices.timing import Caches, Rounds, Settings, Timing
 from tuninglink.tuning.results.failures import Failure, FailureKind
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Sequence
+    from collections.abc import Collection, Hashable, Sequence
 
     from numpy.typing import NDArray
 
     from tuninglink.tuning.devices.inputs import Bytes
-    from tuninglink.tuning.programs.benchmark import Benchmark, BufferLayout
+    from tuninglink.tuning.devices.running import Runnable
+    from tuninglink.tuning.programs.benchmark import Benchmark, BufferLayout, SizedFunction
     from tuninglink.tuning.programs.compiled_program import CompiledProgram
 
 _LEAST_SAMPLES: Final = 3
@@ -103,6 +105,7 @@ class Measurer:
         self._buffers: dict[tuple[BufferLayout, int], rt.HalBuffer] = {}
         self._inputs = lru_cache(1)(partial(make_inputs, seed=self._settings.seed))
         self._expected: dict[Benchmark, Outputs] = {}
+        self._repeats: dict[tuple[SizedFunction, ...], tuple[int, ...]] = {}
         self._overheads: defaultdict[BufferLayout, Overhead] = defaultdict(Overhead)
         self._is_local = driver_of(uri) in LOCAL_DRIVERS
         self._programs = ProgramRunner(self._device, self._settings.seed, timer)
@@ -195,6 +198,12 @@ class Measurer:
         Raises:
             MeasurementError: one cannot be loaded or run.
         """
+        for function in benchmark.sized:
+            failure = self.compare(benchmark.at(function), reference.at(function), reduction)
+            if failure is not None:
+                return replace(failure, message=f"at {function.sizes}: {failure.message}")
+        if benchmark.sized:
+            return None
         expected = self.expected(reference)
         actual = self.outputs(benchmark)
         if actual.violation is not None:
@@ -207,13 +216,15 @@ class Measurer:
         return None
 
     def expected(self, benchmark: Benchmark) -> Outputs:
-        """Returns what `outputs` does; that of the last benchmark is kept, which several are compared with.
+        """Returns what `outputs` does; those of the last module are kept, with which several benchmarks are compared.
 
         Raises:
             MeasurementError: it cannot be loaded or run.
         """
         if benchmark not in self._expected:
-            self._expected = {benchmark: self.outputs(benchmark)}
+            if any(known.image != benchmark.image for known in self._expected):
+                self._expected.clear()
+            self._expected[benchmark] = self.outputs(benchmark)
         return self._expected[benchmark]
 
     def outputs(self, benchmark: Benchmark, inputs: Bytes | None = None) -> Outputs:
@@ -245,20 +256,45 @@ class Measurer:
         return Rounds(samples, batches, tuple(clocks))
 
     def _subject(self, benchmark: Benchmark, copies: Sequence[Hashable] = (None,)) -> Subject:
-        layout = benchmark.layout
-        buffer, sets = self._buffer(layout), self._sets(layout)
-        overhead = self._overheads[layout]
-        loaded = [
-            LoadedBenchmark(
-                self._loader.load(benchmark.image, benchmark.function, copy),
-                buffer,
-                sets,
-                layout.stride,
-                overhead,
-            )
-            for copy in copies
-        ]
+        loaded = [self._load(benchmark, copy) for copy in copies]
         return Subject(loaded, self._settings.sample_seconds)
+
+    def _load(self, benchmark: Benchmark, copy: Hashable) -> Runnable:
+        """Loads a copy of a benchmark; one of a dynamic dispatch runs at all its sizes."""
+        if not benchmark.measured:
+            return self._load_function(benchmark, copy, [benchmark.layout])
+        layouts = [function.layout for function in benchmark.measured]
+        functions = [
+            self._load_function(benchmark.at(function), copy, layouts)
+            for function in benchmark.measured
+        ]
+        repeats = self._repeats.get(benchmark.measured)
+        if (
+            repeats is None
+        ):  # those of the first one count for all: figures of unequal batches are not comparable
+            repeats = repeats_of(functions, self._settings.sample_seconds)
+            self._repeats[benchmark.measured] = repeats
+        weights = [function.weight for function in benchmark.measured]
+        return SizedBenchmark([*map(SizedPart, functions, weights, repeats)])
+
+    def _load_function(
+        self, benchmark: Benchmark, copy: Hashable, layouts: Collection[BufferLayout]
+    ) -> LoadedBenchmark:
+        """Loads a benchmark on its buffer.
+
+        Args:
+            benchmark: the benchmark, at one combination of sizes.
+            copy: which copy of the module.
+            layouts: the layouts whose buffers are kept.
+        """
+        layout = benchmark.layout
+        return LoadedBenchmark(
+            self._loader.load(benchmark.image, benchmark.function, copy),
+            self._buffer(layout, layouts),
+            self._sets(layout),
+            layout.stride,
+            self._overheads[layout],
+        )
 
     def _copies(self, image: bytes, seed: int) -> Sequence[Hashable]:
         """Returns the keys of the copies of a module for rounds with a seed."""
@@ -273,11 +309,12 @@ class Measurer:
         wanted = _COLD_FACTOR * cache_bytes // layout.stride + 1
         return max(2, min(wanted, _MOST_BUFFER_BYTES // layout.stride))
 
-    def _buffer(self, layout: BufferLayout) -> rt.HalBuffer:
-        """Returns the buffer that benchmarks of a layout run on; only that of the last layout is kept."""
+    def _buffer(self, layout: BufferLayout, kept: Collection[BufferLayout]) -> rt.HalBuffer:
+        """Returns the buffer that benchmarks of a layout run on; of the others, only those of `kept` stay."""
         key = (layout, self._sets(layout))
         if key not in self._buffers:
-            self._buffers.clear()
+            for other in [each for each in self._buffers if each[0] not in kept]:
+                del self._buffers[other]
             self._buffers[key] = to_device(
                 self._device, make_inputs(*key, seed=self._settings.seed)
             )

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from concurrent.futures import Future
 
+    from tuninglink.iree.given_sizes import GivenSizes
     from tuninglink.tuning.programs.call_options import CallOptions
     from tuninglink.tuning.programs.program_calls import ProgramCalls
-    from tuninglink.tuning.programs.specialization import DimensionSize
 
 
 @dataclass(frozen=True)
@@ -31,13 +31,13 @@ class ProgramSource:
     Attributes:
         path: its path.
         first: the phase that it has gone through already.
-        sizes: sizes of dynamic dimensions of its arguments.
+        sizes: the sizes of dynamic dimensions of its arguments, at which it is called.
         calls: which of its functions count, and what they are called with.
     """
 
     path: str
     first: Phase
-    sizes: tuple[DimensionSize, ...]
+    sizes: tuple[GivenSizes, ...]
     calls: CallOptions
 
 

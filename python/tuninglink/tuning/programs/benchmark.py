@@ -58,16 +58,47 @@ class BufferLayout:
 
 
 @dataclass(frozen=True)
+class SizedFunction:
+    """The function of a benchmark that runs a dynamic dispatch at one combination of sizes.
+
+    Attributes:
+        name: its name.
+        layout: the buffer that it expects.
+        sizes: the sizes, as a user writes them.
+        weight: how much its time counts; 0 if only its outputs count.
+        loops: the sizes of the loops of the root op, None where they are not known.
+    """
+
+    name: str
+    layout: BufferLayout
+    sizes: str = ""
+    weight: int = 1
+    loops: tuple[int | None, ...] = ()
+
+
+@dataclass(frozen=True)
 class Benchmark:
     """A compiled benchmark.
 
     Attributes:
         image: the module, a VM FlatBuffer.
         function: the name of its function, `(buffer: !hal.buffer, sets: i32, stride: i32, batch: i32)`. It runs
-            the dispatch `batch` times and returns when the last one is done.
+            the dispatch `batch` times and returns when the last one is done. Of a dynamic dispatch, it is the one for
+            the least work.
         layout: the buffer that the function expects.
+        sized: of a dynamic dispatch, its functions for all sizes; empty for a static one.
     """
 
     image: bytes
     function: str
     layout: BufferLayout
+    sized: tuple[SizedFunction, ...] = ()
+
+    def at(self, function: SizedFunction) -> Benchmark:
+        """Returns the benchmark of a dynamic dispatch at one combination of sizes."""
+        return Benchmark(self.image, function.name, function.layout)
+
+    @property
+    def measured(self) -> tuple[SizedFunction, ...]:
+        """The functions for the sizes whose times count; empty for a static dispatch."""
+        return tuple(function for function in self.sized if function.weight)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from iree.compiler import ir as mlir
 
+from tuninglink.iree.dynamic_sizes import SizeEvaluator
 from tuninglink.mlir import names
 from tuninglink.mlir.symbols import symbol_name
 from tuninglink.mlir.walk import body, collect
@@ -52,15 +53,32 @@ class _Parts:
         loop: its loop over the batch.
         dispatch: the dispatch in the loop.
         lengths: the bytes of each binding.
+        constants: the constants that the dispatch gets.
     """
 
     function: mlir.Operation
     loop: mlir.Operation
     dispatch: mlir.Operation
     lengths: tuple[int, ...]
+    constants: tuple[int, ...]
 
 
-def build_benchmark(module: mlir.Operation) -> tuple[str, BufferLayout]:
+@dataclass(frozen=True)
+class BenchmarkFunction:
+    """A function of a benchmark on a given buffer.
+
+    Attributes:
+        name: its name.
+        layout: the buffer that it expects.
+        constants: the constants that the dispatch gets, among which are the sizes that are dynamic in its code.
+    """
+
+    name: str
+    layout: BufferLayout
+    constants: tuple[int, ...]
+
+
+def build_benchmark(module: mlir.Operation) -> BenchmarkFunction:
     """Turns a benchmark that the compiler dumped into one on a given buffer, in place.
 
     Args:
@@ -68,18 +86,18 @@ def build_benchmark(module: mlir.Operation) -> tuple[str, BufferLayout]:
             dispatch with other parameters.
 
     Returns:
-        The name of its function, and the buffer that it expects.
+        Its function.
 
     Raises:
         NoBenchmarkError: it is not of the form that the compiler dumps.
     """
     parts = _read(module)
-    layout = _layout(parts.lengths, _contents(module))
+    layout = _layout(parts.lengths, _contents(module, SizeEvaluator(arguments=parts.constants)))
     with module.context, mlir.Location.unknown():
         buffer, sets, stride = _replace_arguments(parts.function)
         _place_bindings(parts, layout, buffer, sets, stride)
     _remove_buffer(module, parts.function)
-    return symbol_name(parts.function) or "", layout
+    return BenchmarkFunction(symbol_name(parts.function) or "", layout, parts.constants)
 
 
 def _read(module: mlir.Operation) -> _Parts:
@@ -93,8 +111,14 @@ def _read(module: mlir.Operation) -> _Parts:
     dispatches = collect(function, _DISPATCH)
     if len(loops) != 1 or len(dispatches) != 1 or not collect(function, "util.global.load"):
         raise NoBenchmarkError("its benchmark is not of the form that the compiler dumps")
-    _, _, lengths = _bindings(dispatches[0])
-    return _Parts(function, loops[0], dispatches[0], tuple(map(_constant, lengths)))
+    constants, _, lengths = _arguments(dispatches[0])
+    return _Parts(
+        function,
+        loops[0],
+        dispatches[0],
+        tuple(map(_constant, lengths)),
+        tuple(map(_constant, constants)),
+    )
 
 
 def _segments(operation: mlir.Operation) -> list[range]:
@@ -104,20 +128,21 @@ def _segments(operation: mlir.Operation) -> list[range]:
     return [range(end - size, end) for size, end in zip(sizes, ends, strict=True)]
 
 
-def _bindings(dispatch: mlir.Operation) -> tuple[range, list[Value], list[Value]]:
-    """Returns the positions of the buffers of a dispatch, and the offsets and lengths in them.
+def _arguments(dispatch: mlir.Operation) -> tuple[list[Value], list[Value], list[Value]]:
+    """Returns the constants of a dispatch, and the offsets and lengths of its buffers.
 
-    They are its last three groups of operands, but for the flags.
+    They are in its last four groups of operands, but for the flags.
     """
-    *_, buffers, offsets, lengths = _segments(dispatch)
-    operands = dispatch.operands
-    return buffers, [operands[each] for each in offsets], [operands[each] for each in lengths]
+    constants, _, offsets, lengths = (
+        [dispatch.operands[position] for position in group] for group in _segments(dispatch)[-4:]
+    )
+    return constants, offsets, lengths
 
 
 def _constant(value: Value) -> int:
     owner = value.owner
     if isinstance(owner, mlir.Block) or owner.operation.name != "arith.constant":
-        raise NoBenchmarkError("the size of a binding is only known when the program runs")
+        raise NoBenchmarkError("what it is called with is only known when the program runs")
     constant: Any = owner.operation.attributes["value"]
     return int(constant.value)
 
@@ -130,36 +155,38 @@ class _Content:
         access: how it uses the binding.
         element_type: the element type.
         element_bytes: the bytes of one element in memory.
-        shape: the sizes of the largest tensor in it.
+        shape: the sizes of the largest tensor in it; None if they are not known.
     """
 
     access: Access
     element_type: str
     element_bytes: int
-    shape: tuple[int, ...]
+    shape: tuple[int, ...] | None
+
+    @property
+    def elements(self) -> int:
+        """The number of elements of the tensor, 0 if it is not known."""
+        return 0 if self.shape is None else prod(self.shape)
 
     def filling(self, length: int) -> tuple[int, ...]:
         """Returns the sizes of all elements in a binding of so many bytes."""
-        if prod(self.shape) * self.element_bytes == length:
+        if self.shape is not None and self.elements * self.element_bytes == length:
             return self.shape
         return (length // self.element_bytes,)
 
 
-def _contents(module: mlir.Operation) -> dict[int, _Content]:
+def _contents(module: mlir.Operation, sizes: SizeEvaluator) -> dict[int, _Content]:
     """Returns what a dispatch has in its bindings, by their number; the largest thing where there are several."""
     found: dict[int, _Content] = {}
     for subspan in collect(module, _SUBSPAN):
         number: Any = subspan.attributes["binding"]
-        types, access = _uses(subspan.results[0])
-        if not types:
+        contents = _uses(subspan.results[0], sizes)
+        if not contents:
             continue
-        content = max(types, key=lambda each: prod(each.shape))
-        element = content.element_type
-        this = _Content(access, str(element), _element_bytes(element), tuple(content.shape))
+        this = max(contents, key=lambda content: content.elements)
         known = found.get(number.value, this)
-        if known.access is not access:
-            access = Access.READ_WRITE
-        largest = max(known, this, key=lambda each: prod(each.shape))
+        access = this.access if known.access is this.access else Access.READ_WRITE
+        largest = max(known, this, key=lambda content: content.elements)
         found[number.value] = replace(largest, access=access)
     return found
 
@@ -175,24 +202,36 @@ def _element_bytes(element: Any) -> int:
     return max(1, bits // _BITS_OF_BYTE)
 
 
-def _uses(value: Value) -> tuple[list[Any], Access]:
-    """Returns the types of what is loaded from and stored to a binding, and which of both is done."""
-    types: list[Any] = []
+def _uses(value: Value, sizes: SizeEvaluator) -> list[_Content]:
+    """Returns what is loaded from and stored to a binding; all of it with the access of all uses together."""
+    tensors: list[Value] = []
     loads = stores = False
     for use in value.uses:
         user = use.owner.operation
         if user.name in _LOADS:
             loads = True
-            types.append(user.results[0].type)
+            tensors.append(user.results[0])
         elif user.name in _STORES:
             stores = True
-            types.append(user.operands[0].type)
+            tensors.append(user.operands[0])
         else:
             # What else there is to do with a binding may do both.
             loads = stores = True
-    types = [each for each in types if isinstance(each, mlir.ShapedType) and each.has_static_shape]
     access = Access.READ_WRITE if loads and stores else Access.WRITE if stores else Access.READ
-    return types, access
+    return [
+        _content(tensor, access, sizes)
+        for tensor in tensors
+        if isinstance(tensor.type, mlir.ShapedType)
+    ]
+
+
+def _content(tensor: Value, access: Access, sizes: SizeEvaluator) -> _Content:
+    element = tensor.type.element_type
+    shape = [size for size in sizes.shape(tensor) or (None,) if size is not None]
+    is_known = len(shape) == tensor.type.rank
+    return _Content(
+        access, str(element), _element_bytes(element), tuple(shape) if is_known else None
+    )
 
 
 def _layout(lengths: Sequence[int], contents: dict[int, _Content]) -> BufferLayout:

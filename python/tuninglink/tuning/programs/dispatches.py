@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from iree.compiler import ir as mlir
@@ -22,22 +23,24 @@ from tuninglink.mlir.serialization import to_bytecode, to_text
 from tuninglink.mlir.symbols import symbol_name
 from tuninglink.mlir.walk import body, collect
 from tuninglink.passes.strip_configs import strip_configurations
+from tuninglink.tuning.programs.benchmark import Benchmark, SizedFunction
 from tuninglink.tuning.programs.benchmark_building import NoBenchmarkError, build_benchmark
 from tuninglink.tuning.programs.call_options import ALL_CALLS, CallOptions
 from tuninglink.tuning.programs.dumped_benchmarks import dump_benchmarks, is_benchmark
+from tuninglink.tuning.programs.dynamic_benchmarks import dynamic_benchmarks
 from tuninglink.tuning.programs.invocations import compiler_run
 from tuninglink.tuning.programs.problem_keys import problem_key
 from tuninglink.tuning.programs.program_calls import read_calls
-from tuninglink.tuning.programs.specialization import specialize
 
 if TYPE_CHECKING:
     from collections import Counter
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Container, Iterable, Sequence
 
+    from tuninglink.iree.given_sizes import GivenSizes
     from tuninglink.tuning.programs.benchmark import BufferLayout
+    from tuninglink.tuning.programs.dynamic_benchmarks import DynamicBenchmark
     from tuninglink.tuning.programs.invocations import Run
     from tuninglink.tuning.programs.program_calls import ProgramCalls
-    from tuninglink.tuning.programs.specialization import DimensionSize
 
 
 @dataclass(frozen=True)
@@ -54,6 +57,7 @@ class TuningTask:
         source: the benchmark at `executable-sources`, as bytecode.
         function: the name of its function.
         layout: the buffer that it runs on.
+        sized: of a dynamic dispatch, the functions of the benchmark for all sizes; empty for a static one.
     """
 
     key: str
@@ -64,6 +68,20 @@ class TuningTask:
     source: bytes
     function: str
     layout: BufferLayout
+    sized: tuple[SizedFunction, ...] = ()
+
+    @property
+    def is_dynamic(self) -> bool:
+        """Whether its sizes are known only when the program runs."""
+        return bool(self.sized)
+
+    def benchmark(self, image: bytes) -> Benchmark:
+        """Returns the benchmark as it was compiled.
+
+        Args:
+            image: the module, a VM FlatBuffer.
+        """
+        return Benchmark(image, self.function, self.layout, self.sized)
 
     @property
     def name(self) -> str:
@@ -117,7 +135,7 @@ def read_program(
     flags: Sequence[str],
     *,
     first: Phase = Phase.START,
-    sizes: Sequence[DimensionSize] = (),
+    sizes: Sequence[GivenSizes] = (),
     options: CallOptions = ALL_CALLS,
 ) -> DispatchedProgram:
     """Compiles a program up to `executable-sources` and finds its problems.
@@ -127,7 +145,7 @@ def read_program(
             stripped of its configuration.
         flags: flags of the session.
         first: the phase that the program has gone through already.
-        sizes: sizes of dynamic dimensions of its arguments.
+        sizes: the sizes of dynamic dimensions of its arguments, at which dynamic dispatches are tuned.
         options: which of its functions count, and what they are called with.
 
     Raises:
@@ -143,14 +161,18 @@ def read_program(
     if any(map(is_benchmark, body(module))):
         tasks, omissions = _tasks([module], None)
     else:
-        tasks, omissions = _tasks(dump_benchmarks(module), count_calls(module, options.weights()))
+        tasks, omissions = _tasks(
+            dump_benchmarks(module),
+            count_calls(module, options.weights()),
+            partial(dynamic_benchmarks, module, sizes) if sizes else None,
+        )
     if not tasks and not omissions:
         raise CompileError(error(f"there is no dispatch in '{path}' to tune"))
     return DispatchedProgram(content, calls, tuple(tasks), tuple(omissions))
 
 
 def form_dispatches(
-    run: Run, *, first: Phase, sizes: Sequence[DimensionSize], options: CallOptions
+    run: Run, *, first: Phase, sizes: Sequence[GivenSizes], options: CallOptions
 ) -> ProgramCalls | None:
     """Takes a program to `executable-sources`; see `read_program`.
 
@@ -165,13 +187,12 @@ def form_dispatches(
     if not is_dispatched and first < Phase.INPUT:
         _load_functions(run.module)
         run.advance(first, first := Phase.INPUT)
-    specialize(run.module, sizes)
     if is_dispatched:
         strip_configurations(run.module)
         return None
     if first < Phase.ABI:
         run.advance(first, first := Phase.ABI)
-    calls = read_calls(run.module, options) if first is Phase.ABI else None
+    calls = read_calls(run.module, options, sizes) if first is Phase.ABI else None
     run.advance(first, Phase.EXECUTABLE_SOURCES)
     return calls
 
@@ -185,46 +206,74 @@ def _load_functions(module: mlir.Operation) -> None:
 
 
 def _tasks(
-    benchmarks: Iterable[mlir.Operation], calls: Counter[str] | None
+    benchmarks: Iterable[mlir.Operation],
+    calls: Counter[str] | None,
+    dynamic: Callable[[Container[str]], list[DynamicBenchmark]] | None = None,
 ) -> tuple[list[TuningTask], list[Omission]]:
+    """Returns the problems of benchmarks, equal ones once, and the dispatches without one.
+
+    Args:
+        benchmarks: what the compiler dumped of static dispatches.
+        calls: how often dispatches are called; None for once each.
+        dynamic: returns the benchmarks of dynamic dispatches, given the names of the others.
+    """
     tasks: dict[str, TuningTask] = {}
     omissions: list[Omission] = []
     seen: set[str] = set()
+
+    def add(task: TuningTask) -> None:
+        known = tasks.get(task.key)
+        if known is not None:
+            dispatches = (*known.dispatches, *task.dispatches)
+            task = replace(known, dispatches=dispatches, calls=known.calls + task.calls)
+        tasks[task.key] = task
+
     for module in benchmarks:
         (variant,) = collect(module, names.EXECUTABLE_VARIANT)
         name = dispatch_name(variant)
         seen.add(name)
-        count = 1 if calls is None else calls[name]
         try:
-            task = _task(module, variant, count)
+            add(_static_task(module, variant, 1 if calls is None else calls[name]))
         except NoBenchmarkError as failure:
             omissions.append(Omission((name,), str(failure)))
-            continue
-        known = tasks.get(task.key)
-        if known is None:
-            tasks[task.key] = task
-        else:
-            dispatches = (*known.dispatches, name)
-            tasks[task.key] = replace(known, dispatches=dispatches, calls=known.calls + count)
+    for benchmark in dynamic(seen) if dynamic else ():
+        seen.add(benchmark.name)
+        add(_dynamic_task(benchmark, 1 if calls is None else calls[benchmark.name]))
     omissions += [Omission((name,), _DYNAMIC) for name in calls or () if name not in seen]
     return list(tasks.values()), omissions
 
 
 _DYNAMIC: Final = (
     "its sizes are dynamic: they are known only when the program runs; "
-    "give the program static shapes, or sizes with --dim, to tune it at them"
+    "--dim gives the sizes of dynamic dimensions at which it is tuned"
 )
 
 
-def _task(module: mlir.Operation, variant: mlir.Operation, calls: int) -> TuningTask:
-    function, layout = build_benchmark(module)
+def _static_task(module: mlir.Operation, variant: mlir.Operation, calls: int) -> TuningTask:
+    built = build_benchmark(module)
+    return _task(module, variant, calls, SizedFunction(built.name, built.layout))
+
+
+def _dynamic_task(benchmark: DynamicBenchmark, calls: int) -> TuningTask:
+    (variant,) = collect(benchmark.module, names.EXECUTABLE_VARIANT)
+    return _task(benchmark.module, variant, calls, benchmark.smallest, benchmark.functions)
+
+
+def _task(
+    module: mlir.Operation,
+    variant: mlir.Operation,
+    calls: int,
+    function: SizedFunction,
+    sized: tuple[SizedFunction, ...] = (),
+) -> TuningTask:
     return TuningTask(
-        key=problem_key(variant, layout),
+        key=problem_key(variant, function.layout, sized),
         dispatches=(dispatch_name(variant),),
         label=symbol_name(collect(variant, names.FUNCTION)[0]) or "",
         calls=calls,
         target=Target.from_attribute(variant.attributes["target"]),
         source=to_bytecode(module),
-        function=function,
-        layout=layout,
+        function=function.name,
+        layout=function.layout,
+        sized=sized,
     )

@@ -11,19 +11,24 @@ from tuninglink.mlir import names
 from tuninglink.mlir.walk import visit
 
 if TYPE_CHECKING:
-    from tuninglink.tuning.programs.benchmark import BufferLayout
+    from collections.abc import Sequence
+
+    from tuninglink.tuning.programs.benchmark import BufferLayout, SizedFunction
 
 _CONSTANT: Final = "arith.constant"
 _VALUE: Final = "value"
 _RESOURCE: Final = "dense_resource<"
 
 
-def problem_key(variant: mlir.Operation, layout: BufferLayout) -> str:
+def problem_key(
+    variant: mlir.Operation, layout: BufferLayout, sized: Sequence[SizedFunction] = ()
+) -> str:
     """Returns a hash of a dispatch that depends neither on its symbols nor on the contents of resources.
 
     Args:
         variant: the variant of the dispatch.
         layout: the buffer of its benchmark.
+        sized: of a dynamic dispatch, the functions of its benchmark, whose weights tell its problem from others.
     """
     copy = variant.operation.clone().operation
     anonymous = mlir.StringAttr.get("dispatch", copy.context)
@@ -36,5 +41,6 @@ def problem_key(variant: mlir.Operation, layout: BufferLayout) -> str:
             operation.attributes[_VALUE] = mlir.StringAttr.get(f"constant {kind}", copy.context)
 
     visit(copy, forget)
-    text = f"{copy.get_asm()}\n{layout}"
+    weights = [(function.layout, function.weight) for function in sized if function.weight]
+    text = f"{copy.get_asm()}\n{layout}" + "".join(f"\n{each}" for each in weights)
     return sha256(text.encode()).hexdigest()

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from tuninglink.errors import CompileError
+from tuninglink.iree.given_sizes import combinations
 from tuninglink.mlir.diagnostics import error, note
 from tuninglink.spelling import did_you_mean
 from tuninglink.tuning.programs.call_options import CallOptions, FunctionWeight
@@ -16,10 +17,11 @@ from tuninglink.tuning.programs.given_inputs import read_input
 from tuninglink.tuning.programs.parameters import ParameterSource, read_parameters
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from iree.compiler import ir as mlir
 
+    from tuninglink.iree.given_sizes import GivenSizes, SizeCombination
     from tuninglink.tuning.programs.call_options import GivenInput
     from tuninglink.tuning.programs.entry_functions import EntryFunction
 
@@ -34,6 +36,7 @@ class FunctionCall:
         inputs: what it is called with.
         has_fences: see `EntryFunction`.
         obstacle: why it cannot be called; empty if it can.
+        sizes: the sizes of dynamic dimensions of its inputs, as a user writes them; empty where none are given.
     """
 
     name: str
@@ -41,6 +44,12 @@ class FunctionCall:
     inputs: tuple[ProgramInput, ...] = ()
     has_fences: bool = False
     obstacle: str = ""
+    sizes: str = ""
+
+    @property
+    def label(self) -> str:
+        """What tells the call from others of the program: the function, and the sizes."""
+        return f"{self.name} at {self.sizes}" if self.sizes else self.name
 
 
 @dataclass(frozen=True)
@@ -78,18 +87,24 @@ class ProgramCalls:
         )
 
 
-def read_calls(module: mlir.Operation, options: CallOptions) -> ProgramCalls:
+def read_calls(
+    module: mlir.Operation, options: CallOptions, sizes: Sequence[GivenSizes] = ()
+) -> ProgramCalls:
     """Returns the calls of a program that a user means.
+
+    A function with dynamic arguments is called once at each combination of sizes.
 
     Args:
         module: the program at `abi`.
         options: what the user says.
+        sizes: the sizes of dynamic dimensions.
 
     Raises:
-        CompileError: a function does not exist, or an input does not fit.
+        CompileError: a function or a dynamic dimension does not exist, or an input does not fit.
     """
     entries = {entry.name: entry for entry in read_entry_functions(module)}
     _expect_functions(entries, options)
+    _expect_dimensions(entries.values(), sizes)
     chosen = options.functions or tuple(map(FunctionWeight, entries))
     unnamed = next((given for given in options.inputs if not given.function), None)
     if unnamed is not None and len(chosen) != 1:
@@ -98,12 +113,14 @@ def read_calls(module: mlir.Operation, options: CallOptions) -> ProgramCalls:
         message = f"'--input {unnamed}' does not name its function, and the program has several"
         raise CompileError(error(message, notes=[remedy]))
     calls = [
-        _call(
+        call
+        for function in chosen
+        for call in _calls(
             entries[function.name],
             function.weight,
             [given for given in options.inputs if given.function in {"", function.name}],
+            sizes,
         )
-        for function in chosen
     ]
     parameters = ParameterSource(read_parameters(module), options.parameters)
     return ProgramCalls(tuple(calls), parameters, is_stateful(module))
@@ -116,6 +133,56 @@ def _expect_functions(entries: Iterable[str], options: CallOptions) -> None:
             remedy = note(f"functions: {', '.join(entries) or 'none'}")
             message = f"the program has no function '{name}'{did_you_mean(name, entries)}"
             raise CompileError(error(message, notes=[remedy]))
+
+
+def _expect_dimensions(entries: Iterable[EntryFunction], sizes: Sequence[GivenSizes]) -> None:
+    dynamic = dict.fromkeys(place for entry in entries for place in _dynamic_dimensions(entry))
+    for given in sizes:
+        if not any(given.is_about(*place) for place in dynamic):
+            places = ", ".join(f"{argument}.{dimension}" for argument, dimension in dynamic)
+            remedy = note(f"dynamic dimensions: {places or 'none'}")
+            message = f"'--dim {given}' is about no dynamic dimension of the program's arguments"
+            raise CompileError(error(message, notes=[remedy]))
+
+
+def _dynamic_dimensions(entry: EntryFunction) -> Iterator[tuple[int, int]]:
+    for number, argument in enumerate(entry.arguments):
+        for dimension, size in enumerate(argument.shape or ()):
+            if size is None:
+                yield number, dimension
+
+
+def _calls(
+    entry: EntryFunction, weight: int, given: Sequence[GivenInput], sizes: Sequence[GivenSizes]
+) -> list[FunctionCall]:
+    """Returns the calls of a function: one, or one at each combination of sizes on which it depends."""
+    dimensions = list(_dynamic_dimensions(entry))
+    relevant = [
+        each for each in sizes if any(each.is_about(*dimension) for dimension in dimensions)
+    ]
+    if not relevant or given:
+        return [_call(entry, weight, given)]
+    calls = []
+    for combination in combinations(relevant):
+        call = _call(_with_sizes(entry, combination), weight * combination.weight, ())
+        calls.append(replace(call, sizes=str(combination)))
+    return calls
+
+
+def _with_sizes(entry: EntryFunction, combination: SizeCombination) -> EntryFunction:
+    arguments = [
+        replace(
+            argument,
+            shape=None
+            if argument.shape is None
+            else tuple(
+                combination.size_of(number, dimension) if size is None else size
+                for dimension, size in enumerate(argument.shape)
+            ),
+        )
+        for number, argument in enumerate(entry.arguments)
+    ]
+    return replace(entry, arguments=tuple(arguments))
 
 
 def _call(entry: EntryFunction, weight: int, given: Sequence[GivenInput]) -> FunctionCall:

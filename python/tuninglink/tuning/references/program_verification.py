@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from tuninglink.tuning.programs.benchmark import Benchmark
 from tuninglink.tuning.references.output_verdict import Correctness, OutputVerdict
 from tuninglink.tuning.results.failures import Failure
 
@@ -78,8 +77,7 @@ class ProgramVerification:
     def _verified(self, task: TuningTask, compiled: Compiled | Failure) -> VerifiedDispatch:
         if isinstance(compiled, Failure):
             return _failed(task, compiled, "does not compile")
-        benchmark = Benchmark(compiled.image, task.function, task.layout)
-        outputs = self.device.outputs(benchmark)
+        outputs = self.device.outputs(task.benchmark(compiled.image))
         if isinstance(outputs, Failure):
             return _failed(task, outputs, "does not run")
         return VerifiedDispatch(task, self.references.judge(task, outputs))

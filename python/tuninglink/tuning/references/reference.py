@@ -36,6 +36,11 @@ class Reference:
     target: str
     outputs: tuple[tuple[StoredTensor, Expected], ...]
 
+    @property
+    def byte_length(self) -> int:
+        """The memory that it takes."""
+        return sum(each.values.nbytes + each.perturbed.nbytes for _, each in self.outputs)
+
     def compare(self, outputs: Outputs, summation: float) -> Failure | None:
         """Returns what is wrong with the outputs of a kernel; None if they are right.
 

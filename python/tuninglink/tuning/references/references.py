@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from threading import Lock
 from typing import TYPE_CHECKING, Final, Self
 
 from tuninglink.tuning.references.dispatch_function import summation_error
@@ -30,6 +31,9 @@ _BUDGET_PART: Final = 0.1
 _LEAST_SECONDS: Final = 5.0
 """What one reference may take: this part of a budget, but at least so many seconds."""
 
+_AT_ONCE: Final = 2
+"""References that are computed at once."""
+
 _FAILED_JOB: Final = (JobError, JobTimeoutError, WorkerCrashedError)
 
 
@@ -40,14 +44,17 @@ class References:
     Attributes:
         seed: the seed of the inputs.
         seconds: the time limit of the reference of one dispatch: compilation and two runs.
-        pool: the process that compiles and runs the code of references.
+        pool: the processes that compile and run the code of references.
+        point_pool: the process that evaluates single elements, which wait for no reference.
     """
 
     seed: int
     seconds: float = 60.0
-    pool: Pool = field(default_factory=lambda: Pool(1, set_up_process))
+    pool: Pool = field(default_factory=lambda: Pool(_AT_ONCE, set_up_process))
+    point_pool: Pool = field(default_factory=lambda: Pool(1, set_up_process))
     _jobs: dict[str, Future[Reference | str]] = field(default_factory=dict)
     _summations: dict[str, float] = field(default_factory=dict)
+    _lock: Lock = field(default_factory=Lock)
 
     @classmethod
     def within(cls, budget: float, seed: int) -> Self:
@@ -59,21 +66,26 @@ class References:
 
     def __exit__(self, *_: object) -> None:
         self.pool.close()
+        self.point_pool.close()
 
     def begin(self, task: TuningTask) -> None:
-        """Begins to compute the reference of a task, unless that has begun."""
-        if task.key not in self._jobs:
-            target = reference_target(task.target.backend)
-            arguments = (task.source, task.function, task.layout, target, self.seed)
-            self._jobs[task.key] = self.pool.submit(
-                compute_reference, *arguments, seconds=self.seconds
-            )
+        """Begins to compute the reference of a task, unless that has begun; in any thread."""
+        self._begun(task)
+
+    def _begun(self, task: TuningTask) -> Future[Reference | str]:
+        with self._lock:
+            if task.key not in self._jobs:
+                target = reference_target(task.target.backend)
+                arguments = (task.source, task.function, task.layout, target, self.seed)
+                self._jobs[task.key] = self.pool.submit(
+                    compute_reference, *arguments, seconds=self.seconds
+                )
+            return self._jobs[task.key]
 
     def reference(self, task: TuningTask) -> Reference | str:
         """Returns the reference of a task, or why there is none; waits for it."""
-        self.begin(task)
         try:
-            return self._jobs[task.key].result()
+            return self._begun(task).result()
         except _FAILED_JOB as failure:
             return str(failure)
 
@@ -127,7 +139,7 @@ class References:
         question = PointQuestion(
             task.source, task.layout, outputs.bindings, reference, self._summation(task), self.seed
         )
-        job = self.pool.submit(compare_points, question, seconds=self.seconds)
+        job = self.point_pool.submit(compare_points, question, seconds=self.seconds)
         try:
             return job.result()
         except _FAILED_JOB as failure:

@@ -19,6 +19,7 @@ class FailureKind(Enum):
     CRASH = "crash"
     WRONG = "wrong"
     OUT_OF_BOUNDS = "out-of-bounds"
+    SLOWER = "slower"
 
 
 COMPILE_FAILURES: Final = frozenset(

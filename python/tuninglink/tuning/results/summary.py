@@ -47,7 +47,7 @@ def _default(result: TaskResult) -> str:
         return ""
     if judgement.correctness is not Correctness.WRONG:
         return f"; the default's result is {judgement.correctness.value}"
-    if result.verdict is TaskOutcome.WON:
+    if result.verdict is not TaskOutcome.DEFAULT:
         return "; the default's result is wrong"
     return "; the default's result is wrong, and no candidate is right: the program computes wrong results here"
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from tuninglink.tuning.candidates.candidate import Candidate
     from tuninglink.tuning.candidates.tunable import TunableTask
     from tuninglink.tuning.deciding.decision import ConfidenceInterval, Decision
+    from tuninglink.tuning.deciding.size_checks import SizeComparison
     from tuninglink.tuning.devices.timing import Timing
     from tuninglink.tuning.programs.benchmark import Benchmark
     from tuninglink.tuning.programs.dispatches import Omission, TuningTask
@@ -110,6 +111,7 @@ class TaskResult:
         reason: why there is no decision although a candidate may be faster; empty otherwise.
         date: the day, in ISO 8601.
         judgement: what the reference says about the compiler's choice; None where it was not asked.
+        sizes: of a dynamic dispatch with a winner, its times at each of the sizes.
     """
 
     prepared: TunableTask
@@ -124,6 +126,7 @@ class TaskResult:
     reason: str = ""
     date: str = field(default_factory=lambda: datetime.now(UTC).date().isoformat())
     judgement: OutputVerdict | None = None
+    sizes: tuple[SizeComparison, ...] = ()
 
     @property
     def task(self) -> TuningTask:

@@ -110,6 +110,6 @@ def prepare_entry(
     if own is None or own.pipeline is None:
         raise NotTunableError("the entry gives it no pipeline")
     spaces = CandidateSpaces(dispatch, default, [own], registry, limits)
-    template = BenchmarkTemplate(configured.template, task.function, task.layout)
+    template = BenchmarkTemplate(configured.template, task.function, task.layout, task.sized)
     candidate = spaces.given[0] if spaces.given else spaces.default
     return EntryTask(task, template, spaces, source, candidate, single)

@@ -20,7 +20,6 @@ from tuninglink.tuning.deciding.decision import Outcome
 from tuninglink.tuning.deciding.defaults import measure_default
 from tuninglink.tuning.devices.compute_units import COMPUTE_UNITS, compute_units
 from tuninglink.tuning.devices.local import may_run
-from tuninglink.tuning.programs.benchmark import Benchmark
 from tuninglink.tuning.results.failures import Failure, FailureKind
 from tuninglink.tuning.results.task_result import TaskOutcome, TaskResult, TrialResult
 from tuninglink.tuning.retuning.entry_task import RefusedError
@@ -41,6 +40,7 @@ if TYPE_CHECKING:
 
     from tuninglink.specs.model import Spec
     from tuninglink.tuning.candidates.compilation import Compiled
+    from tuninglink.tuning.programs.benchmark import Benchmark
     from tuninglink.tuning.programs.dispatches import DispatchedProgram, TuningTask
     from tuninglink.tuning.retuning.entry_task import EntryTask
     from tuninglink.tuning.scheduling.budget import Budget
@@ -269,7 +269,7 @@ class Retuner:
 
 
 def _benchmark(task: TuningTask, compiled: Compiled) -> Benchmark:
-    return Benchmark(compiled.image, task.function, task.layout)
+    return task.benchmark(compiled.image)
 
 
 def _failed(failure: Failure) -> Standing:

@@ -56,6 +56,11 @@ class Budget:
         seconds = min(deadline, self.deadline) - time.monotonic()
         return Budget(seconds, self.trials, self._stopped)
 
+    def limited(self, trials: int) -> Budget:
+        """Returns this budget with at most so many trials."""
+        seconds = self.deadline - time.monotonic()
+        return Budget(seconds, min(trials, self.trials or trials), self._stopped)
+
     def part(self, fraction: float) -> Budget:
         """Returns a budget of a part of the time that is left, which stops with this one."""
         return Budget(self.remaining * fraction, self.trials, self._stopped)

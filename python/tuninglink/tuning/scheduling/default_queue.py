@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import deque
 from dataclasses import replace
 from statistics import median
@@ -65,6 +66,8 @@ class DefaultQueue:
             if task.key not in self._jobs:
                 seconds = self._tuner.settings.timeout
                 self._jobs[task.key] = self._tuner.compiler.submit_program(task.source, "", seconds)
+                if self._tuner.judgements:
+                    self._tuner.judgements.expect(task)
 
     def measure(self, budget: Budget) -> None:
         """Measures defaults until the time is over, at least one batch.
@@ -109,6 +112,8 @@ class DefaultQueue:
             self._omit(Omission(task.dispatches, reason))
         else:
             self.measured.append(measured)
+            if self._tuner.judgements:
+                self._tuner.judgements.begin(task, measured.benchmark)
 
     def _await_compilations(self) -> None:
         """Waits for the batch: nothing is measured while something compiles."""
@@ -131,3 +136,19 @@ class DefaultQueue:
         shares = self.shares()
         weighed = [replace(each, share=shares[each.task.key]) for each in self.measured]
         return sorted(weighed, key=lambda each: -each.share)
+
+    def judge(self, seconds: float) -> None:
+        """Judges defaults here, the heaviest first, where nothing judges them in the background.
+
+        Args:
+            seconds: the time after which no further one is judged.
+        """
+        judgements = self._tuner.judgements
+        if judgements is None or judgements.is_in_background:
+            return
+        end = time.monotonic() + seconds
+        with self._tuner.timeline.stage(Stage.REFERENCE):
+            for measured in self.weighed():
+                if time.monotonic() > end:
+                    return
+                judgements.judge(measured.task, measured.benchmark)

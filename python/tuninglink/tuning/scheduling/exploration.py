@@ -172,6 +172,10 @@ class Exploration:
         while self._feed.measuring or not self._events.empty():
             self._await(_PATIENCE)
 
+    def reject(self, candidate: Candidate) -> None:
+        """Takes a candidate that was measured for one that fails."""
+        self._search.tell(candidate, None)
+
     def close(self) -> None:
         """Releases what still compiles and what waits for a device."""
         self._cancel()

@@ -12,7 +12,7 @@ from tuninglink.tuning.scheduling.progress import Progress
 from tuninglink.tuning.scheduling.timeline import Stage
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from tuninglink.tuning.deciding.defaults import MeasuredTask
     from tuninglink.tuning.results.task_result import TaskResult
@@ -36,12 +36,35 @@ class OpenTask:
     @property
     def progress(self) -> Progress:
         """How the best time falls."""
-        return self.run.progress if self.run else Progress(self.measured.default_us)
+        return self.run.trials.progress if self.run else Progress(self.measured.default_us)
 
     @property
     def gain(self) -> float:
         """What the program has gained, if the race confirms it."""
         return self.measured.task.calls * (self.measured.default_us - self.progress.best_us)
+
+
+def share_now(
+    task: OpenTask,
+    measured: Sequence[MeasuredTask],
+    tasks: Sequence[OpenTask],
+    results: Sequence[TaskResult],
+) -> float:
+    """Returns the share of a task in the time that the program would take with the best candidates so far.
+
+    Args:
+        task: the task.
+        measured: the compiler's choices.
+        tasks: the open tasks.
+        results: the decided tasks.
+    """
+    calls = {each.task.key: each.task.calls for each in measured}
+    best = {each.task.key: each.default_us for each in measured}
+    decided = [each for each in results if each.winner is not None]
+    best |= {each.task.key: each.decision.tuned_us for each in decided if each.decision}
+    best |= {each.measured.task.key: each.progress.best_us for each in tasks}
+    times = {key: calls.get(key, 0) * microseconds for key, microseconds in best.items()}
+    return times[task.measured.task.key] / max(sum(times.values()), 1e-9)
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from tuninglink.tuning.deciding.contestants import Contestant, race_seconds, rou
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from tuninglink.tuning.deciding.contestants import RaceRules
     from tuninglink.tuning.deciding.defaults import MeasuredTask
 
 _WARM_UPS: Final = 12
@@ -25,15 +26,18 @@ _MOST_MODEL_SECONDS: Final = 20.0
 _LEAST_COMPILE_SECONDS: Final = 0.5
 
 
-def task_race_seconds(default: Contestant, finalists: Sequence[Contestant]) -> float:
+def task_race_seconds(
+    default: Contestant, finalists: Sequence[Contestant], rules: RaceRules | None = None
+) -> float:
     """Returns the price of a race, with loading, checks, and the iterations that find out how large batches are.
 
     Args:
         default: the compiler's choice.
         finalists: the finalists, the best first.
+        rules: the rules of the race.
     """
     warm_ups = _WARM_UPS * round_seconds([default, *finalists[:1]]) if finalists else 0.0
-    return race_seconds(default, finalists) + warm_ups + _CHECK_SECONDS * len(finalists)
+    return race_seconds(default, finalists, rules) + warm_ups + _CHECK_SECONDS * len(finalists)
 
 
 def least_race_seconds(measured: MeasuredTask) -> float:

@@ -53,7 +53,7 @@ class Pace:
         if not progress.trials:
             return calls * promise / (turn + self.start_seconds)
         window = max(_RECENT * spent, turn)
-        recent = progress.best_at(spent - window) - progress.best_us
+        recent = max(0.0, progress.best_at(spent - window) - progress.best_us)
         return calls * (promise / turn + recent / window) / 2
 
 

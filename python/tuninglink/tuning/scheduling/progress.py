@@ -45,6 +45,11 @@ class Progress:
         if microseconds < self._gained_us * (1 - _GAIN):
             self._gained_us, self._gained_at = microseconds, self.trials
 
+    def withdraw(self, best_us: float) -> None:
+        """Takes back the best time, that of a wrong result; another one is the best."""
+        self.best_us = self._gained_us = best_us
+        self._curve.append((self.seconds, best_us))
+
     @property
     def has_converged(self) -> bool:
         """Whether the last gain is so long ago that another is not expected.

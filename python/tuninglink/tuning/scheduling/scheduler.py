@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import time
-from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
@@ -13,18 +12,18 @@ from tuninglink.tuning.results.task_result import TaskOutcome, TaskResult
 from tuninglink.tuning.scheduling.default_queue import DefaultQueue
 from tuninglink.tuning.scheduling.isolation import FATAL, reason_of
 from tuninglink.tuning.scheduling.ledger import Account
-from tuninglink.tuning.scheduling.open_tasks import OpenRaces, OpenTask
+from tuninglink.tuning.scheduling.open_tasks import OpenRaces, OpenTask, share_now
+from tuninglink.tuning.scheduling.preparing_ahead import PreparationAhead
 from tuninglink.tuning.scheduling.priorities import Pace
 from tuninglink.tuning.scheduling.task_race import TaskRace
 from tuninglink.tuning.scheduling.task_run import TaskRun
 from tuninglink.tuning.scheduling.timeline import Stage
-from tuninglink.tuning.search import search_named
-from tuninglink.tuning.search.base import FIRST_CANDIDATES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from tuninglink.tuning.candidates.preparation import PreparedTask
+    from tuninglink.tuning.deciding.defaults import MeasuredTask
     from tuninglink.tuning.programs.dispatches import TuningTask
     from tuninglink.tuning.scheduling.budget import Budget
     from tuninglink.tuning.scheduling.ledger import Ledger
@@ -33,6 +32,12 @@ if TYPE_CHECKING:
 
 _DEFAULTS: Final = 0.25
 """The part of the time in which defaults are measured before the first task is tuned."""
+
+_JUDGING: Final = 0.05
+"""The part of the time in which defaults are judged where that is not done in the background."""
+
+_SMALL: Final = 0.03
+"""A task with a wrong default is decided once it is mended if the program would spend less of its time in it."""
 
 _FEWEST_TRIALS: Final = 16
 """With fewer trials, their time is not known."""
@@ -71,9 +76,11 @@ class Scheduler:
         self._open: list[OpenTask] = []
         self._races = OpenRaces(tuner.timeline, self._end, self._lose)
         self._admitted: set[str] = set()
-        self._prepared_ahead: set[str] = set()
+        self._ahead = PreparationAhead(tuner, prepare)
         self._progress: list[Progress] = []
         self._start_seconds = 0.0
+        self._judging_seconds = 0.0
+        self._judgements = tuner.judgements
         self._by_matcher: dict[str, TuningTask] = {}
         self._defaults = DefaultQueue(tuner, (), omit)
         self.results: list[TaskResult] = []
@@ -92,33 +99,35 @@ class Scheduler:
         """
         defaults = self._defaults = DefaultQueue(self._tuner, tasks, self._omit)
         defaults.submit()
-        self._prepare_ahead(defaults)
-        defaults.measure(self._budget().part(_DEFAULTS))
+        self._ahead.prepare_first(defaults, self._budget())
+        self._measure_defaults()
         reserve(defaults)
         while not self._budget().is_over:
             self._races.advance()
+            self._tuner.announce_wrong_defaults()
             chosen = self._choose()
             if chosen is not None:
                 self._give_turn(chosen)
             elif defaults.waiting and not self._is_complete():
-                defaults.measure(self._budget().part(_DEFAULTS))
+                self._measure_defaults()
             elif self._races:
                 self._races.wait()
+            elif self._judgements and self._judgements.is_busy:
+                self._judgements.wait(self._budget().remaining)
             else:
                 break
+        if self._judgements:
+            self._judgements.close()
         self._decide_all()
         self._omit_rest(defaults)
 
-    def _prepare_ahead(self, defaults: DefaultQueue) -> None:
-        """Prepares the heaviest tasks and draws their first candidates while the first defaults compile."""
-        settings = self._tuner.settings
-        with self._tuner.timeline.stage(Stage.SPACES):
-            search_named(settings.search)  # which may have a large library to load
-            for task in list(defaults.waiting):
-                if defaults.is_ready or self._budget().is_over:
-                    return
-                with suppress(Exception):  # it is omitted with its reason in its turn
-                    self._prepare(task).spaces.sample(FIRST_CANDIDATES, settings.seed)
+    def _measure_defaults(self) -> None:
+        """Measures defaults, and judges them here if that is not done in the background."""
+        self._defaults.measure(self._budget().part(_DEFAULTS))
+        seconds = _JUDGING * self._ledger.seconds - self._judging_seconds
+        began = time.monotonic()
+        self._defaults.judge(min(seconds, self._budget().remaining))
+        self._judging_seconds += time.monotonic() - began
 
     # --- Turns -----------------------------------------------------------------------------------------------
 
@@ -137,7 +146,22 @@ class Scheduler:
         self._admit()
         is_late = self._budget().remaining < _LEAST_SECONDS
         tasks = [each for each in self._open if each.run is not None or not is_late]
-        return max(tasks, key=self._expected_gain, default=None)
+        urgent = [each for each in tasks if self._is_to_mend(each)]
+        return max(urgent or tasks, key=self._expected_gain, default=None)
+
+    def _is_to_mend(self, task: OpenTask) -> bool:
+        """Tells whether a right candidate of a task is looked for before anything else."""
+        if task.run is not None:
+            return task.run.is_to_mend
+        return self._is_wrong(task.measured)
+
+    def _is_wrong(self, measured: MeasuredTask) -> bool:
+        return self._judgements is not None and self._judgements.is_wrong(measured.task)
+
+    def _is_small(self, task: OpenTask) -> bool:
+        """Tells whether the program would spend little of its time in a task with what is known now."""
+        measured = self._defaults.measured
+        return share_now(task, measured, self._open, self.results) < _SMALL
 
     def _expected_gain(self, task: OpenTask) -> float:
         """Returns what the program is expected to gain in a second of the next turn of a task."""
@@ -155,9 +179,11 @@ class Scheduler:
     def _admit(self) -> None:
         """Opens the tasks whose defaults are measured, the heaviest ones, as far as they are to be tuned."""
         for measured in self._defaults.weighed():
-            if self._is_complete() or measured.share < self._tuner.settings.min_share:
+            if self._is_complete():
                 return
-            if measured.task.key not in self._admitted:
+            is_light = measured.share < self._tuner.settings.min_share
+            is_meant = not is_light or self._is_wrong(measured)
+            if is_meant and measured.task.key not in self._admitted:
                 self._admitted.add(measured.task.key)
                 self._open.append(OpenTask(measured))
 
@@ -174,19 +200,25 @@ class Scheduler:
             if task.run is None:
                 return
             budget = self._budget()
-            task.run.explore(budget, self._turn_seconds(task), self._prepare_next)
-            if task.run.ending(budget) is not None:
+            if task.run.is_to_mend:
+                task.run.mend(budget, self._work_aside)
+                is_over = task.run.is_mended and self._is_small(task)
+            else:
+                task.run.trials.explore(budget, self._turn_end(task), self._work_aside)
+                is_over = False
+            if is_over or task.run.trials.ending(budget) is not None:
                 self._decide(task)
         except FATAL:
             raise
         except Exception as failure:  # noqa: BLE001 - an error loses one task only
             self._lose(task, reason_of(failure))
 
-    def _turn_seconds(self, task: OpenTask) -> float:
-        """Returns the time of the next turn of a task, which ends when a race goes on."""
+    def _turn_end(self, task: OpenTask) -> Callable[[], bool]:
+        """Returns what tells whether the turn of a task is over: a race goes on, or a wrong default is more urgent."""
         alone = len(self._open) == 1
         seconds = math.inf if alone else self._pace().turn_seconds(task.progress)
-        return min(seconds, self._races.due - time.monotonic())
+        end = min(time.monotonic() + seconds, self._races.due)
+        return lambda: time.monotonic() > end or any(map(self._is_to_mend, self._open))
 
     def _begin(self, task: OpenTask) -> None:
         """Prepares a task for its first turn, or gives its weight to the task that the same entry configures."""
@@ -198,7 +230,7 @@ class Scheduler:
             self._merge(task, other)
             return
         task.run = TaskRun(self._tuner, prepared, task.measured)
-        self._progress.append(task.run.progress)
+        self._progress.append(task.run.trials.progress)
         self._start_seconds += time.monotonic() - began
 
     def _merge(self, task: OpenTask, other: TuningTask) -> None:
@@ -208,19 +240,12 @@ class Scheduler:
                 each.measured = replace(each.measured, share=share)
         self._lose(task, f"it is configured by the same entry as {other.name}, which is heavier")
 
-    def _prepare_next(self) -> bool:
-        """Prepares the most promising of the other tasks ahead of its turn; tells whether there was one."""
-        if self._tuner.is_local:
-            return False  # whose processors measure
-        promising = sorted(self._open, key=self._expected_gain, reverse=True)[:2]
-        task = next((each for each in promising if each.run is None), None)
-        if task is None or task.measured.task.key in self._prepared_ahead:
-            return False
-        self._prepared_ahead.add(task.measured.task.key)
-        with suppress(Exception):  # it is omitted with its reason in its turn
-            spaces = self._prepare(task.measured.task).spaces
-            spaces.sample(FIRST_CANDIDATES, self._tuner.settings.seed)
-        return True
+    def _work_aside(self) -> bool:
+        """Does work while a device measures: prepares the most promising of the other tasks."""
+        self._tuner.announce_wrong_defaults()
+        promising = sorted(self._open, key=self._expected_gain, reverse=True)
+        promising.sort(key=self._is_to_mend, reverse=True)
+        return self._ahead.prepare_next(promising[:2])
 
     # --- Ends ------------------------------------------------------------------------------------------------
 
@@ -247,7 +272,7 @@ class Scheduler:
         """Begins the race of the best candidates of a task, or takes its result without one."""
         assert task.run is not None
         budget = self._ledger.budget(Account.TASKS)
-        if not task.run.trials and task.run.ending(budget) is None:
+        if not len(task.run.trials) and task.run.trials.ending(budget) is None:
             return  # it counts as one that had no turn
         self._open.remove(task)
         others = self._racing_seconds(self._open)
@@ -269,12 +294,15 @@ class Scheduler:
     def _lose(self, task: OpenTask, reason: str) -> None:
         if task in self._open:
             self._open.remove(task)
-        self._omit(Omission(task.measured.task.dispatches, reason))
+        wrong = "; the default's result is wrong" if self._is_wrong(task.measured) else ""
+        self._omit(Omission(task.measured.task.dispatches, f"{reason}{wrong}"))
 
     def _omit_rest(self, defaults: DefaultQueue) -> None:
         """Omits the tasks that had no turn."""
         is_stopped = self._ledger.whole.is_stopped
         why = "tuning was interrupted" if is_stopped else "the budget was over"
+        for task in [each for each in self._open if self._is_wrong(each.measured)]:
+            self._lose(task, f"{why} before its turn")
         rest = [each.measured.task for each in self._open]
         if not self._is_complete():
             rest += defaults.waiting

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from importlib import metadata
 from typing import TYPE_CHECKING, Final
 
@@ -10,10 +11,13 @@ from tuninglink.tuning.deciding.contestants import Contestant, RaceRules
 from tuninglink.tuning.deciding.decision import Decision, Outcome, decide
 from tuninglink.tuning.deciding.judged_outputs import JudgedOutputs
 from tuninglink.tuning.deciding.race import Race
+from tuninglink.tuning.deciding.size_checks import SizeChecks
 from tuninglink.tuning.deciding.winner_verification import WinnerVerification
 from tuninglink.tuning.listener import Listener
 from tuninglink.tuning.results.failures import Failure
 from tuninglink.tuning.results.task_result import TaskOutcome, TaskResult, TrialResult
+from tuninglink.tuning.scheduling.default_judgements import DefaultJudgements
+from tuninglink.tuning.scheduling.finalists import contestant
 from tuninglink.tuning.scheduling.task_race import TaskRace
 from tuninglink.tuning.scheduling.timeline import Stage, Timeline
 
@@ -31,13 +35,6 @@ if TYPE_CHECKING:
     from tuninglink.tuning.results.reproducers import Reproducers
     from tuninglink.tuning.scheduling.budget import Budget
     from tuninglink.tuning.settings import TuningSettings
-
-FINALISTS: Final = 6
-_NEAR: Final = 1.05
-"""A candidate that is this much slower than the default in its first samples may still be faster."""
-
-_FAR: Final = 2.0
-"""A candidate that always races may be this many times as slow: such are not measured further."""
 
 WRONG_DEFAULT: Final = "the default's result is wrong"
 """The reason of an entry that need not be faster."""
@@ -73,6 +70,14 @@ class TaskTuner:
     timeline: Timeline = field(default_factory=Timeline)
     references: References | None = None
 
+    @cached_property
+    def judgements(self) -> DefaultJudgements | None:
+        """The verdicts on the compiler's choices; None without references."""
+        if self.references is None:
+            return None
+        first = self.devices.first
+        return DefaultJudgements(first, self.references, in_background=not self.is_local)
+
     @property
     def is_local(self) -> bool:
         """Whether the processors that compile also measure."""
@@ -89,7 +94,7 @@ class TaskTuner:
     def race(
         self,
         result: TaskResult,
-        default: Benchmark,
+        checks: JudgedOutputs,
         ranked: Sequence[TrialResult],
         budget: Budget,
         places: int,
@@ -98,21 +103,21 @@ class TaskTuner:
 
         Args:
             result: the result so far.
-            default: the compiler's choice.
-            ranked: the candidates that may be faster than the default, best first.
+            checks: the checks of what candidates compute.
+            ranked: the candidates that may win, best first.
             budget: no confirmation is extended after its end.
             places: how many of them race, besides those that always do.
         """
         places += sum(each.always_races for each in ranked[places:])
         self.listener.racing(result.prepared, places)
         verification = self._verification(result.prepared)
-        checks = self._checks(result, default)
-        result = self._judged(result, checks)
+        result = replace(result, judgement=checks.default_judgement)
+        sizes = SizeChecks(checks.device, checks.default, self.settings.seed, checks.failure)
         finalists: list[TrialResult] = []
 
         def draw() -> Iterator[Contestant]:
             for trial in ranked:
-                compiled = self._compiled(result.prepared, trial)
+                compiled = self.compiled(result.prepared, trial)
                 if compiled is not None and compiled.benchmark is not None:
                     finalists.append(compiled)
                     yield contestant(compiled, compiled.benchmark, result.default_us)
@@ -123,10 +128,10 @@ class TaskTuner:
 
         race = Race(
             checks.device,
-            Contestant(default, result.default_us),
+            Contestant(checks.default, result.default_us),
             draw(),
-            checks.failure,
-            self._rules(budget, places),
+            checks.failure if result.default_is_wrong else sizes.failure,
+            self.rules(budget, places, default_is_wrong=result.default_is_wrong),
             timeline=self.timeline,
             confirming=verify,
         )
@@ -134,7 +139,9 @@ class TaskTuner:
         def conclude(outcome: RaceResult) -> TaskResult:
             if self.references:
                 self.references.release(result.task)
-            return self._verified(self._raced(result, finalists, outcome), verification)
+            raced = self._raced(result, finalists, outcome)
+            winner = raced.winner.benchmark if raced.winner else None
+            return self._verified(replace(raced, sizes=sizes.comparisons(winner)), verification)
 
         return TaskRace(race, conclude)
 
@@ -154,14 +161,14 @@ class TaskTuner:
         assert trial.benchmark is not None
         self.listener.racing(result.prepared, 1)
         device = self.devices.first
-        checks = self._checks(result, default)
-        result = self._judged(result, checks)
+        checks = self.checks(result.prepared, default)
+        result = replace(result, judgement=checks.default_judgement)
         race = Race(
             device,
             Contestant(default, result.default_us),
             [Contestant(trial.benchmark, trial.microseconds or result.default_us)],
             checks.failure,
-            self._rules(budget),
+            self.rules(budget, default_is_wrong=result.default_is_wrong),
         )
         return self._raced(result, [trial], race.run())
 
@@ -179,6 +186,7 @@ class TaskTuner:
             "tuned_us": round(decision.tuned_us, 3),
             "interval": [round(decision.speedup.low, 3), round(decision.speedup.high, 3)],
             "trials": len(result.trials),
+            **({"sizes": [str(comparison) for comparison in result.sizes]} if result.sizes else {}),
             "date": result.date,
             **({"reason": WRONG_DEFAULT} if result.default_is_wrong else {}),
         }
@@ -191,27 +199,39 @@ class TaskTuner:
 
     # --- Steps -------------------------------------------------------------------------------------------
 
-    def _checks(self, result: TaskResult, default: Benchmark) -> JudgedOutputs:
-        reduction = result.prepared.spaces.problem.reduction
-        device = self.devices.first
-        return JudgedOutputs(device, default, reduction, result.task, self.references)
+    def checks(self, prepared: TunableTask, default: Benchmark) -> JudgedOutputs:
+        """Returns the checks of what candidates of a task compute, once its default is judged.
 
-    def _judged(self, result: TaskResult, checks: JudgedOutputs) -> TaskResult:
-        """Returns the result with what the reference says about the default, and tells of a wrong one at once."""
-        with self.timeline.stage(Stage.REFERENCE):
-            judgement = checks.default_judgement
-        result = replace(result, judgement=judgement)
-        if checks.default_is_wrong and judgement is not None:
-            self.listener.default_is_wrong(result.prepared, judgement)
+        Raises:
+            DeviceError: the device is gone.
+        """
+        reduction = prepared.spaces.problem.reduction
+        judgement = None
+        if self.judgements:
+            with self.timeline.stage(Stage.REFERENCE):
+                judgement = self.judgements.judge(prepared.task, default)
+            self.announce_wrong_defaults()
+        return JudgedOutputs(
+            self.devices.first, default, reduction, prepared.task, self.references, judgement
+        )
+
+    def announce_wrong_defaults(self) -> None:
+        """Tells of the wrong defaults that are news, and keeps their reproducers."""
+        for task, judgement in self.judgements.take_news() if self.judgements else ():
+            self.listener.default_is_wrong(task, judgement)
             if self.reproducers:
-                self.reproducers.keep_wrong(result.task, judgement, checks.device.description.uri)
-        return result
+                uri = self.devices.first.description.uri
+                self.reproducers.keep_wrong(task, judgement, uri)
 
-    def _rules(self, budget: Budget, places: int = 1) -> RaceRules:
+    def rules(self, budget: Budget, places: int = 1, *, default_is_wrong: bool) -> RaceRules:
+        """Returns the rules of a race. A right candidate need not be faster than a wrong default."""
         settings = self.settings
-        return RaceRules(settings.min_gain, settings.seed, places, deadline=budget.deadline)
+        rules = RaceRules(settings.min_gain, settings.seed, places, deadline=budget.deadline)
+        if default_is_wrong:
+            return replace(rules, blocks=1, passes=1, least_speedup=0.0)
+        return rules
 
-    def _compiled(self, prepared: TunableTask, trial: TrialResult) -> TrialResult | None:
+    def compiled(self, prepared: TunableTask, trial: TrialResult) -> TrialResult | None:
         """Returns a candidate with its benchmark, which is not kept from earlier runs; None if it fails now."""
         if trial.benchmark is not None:
             return trial
@@ -230,7 +250,7 @@ class TaskTuner:
         )
         for candidate, failure in failures:
             self.keep_failure(result.prepared, candidate, failure)
-        result = replace(result, failures=failures, reason=found.reason)
+        result = replace(result, failures=(*result.failures, *failures), reason=found.reason)
         if found.winner is None or found.decision is None:
             verdict = TaskOutcome.UNDECIDED if found.reason else TaskOutcome.DEFAULT
             return replace(result, verdict=verdict)
@@ -262,7 +282,7 @@ class TaskTuner:
         """
         if result.winner is None:
             return result
-        winner = self._compiled(result.prepared, result.winner)
+        winner = self.compiled(result.prepared, result.winner)
         if winner is None or winner.benchmark is None:  # it did compile in an earlier run
             return replace(result, winner=None, verdict=TaskOutcome.UNDECIDED)
         with self.timeline.stage(Stage.VERIFICATION):
@@ -272,20 +292,3 @@ class TaskTuner:
 
     def _verification(self, prepared: TunableTask) -> WinnerVerification:
         return WinnerVerification(prepared, self.compiler, self.settings.timeout)
-
-
-def best_trials(trials: Sequence[TrialResult], default_us: float) -> list[TrialResult]:
-    """Returns the candidates that may be faster than the default: those that always race, then the best first."""
-    timed = sorted(
-        (each.microseconds, position, each)
-        for position, each in enumerate(trials)
-        if each.microseconds is not None
-    )
-    always = [each for us, _, each in timed if each.always_races and us < default_us * _FAR]
-    others = [each for us, _, each in timed if not each.always_races and us < default_us * _NEAR]
-    return always + others
-
-
-def contestant(trial: TrialResult, benchmark: Benchmark, default_us: float) -> Contestant:
-    """Returns a trial as a contestant of a race."""
-    return Contestant(benchmark, trial.microseconds or default_us, trial.always_races)

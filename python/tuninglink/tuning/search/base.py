@@ -84,8 +84,9 @@ class Search(ABC):
         return chosen
 
     def tell(self, candidate: Candidate, microseconds: float | None) -> None:
-        """Takes the time of a candidate, or None for one that failed."""
+        """Takes the time of a candidate, or None for one that failed, maybe after it was measured."""
         if microseconds is None:
+            self._times.pop(candidate.key, None)
             self._failed[candidate.key] = candidate
         else:
             self._times[candidate.key] = (candidate, microseconds)

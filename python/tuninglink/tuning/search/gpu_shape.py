@@ -117,15 +117,15 @@ def shape_of(problem: SearchProblem, candidate: Candidate) -> Shape | None:
         rows = math.sqrt(per_subgroup * aspect)
     rows = min(rows, tile["m"])
     return Shape(
-        (size["b"], size["m"], size["n"], size["k"]),
-        (tile["b"], tile["m"], tile["n"], tile["k"]),
-        (rows, per_subgroup / rows),
-        threads,
-        subgroups,
-        operand_bytes(problem),
-        tile["b"] * tile["m"] * tile["k"] if problem.kind == "attention" else 0,
-        problem.limits.get(COMPUTE_UNITS, TYPICAL),
-        any(name.endswith("mma_idx") for name in knobs),
+        size=(size["b"], size["m"], size["n"], size["k"]),
+        tile=(tile["b"], tile["m"], tile["n"], tile["k"]),
+        subgroup=(rows, per_subgroup / rows),
+        threads=threads,
+        subgroups=subgroups,
+        operand_bytes=operand_bytes(problem),
+        intermediates=tile["b"] * tile["m"] * tile["k"] if problem.kind == "attention" else 0,
+        units=problem.limits.get(COMPUTE_UNITS, TYPICAL),
+        has_intrinsics=any(name.endswith("mma_idx") for name in knobs),
     )
 
 

@@ -1,0 +1,132 @@
+"""Comparison of candidates for a dynamic dispatch with the default, at each of its sizes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from tuninglink.tuning.deciding.decision import ConfidenceInterval, decide
+from tuninglink.tuning.results.failures import Failure, FailureKind
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tuninglink.tuning.devices.device_interface import Device
+    from tuninglink.tuning.programs.benchmark import Benchmark, SizedFunction
+
+_ROUNDS: Final = 11
+"""Rounds at each of the sizes. With fewer, the interval is too wide for small losses."""
+
+_SECONDS: Final = 5.0
+"""Time at each of the sizes, as long as there are enough rounds."""
+
+
+@dataclass(frozen=True)
+class SizeComparison:
+    """A dynamic dispatch at one combination of sizes, with the default and with a candidate.
+
+    Attributes:
+        sizes: the sizes, as a user writes them.
+        weight: how much they count.
+        default_us: the median time of the default, in microseconds.
+        tuned_us: that of the candidate.
+        speedup: from one to the other.
+    """
+
+    sizes: str
+    weight: int
+    default_us: float
+    tuned_us: float
+    speedup: ConfidenceInterval
+
+    @property
+    def is_slower(self) -> bool:
+        """Whether the candidate is slower beyond doubt."""
+        return self.speedup.high < 1.0
+
+    def __str__(self) -> str:
+        return f"{self.sizes}: {self.speedup}"
+
+
+@dataclass(frozen=True)
+class SizeChecks:
+    """Compares candidates with the default at each of the sizes of a dynamic dispatch.
+
+    Attributes:
+        device: runs them.
+        default: the compiler's choice.
+        seed: fixes orders and resamples.
+        check: returns what is wrong with the outputs of a candidate, or None; that is asked first.
+    """
+
+    device: Device
+    default: Benchmark
+    seed: int
+    check: Callable[[Benchmark], Failure | None]
+    _comparisons: dict[Benchmark, tuple[SizeComparison, ...]] = field(default_factory=dict)
+
+    def failure(self, benchmark: Benchmark) -> Failure | None:
+        """Returns what is wrong with a candidate, or at which sizes it is slower beyond doubt; None if it may win.
+
+        Raises:
+            DeviceError: the device is gone.
+        """
+        failure = self.check(benchmark)
+        if failure is not None or not benchmark.measured:
+            return failure
+        comparisons = compare_sizes(self.device, self.default, benchmark, self.seed)
+        if isinstance(comparisons, Failure):
+            return comparisons
+        self._comparisons[benchmark] = comparisons
+        slower = [comparison for comparison in comparisons if comparison.is_slower]
+        if not slower:
+            return None
+        message = f"slower than the default at {'; at '.join(map(str, slower))}"
+        return Failure(FailureKind.SLOWER, message)
+
+    def comparisons(self, benchmark: Benchmark | None) -> tuple[SizeComparison, ...]:
+        """Returns the times of a candidate that was checked; nothing for any other and for a static dispatch."""
+        return () if benchmark is None else self._comparisons.get(benchmark, ())
+
+
+def compare_sizes(
+    device: Device, default: Benchmark, benchmark: Benchmark, seed: int
+) -> tuple[SizeComparison, ...] | Failure:
+    """Compares a benchmark of a dynamic dispatch with the default at each of its sizes; stops at a failure.
+
+    Raises:
+        DeviceError: the device is gone.
+    """
+    comparisons: list[SizeComparison] = []
+    for function in benchmark.measured:
+        comparison = compare_at(
+            device, default.at(function), benchmark.at(function), function, seed
+        )
+        if isinstance(comparison, Failure):
+            return comparison
+        comparisons.append(comparison)
+    return tuple(comparisons)
+
+
+def compare_at(
+    device: Device, default: Benchmark, benchmark: Benchmark, function: SizedFunction, seed: int
+) -> SizeComparison | Failure:
+    """Compares two static benchmarks.
+
+    Args:
+        device: runs them.
+        default: what it is compared with.
+        benchmark: what is compared.
+        function: the sizes that both are for.
+        seed: fixes orders and resamples.
+
+    Raises:
+        DeviceError: the device is gone.
+    """
+    rounds = device.rounds([default, benchmark], _ROUNDS, seed, _SECONDS)
+    if isinstance(rounds, Failure):
+        return rounds
+    decision = decide([[(first, second) for first, second in rounds.samples]], 0.0, seed)
+    return SizeComparison(
+        function.sizes, function.weight, decision.default_us, decision.tuned_us, decision.speedup
+    )

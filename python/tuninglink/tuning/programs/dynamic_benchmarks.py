@@ -1,0 +1,163 @@
+"""Benchmarks of dynamic dispatches: one module with a function for each combination of sizes.
+
+The code of a dispatch stays as it is compiled in the dynamic program. What the program passes to it follows from the
+sizes of the program's arguments: with these as constants on the host, the compiler dumps a benchmark of the dispatch.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, replace
+from math import prod
+from typing import TYPE_CHECKING, Any, Final
+
+from iree.compiler import ir as mlir
+from iree.compiler.passmanager import PassManager
+
+from tuninglink.iree.dispatch_roots import find_root_ops
+from tuninglink.iree.dispatches import dispatch_name
+from tuninglink.iree.dynamic_sizes import BUFFER_VIEW_DIM, SizeEvaluator
+from tuninglink.iree.given_sizes import SizeCombination, combinations
+from tuninglink.iree.structured_op import StructuredOp
+from tuninglink.mlir import names
+from tuninglink.mlir.symbols import symbol_name
+from tuninglink.mlir.walk import body, collect
+from tuninglink.tuning.programs.benchmark import SizedFunction
+from tuninglink.tuning.programs.benchmark_building import NoBenchmarkError, build_benchmark
+from tuninglink.tuning.programs.dumped_benchmarks import dump_benchmarks
+
+if TYPE_CHECKING:
+    from collections.abc import Container, Sequence
+
+    from tuninglink.iree.given_sizes import GivenSizes
+    from tuninglink.tuning.programs.benchmark_building import BenchmarkFunction
+
+CHECKED_SIZES: Final = (2, 7, 63, 65, 385)
+"""Sizes at which outputs are checked, too: around powers of two, and odd."""
+
+_FOLDING: Final = "builtin.module(util.func(canonicalize,cse))"
+
+
+@dataclass(frozen=True)
+class DynamicBenchmark:
+    """The benchmark of a dynamic dispatch.
+
+    Attributes:
+        name: the dispatch.
+        module: the benchmark, at `executable-sources`.
+        functions: its functions, those first whose times count, in the order of the sizes.
+    """
+
+    name: str
+    module: mlir.Operation
+    functions: tuple[SizedFunction, ...]
+
+    @property
+    def smallest(self) -> SizedFunction:
+        """The function for the least work that is measured."""
+        measured = [function for function in self.functions if function.weight]
+        return min(measured, key=lambda function: prod(size or 1 for size in function.loops))
+
+
+def dynamic_benchmarks(
+    program: mlir.Operation, given: Sequence[GivenSizes], others: Container[str]
+) -> list[DynamicBenchmark]:
+    """Returns the benchmarks of the dynamic dispatches of a program.
+
+    Args:
+        program: the program at `executable-sources`; it must outlive the benchmarks.
+        given: the sizes of dynamic dimensions of its arguments.
+        others: the names of dispatches that are left out, such as the static ones.
+    """
+    dumped: dict[str, list[tuple[SizeCombination, mlir.Operation]]] = defaultdict(list)
+    for combination in (*combinations(given), *_checked(given)):
+        for module in dump_benchmarks(_at_sizes(program, combination)):
+            (variant,) = collect(module, names.EXECUTABLE_VARIANT)
+            if dispatch_name(variant) not in others:
+                dumped[dispatch_name(variant)].append((combination, module))
+    benchmarks = (_joined(name, modules) for name, modules in dumped.items())
+    return [benchmark for benchmark in benchmarks if benchmark is not None]
+
+
+def _checked(given: Sequence[GivenSizes]) -> list[SizeCombination]:
+    """Returns combinations of sizes at which outputs are checked and nothing is measured."""
+    return [
+        SizeCombination(tuple(given), (size,) * len(given), 0)
+        for size in CHECKED_SIZES
+        if any(size not in dict(dimension.sizes) for dimension in given)
+    ]
+
+
+def _at_sizes(program: mlir.Operation, combination: SizeCombination) -> mlir.Operation:
+    """Returns a copy of a program whose host code knows the sizes of its arguments."""
+    copy = program.operation.clone().operation
+    for function in body(copy):
+        if function.name == names.UTIL_FUNCTION:
+            _give_sizes(function, combination)
+    PassManager.parse(_FOLDING, copy.context).run(copy)
+    return copy
+
+
+def _give_sizes(function: mlir.Operation, combination: SizeCombination) -> None:
+    for dimension in collect(function, BUFFER_VIEW_DIM):
+        view = dimension.operands[0]
+        number: Any = dimension.attributes["index"]
+        if not isinstance(view, mlir.BlockArgument):
+            continue
+        size = combination.size_of(view.arg_number, number.value)
+        if size is None:
+            continue
+        kind = dimension.results[0].type
+        constant = mlir.Operation.create(
+            "arith.constant",
+            results=[kind],
+            attributes={"value": mlir.IntegerAttr.get(kind, size)},
+            loc=dimension.location,
+            ip=mlir.InsertionPoint(dimension),
+        )
+        dimension.results[0].replace_all_uses_with(constant.result)
+        dimension.erase()
+
+
+def _joined(
+    name: str, modules: Sequence[tuple[SizeCombination, mlir.Operation]]
+) -> DynamicBenchmark | None:
+    """Returns the benchmark with the functions of all modules, in the first one; None if none is measured."""
+    functions: dict[str, SizedFunction] = {}
+    target: mlir.Operation | None = None
+    for combination, module in modules:
+        try:
+            built = build_benchmark(module)
+        except NoBenchmarkError:
+            continue
+        known = functions.get(built.name)
+        if known is not None:  # the dispatch does not depend on all sizes
+            functions[built.name] = replace(known, weight=known.weight + combination.weight)
+            continue
+        functions[built.name] = _sized(module, built, combination)
+        if target is None:
+            target = module
+        else:
+            _move(built.name, module, target)
+    ordered = sorted(functions.values(), key=lambda function: not function.weight)
+    if target is None or not ordered[0].weight:
+        return None
+    return DynamicBenchmark(name, target, tuple(ordered))
+
+
+def _sized(
+    module: mlir.Operation, built: BenchmarkFunction, combination: SizeCombination
+) -> SizedFunction:
+    sizes = SizeEvaluator(arguments=built.constants)
+    roots = [op for function in find_root_ops(module) for op in function.roots]
+    loops = sizes.loops(StructuredOp(roots[0])) if len(roots) == 1 else ()
+    return SizedFunction(built.name, built.layout, str(combination), combination.weight, loops)
+
+
+def _move(name: str, source: mlir.Operation, target: mlir.Operation) -> None:
+    """Moves a function from a module to the end of another one."""
+    last = list(body(target))[-1]
+    for operation in body(source):
+        if operation.name == names.UTIL_FUNCTION and symbol_name(operation) == name:
+            operation.move_after(last)
+            return

@@ -1,0 +1,136 @@
+"""Verdicts on the compiler's choices: those of all tasks, in the background where that disturbs no measurement."""
+
+from __future__ import annotations
+
+import math
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from threading import Lock
+from typing import TYPE_CHECKING, Final
+
+from tuninglink.tuning.deciding.judged_outputs import judge_default
+from tuninglink.tuning.references.output_verdict import Correctness, OutputVerdict
+from tuninglink.tuning.references.reference import Reference
+from tuninglink.tuning.scheduling.isolation import FATAL, reason_of
+
+if TYPE_CHECKING:
+    from tuninglink.tuning.devices.device_interface import Device
+    from tuninglink.tuning.programs.benchmark import Benchmark
+    from tuninglink.tuning.programs.dispatches import TuningTask
+    from tuninglink.tuning.references.references import References
+
+_AT_ONCE: Final = 2
+"""Verdicts that are found at once in the background: as many as references are computed."""
+
+_MOST_KEPT_BYTES: Final = 1 << 30
+"""References of right defaults are kept for the races of their tasks, as far as they fit into this."""
+
+
+class DefaultJudgements:
+    """Judges the compiler's choice of each task once.
+
+    Args:
+        device: runs them.
+        references: what tasks should compute.
+        in_background: whether `begin` begins anything: not where the processors measure.
+    """
+
+    def __init__(self, device: Device, references: References, *, in_background: bool) -> None:
+        self._device = device
+        self._references = references
+        self._threads = ThreadPoolExecutor(_AT_ONCE) if in_background else None
+        self._lock = Lock()
+        self._kept_bytes = 0
+        self._jobs: dict[str, Future[OutputVerdict]] = {}
+        self._news: list[tuple[TuningTask, OutputVerdict]] = []
+
+    @property
+    def is_in_background(self) -> bool:
+        """Whether verdicts are found while other work goes on."""
+        return self._threads is not None
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether verdicts are being found in the background."""
+        return any(not job.done() for job in self._jobs.values())
+
+    def expect(self, task: TuningTask) -> None:
+        """Begins to compute the reference of a task whose default is not compiled yet."""
+        if self._threads is not None:
+            self._references.begin(task)
+
+    def begin(self, task: TuningTask, default: Benchmark) -> None:
+        """Begins to judge a default, unless that has begun."""
+        if self._threads is not None and task.key not in self._jobs:
+            self._jobs[task.key] = self._threads.submit(self._judge, task, default)
+
+    def judge(self, task: TuningTask, default: Benchmark) -> OutputVerdict:
+        """Returns the verdict on a default; waits for it.
+
+        Raises:
+            DeviceError: the device is gone.
+        """
+        job = self._jobs.get(task.key)
+        if job is None or job.cancel():  # it has not begun, and others may be before it
+            job = self._jobs[task.key] = Future()
+            job.set_result(self._judge(task, default))
+        return job.result()
+
+    def verdict(self, task: TuningTask) -> OutputVerdict | None:
+        """Returns the verdict on the default of a task; None while there is none.
+
+        Raises:
+            DeviceError: the device is gone.
+        """
+        job = self._jobs.get(task.key)
+        return job.result() if job is not None and job.done() and not job.cancelled() else None
+
+    def is_wrong(self, task: TuningTask) -> bool:
+        """Tells whether it is known that the default of a task computes a wrong result.
+
+        Raises:
+            DeviceError: the device is gone.
+        """
+        verdict = self.verdict(task)
+        return verdict is not None and verdict.correctness is Correctness.WRONG
+
+    def wait(self, seconds: float) -> None:
+        """Waits until a further verdict is found in the background."""
+        running = [job for job in self._jobs.values() if not job.done()]
+        wait(running, None if math.isinf(seconds) else seconds, FIRST_COMPLETED)
+
+    def take_news(self) -> list[tuple[TuningTask, OutputVerdict]]:
+        """Returns the wrong defaults that were not returned before."""
+        with self._lock:
+            news, self._news = self._news, []
+        return news
+
+    def close(self) -> None:
+        """Begins nothing more in the background."""
+        if self._threads is not None:
+            self._threads.shutdown(wait=False, cancel_futures=True)
+            self._threads = None
+
+    def _judge(self, task: TuningTask, default: Benchmark) -> OutputVerdict:
+        """Judges a default, in any thread."""
+        try:
+            verdict = judge_default(self._device, default, task, self._references)
+        except FATAL:
+            raise
+        except Exception as failure:  # noqa: BLE001 - an error loses one verdict only
+            return OutputVerdict(Correctness.UNCHECKED, reason_of(failure))
+        if verdict.correctness is Correctness.WRONG:
+            with self._lock:
+                self._news.append((task, verdict))
+        elif self._threads is not None:
+            self._bound_memory(task)
+        return verdict
+
+    def _bound_memory(self, task: TuningTask) -> None:
+        """Drops the reference of a task if there are too many."""
+        reference = self._references.reference(task)
+        size = reference.byte_length if isinstance(reference, Reference) else 0
+        with self._lock:
+            fits = self._kept_bytes + size <= _MOST_KEPT_BYTES
+            self._kept_bytes += size if fits else 0
+        if not fits:
+            self._references.release(task)

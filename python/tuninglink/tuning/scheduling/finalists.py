@@ -1,0 +1,47 @@
+"""Which candidates of a task race."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Final
+
+from tuninglink.tuning.deciding.contestants import Contestant
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tuninglink.tuning.programs.benchmark import Benchmark
+    from tuninglink.tuning.results.task_result import TrialResult
+
+FINALISTS: Final = 6
+_NEAR: Final = 1.05
+"""A candidate that is this much slower than the default in its first samples may still be faster."""
+
+_FAR: Final = 2.0
+"""A candidate that always races may be this many times as slow: such are not measured further."""
+
+
+def best_trials(
+    trials: Sequence[TrialResult], default_us: float, *, at_any_speed: bool = False
+) -> list[TrialResult]:
+    """Returns the candidates that may win: those that always race, then the best first.
+
+    Args:
+        trials: all candidates that were tried.
+        default_us: the time of the compiler's choice.
+        at_any_speed: whether a candidate may win that is slower.
+    """
+    near, far = (math.inf, math.inf) if at_any_speed else (_NEAR, _FAR)
+    timed = sorted(
+        (each.microseconds, position, each)
+        for position, each in enumerate(trials)
+        if each.microseconds is not None
+    )
+    always = [each for us, _, each in timed if each.always_races and us < default_us * far]
+    others = [each for us, _, each in timed if not each.always_races and us < default_us * near]
+    return always + others
+
+
+def contestant(trial: TrialResult, benchmark: Benchmark, default_us: float) -> Contestant:
+    """Returns a trial as a contestant of a race."""
+    return Contestant(benchmark, trial.microseconds or default_us, trial.always_races)

@@ -1,0 +1,58 @@
+"""Preparing tasks ahead of their turns, while processors or devices would wait."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from tuninglink.tuning.scheduling.timeline import Stage
+from tuninglink.tuning.search import search_named
+from tuninglink.tuning.search.base import FIRST_CANDIDATES
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from tuninglink.tuning.candidates.preparation import PreparedTask
+    from tuninglink.tuning.programs.dispatches import TuningTask
+    from tuninglink.tuning.scheduling.budget import Budget
+    from tuninglink.tuning.scheduling.default_queue import DefaultQueue
+    from tuninglink.tuning.scheduling.open_tasks import OpenTask
+    from tuninglink.tuning.scheduling.task_tuner import TaskTuner
+
+
+class PreparationAhead:
+    """Prepares tasks and draws their first candidates.
+
+    Args:
+        tuner: measures meanwhile.
+        prepare: prepares a task; raises an exception if it cannot be tuned.
+    """
+
+    def __init__(self, tuner: TaskTuner, prepare: Callable[[TuningTask], PreparedTask]) -> None:
+        self._tuner = tuner
+        self._prepare = prepare
+        self._done: set[str] = set()
+
+    def prepare_first(self, defaults: DefaultQueue, budget: Budget) -> None:
+        """Prepares the heaviest tasks while the first defaults compile."""
+        with self._tuner.timeline.stage(Stage.SPACES):
+            search_named(self._tuner.settings.search)  # which may have a large library to load
+            for task in list(defaults.waiting):
+                if defaults.is_ready or budget.is_over:
+                    return
+                self._draw(task)
+
+    def prepare_next(self, tasks: Sequence[OpenTask]) -> bool:
+        """Prepares the first of some tasks that has had no turn; tells whether there was one."""
+        if self._tuner.is_local:
+            return False  # whose processors measure
+        task = next((each.measured.task for each in tasks if each.run is None), None)
+        if task is None or task.key in self._done:
+            return False
+        self._draw(task)
+        return True
+
+    def _draw(self, task: TuningTask) -> None:
+        self._done.add(task.key)
+        with suppress(Exception):  # it is omitted with its reason in its turn
+            self._prepare(task).spaces.sample(FIRST_CANDIDATES, self._tuner.settings.seed)

@@ -1,0 +1,193 @@
+"""The trials of one task: its search, what is tried in turns, and how the best time falls."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from tuninglink.tuning.candidates.candidate import CandidateOrigin
+from tuninglink.tuning.results.task_result import Ending, TrialResult
+from tuninglink.tuning.scheduling.budget import Budget
+from tuninglink.tuning.scheduling.exploration import Alternating, Exploration, Overlapping, Schedule
+from tuninglink.tuning.scheduling.finalists import FINALISTS
+from tuninglink.tuning.scheduling.progress import Progress
+from tuninglink.tuning.search import search_named
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tuninglink.tuning.candidates.tunable import TunableTask
+    from tuninglink.tuning.results.failures import Failure
+    from tuninglink.tuning.scheduling.task_tuner import TaskTuner
+    from tuninglink.tuning.search import Search
+
+_COMPILE_FACTOR: Final = 10.0
+_LEAST_COMPILE_SECONDS: Final = 5.0
+"""A candidate may compile this many times as long as the default, and at least so many seconds."""
+
+_LEAST_BATCH: Final = 8
+"""Candidates that are compiled at once where measuring has to wait for that."""
+
+_IMAGES: Final = 2 * FINALISTS
+"""How many trials of a task keep their images: the best ones, of which some may fail in the race."""
+
+
+class TaskTrials:
+    """The trials of a task, in turns.
+
+    Args:
+        tuner: compiles and measures.
+        prepared: the task.
+        default_us: the time of the compiler's choice.
+        compile_seconds: how long that compiled.
+
+    Attributes:
+        all: all trials, in order. The best ones have their images.
+        progress: how the best time falls.
+
+    Raises:
+        DatabaseError: a result cannot be read.
+    """
+
+    def __init__(
+        self, tuner: TaskTuner, prepared: TunableTask, default_us: float, compile_seconds: float
+    ) -> None:
+        self._tuner = tuner
+        self._prepared = prepared
+        self._default_us = default_us
+        self.all: list[TrialResult] = []
+        self.progress = Progress(default_us)
+        self._budget = Budget()
+        self._winners: set[str] = set()
+        self._since = 0.0
+        seconds = max(_LEAST_COMPILE_SECONDS, _COMPILE_FACTOR * compile_seconds)
+        self._exploration = Exploration(
+            prepared.template,
+            tuner.compiler,
+            tuner.devices,
+            self._search(),
+            self._schedule(),
+            compile_seconds=min(seconds, tuner.settings.timeout),
+            default_us=default_us,
+            known=tuner.journal.known(prepared) if tuner.journal else {},
+            report=self._report,
+            timeline=tuner.timeline,
+        )
+
+    def __len__(self) -> int:
+        return len(self.all)
+
+    def explore(
+        self,
+        budget: Budget,
+        is_over: Callable[[], bool] = lambda: False,
+        meanwhile: Callable[[], bool] = lambda: False,
+    ) -> None:
+        """Tries candidates for one turn, which ends with the budget, or between two batches.
+
+        Args:
+            budget: the time, and the trials of all turns.
+            is_over: tells whether no further batch begins.
+            meanwhile: see `Exploration.run`.
+
+        Raises:
+            DeviceError: the device is gone.
+            DatabaseError: a result cannot be kept.
+        """
+        self._budget, self._since = budget, time.monotonic()
+
+        def is_done() -> bool:
+            return self.progress.has_converged or (
+                is_over() and self._exploration.is_between_batches
+            )
+
+        self._exploration.run(budget, is_done, meanwhile)
+        self._spend()
+
+    def ending(self, budget: Budget) -> Ending | None:
+        """Returns why no more candidates are tried; None if more might be.
+
+        Args:
+            budget: what limits the trials of all turns.
+        """
+        if self._exploration.is_exhausted:
+            if not self.all:
+                return Ending.NO_CANDIDATES
+            failed = all(each.failure is not None for each in self.all)
+            return Ending.ALL_FAILED if failed else Ending.EXHAUSTED
+        if self.progress.has_converged:
+            return Ending.CONVERGED
+        if budget.trials is not None and len(self.all) >= budget.trials:
+            return Ending.TRIALS
+        return None
+
+    def reject(self, trial: TrialResult, failure: Failure) -> None:
+        """Counts a candidate that was measured as one that fails.
+
+        Raises:
+            DatabaseError: that cannot be kept.
+        """
+        rejected = replace(trial, microseconds=None, failure=failure, benchmark=None, timing=None)
+        self.all[self.all.index(trial)] = rejected
+        if self._tuner.journal:
+            self._tuner.journal.record(self._prepared, rejected)
+        self._exploration.reject(trial.candidate)
+        times = [each.microseconds for each in self.all if each.microseconds is not None]
+        self.progress.withdraw(min([self._default_us, *times]))
+
+    def close(self) -> None:
+        """Releases what still compiles and what waits for a device."""
+        self._exploration.close()
+
+    def _search(self) -> Search:
+        """Returns a search that knows what was recorded of this task elsewhere and of similar ones."""
+        tuner, spaces = self._tuner, self._prepared.spaces
+        prior = tuner.journal.prior(self._prepared) if tuner.journal else None
+        if prior:
+            self._winners = {each.key for each in prior.winners_elsewhere(spaces)}
+        return search_named(tuner.settings.search)(
+            spaces,
+            tuner.settings.seed,
+            self._default_us,
+            [(each, None) for each in prior.winners(spaces)] if prior else [],
+            prior.measured() if prior else [],
+        )
+
+    def _schedule(self) -> Schedule:
+        jobs = self._tuner.compiler.jobs
+        if self._tuner.is_local:
+            return Alternating(max(_LEAST_BATCH, jobs))
+        return Overlapping(2 * jobs)
+
+    def _report(self, trial: TrialResult) -> None:
+        tuner, prepared = self._tuner, self._prepared
+        is_new = trial.seconds > 0
+        is_given = trial.candidate.origin is CandidateOrigin.SPEC
+        trial = replace(trial, always_races=is_given or trial.candidate.key in self._winners)
+        self._spend()
+        self.progress.add(trial.microseconds)
+        self.all.append(trial)
+        self._drop_image()
+        if is_new and tuner.journal:
+            tuner.journal.record(prepared, trial)
+        tuner.listener.tried(prepared, trial, self._budget)
+        if is_new and trial.failure:
+            tuner.keep_failure(prepared, trial.candidate, trial.failure)
+
+    def _spend(self) -> None:
+        """Counts the time of this turn that was not counted yet."""
+        now = time.monotonic()
+        self.progress.seconds += now - self._since
+        self._since = now
+
+    def _drop_image(self) -> None:
+        """Drops the image of the slowest of the trials that have one, if they are too many."""
+        kept = [
+            position
+            for position, each in enumerate(self.all)
+            if each.benchmark is not None and not each.always_races
+        ]
+        if len(kept) > _IMAGES:
+            slowest = max(kept, key=lambda each: self.all[each].microseconds or float("inf"))
+            self.all[slowest] = replace(self.all[slowest], benchmark=None)

@@ -1,0 +1,163 @@
+"""Wrong defaults: all are judged, and right candidates are found for them before anything else."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+from recorded_tuning import DESCRIPTION, FLAGS, RecordedDevices, without_pauses
+from tuning_programs import whole_samples
+
+from tuninglink.tuning.candidates.compilation import CandidateCompiler
+from tuninglink.tuning.devices.device import DeviceDescription
+from tuninglink.tuning.devices.device_process import DeviceProcess
+from tuninglink.tuning.listener import Listener
+from tuninglink.tuning.programs.dispatches import read_program
+from tuninglink.tuning.references.references import References
+from tuninglink.tuning.results.task_result import TaskOutcome
+from tuninglink.tuning.scheduling.ledger import Ledger
+from tuninglink.tuning.scheduling.task_tuner import WRONG_DEFAULT, TaskTuner
+from tuninglink.tuning.settings import TuningSettings
+from tuninglink.tuning.tuner import Tuner
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from tuninglink.tuning.candidates.tunable import TunableTask
+    from tuninglink.tuning.devices.measurement import Outputs
+    from tuninglink.tuning.programs.benchmark import Benchmark
+    from tuninglink.tuning.programs.dispatches import TuningTask
+    from tuninglink.tuning.references.output_verdict import OutputVerdict
+    from tuninglink.tuning.results.task_result import TrialResult, TuningResult
+    from tuninglink.tuning.scheduling.budget import Budget
+
+CHAIN = """
+func.func @main(%a: tensor<32x256xf32>, %b: tensor<256x64xf32>, %c: tensor<64x16xf32>, %d: tensor<16x8xf32>)
+    -> tensor<32x8xf32> {
+  %zero = arith.constant 0.0 : f32
+  %empty0 = tensor.empty() : tensor<32x64xf32>
+  %start0 = linalg.fill ins(%zero : f32) outs(%empty0 : tensor<32x64xf32>) -> tensor<32x64xf32>
+  %heavy = linalg.matmul ins(%a, %b : tensor<32x256xf32>, tensor<256x64xf32>)
+    outs(%start0 : tensor<32x64xf32>) -> tensor<32x64xf32>
+  %empty1 = tensor.empty() : tensor<32x16xf32>
+  %start1 = linalg.fill ins(%zero : f32) outs(%empty1 : tensor<32x16xf32>) -> tensor<32x16xf32>
+  %small = linalg.matmul ins(%heavy, %c : tensor<32x64xf32>, tensor<64x16xf32>)
+    outs(%start1 : tensor<32x16xf32>) -> tensor<32x16xf32>
+  %empty2 = tensor.empty() : tensor<32x8xf32>
+  %start2 = linalg.fill ins(%zero : f32) outs(%empty2 : tensor<32x8xf32>) -> tensor<32x8xf32>
+  %smaller = linalg.matmul ins(%small, %d : tensor<32x16xf32>, tensor<16x8xf32>)
+    outs(%start2 : tensor<32x8xf32>) -> tensor<32x8xf32>
+  return %smaller : tensor<32x8xf32>
+}
+"""
+HEAVY = "@main_dispatch_0"
+TRIALS = 40
+"""Trials after which a run is stopped: the heavy dispatch alone would take them all."""
+
+
+class RemoteDescription(DeviceDescription):
+    """The description of a device whose processors do not compile."""
+
+    @property
+    def is_local(self) -> bool:
+        return False
+
+
+@dataclass
+class WrongDevices(RecordedDevices):
+    """A device of recorded times that computes on this machine, the defaults of small dispatches wrong.
+
+    Attributes:
+        device: computes.
+        is_right: tells whether a candidate of a small dispatch is computed right, by its number.
+    """
+
+    device: DeviceProcess | None = None
+    is_right: Callable[[int], bool] = bool
+    _small: dict[bytes, int] = field(default_factory=dict)
+
+    def us(self, benchmark: Benchmark) -> float:
+        return super().us(benchmark) * (1000.0 if _is_heavy(benchmark) else 1.0)
+
+    def outputs(self, benchmark: Benchmark) -> Outputs:
+        assert self.device is not None
+        outputs = self.device.outputs(benchmark)
+        if _is_heavy(benchmark):
+            return outputs
+        if benchmark.image in self._defaults:
+            return _shifted(outputs)
+        number = self._small.setdefault(benchmark.image, len(self._small))
+        return outputs if self.is_right(number) else _shifted(outputs)
+
+
+def _is_heavy(benchmark: Benchmark) -> bool:
+    return any(binding.shape == (256, 64) for binding in benchmark.layout.bindings)
+
+
+def _shifted(outputs: Outputs) -> Outputs:
+    """Returns outputs of which a part is wrong."""
+    bindings = {}
+    for number, content in outputs.bindings.items():
+        values = content.view(np.float32).copy()
+        values[::3] += 4.0
+        bindings[number] = values.view(np.uint8)
+    return replace(outputs, bindings=bindings)
+
+
+@dataclass
+class Stopping(Listener):
+    """Stops a run some trials after all wrong defaults are known."""
+
+    ledger: Ledger
+    wrong: list[str] = field(default_factory=list)
+    trials: int = 0
+
+    def default_is_wrong(self, task: TuningTask, judgement: OutputVerdict) -> None:
+        assert judgement.samples
+        self.wrong.append(task.name.partition("::")[0])
+
+    def tried(self, prepared: TunableTask, trial: TrialResult, budget: Budget) -> None:  # noqa: ARG002
+        self.trials += len(self.wrong) == 2
+        if self.trials >= TRIALS:
+            self.ledger.whole.stop()
+
+
+def tuned(tmp_path: Path, is_right: Callable[[int], bool]) -> tuple[TuningResult, Stopping]:
+    path = tmp_path / "program.mlir"
+    path.write_text(CHAIN)
+    settings = TuningSettings(search="random", runs_model=False)
+    ledger = Ledger()
+    listener = Stopping(ledger)
+    remote = RemoteDescription(**vars(DESCRIPTION))
+    with (
+        DeviceProcess("local-sync") as device,
+        CandidateCompiler(FLAGS, 2) as compiler,
+        References(0) as references,
+        without_pauses(),
+        whole_samples(),
+    ):
+        devices = WrongDevices(description=remote, device=device, is_right=is_right)
+        tuner = TaskTuner(settings, compiler, devices, listener, references=references)
+        result = Tuner(read_program(str(path), FLAGS), FLAGS, tuner, ledger).run()
+    return result, listener
+
+
+def test_wrong_defaults_are_mended_before_the_heavy_dispatch_is_tuned(tmp_path: Path) -> None:
+    result, listener = tuned(tmp_path, is_right=lambda number: number % 4 == 3)
+    assert sorted(listener.wrong) == ["@main_dispatch_1", "@main_dispatch_2"]
+    outcomes = {each.task.name.partition("::")[0]: each for each in result.tasks}
+    for name in listener.wrong:
+        outcome = outcomes[name]
+        assert outcome.default_is_wrong
+        assert outcome.share < 0.01
+        assert outcome.verdict is TaskOutcome.WON
+        assert outcome.winner is not None
+        # The wrong candidates among the fastest were passed over.
+        rejected = {candidate.key for candidate, _ in outcome.wrong}
+        assert rejected
+        assert outcome.winner.candidate.key not in rejected
+    heavy = outcomes.get(HEAVY)
+    assert heavy is None or heavy.verdict is not TaskOutcome.WON
+    assert result.spec.count(WRONG_DEFAULT) == 2
