@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 import torch
 from iree.turbine import aot
-from torch_models import HELD_OUT, MODELS, build
+from torch_models import ALL, build
 
 if TYPE_CHECKING:
     from torch_models import Function, Functions, Inputs
@@ -107,7 +107,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
-    parser.add_argument("model", choices=sorted({**MODELS, **HELD_OUT}))
+    parser.add_argument("model", choices=sorted(ALL))
     parser.add_argument("--dtype", choices=sorted(TYPES), default="f16")
     parser.add_argument("--device", choices=("cuda", "cpu"), default="cpu")
     parser.add_argument("--threads", type=int, help="threads of PyTorch on a CPU")

@@ -55,11 +55,11 @@ def _tokens(vocabulary: int, *sizes: int) -> torch.Tensor:
     return torch.randint(0, vocabulary, sizes)
 
 
-def bert() -> Functions:
+def bert(layers: int = 12) -> Functions:
     """BERT-base, one sequence of 384 tokens (Devlin et al. 2018)."""
     from transformers import BertConfig, BertModel  # noqa: PLC0415 - seconds to load
 
-    config = BertConfig()
+    config = BertConfig(num_hidden_layers=layers)
     return _main(BertModel(config, add_pooling_layer=False), _tokens(config.vocab_size, 1, 384))
 
 
@@ -71,27 +71,20 @@ def resnet50() -> Functions:
     return _main(model, torch.randn(8, 3, 224, 224))
 
 
-def resnet50_image() -> Functions:
-    """ResNet-50 for one image."""
-    from transformers import ResNetConfig, ResNetForImageClassification  # noqa: PLC0415
-
-    model = ResNetForImageClassification(ResNetConfig(num_labels=1000))
-    return _main(model, torch.randn(1, 3, 224, 224))
-
-
-def gpt2() -> Functions:
+def gpt2(layers: int = 12) -> Functions:
     """GPT-2 small, a prompt of 256 tokens (Radford et al. 2019)."""
     from transformers import GPT2Config, GPT2Model  # noqa: PLC0415
 
-    config = GPT2Config(use_cache=False)
+    config = GPT2Config(use_cache=False, n_layer=layers)
     return _main(GPT2Model(config), _tokens(config.vocab_size, 1, 256))
 
 
-def vit() -> Functions:
+def vit(layers: int = 12) -> Functions:
     """ViT-B/16, a batch of four images (Dosovitskiy et al. 2020)."""
     from transformers import ViTConfig, ViTModel  # noqa: PLC0415
 
-    return _main(ViTModel(ViTConfig(), add_pooling_layer=False), torch.randn(4, 3, 224, 224))
+    config = ViTConfig(num_hidden_layers=layers)
+    return _main(ViTModel(config, add_pooling_layer=False), torch.randn(4, 3, 224, 224))
 
 
 def whisper() -> Functions:
@@ -314,7 +307,6 @@ def bottleneck() -> Functions:
 MODELS: Mapping[str, Callable[[], Functions]] = {
     "bert": bert,
     "resnet50": resnet50,
-    "resnet50_image": resnet50_image,
     "llama": llama,
     "gpt2": gpt2,
     "vit": vit,
@@ -323,6 +315,24 @@ MODELS: Mapping[str, Callable[[], Functions]] = {
     "bottleneck": bottleneck,
 }
 """The models by name."""
+
+
+def resnet50_image() -> Functions:
+    """ResNet-50 for one image."""
+    from transformers import ResNetConfig, ResNetForImageClassification  # noqa: PLC0415
+
+    model = ResNetForImageClassification(ResNetConfig(num_labels=1000))
+    return _main(model, torch.randn(1, 3, 224, 224))
+
+
+SHORTENED: Mapping[str, Callable[[], Functions]] = {
+    "resnet50_image": resnet50_image,
+    "bert_layers": lambda: bert(2),
+    "gpt2_layers": lambda: gpt2(2),
+    "vit_layers": lambda: vit(2),
+    "llama_layer": lambda: llama(DecoderSizes(layers=1)),
+}
+"""The dispatches of models in smaller programs, which are exported and compiled faster, for `libraries.py`."""
 
 
 def encoder() -> Functions:
@@ -364,15 +374,19 @@ HELD_OUT: Mapping[str, Callable[[], Functions]] = {
 """Models of other widths and lengths than those that libraries are made from, for `coverage.py`."""
 
 
+ALL: Mapping[str, Callable[[], Functions]] = {**MODELS, **SHORTENED, **HELD_OUT}
+"""All models by name."""
+
+
 def build(name: str, dtype: torch.dtype) -> Functions:
     """Returns a model with weights that depend on its name alone.
 
     Args:
-        name: of `MODELS` or `HELD_OUT`.
+        name: one of `ALL`.
         dtype: the type of weights and of floating-point inputs.
     """
     torch.manual_seed(0)
-    functions = {**MODELS, **HELD_OUT}[name]()
+    functions = ALL[name]()
     for function in functions.values():
         function.module.to(dtype).eval()
     return {
