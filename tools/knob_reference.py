@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Final
 
 import tuninglink
 from tuninglink.iree.compile_flags import compile_flags
+from tuninglink.iree.gpu_configurations import LANE_BASIS, SUBGROUP_BASIS
 from tuninglink.iree.targets import Target
 from tuninglink.scaffolding.reading import ProgramReader
 from tuninglink.solver.answers import UndecidedError
-from tuninglink.spaces.gpu.knob_table import LANE_BASIS, SUBGROUP_BASIS
 from tuninglink.spaces.gpu.provider import DISTRIBUTE, TILE_AND_FUSE, VECTOR_DISTRIBUTE
 from tuninglink.spaces.knob_reference import KNOBS, knob_place, meaning
 from tuninglink.spaces.knobs import OneOfKnob

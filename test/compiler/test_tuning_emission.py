@@ -18,9 +18,9 @@ from tuning_programs import (
 
 import tuninglink
 from tuninglink.compiler.phases import Phase
-from tuninglink.emission.matcher_forms import SizeRange
 from tuninglink.emission.spec_writer import write_spec
 from tuninglink.iree.op_kinds import Role
+from tuninglink.iree.size_ranges import SizeRange
 from tuninglink.iree.structured_op import StructuredOp
 from tuninglink.specs.applicability import Applicability
 from tuninglink.specs.provenance import provenance_of

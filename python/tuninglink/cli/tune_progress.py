@@ -16,10 +16,11 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tuninglink.tuning.candidates.tunable import TunableTask
-    from tuninglink.tuning.deciding.model_run import ModelVerdict
+    from tuninglink.tuning.deciding.entry_verdict import ModelVerdict
     from tuninglink.tuning.devices.device import DeviceDescription
     from tuninglink.tuning.programs.dispatches import DispatchedProgram, Omission, TuningTask
     from tuninglink.tuning.references.output_verdict import OutputVerdict
+    from tuninglink.tuning.results.output_comparison import OutputComparison
     from tuninglink.tuning.results.task_result import (
         FunctionComparison,
         ModelComparison,
@@ -68,7 +69,7 @@ class ProgressLines(Listener):
     def begun(self, prepared: TunableTask, share: float, default_us: float) -> None:
         """Names what is tuned next."""
         self._tasks[prepared.task.key] = _TaskProgress(default_us, default_us)
-        what = f"{prepared.task.name}: {prepared.spaces.problem}"
+        what = f"{prepared.task.short_name}: {prepared.spaces.problem}"
         self._say(f"{what}: {duration(default_us)}, {share:.0%} of the time")
 
     def tried(self, prepared: TunableTask, trial: TrialResult, budget: Budget) -> None:
@@ -85,17 +86,24 @@ class ProgressLines(Listener):
         left = budget.remaining
         rest = "" if math.isinf(left) else f", {left:.0f} s left"
         best = f"best {duration(task.best_us)} ({task.default_us / task.best_us:.2f}x)"
-        name = short_name(prepared)
+        name = prepared.task.short_name
         self._say(f"  {name}: {task.tried} tried{failed}, {best}{rest}", is_fleeting=not is_best)
 
     def racing(self, prepared: TunableTask, finalists: int) -> None:
         """Says that the best candidates are compared."""
         candidates = _count(finalists, "candidate")
-        self._say(f"  {short_name(prepared)}: comparing {candidates} with the compiler's choice")
+        self._say(
+            f"  {prepared.task.short_name}: comparing {candidates} with the compiler's choice"
+        )
+
+    def specializing(self, prepared: TunableTask, ranges: int) -> None:
+        """Says that a dynamic task is tuned for ranges of its sizes."""
+        count = _count(ranges, "range")
+        self._say(f"{prepared.task.short_name}: looking for configurations for {count} of sizes")
 
     def default_is_wrong(self, task: TuningTask, judgement: OutputVerdict) -> None:
         """Warns of a compiler's choice whose result is wrong."""
-        name = _short(task)
+        name = task.short_name
         self._say(
             f"warning: {name}: the compiler's own choice computes a wrong result: {judgement.reason}"
         )
@@ -104,7 +112,7 @@ class ProgressLines(Listener):
         """Says what became of a task."""
         for candidate, failure in result.wrong:
             self._say(f"  wrong result of {candidate}: {failure.message}")
-        self._say(f"{short_name(result.prepared)}: {summary(result)}")
+        self._say(f"{result.task.short_name}: {summary(result)}")
 
     def comparing(self) -> None:
         """Says that the whole program is run."""
@@ -114,9 +122,11 @@ class ProgressLines(Listener):
         """Says how that went."""
         for failure in verdict.failures:
             self._say(f"  an entry was left out, as the program fails with it: {failure}")
+        self._say_outputs(verdict.outputs)
         comparison = verdict.comparison
         if comparison is None:
-            self._say(f"not guarded: the whole program was not compared: {verdict.reason}")
+            if verdict.kept or verdict.outputs is None:
+                self._say(f"not guarded: the whole program was not compared: {verdict.reason}")
             return
         for function in comparison.functions if len(comparison.functions) > 1 else ():
             weight = f" x {function.weight}" if function.weight > 1 else ""
@@ -124,6 +134,16 @@ class ProgressLines(Listener):
         self._say(f"  {_comparison(comparison)}")
         for note in comparison.notes:
             self._say(f"  {note}")
+
+    def _say_outputs(self, outputs: OutputComparison | None) -> None:
+        """Says how right the program is, and warns if it is not."""
+        if outputs is None:
+            return
+        self._say(f"  {outputs}")
+        if outputs.finding:
+            self._say(f"warning: {outputs.finding}")
+        if outputs.note:
+            self._say(f"  {outputs.note}")
 
     def finished(self, timeline: Timeline) -> None:
         """Says where the time went."""
@@ -146,12 +166,3 @@ def _comparison(comparison: ModelComparison | FunctionComparison) -> str:
 
 def _count(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
-
-
-def short_name(prepared: TunableTask) -> str:
-    """Returns the name of the first dispatch of a task, without its variant."""
-    return _short(prepared.task)
-
-
-def _short(task: TuningTask) -> str:
-    return task.name.partition("::")[0]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from iree.compiler import ir as mlir
@@ -35,79 +34,6 @@ _ATTENTION_INPUTS: Final = ("query", "key", "value", "scale")
 
 class NoMatcherError(Exception):
     """A form of matchers cannot find an operation; says why not."""
-
-
-@dataclass(frozen=True)
-class SizeRange:
-    """The sizes of a loop that an entry is for.
-
-    Attributes:
-        low: the smallest.
-        high: the largest.
-        divisor: what divides all of them.
-    """
-
-    low: int
-    high: int
-    divisor: int = 1
-
-    def __str__(self) -> str:
-        return f"{self.low}..{self.high} by {self.divisor}"
-
-
-def match_in_ranges(
-    form: str, dispatch: Workload, operation: Value, ranges: Mapping[int, SizeRange]
-) -> None:
-    """Adds to a matcher what finds operations like the root op of a dispatch, with loops of other sizes.
-
-    Args:
-        form: one of `RANGED_FORMS`.
-        dispatch: the dispatch.
-        operation: what the matcher is asked about.
-        ranges: the sizes of loops; the others have those of the dispatch.
-
-    Raises:
-        NoMatcherError: the form cannot find the root op, or no operand has a ranged loop for a dimension.
-    """
-    RANGED_FORMS[form](dispatch, operation, ranges)
-    op = StructuredOp(dispatch.root)
-    operand_loops = op.operand_loops
-    for loop, sizes in _with_their_roles(op, ranges).items():
-        places = [
-            (operand, loops.index(loop))
-            for operand, loops in enumerate(operand_loops)
-            if loop in loops
-        ]
-        if not places:
-            raise NoMatcherError(f"no operand has loop {loop} for a dimension")
-        operand, position = places[0]
-        numbers = mlir.DenseI64ArrayAttr.get([operand])
-        (value,) = create(names.GET_OPERAND, [operation], [_ANY_VALUE], raw_position_list=numbers)
-        dim, bounds = _integer(position), (_integer(sizes.low), _integer(sizes.high))
-        create(
-            names.MATCH_DIM_BOUNDS,
-            [value],
-            [],
-            dim=dim,
-            lower_bound=bounds[0],
-            upper_bound=bounds[1],
-        )
-        if sizes.divisor > 1:
-            create(names.MATCH_DIM_MULTIPLE, [value], [], dim=dim, size=_integer(sizes.divisor))
-
-
-def _with_their_roles(op: StructuredOp, ranges: Mapping[int, SizeRange]) -> dict[int, SizeRange]:
-    """Returns ranges, and those of a single size for the other loops of the same roles, which one matcher op asks for."""
-    found: dict[int, SizeRange] = {}
-    for loops in op.loops.values():
-        if any(each in ranges for each in loops):
-            exact = {each: SizeRange(op.sizes[each] or 0, op.sizes[each] or 0) for each in loops}
-            found |= {each: ranges.get(each, exact[each]) for each in loops}
-    return found
-
-
-def _integer(value: int) -> mlir.Attribute:
-    return mlir.IntegerAttr.get(mlir.IntegerType.get_signless(64), value)
 
 
 def _match_contraction(dispatch: Workload, operation: Value, ranges: Container[int] = ()) -> None:

@@ -10,10 +10,11 @@ from iree.compiler import ir as mlir
 from tuninglink.emission.entry_points import Preparation, add_entry_point
 from tuninglink.emission.matcher_forms import (
     FORMS,
-    SizeRange,
     create,
-    match_in_ranges,
 )
+from tuninglink.emission.ranged_matchers import match_bounds, match_in_ranges
+from tuninglink.iree.size_ranges import specialization_ranges
+from tuninglink.matching.specialization_ranges import RANGES
 from tuninglink.mlir import names
 from tuninglink.mlir.contexts import thread_context
 from tuninglink.mlir.serialization import to_text
@@ -25,6 +26,7 @@ from tuninglink.specs.provenance import PROVENANCE, provenance_attribute
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from tuninglink.iree.size_ranges import SizeRange
     from tuninglink.iree.targets import Target
     from tuninglink.spaces.workload import Workload
 
@@ -40,10 +42,13 @@ class SpecEntry:
         label: what the entry is called, `match_` before it.
         dispatch: the dispatch whose root op it is to find, as matchers see it, without a configuration.
         form: how it is found, one of `FORMS`.
-        configuration: the attributes that configure the operation, by name, as MLIR writes them.
+        configuration: the attributes that configure the operation, by name, as MLIR writes them; none to leave it to the
+            compiler.
         provenance: what `tuninglink.provenance` says.
         target: what the entry is bound to; None for any target.
         ranges: the sizes of loops that may differ from those of the dispatch, for one of `RANGED_FORMS`.
+        bounds: what the compiler has to know of the sizes of dynamic loops.
+        specializations: the boxes of sizes for which the op gets code of its own; see `specialization_ranges`.
     """
 
     label: str
@@ -53,6 +58,8 @@ class SpecEntry:
     provenance: Mapping[str, object] = field(default_factory=dict)
     target: Target | None = None
     ranges: Mapping[int, SizeRange] = field(default_factory=dict)
+    bounds: Mapping[int, SizeRange] = field(default_factory=dict)
+    specializations: tuple[Mapping[int, SizeRange], ...] = ()
 
 
 def write_spec(name: str, entries: Sequence[SpecEntry]) -> str:
@@ -128,7 +135,9 @@ def _add_sequence(
 
 
 def _add_action(module: mlir.Operation, annotated: Sequence[str]) -> str:
-    name = "configure_attention" if names.DECOMPOSITION_CONFIG in annotated else "configure"
+    name = "configure" if annotated else "keep"
+    if names.DECOMPOSITION_CONFIG in annotated:
+        name = "configure_attention"
     block = _add_sequence(module, name, [_ANY_OP, *[_ANY_PARAMETER] * len(annotated)], [])
     operation, *parameters = block.arguments
     with mlir.InsertionPoint(block):
@@ -151,6 +160,7 @@ def _add_matcher(module: mlir.Operation, name: str, entry: SpecEntry) -> None:
             match_in_ranges(entry.form, entry.dispatch, operation, entry.ranges)
         else:
             FORMS[entry.form](entry.dispatch, operation)
+        match_bounds(entry.dispatch, operation, entry.bounds)
         parameters = [
             create(names.PARAM_CONSTANT, [], [_ANY_PARAMETER], value=each)[0]
             for each in configurations
@@ -159,5 +169,9 @@ def _add_matcher(module: mlir.Operation, name: str, entry: SpecEntry) -> None:
     sequence: Any = block.owner
     if entry.target is not None:
         bind(sequence.operation, [entry.target.name])
+    if entry.specializations:
+        loops = len(entry.dispatch.problem.dimensions)
+        ranges = specialization_ranges(entry.specializations, loops, context)
+        sequence.operation.attributes[RANGES] = ranges
     if entry.provenance:
         sequence.operation.attributes[PROVENANCE] = provenance_attribute(entry.provenance)

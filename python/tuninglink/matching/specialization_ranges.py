@@ -13,6 +13,7 @@ from iree.compiler import ir as mlir
 
 from tuninglink.errors import SpecError
 from tuninglink.iree.dispatch_roots import find_root_ops
+from tuninglink.iree.size_ranges import SPECIALIZATION_RANGES
 from tuninglink.matching.differences import compare
 from tuninglink.matching.op_info import OpInfo
 from tuninglink.matching.reader import MatcherReader
@@ -27,9 +28,6 @@ if TYPE_CHECKING:
 
 RANGES: Final = "tuninglink.specialization_ranges"
 """The attribute of a matcher: a list of a range for each loop, for each specialization."""
-
-_COMPILERS_RANGES: Final = "iree_codegen.specialization_ranges"
-"""The attribute of an op that the compiler reads."""
 
 _EXAMPLE: Final = "#util<int.assumption.multi_array[[<umin = 1, umax = 1>, <>, <>]]>"
 
@@ -59,14 +57,14 @@ def _specialize(module: mlir.Operation, specializations: Sequence[_Specializatio
     for function in find_root_ops(module):
         for root in function.roots:
             op = OpInfo(root)
-            if None not in op.sizes or _COMPILERS_RANGES in root.attributes:
+            if None not in op.sizes or SPECIALIZATION_RANGES in root.attributes:
                 continue
             found = (ranges for matcher, ranges in specializations if compare(matcher, op).matches)
             ranges = next(found, None)
             if ranges is not None:
                 # The spec and the program live in different contexts.
                 copy = mlir.Attribute.parse(str(ranges), root.context)
-                root.attributes[_COMPILERS_RANGES] = copy
+                root.attributes[SPECIALIZATION_RANGES] = copy
 
 
 def _specializations(linked: LinkedSpec) -> Sequence[_Specialization]:

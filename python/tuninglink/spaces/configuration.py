@@ -9,20 +9,21 @@ from typing import TYPE_CHECKING, Final
 from iree.compiler import ir as mlir
 from iree.compiler.dialects import iree_codegen, iree_gpu
 
+from tuninglink.iree.gpu_configurations import (
+    NO_BANK_CONFLICT_REDUCTION,
+    PIPELINE_OPTIONS,
+    PROMOTED_OPERANDS,
+    PROMOTION_TYPES,
+    STAGES,
+    SUBGROUP_SIZE,
+    USE_IGEMM,
+    WORKGROUP_SIZE,
+)
 from tuninglink.mlir import names
 from tuninglink.mlir.attributes import entries_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-PROMOTED_OPERANDS: Final = "promote_operands"
-PROMOTION_TYPES: Final = "promotion_types"
-WORKGROUP_SIZE: Final = "workgroup_size"
-SUBGROUP_SIZE: Final = "subgroup_size"
-PIPELINE_OPTIONS: Final = "gpu_pipeline_options"
-STAGES: Final = "prefetch_num_stages"
-NO_BANK_CONFLICT_REDUCTION: Final = "no_reduce_shared_memory_bank_conflicts"
-USE_IGEMM: Final = "use_igemm_convolution"
 
 _BITS: Final = 64
 

@@ -8,18 +8,17 @@ from typing import TYPE_CHECKING, Any, Final
 from iree.compiler import ir as mlir
 
 from tuninglink.iree.cpu_configurations import read_cpu_configuration
-from tuninglink.iree.op_kinds import OpKind
-from tuninglink.mlir import names
-from tuninglink.mlir.attributes import named_parameters
-from tuninglink.solver.answers import AssignmentError, Limits, UndecidedError, Verdict
-from tuninglink.spaces.configuration import (
+from tuninglink.iree.gpu_configurations import (
     PIPELINE_OPTIONS,
     SUBGROUP_SIZE,
     USE_IGEMM,
     WORKGROUP_SIZE,
-    MismatchError,
-    dictionary_of,
 )
+from tuninglink.iree.op_kinds import OpKind
+from tuninglink.mlir import names
+from tuninglink.mlir.attributes import named_parameters
+from tuninglink.solver.answers import AssignmentError, Limits, UndecidedError, Verdict
+from tuninglink.spaces.configuration import MismatchError, dictionary_of
 from tuninglink.spaces.knob_reference import PIPELINE, knob_place
 from tuninglink.spaces.knobs import OneOfKnob
 

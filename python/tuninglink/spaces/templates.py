@@ -8,16 +8,12 @@ from typing import TYPE_CHECKING, Any, Final
 from iree.compiler import ir as mlir
 from iree.compiler.dialects import iree_codegen, iree_gpu
 
+from tuninglink.iree.gpu_configurations import PIPELINE_OPTIONS, SUBGROUP_SIZE, WORKGROUP_SIZE
 from tuninglink.mlir import names
 from tuninglink.mlir.attributes import integer_value, integers_of
 from tuninglink.mlir.diagnostics import error
 from tuninglink.solver.answers import AssignmentError
-from tuninglink.spaces.configuration import (
-    PIPELINE_OPTIONS,
-    SUBGROUP_SIZE,
-    WORKGROUP_SIZE,
-    dictionary_of,
-)
+from tuninglink.spaces.configuration import dictionary_of
 from tuninglink.spaces.slots import (
     ArraySlot,
     ConstantSlot,

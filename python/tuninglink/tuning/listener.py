@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tuninglink.tuning.candidates.tunable import TunableTask
-    from tuninglink.tuning.deciding.model_run import ModelVerdict
+    from tuninglink.tuning.deciding.entry_verdict import ModelVerdict
     from tuninglink.tuning.devices.device import DeviceDescription
     from tuninglink.tuning.programs.dispatches import DispatchedProgram, Omission, TuningTask
     from tuninglink.tuning.references.output_verdict import OutputVerdict
@@ -34,6 +34,9 @@ class Listener:
 
     def racing(self, prepared: TunableTask, finalists: int) -> None:
         """The best candidates of a task are compared."""
+
+    def specializing(self, prepared: TunableTask, ranges: int) -> None:
+        """A dynamic task is tuned for ranges of its sizes next."""
 
     def default_is_wrong(self, task: TuningTask, judgement: OutputVerdict) -> None:
         """The compiler's own choice computes something else than the dispatch should."""

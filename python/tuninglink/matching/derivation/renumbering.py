@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Final
 from iree.compiler import ir as mlir
 from iree.compiler.dialects import iree_codegen, iree_gpu
 
+from tuninglink.iree import gpu_configurations as gpu
 from tuninglink.iree.cpu_configurations import CpuLevel, is_cpu_configuration
 from tuninglink.iree.op_kinds import OpKind
 from tuninglink.iree.structured_op import PARALLEL, REDUCTION
 from tuninglink.mlir import names
-from tuninglink.mlir.attributes import entries_of, integers_of, named_parameters
+from tuninglink.mlir.attributes import entries_of, named_parameters
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -22,13 +23,13 @@ if TYPE_CHECKING:
 
 _BOTH: Final = frozenset({PARALLEL, REDUCTION})
 _TILES: Final[Mapping[str, frozenset[str]]] = {
-    "workgroup": frozenset({PARALLEL}),
-    "subgroup": frozenset({PARALLEL}),
-    "thread": frozenset({PARALLEL}),
-    "reduction": frozenset({REDUCTION}),
-    "partial_reduction": frozenset({REDUCTION}),
-    "padding": _BOTH,
-    "padding_conv": _BOTH,
+    gpu.WORKGROUP: frozenset({PARALLEL}),
+    gpu.SUBGROUP: frozenset({PARALLEL}),
+    gpu.THREAD: frozenset({PARALLEL}),
+    gpu.REDUCTION: frozenset({REDUCTION}),
+    gpu.PARTIAL_REDUCTION: frozenset({REDUCTION}),
+    gpu.PADDING: _BOTH,
+    gpu.PADDING_CONV: _BOTH,
     CpuLevel.DISTRIBUTION.value: frozenset({PARALLEL}),
     CpuLevel.CACHE_PARALLEL.value: frozenset({PARALLEL}),
     CpuLevel.CACHE_REDUCTION.value: frozenset({REDUCTION}),
@@ -39,13 +40,10 @@ _TILES: Final[Mapping[str, frozenset[str]]] = {
 """The entries of lowering configs that hold a tile for each loop, and the iterators of loops of size 1 that they tile
 by 1; the others are not tiled."""
 
-_BASES: Final = frozenset({"subgroup_basis", "lane_basis"})
-"""The entries that hold numbers, and for each loop the position of the number that belongs to it."""
-
-_OF_CONVOLUTION: Final = ("padding_conv",)
+_OF_CONVOLUTION: Final = (gpu.PADDING_CONV,)
 """The entries that are for the loops of a convolution even if it becomes a matmul."""
 
-_BY_OPERAND: Final = frozenset({"promote_operands", "promotion_types"})
+_BY_OPERAND: Final = frozenset({gpu.PROMOTED_OPERANDS, gpu.PROMOTION_TYPES})
 """The entries that hold an element for each operand."""
 
 
@@ -147,7 +145,7 @@ class Renumbering:
         raise NotDerivableError(f"it sets '{name}'")
 
     def _root_lowering_config(self, value: iree_codegen.CompilationInfoAttr) -> mlir.Attribute:
-        if not self.is_convolution or not _becomes_gemm(value.translation_info):
+        if not self.is_convolution or not gpu.uses_igemm(value.translation_info):
             return _lowering_config(value.lowering_config, self.mapping)
         if self.gemm is None:
             raise NotDerivableError("it becomes a matmul, whose loops are in another order")
@@ -178,14 +176,6 @@ def _gemm_mapping(parallel: LoopMapping, reduction: int) -> LoopMapping | None:
     return LoopMapping(
         (*parallel.sources, reduction), (*parallel.iterators, REDUCTION), parallel.dropped
     )
-
-
-def _becomes_gemm(translation_info: mlir.Attribute) -> bool:
-    """Tells whether a translation info turns convolutions into matmuls of gathered patches."""
-    if not isinstance(translation_info, iree_codegen.TranslationInfoAttr):
-        return False
-    options = entries_of(translation_info.configuration).get("gpu_pipeline_options")
-    return isinstance(options, iree_gpu.PipelineOptionsAttr) and bool(options.use_igemm_convolution)
 
 
 def _lowering_config(
@@ -222,7 +212,7 @@ def _entries(
 def _entry(name: str, value: mlir.Attribute, mapping: LoopMapping) -> mlir.Attribute:
     if name in _TILES:
         return _tiles(name, value, mapping)
-    if name in _BASES:
+    if name in gpu.BASES:
         return _basis(name, value, mapping)
     if name in _BY_OPERAND or not isinstance(value, mlir.ArrayAttr | mlir.DictAttr):
         return value
@@ -255,10 +245,10 @@ _UNIT_TILES: Final = frozenset({"0 : i64", "1 : i64"})
 
 def _basis(name: str, value: mlir.Attribute, mapping: LoopMapping) -> mlir.Attribute:
     """Writes a basis for the new loops: a new loop gets a number of its own, 1, behind the others."""
-    lists = list(map(integers_of, value)) if isinstance(value, mlir.ArrayAttr) else []
-    if len(lists) != _BASIS_LISTS:
+    basis = gpu.read_basis(value)
+    if basis is None:
         raise NotDerivableError(f"its configuration has '{name} = {value}'")
-    counts, positions = lists
+    counts, positions = list(basis.counts), basis.mapping
     if any(loop < len(positions) and counts[positions[loop]] != 1 for loop in mapping.dropped):
         raise NotDerivableError(f"its '{name}' distributes a loop of size 1")
     renumbered: list[int] = []
@@ -277,7 +267,3 @@ def _basis(name: str, value: mlir.Attribute, mapping: LoopMapping) -> mlir.Attri
             for numbers in (counts, renumbered)
         ]
     )
-
-
-_BASIS_LISTS: Final = 2
-"""The numbers, and the positions of those that belong to the loops."""

@@ -15,7 +15,7 @@ from tuninglink.solver.answers import UndecidedError
 from tuninglink.spaces.cpu.neighbors import neighbors, width
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from tuninglink.spaces.cpu.neighbors import Neighbor
     from tuninglink.spaces.workload import Workload
@@ -31,6 +31,13 @@ _COMBINERS: Final = frozenset(
     )
 )
 """What a reduction may combine its elements with so that it is certainly vectorized."""
+
+PACKED_LOOPS: Final[Mapping[str, int]] = {
+    "linalg.mmt4d": 3,
+    "linalg.batch_mmt4d": 3,
+    "iree_codegen.inner_tiled": 0,
+}
+"""For each data-tiled product, how many loops run within a packed tile: the last ones."""
 
 _BYTE: Final = 8
 _ACCUMULATED: Final = 32
@@ -94,6 +101,11 @@ class LoopNest:
     is_attention: bool
     score_loops: tuple[int, ...] = ()
     is_lost: bool = False
+
+    @property
+    def is_data_tiled(self) -> bool:
+        """Whether the root op is a product of packed operands."""
+        return self.operation in PACKED_LOOPS
 
 
 def read_nest(workload: Workload) -> LoopNest:

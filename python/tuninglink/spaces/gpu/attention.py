@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from tuninglink.iree.gpu_configurations import MMA_KIND, REDUCTION, SUBGROUP_BASIS, WORKGROUP
 from tuninglink.iree.op_kinds import Role
 from tuninglink.iree.structured_op import StructuredOp
 from tuninglink.mlir.names import DECOMPOSITION_CONFIG
@@ -16,17 +17,11 @@ from tuninglink.spaces.gpu.contractions import (
     read_operand,
     static_sizes,
 )
-from tuninglink.spaces.gpu.gpu_rules import MOST_INTRINSICS, GpuRules, clip, product
-from tuninglink.spaces.gpu.knob_table import (
-    REDUCTION,
-    SUBGROUP_BASIS,
-    WORKGROUP,
-    KnobTable,
-    gpu_template,
-    knob_name,
-)
+from tuninglink.spaces.gpu.form_rules import FormRules
+from tuninglink.spaces.gpu.gpu_rules import MOST_INTRINSICS, clip, product
+from tuninglink.spaces.gpu.knob_table import gpu_template, knob_name
 from tuninglink.spaces.gpu.promotion import promotion_slots, tile_bits
-from tuninglink.spaces.gpu.space import Form, GpuSpace, Outline
+from tuninglink.spaces.gpu.space import GpuSpace, Outline
 from tuninglink.spaces.gpu.thread_layouts import require_derivable
 from tuninglink.spaces.slots import OptionSlot
 
@@ -36,9 +31,10 @@ if TYPE_CHECKING:
     from iree.compiler import ir as mlir
 
     from tuninglink.spaces.gpu.device import Device, Intrinsic
-    from tuninglink.spaces.gpu.gpu_rules import Number
+    from tuninglink.spaces.gpu.gpu_rules import GpuRules, Number
     from tuninglink.spaces.problem import Problem
     from tuninglink.spaces.slots import Slot
+    from tuninglink.spaces.templates import KnobTemplate
     from tuninglink.spaces.workload import Workload
 
 _ACCUMULATED = "f32"
@@ -105,73 +101,108 @@ def attention_spaces(
     for lhs, rhs in ((query, key), (value, value)):
         _intrinsics(device, lhs, rhs)
     outline = Outline(frozenset({WORKGROUP, REDUCTION, DECOMPOSITION_CONFIG}))
-    problem = workload.problem
-    return [GpuSpace(outline, lambda: _form(problem, attention, device, pipeline))]
+    rules = _AttentionRules(workload.problem, attention, device, pipeline)
+    return [GpuSpace(outline, rules.build)]
 
 
-def _form(problem: Problem, attention: Attention, device: Device, pipeline: mlir.Attribute) -> Form:
-    """Writes down the rules of the form, and its template."""
-    rules = GpuRules()
-    sizes = attention.sizes
-    table = KnobTable(rules, len(sizes), pipeline.context)
-    tiles: dict[int, Number] = {attention.k1: number(sizes[attention.k1])}
-    for loop in (*attention.batch, attention.m, attention.n):
-        tiles[loop] = table.tile(WORKGROUP, loop, sizes[loop], zero=sizes[loop])
-    tiles[attention.k2] = table.tile(REDUCTION, attention.k2, sizes[attention.k2])
-    for loop in (*attention.batch, attention.m, attention.n, attention.k2):
-        rules.compilers(
-            sizes[loop] % tiles[loop] == 0,
-            f"dimension {loop} must be divisible by {_tile_name(attention, loop)} ({sizes[loop]} % {{}} == 0)",
-            tiles[loop],
+class _AttentionRules(FormRules):
+    """The rules of the form."""
+
+    def __init__(
+        self, problem: Problem, attention: Attention, device: Device, pipeline: mlir.Attribute
+    ) -> None:
+        super().__init__(problem, device, pipeline, len(attention.sizes))
+        self._attention = attention
+        self._counts: dict[int, Number] = {}
+
+    def tile_loops(self) -> None:
+        """Adds tiles that are whole intrinsics of both matmuls."""
+        attention, rules, tiles, sizes = (
+            self._attention,
+            self.rules,
+            self.tiles,
+            self._attention.sizes,
         )
-    most = max(1, device.threads // device.subgroup_size)
-    names = {attention.m: "sg_m_cnt", attention.n: "sg_n_cnt"}
-    counts = {loop: rules.knob(name, 1, most) for loop, name in names.items()}
-    query, key, value = attention.operands
-    # Keys are divided among steps, not among subgroups.
-    m, n, k1, k2 = (
-        _Extent(_tile_name(attention, loop), tiles[loop], counts.get(loop, 1))
-        for loop in (attention.m, attention.n, attention.k1, attention.k2)
-    )
-    qk = _fit(rules, "qk", _intrinsics(device, query, key), (m, k2, k1))
-    pv = _fit(rules, "pv", _intrinsics(device, value, value), (m, n, k2))
-    rules.sufficient(
-        qk.order == pv.order, "either both intrinsics or none must have col_major results"
-    )
-    taken = product([qk.taken + pv.taken, *(tiles[loop] for loop in attention.batch)])
-    rules.unrolled(taken, "intrinsics", MOST_INTRINSICS)
-    threads, subgroup_size, _ = rules.workgroup(device)
-    rules.threads(threads, product(counts.values()) * subgroup_size, "of its subgroups")
-    clipped = {loop: clip(tile, sizes[loop]) for loop, tile in tiles.items()}
-    copies = [tile_bits(each, clipped) for each in attention.operands]
-    exchanged = _exchanged(attention, clipped, device)
-    certain = [select(qk.rows == pv.rows, 0, each) for each in exchanged]
-    possible = [select(qk.rows == pv.rows, each, 0) for each in exchanged]
-    rules.memory_bounds([*copies, *certain], possible, device)
-    for name, operand in zip(("query", "key", "value"), attention.operands, strict=True):
-        # What is masked is read in other tiles.
-        uneven = any_of(
-            *(sizes[loop] % tiles[loop] != 0 for loop in operand.loops),
-            negation(all_of(qk.is_whole, pv.is_whole)),
+        tiles[attention.k1] = number(sizes[attention.k1])
+        for loop in (*attention.batch, attention.m, attention.n):
+            tiles[loop] = self.table.tile(WORKGROUP, loop, sizes[loop], zero=sizes[loop])
+        tiles[attention.k2] = self.table.tile(REDUCTION, attention.k2, sizes[attention.k2])
+        for loop in (*attention.batch, attention.m, attention.n, attention.k2):
+            rules.compilers(
+                sizes[loop] % tiles[loop] == 0,
+                f"dimension {loop} must be divisible by {_tile_name(attention, loop)} ({sizes[loop]} % {{}} == 0)",
+                tiles[loop],
+            )
+        for loop, name in self._count_names.items():
+            self._counts[loop] = rules.knob(name, 1, self.most_subgroups)
+        self._fit_intrinsics()
+
+    @property
+    def _count_names(self) -> dict[int, str]:
+        """The knobs for the number of subgroups; keys are divided among steps, not among subgroups."""
+        return {self._attention.m: "sg_m_cnt", self._attention.n: "sg_n_cnt"}
+
+    def _fit_intrinsics(self) -> None:
+        attention, rules = self._attention, self.rules
+        query, key, value = attention.operands
+        m, n, k1, k2 = (
+            _Extent(_tile_name(attention, loop), self.tiles[loop], self._counts.get(loop, 1))
+            for loop in (attention.m, attention.n, attention.k1, attention.k2)
         )
-        require_derivable(rules, operand, tiles, threads, f"the {name}", unless=uneven)
-    context = pipeline.context
-    parts = {
-        f"{part}_attrs": {
-            "mma_kind": kind,
-            SUBGROUP_BASIS: table.basis(
-                names, (each for each in range(len(sizes)) if each != absent)
-            ),
-            **promotion_slots(operands, context),
+        qk = self._qk = _fit(rules, "qk", _intrinsics(self.device, query, key), (m, k2, k1))
+        pv = self._pv = _fit(rules, "pv", _intrinsics(self.device, value, value), (m, n, k2))
+        rules.sufficient(
+            qk.order == pv.order, "either both intrinsics or none must have col_major results"
+        )
+        taken = product([qk.taken + pv.taken, *(self.tiles[loop] for loop in attention.batch)])
+        rules.unrolled(taken, "intrinsics", MOST_INTRINSICS)
+
+    def arrange_threads(self) -> None:
+        """Adds that a workgroup has the threads of its subgroups."""
+        self.add_workgroup()
+        threads = product(self._counts.values()) * self.subgroup_size
+        self.rules.threads(self.threads, threads, "of its subgroups")
+
+    def limit_memory(self) -> None:
+        """Limits the copies of the operands and what threads exchange."""
+        attention, sizes = self._attention, self._attention.sizes
+        clipped = {loop: clip(tile, sizes[loop]) for loop, tile in self.tiles.items()}
+        copies = [tile_bits(operand, clipped) for operand in attention.operands]
+        exchanged = _exchanged(attention, clipped, self.device)
+        has_same_rows = self._qk.rows == self._pv.rows
+        certain = [select(has_same_rows, 0, bits) for bits in exchanged]
+        possible = [select(has_same_rows, bits, 0) for bits in exchanged]
+        self.rules.memory_bounds([*copies, *certain], possible, self.device)
+        for name, operand in zip(("query", "key", "value"), attention.operands, strict=True):
+            # What is masked is read in other tiles.
+            uneven = any_of(
+                *(sizes[loop] % self.tiles[loop] != 0 for loop in operand.loops),
+                negation(all_of(self._qk.is_whole, self._pv.is_whole)),
+            )
+            require_derivable(
+                self.rules, operand, self.tiles, self.threads, f"the {name}", unless=uneven
+            )
+
+    def slots(self) -> dict[str, Slot]:
+        """Returns the entries of the lowering config."""
+        return {**promotion_slots((0, 1, 2), self.pipeline.context), **self.table.slots()}
+
+    def template(self, slots: Mapping[str, Slot]) -> KnobTemplate:
+        """Returns the template, with the lowering configs of both matmuls."""
+        parts = {
+            "qk_attrs": self._part_slots(self._qk.slot, (0, 1), self._attention.n),
+            "pv_attrs": self._part_slots(self._pv.slot, (1,), self._attention.k1),
         }
-        for part, kind, operands, absent in (
-            ("qk", qk.slot, (0, 1), attention.n),
-            ("pv", pv.slot, (1,), attention.k1),
-        )
-    }
-    slots = {**promotion_slots((0, 1, 2), context), **table.slots()}
-    template = gpu_template(pipeline, slots, decomposition=parts)
-    return Form(rules.build(problem, str(pipeline)), template)
+        return gpu_template(self.pipeline, slots, decomposition=parts)
+
+    def _part_slots(self, kind: Slot, operands: Sequence[int], absent: int) -> dict[str, Slot]:
+        """Returns the entries of the lowering config of a matmul, which lacks one of the loops."""
+        loops = (loop for loop in range(len(self._attention.sizes)) if loop != absent)
+        return {
+            MMA_KIND: kind,
+            SUBGROUP_BASIS: self.table.basis(self._count_names, loops),
+            **promotion_slots(operands, self.pipeline.context),
+        }
 
 
 @dataclass(frozen=True)

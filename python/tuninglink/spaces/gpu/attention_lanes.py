@@ -4,29 +4,26 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from tuninglink.iree.op_kinds import Role
-from tuninglink.mlir.names import DECOMPOSITION_CONFIG
-from tuninglink.solver.answers import UndecidedError
-from tuninglink.solver.expressions import number
-from tuninglink.spaces.gpu.contractions import static_sizes
-from tuninglink.spaces.gpu.gpu_rules import GpuRules
-from tuninglink.spaces.gpu.knob_table import (
+from tuninglink.iree.gpu_configurations import (
     LANE_BASIS,
     PARTIAL_REDUCTION,
     SUBGROUP_BASIS,
     THREAD,
     WORKGROUP,
-    BasisSlot,
-    KnobTable,
-    gpu_template,
-    knob_name,
 )
+from tuninglink.iree.op_kinds import Role
+from tuninglink.mlir.names import DECOMPOSITION_CONFIG
+from tuninglink.solver.answers import UndecidedError
+from tuninglink.solver.expressions import number
+from tuninglink.spaces.gpu.contractions import static_sizes
+from tuninglink.spaces.gpu.form_rules import FormRules
+from tuninglink.spaces.gpu.knob_table import BasisSlot, gpu_template, knob_name
 from tuninglink.spaces.gpu.promotion import promotion_slots
-from tuninglink.spaces.gpu.space import Form, GpuSpace, Outline
+from tuninglink.spaces.gpu.space import GpuSpace, Outline
 from tuninglink.spaces.slots import ArraySlot, IntegerSlot
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from iree.compiler import ir as mlir
 
@@ -34,6 +31,7 @@ if TYPE_CHECKING:
     from tuninglink.spaces.gpu.gpu_rules import Number
     from tuninglink.spaces.problem import Problem
     from tuninglink.spaces.slots import Slot
+    from tuninglink.spaces.templates import KnobTemplate
     from tuninglink.spaces.workload import Workload
 
 _MOST_WIDTH: Final = 16
@@ -59,85 +57,115 @@ def attention_lanes_spaces(
     if any(len(each) != 1 for each in single):
         raise UndecidedError(f"{problem} has other dimensions than one each of n, k1 and k2")
     outline = Outline(frozenset({WORKGROUP, PARTIAL_REDUCTION, DECOMPOSITION_CONFIG}))
-    return [GpuSpace(outline, lambda: _form(problem, sizes, device, pipeline))]
+    return [GpuSpace(outline, _AttentionLanesRules(problem, sizes, device, pipeline).build)]
 
 
-def _form(problem: Problem, sizes: Sequence[int], device: Device, pipeline: mlir.Attribute) -> Form:
-    """Writes down the rules of the form, and its template."""
-    (n,), (k1,), (k2,) = (problem.loops(role) for role in (Role.N, Role.K1, Role.K2))
-    rules = GpuRules()
-    table = KnobTable(rules, len(sizes), pipeline.context)
-    threads, subgroup_size, _ = rules.workgroup(device)
-    for loop in (*problem.loops(Role.BATCH), *problem.loops(Role.M)):
-        tile = table.tile(WORKGROUP, loop, sizes[loop], zero=sizes[loop])
-        rules.sufficient(tile == 1, f"wg_{loop} must be 1, not {{}}", tile)
-    most = max(1, device.threads // device.subgroup_size)
-    subgroups = rules.knob(_SUBGROUPS, 1, most)
-    rules.powers_of_two(subgroups, most)
-    lanes = {loop: rules.knob(_lane(loop), 1, device.subgroup_size) for loop in (n, k1, k2)}
-    widths = {loop: rules.knob(_width(loop), 1, _MOST_WIDTH) for loop in (n, k1)}
-    tiles: dict[int, Number] = {
-        n: table.tile(WORKGROUP, n, sizes[n], zero=sizes[n]),
-        k1: number(sizes[k1]),
-        k2: table.tile(PARTIAL_REDUCTION, k2, sizes[k2], zero=sizes[k2]),
-    }
-    steps = {n: lanes[n] * widths[n], k1: lanes[k1] * widths[k1], k2: lanes[k2] * subgroups}
-    for loop, step in steps.items():
-        rules.powers_of_two(lanes[loop], device.subgroup_size)
-        name = {
-            n: knob_name(WORKGROUP, n),
-            k1: f"dimension {k1}",
-            k2: knob_name(PARTIAL_REDUCTION, k2),
-        }[loop]
+class _AttentionLanesRules(FormRules):
+    """The rules of the form."""
+
+    def __init__(
+        self, problem: Problem, sizes: Sequence[int], device: Device, pipeline: mlir.Attribute
+    ) -> None:
+        super().__init__(problem, device, pipeline, len(sizes))
+        self._sizes = sizes
+        (self._n,), (self._k1,), (self._k2,) = (
+            problem.loops(role) for role in (Role.N, Role.K1, Role.K2)
+        )
+
+    def tile_loops(self) -> None:
+        """Adds tiles that are whole steps of their threads."""
+        self.add_workgroup()
+        sizes, table, rules = self._sizes, self.table, self.rules
+        n, k1, k2 = self._n, self._k1, self._k2
+        for loop in (*self.problem.loops(Role.BATCH), *self.problem.loops(Role.M)):
+            tile = table.tile(WORKGROUP, loop, sizes[loop], zero=sizes[loop])
+            rules.sufficient(tile == 1, f"wg_{loop} must be 1, not {{}}", tile)
+        most = self.most_subgroups
+        subgroups = self._subgroups = rules.knob(_SUBGROUPS, 1, most)
+        rules.powers_of_two(subgroups, most)
+        lanes = self._lanes = {
+            loop: rules.knob(_lane(loop), 1, self.device.subgroup_size) for loop in (n, k1, k2)
+        }
+        widths = self._widths = {loop: rules.knob(_width(loop), 1, _MOST_WIDTH) for loop in (n, k1)}
+        self.tiles = {
+            n: table.tile(WORKGROUP, n, sizes[n], zero=sizes[n]),
+            k1: number(sizes[k1]),
+            k2: table.tile(PARTIAL_REDUCTION, k2, sizes[k2], zero=sizes[k2]),
+        }
+        self._divide(n, lanes[n] * widths[n], knob_name(WORKGROUP, n))
+        self._divide(k1, lanes[k1] * widths[k1], f"dimension {k1}")
+        self._divide(k2, lanes[k2] * subgroups, knob_name(PARTIAL_REDUCTION, k2))
+
+    def _divide(self, loop: int, step: Number, name: str) -> None:
+        """Adds that a tile divides its dimension, and is whole steps of the threads."""
+        rules, tile, size = self.rules, self.tiles[loop], self._sizes[loop]
+        rules.powers_of_two(self._lanes[loop], self.device.subgroup_size)
         rules.sufficient(
-            sizes[loop] % tiles[loop] == 0,
-            f"dimension {loop} must be divisible by {name} ({sizes[loop]} % {{}} == 0)",
-            tiles[loop],
+            size % tile == 0,
+            f"dimension {loop} must be divisible by {name} ({size} % {{}} == 0)",
+            tile,
         )
         rules.sufficient(
-            tiles[loop] % step == 0,
+            tile % step == 0,
             f"{name} must be divisible by what its threads take at a time ({{}} % {{}} == 0)",
-            tiles[loop],
+            tile,
             step,
         )
-    for loop in (n, k1):
-        rules.powers_of_two(widths[loop], _MOST_WIDTH)
-        spread = lanes[loop] * lanes[k2]
+
+    def arrange_threads(self) -> None:
+        """Adds that the lanes are those of subgroups, and the threads those of a workgroup."""
+        rules, tiles, lanes, k2 = self.rules, self.tiles, self._lanes, self._k2
+        for loop in (self._n, self._k1):
+            rules.powers_of_two(self._widths[loop], _MOST_WIDTH)
+            spread = lanes[loop] * lanes[k2]
+            rules.sufficient(
+                self.subgroup_size % spread == 0,
+                f"the {{}} threads of a subgroup must be divisible by the lanes along dimensions {loop} and {k2} ({{}})",
+                self.subgroup_size,
+                spread,
+            )
+            rules.unrolled(
+                tiles[loop] / lanes[loop] * (tiles[k2] / (lanes[k2] * self._subgroups)),
+                "elements",
+                _MOST_ELEMENTS,
+            )
         rules.sufficient(
-            subgroup_size % spread == 0,
-            f"the {{}} threads of a subgroup must be divisible by the lanes along dimensions {loop} and {k2} ({{}})",
-            subgroup_size,
-            spread,
+            self.threads == self._subgroups * self.subgroup_size,
+            "a workgroup must have the threads of its subgroups ({} == {})",
+            self.threads,
+            self._subgroups * self.subgroup_size,
         )
-        rules.unrolled(
-            tiles[loop] / lanes[loop] * (tiles[k2] / (lanes[k2] * subgroups)),
-            "elements",
-            _MOST_ELEMENTS,
-        )
-    rules.sufficient(
-        threads == subgroups * subgroup_size,
-        "a workgroup must have the threads of its subgroups ({} == {})",
-        threads,
-        subgroups * subgroup_size,
-    )
-    rules.memory_bounds([], [tiles[n] * subgroups * (device.subgroup_size * 32)], device)
-    parts: dict[str, dict[str, Slot]] = {}
-    for part, inner, absent in (("qk_attrs", k1, n), ("pv_attrs", n, k1)):
-        loops = tuple(loop for loop in range(len(sizes)) if loop != absent)
-        parts[part] = {
-            SUBGROUP_BASIS: BasisSlot({k2: _SUBGROUPS}, loops, len(sizes)),
-            LANE_BASIS: BasisSlot({loop: _lane(loop) for loop in (inner, k2)}, loops, len(sizes)),
-            THREAD: ArraySlot(
-                tuple(
-                    IntegerSlot(_width(loop)) if loop == inner else table.constant(0)
-                    for loop in loops
-                )
-            ),
-            **promotion_slots((), pipeline.context),
+
+    def limit_memory(self) -> None:
+        """Limits the parts of the result that subgroups add up."""
+        exchanged = self.tiles[self._n] * self._subgroups * (self.device.subgroup_size * 32)
+        self.rules.memory_bounds([], [exchanged], self.device)
+
+    def slots(self) -> dict[str, Slot]:
+        """Returns the entries of the lowering config."""
+        return {**self.table.slots(), **promotion_slots((), self.pipeline.context)}
+
+    def template(self, slots: Mapping[str, Slot]) -> KnobTemplate:
+        """Returns the template, with the lowering configs of both matmuls."""
+        parts = {
+            "qk_attrs": self._part_slots(self._k1, self._n),
+            "pv_attrs": self._part_slots(self._n, self._k1),
         }
-    slots = {**table.slots(), **promotion_slots((), pipeline.context)}
-    template = gpu_template(pipeline, slots, decomposition=parts)
-    return Form(rules.build(problem, str(pipeline)), template)
+        return gpu_template(self.pipeline, slots, decomposition=parts)
+
+    def _part_slots(self, inner: int, absent: int) -> dict[str, Slot]:
+        """Returns the entries of the lowering config of a matmul, which lacks one of the loops."""
+        rank, k2 = len(self._sizes), self._k2
+        loops = tuple(loop for loop in range(rank) if loop != absent)
+        widths = (
+            IntegerSlot(_width(loop)) if loop == inner else self.table.constant(0) for loop in loops
+        )
+        return {
+            SUBGROUP_BASIS: BasisSlot({k2: _SUBGROUPS}, loops, rank),
+            LANE_BASIS: BasisSlot({loop: _lane(loop) for loop in (inner, k2)}, loops, rank),
+            THREAD: ArraySlot(tuple(widths)),
+            **promotion_slots((), self.pipeline.context),
+        }
 
 
 def _lane(loop: int) -> str:

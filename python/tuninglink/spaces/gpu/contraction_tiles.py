@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from iree.compiler.dialects import iree_gpu
 
+from tuninglink.iree.intrinsics import element_types
 from tuninglink.solver.expressions import number
 from tuninglink.spaces.configuration import InvalidFormError
 from tuninglink.spaces.slots import OptionSlot
@@ -76,7 +77,7 @@ class ExactIntrinsicSlot(OptionSlot):
     def read(self, path: str, actual: mlir.Attribute, assignment: dict[str, int]) -> None:
         """Reads an intrinsic."""
         if isinstance(actual, iree_gpu.MMAAttr | iree_gpu.VirtualMMAAttr):
-            types = tuple(map(str, actual.abc_element_types))
+            types = element_types(actual)
             if types != self.types:
                 raise InvalidFormError(
                     f"'{path}' is {actual}, which is for {'x'.join(types)}, not {'x'.join(self.types)}"

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from iree.compiler.dialects import iree_gpu
 
+from tuninglink.iree.intrinsics import element_types
 from tuninglink.solver.answers import UndecidedError
 
 if TYPE_CHECKING:
@@ -112,8 +113,8 @@ def _intrinsics(
         # Those of several blocks, and those without a layout, do not spread their result over a subgroup.
         if prod(attribute.abc_vector_types[2].shape) * subgroup_size != m * n:
             continue
-        lhs, rhs, result = map(str, attribute.abc_element_types)
-        yield Intrinsic(attribute, m, n, k, (lhs, rhs, result), is_virtual)
+        types = element_types(attribute)
+        yield Intrinsic(attribute, m, n, k, types, is_virtual)
         if m == n:
             transposed = kind.get(int(each), col_major=True, ctx=context)
-            yield Intrinsic(transposed, m, n, k, (lhs, rhs, result), is_virtual, is_transposed=True)
+            yield Intrinsic(transposed, m, n, k, types, is_virtual, is_transposed=True)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, ClassVar
 
+from tuninglink.iree.gpu_configurations import MMA_KIND, REDUCTION, SUBGROUP_BASIS, WORKGROUP
 from tuninglink.iree.op_kinds import Role
 from tuninglink.iree.structured_op import StructuredOp
 from tuninglink.solver.answers import UndecidedError
@@ -17,16 +18,9 @@ from tuninglink.spaces.gpu.contractions import (
     static_sizes,
 )
 from tuninglink.spaces.gpu.convolutions import has_innermost_channels, read_igemm
-from tuninglink.spaces.gpu.gpu_rules import GpuRules
-from tuninglink.spaces.gpu.knob_table import (
-    REDUCTION,
-    SUBGROUP_BASIS,
-    WORKGROUP,
-    KnobTable,
-    gpu_template,
-)
+from tuninglink.spaces.gpu.form_rules import FormRules
 from tuninglink.spaces.gpu.promotion import promotion_slots
-from tuninglink.spaces.gpu.space import Form, GpuSpace
+from tuninglink.spaces.gpu.space import GpuSpace
 from tuninglink.spaces.gpu.thread_layouts import require_derivable
 from tuninglink.spaces.gpu.vector_distribute import WITH_INTRINSIC
 
@@ -39,11 +33,8 @@ if TYPE_CHECKING:
     from tuninglink.spaces.gpu.device import Device, Intrinsic
     from tuninglink.spaces.gpu.gpu_rules import Number
     from tuninglink.spaces.problem import Problem
+    from tuninglink.spaces.slots import Slot
     from tuninglink.spaces.workload import Workload
-
-_UNKNOWN: Final = (
-    "what else code generation needs of a convolution in VectorDistribute is not known"
-)
 
 
 def direct_convolution_spaces(
@@ -73,11 +64,8 @@ def direct_convolution_spaces(
     convolution = _Convolution(
         static_sizes(workload), op.roles, (rows[-1], channel, inputs), operands
     )
-
-    def make() -> Form:
-        return _form(problem, convolution, intrinsics, device, pipeline)
-
-    return [GpuSpace(WITH_INTRINSIC, make)]
+    rules = _ConvolutionRules(problem, convolution, intrinsics, device, pipeline)
+    return [GpuSpace(WITH_INTRINSIC, rules.build)]
 
 
 @dataclass(frozen=True)
@@ -97,48 +85,77 @@ class _Convolution:
     operands: tuple[Operand, Operand]
 
 
-def _form(
-    problem: Problem,
-    convolution: _Convolution,
-    intrinsics: Sequence[Intrinsic],
-    device: Device,
-    pipeline: mlir.Attribute,
-) -> Form:
-    rules = GpuRules()
-    table = KnobTable(rules, len(convolution.sizes), pipeline.context)
-    kind = intrinsic_slot(intrinsics)
-    chosen = rules.choice(kind.name, kind.options)
-    tiles: dict[int, Number] = {}
-    for loop, (size, role) in enumerate(zip(convolution.sizes, convolution.roles, strict=True)):
-        if role is Role.FILTER:
-            table.tile(REDUCTION, loop, 1)
-            tiles[loop] = number(1)
-        else:
-            entry = REDUCTION if role is Role.INPUT_CHANNEL else WORKGROUP
-            tiles[loop] = table.tile(entry, loop, size, zero=size)
-    m, n, _ = convolution.matrix_loops
-    most = max(1, device.threads // device.subgroup_size)
-    names = {m: "sg_m_cnt", n: "sg_n_cnt"}
-    counts = {loop: rules.knob(name, 1, most) for loop, name in names.items()}
-    threads, _, _ = rules.workgroup(device)
-    steps = {
-        loop: rules.look_up(chosen, [getattr(each, side) for each in intrinsics])
-        * counts.get(loop, 1)
-        for loop, side in zip(convolution.matrix_loops, "mnk", strict=True)
-    }
-    # Tiles that are rounded up are masked: others are read than configured.
-    uneven = any_of(
-        *(convolution.sizes[loop] % tile != 0 for loop, tile in tiles.items()),
-        *(tiles[loop] % step != 0 for loop, step in steps.items()),
+class _ConvolutionRules(FormRules):
+    """The rules of the form."""
+
+    unknown: ClassVar[str] = (
+        "what else code generation needs of a convolution in VectorDistribute is not known"
     )
-    for index, operand in enumerate(convolution.operands):
-        require_derivable(rules, operand, tiles, threads, f"operand {index}", unless=uneven)
-    rules.propose_nothing("the compiler's own constraints propose")
-    slots = {
-        "mma_kind": kind,
-        SUBGROUP_BASIS: table.basis(names),
-        **promotion_slots((0, 1), pipeline.context),
-        **table.slots(),
-    }
-    constraints = rules.build(problem, str(pipeline), _UNKNOWN)
-    return Form(constraints, gpu_template(pipeline, slots))
+
+    def __init__(
+        self,
+        problem: Problem,
+        convolution: _Convolution,
+        intrinsics: Sequence[Intrinsic],
+        device: Device,
+        pipeline: mlir.Attribute,
+    ) -> None:
+        super().__init__(problem, device, pipeline, len(convolution.sizes))
+        self._convolution = convolution
+        self._intrinsics = intrinsics
+        self._kind = intrinsic_slot(intrinsics)
+        m, n, _ = convolution.matrix_loops
+        self._count_names = {m: "sg_m_cnt", n: "sg_n_cnt"}
+
+    def tile_loops(self) -> None:
+        """Adds tiles of any size; along the filter, one element is taken at a time."""
+        convolution = self._convolution
+        self._chosen = self.rules.choice(self._kind.name, self._kind.options)
+        for loop, (size, role) in enumerate(zip(convolution.sizes, convolution.roles, strict=True)):
+            if role is Role.FILTER:
+                self.table.tile(REDUCTION, loop, 1)
+                self.tiles[loop] = number(1)
+            else:
+                entry = REDUCTION if role is Role.INPUT_CHANNEL else WORKGROUP
+                self.tiles[loop] = self.table.tile(entry, loop, size, zero=size)
+
+    def arrange_threads(self) -> None:
+        """Adds the numbers of subgroups and of threads."""
+        self._counts = {
+            loop: self.rules.knob(name, 1, self.most_subgroups)
+            for loop, name in self._count_names.items()
+        }
+        self.add_workgroup()
+
+    def limit_memory(self) -> None:
+        """Adds that threads can share the copies of the operands."""
+        sizes, tiles = self._convolution.sizes, self.tiles
+        # Tiles that are rounded up are masked: others are read than configured.
+        uneven = any_of(
+            *(sizes[loop] % tile != 0 for loop, tile in tiles.items()),
+            *(tiles[loop] % step != 0 for loop, step in self._steps().items()),
+        )
+        for index, operand in enumerate(self._convolution.operands):
+            name = f"operand {index}"
+            require_derivable(self.rules, operand, tiles, self.threads, name, unless=uneven)
+
+    def _steps(self) -> dict[int, Number]:
+        """Returns what the subgroups take at a time along the loops of the intrinsic."""
+        steps = {}
+        for loop, side in zip(self._convolution.matrix_loops, "mnk", strict=True):
+            extents = [getattr(intrinsic, side) for intrinsic in self._intrinsics]
+            steps[loop] = self.rules.look_up(self._chosen, extents) * self._counts.get(loop, 1)
+        return steps
+
+    def limit_search(self) -> None:
+        """Leaves proposals to the compiler's own constraints."""
+        self.rules.propose_nothing("the compiler's own constraints propose")
+
+    def slots(self) -> dict[str, Slot]:
+        """Returns the entries of the lowering config."""
+        return {
+            MMA_KIND: self._kind,
+            SUBGROUP_BASIS: self.table.basis(self._count_names),
+            **promotion_slots((0, 1), self.pipeline.context),
+            **self.table.slots(),
+        }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from tuninglink.iree.gpu_configurations import AMD_SUBGROUP_SIZES
 from tuninglink.solver.assertions import Grade
 from tuninglink.solver.expressions import Expression, any_of, number, select
 from tuninglink.spaces.builder import ConstraintSetBuilder
@@ -31,9 +32,6 @@ MOST_INTRINSICS: Final = 384
 
 MOST_STAGES: Final = 3
 """More are not covered, and with as many two steps are under way; one stage is as good as none."""
-
-_AMD_SUBGROUP_SIZES: Final = (32, 64)
-"""Others fail with `invalid subgroup size`."""
 
 _MOST_UNROLLED: Final = 1 << 9
 _BITS: Final = 8
@@ -135,7 +133,7 @@ class GpuRules:
         stages = self.knob(STAGES_KNOB, 0, MOST_STAGES)
         if device.architecture.startswith("gfx"):
             self.necessary(
-                any_of(*(subgroup_size == each for each in _AMD_SUBGROUP_SIZES)),
+                any_of(*(subgroup_size == each for each in AMD_SUBGROUP_SIZES)),
                 "a subgroup must have 32 or 64 threads, not {}",
                 subgroup_size,
             )

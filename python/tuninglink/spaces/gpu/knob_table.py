@@ -7,17 +7,23 @@ from typing import TYPE_CHECKING, Final
 
 from iree.compiler import ir as mlir
 
-from tuninglink.mlir import names
-from tuninglink.spaces.configuration import (
+from tuninglink.iree.gpu_configurations import (
     NO_BANK_CONFLICT_REDUCTION,
+    PADDING,
+    PARTIAL_REDUCTION,
     PIPELINE_OPTIONS,
+    REDUCTION,
     STAGES,
+    SUBGROUP,
     SUBGROUP_SIZE,
+    THREAD,
     USE_IGEMM,
+    WORKGROUP,
     WORKGROUP_SIZE,
-    MismatchError,
-    integer,
+    read_basis,
 )
+from tuninglink.mlir import names
+from tuninglink.spaces.configuration import MismatchError, integer
 from tuninglink.spaces.gpu.gpu_rules import STAGES_KNOB, SUBGROUP_SIZE_KNOB, THREADS_KNOB
 from tuninglink.spaces.slots import (
     ArraySlot,
@@ -34,16 +40,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from tuninglink.spaces.gpu.gpu_rules import GpuRules, Number
-
-WORKGROUP: Final = "workgroup"
-REDUCTION: Final = "reduction"
-SUBGROUP: Final = "subgroup"
-THREAD: Final = "thread"
-PADDING: Final = "padding"
-PADDING_CONV: Final = "padding_conv"
-PARTIAL_REDUCTION: Final = "partial_reduction"
-SUBGROUP_BASIS: Final = "subgroup_basis"
-LANE_BASIS: Final = "lane_basis"
 
 _PREFIXES: Final = {
     WORKGROUP: "wg",
@@ -142,12 +138,15 @@ class BasisSlot(Slot):
     def read(self, path: str, actual: mlir.Attribute, assignment: dict[str, int]) -> None:
         """Reads a basis whose numbers stand in the order of the loops; ones may stand anywhere."""
         mismatch = MismatchError(f"'{path}' is {actual}")
+        basis = read_basis(actual)
+        if basis is None:
+            raise mismatch
+        counts, mapping = basis.counts, basis.mapping
         try:
-            counts, mapping = ([int(each.value) for each in part] for part in actual)  # type: ignore[attr-defined]
-            along = dict(zip(self.loops, (counts[each] for each in mapping), strict=True))
-        except (TypeError, ValueError, AttributeError, IndexError):
+            along = dict(zip(self.loops, (counts[place] for place in mapping), strict=True))
+        except (ValueError, IndexError):
             raise mismatch from None
-        if mapping == list(self.loops):
+        if mapping == self.loops:
             along = dict(
                 enumerate(counts)
             )  # those along loops that it is not for are there as well

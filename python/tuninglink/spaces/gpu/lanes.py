@@ -6,8 +6,15 @@ from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING, Final
 
-from iree.compiler import ir as mlir
-
+from tuninglink.iree.gpu_configurations import (
+    LANE_BASIS,
+    PARTIAL_REDUCTION,
+    SERIAL,
+    SUBGROUP_BASIS,
+    THREAD,
+    WORKGROUP,
+    read_basis,
+)
 from tuninglink.iree.op_kinds import OpKind, Role
 from tuninglink.iree.root_ops import function_ops
 from tuninglink.iree.structured_op import REDUCTION, StructuredOp
@@ -16,28 +23,23 @@ from tuninglink.mlir.attributes import integers_of
 from tuninglink.solver.answers import UndecidedError
 from tuninglink.solver.expressions import all_of, number, select
 from tuninglink.spaces.configuration import dictionary_of
-from tuninglink.spaces.gpu.gpu_rules import GpuRules, product
-from tuninglink.spaces.gpu.knob_table import (
-    LANE_BASIS,
-    PARTIAL_REDUCTION,
-    SUBGROUP_BASIS,
-    THREAD,
-    WORKGROUP,
-    KnobTable,
-    gpu_template,
-    knob_name,
-)
+from tuninglink.spaces.gpu.form_rules import FormRules
+from tuninglink.spaces.gpu.gpu_rules import product
+from tuninglink.spaces.gpu.knob_table import knob_name
 from tuninglink.spaces.gpu.loops import read_loops
 from tuninglink.spaces.gpu.promotion import promotion_slots
-from tuninglink.spaces.gpu.space import Form, GpuSpace, Outline
+from tuninglink.spaces.gpu.space import GpuSpace, Outline
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+    from iree.compiler import ir as mlir
 
     from tuninglink.spaces.gpu.device import Device
     from tuninglink.spaces.gpu.gpu_rules import Number
     from tuninglink.spaces.gpu.loops import RootLoops
     from tuninglink.spaces.problem import Problem
+    from tuninglink.spaces.slots import Slot
     from tuninglink.spaces.workload import Workload
 
 _FEW_ROWS: Final = 16
@@ -45,7 +47,7 @@ _MOST_TILE: Final = 1 << 14
 _MOST_WIDTH: Final = 16
 """More elements at a time are not covered."""
 
-_STEPS: Final = (PARTIAL_REDUCTION, "serial")
+_STEPS: Final = (PARTIAL_REDUCTION, SERIAL)
 """The entries with the tiles of an op beside the root op."""
 
 _MOST_ELEMENTS: Final = 512
@@ -66,13 +68,9 @@ def lanes_spaces(workload: Workload, device: Device, pipeline: mlir.Attribute) -
     if not loops.reductions:
         raise UndecidedError(f"{workload.problem} reduces nothing")
     others = _read_others(workload)
-    names_ = {WORKGROUP, PARTIAL_REDUCTION, THREAD, SUBGROUP_BASIS, LANE_BASIS}
-    problem = workload.problem
-    return [
-        GpuSpace(
-            Outline(frozenset(names_)), lambda: _form(problem, loops, others, device, pipeline)
-        )
-    ]
+    outline = Outline(frozenset({WORKGROUP, PARTIAL_REDUCTION, THREAD, SUBGROUP_BASIS, LANE_BASIS}))
+    rules = _LanesRules(workload.problem, loops, others, device, pipeline)
+    return [GpuSpace(outline, rules.build)]
 
 
 @dataclass(frozen=True)
@@ -92,36 +90,43 @@ class _Other:
     step: int
 
 
-def _form(
-    problem: Problem,
-    loops: RootLoops,
-    others: Sequence[_Other],
-    device: Device,
-    pipeline: mlir.Attribute,
-) -> Form:
-    """Writes down the rules of the form, and its template."""
-    rules = GpuRules()
-    table = KnobTable(rules, len(loops.sizes), pipeline.context)
-    table.untiled(WORKGROUP)
-    loops.refuse_mixed_types(rules)
-    threads, subgroup_size, _ = rules.workgroup(device)
-    most = max(1, device.threads // device.subgroup_size)
-    tiles: dict[int, Number] = {}
-    subgroups: dict[int, Number] = {}
-    lanes: dict[int, Number] = {}
-    for loop, size in enumerate(loops.sizes):
+class _LanesRules(FormRules):
+    """The rules of the form."""
+
+    def __init__(
+        self,
+        problem: Problem,
+        loops: RootLoops,
+        others: Sequence[_Other],
+        device: Device,
+        pipeline: mlir.Attribute,
+    ) -> None:
+        super().__init__(problem, device, pipeline, len(loops.sizes))
+        self._loops = loops
+        self._others = others
+        self._subgroups: dict[int, Number] = {}
+        self._lanes: dict[int, Number] = {}
+
+    def tile_loops(self) -> None:
+        """Adds tiles that are whole steps of their threads."""
+        self.table.untiled(WORKGROUP)
+        self._loops.refuse_mixed_types(self.rules)
+        self.add_workgroup()
+        for loop in range(len(self._loops.sizes)):
+            self._tile_loop(loop)
+
+    def _tile_loop(self, loop: int) -> None:
+        loops, rules, device, size = self._loops, self.rules, self.device, self._loops.sizes[loop]
         entry = PARTIAL_REDUCTION if loop in loops.reductions else WORKGROUP
-        tile = tiles[loop] = table.tile(entry, loop, size or _MOST_TILE, zero=size)
-        subgroups[loop] = rules.knob(f"sg_{loop}_cnt", 1, most)
-        lanes[loop] = rules.knob(f"lane_{loop}_cnt", 1, max(device.subgroup_sizes))
-        width = table.tile(THREAD, loop, min(size or _MOST_WIDTH, _MOST_WIDTH), zero=1)
-        for shared, high in (
-            (subgroups[loop], most),
-            (lanes[loop], device.subgroup_size),
-            (width, _MOST_WIDTH),
-        ):
-            rules.powers_of_two(shared, high)
-        step = subgroups[loop] * lanes[loop] * width
+        tile = self.tiles[loop] = self.table.tile(entry, loop, size or _MOST_TILE, zero=size)
+        most = self.most_subgroups
+        subgroups = self._subgroups[loop] = rules.knob(_subgroups_knob(loop), 1, most)
+        lanes = self._lanes[loop] = rules.knob(_lanes_knob(loop), 1, max(device.subgroup_sizes))
+        width = self.table.tile(THREAD, loop, min(size or _MOST_WIDTH, _MOST_WIDTH), zero=1)
+        rules.powers_of_two(subgroups, most)
+        rules.powers_of_two(lanes, device.subgroup_size)
+        rules.powers_of_two(width, _MOST_WIDTH)
+        step = subgroups * lanes * width
         rules.sufficient(
             tile % step == 0,
             f"{knob_name(entry, loop)} must be divisible by what its threads take at a time ({{}} % {{}} == 0)",
@@ -138,37 +143,71 @@ def _form(
                 f"dimension {loop} must be divisible by {knob_name(entry, loop)} ({size} % {{}} == 0)",
                 tile,
             )
-    rules.sufficient(
-        product(lanes.values()) == subgroup_size,
-        "the lanes of lane_basis must be those of a subgroup ({} == {})",
-        product(lanes.values()),
-        subgroup_size,
-    )
-    rules.sufficient(
-        product(subgroups.values()) * subgroup_size == threads,
-        "a workgroup must have the threads of its subgroups ({1} == {0})",
-        product(subgroups.values()) * subgroup_size,
-        threads,
-    )
-    if problem.kind is OpKind.CONTRACTION and _is_large(problem):
-        rules.propose_nothing("intrinsics multiply large matrices")
-    most_elements = _MOST_BESIDE if others else _MOST_ELEMENTS
-    rules.unrolled(product(tiles.values()) / threads, "elements", most_elements)
-    results = product([number(1), *(tiles[loop] for loop in loops.parallel)])
-    for each in others:
-        _agree_with(each, rules, threads, subgroup_size, results)
-    exchanged = [_sums(loops, results, subgroups)]
-    if others:
-        exchanged.append(_reread(loops, results, tiles))
-    rules.memory_bounds([], exchanged, device)
-    slots = {
-        **table.slots(),
-        **promotion_slots((), pipeline.context),
-        SUBGROUP_BASIS: table.basis({loop: f"sg_{loop}_cnt" for loop in tiles}),
-        LANE_BASIS: table.basis({loop: f"lane_{loop}_cnt" for loop in tiles}),
-    }
-    template = gpu_template(pipeline, slots)
-    return Form(rules.build(problem, str(pipeline)), template)
+
+    def arrange_threads(self) -> None:
+        """Adds that the lanes are those of a subgroup, and the threads those of a workgroup."""
+        rules = self.rules
+        lanes = product(self._lanes.values())
+        rules.sufficient(
+            lanes == self.subgroup_size,
+            "the lanes of lane_basis must be those of a subgroup ({} == {})",
+            lanes,
+            self.subgroup_size,
+        )
+        threads = product(self._subgroups.values()) * self.subgroup_size
+        rules.sufficient(
+            threads == self.threads,
+            "a workgroup must have the threads of its subgroups ({1} == {0})",
+            threads,
+            self.threads,
+        )
+        if self.problem.kind is OpKind.CONTRACTION and _is_large(self.problem):
+            rules.propose_nothing("intrinsics multiply large matrices")
+        most_elements = _MOST_BESIDE if self._others else _MOST_ELEMENTS
+        rules.unrolled(product(self.tiles.values()) / self.threads, "elements", most_elements)
+        for other in self._others:
+            self._agree_with(other)
+
+    @property
+    def _results(self) -> Number:
+        """The number of results of a workgroup."""
+        return product([number(1), *(self.tiles[loop] for loop in self._loops.parallel)])
+
+    def _agree_with(self, other: _Other) -> None:
+        """Asks for the threads that another op is spread over, or a multiple: further ones repeat it.
+
+        For each of the results of a workgroup it goes through its own tiles.
+        """
+        self.rules.sufficient(
+            self.threads % (other.subgroups * self.subgroup_size) == 0,
+            f"a workgroup must have the {other.subgroups} subgroups of {other.name} beside it, or a multiple",
+        )
+        taken = self._results * other.step / (other.subgroups * other.lanes)
+        self.rules.unrolled(taken, f"elements of {other.name} beside it", _MOST_BESIDE)
+
+    def limit_memory(self) -> None:
+        """Limits what threads exchange."""
+        exchanged = [_sums(self._loops, self._results, self._subgroups)]
+        if self._others:
+            exchanged.append(_reread(self._loops, self._results, self.tiles))
+        self.rules.memory_bounds([], exchanged, self.device)
+
+    def slots(self) -> dict[str, Slot]:
+        """Returns the entries of the lowering config."""
+        return {
+            **self.table.slots(),
+            **promotion_slots((), self.pipeline.context),
+            SUBGROUP_BASIS: self.table.basis({loop: _subgroups_knob(loop) for loop in self.tiles}),
+            LANE_BASIS: self.table.basis({loop: _lanes_knob(loop) for loop in self.tiles}),
+        }
+
+
+def _subgroups_knob(loop: int) -> str:
+    return f"sg_{loop}_cnt"
+
+
+def _lanes_knob(loop: int) -> str:
+    return f"lane_{loop}_cnt"
 
 
 def _is_large(problem: Problem) -> bool:
@@ -196,31 +235,11 @@ def _read_others(workload: Workload) -> list[_Other]:
             if StructuredOp(each).loop_count > parallel:
                 raise UndecidedError(f"{each.name} beside it has no configuration")
             continue
-        subgroups, lanes = (
-            prod(_first(entries.get(name))) for name in (SUBGROUP_BASIS, LANE_BASIS)
-        )
+        bases = [read_basis(entries.get(name)) for name in (SUBGROUP_BASIS, LANE_BASIS)]
+        subgroups, lanes = (prod(basis.counts) if basis else 1 for basis in bases)
         tiles = [size for name in _STEPS for size in integers_of(entries.get(name)) if size]
         read.append(_Other(each.name, subgroups, lanes, prod(tiles)))
     return read
-
-
-def _agree_with(
-    other: _Other, rules: GpuRules, threads: Number, subgroup_size: Number, results: Number
-) -> None:
-    """Asks for the threads that another op is spread over, or a multiple: further ones repeat it.
-
-    For each of the `results` of a workgroup it goes through its own tiles.
-    """
-    rules.sufficient(
-        threads % (other.subgroups * subgroup_size) == 0,
-        f"a workgroup must have the {other.subgroups} subgroups of {other.name} beside it, or a multiple",
-    )
-    taken = results * other.step / (other.subgroups * other.lanes)
-    rules.unrolled(taken, f"elements of {other.name} beside it", _MOST_BESIDE)
-
-
-def _first(basis: mlir.Attribute | None) -> list[int]:
-    return integers_of(basis[0]) if isinstance(basis, mlir.ArrayAttr) else []
 
 
 def _sums(loops: RootLoops, results: Number, subgroups: Mapping[int, Number]) -> Number:

@@ -7,13 +7,9 @@ from typing import TYPE_CHECKING, Final
 
 from iree.compiler import ir as mlir
 
+from tuninglink.iree.gpu_configurations import PROMOTED_OPERANDS, PROMOTION_TYPES
 from tuninglink.solver.expressions import any_of, select
-from tuninglink.spaces.configuration import (
-    PROMOTED_OPERANDS,
-    PROMOTION_TYPES,
-    integer,
-    promotion_types,
-)
+from tuninglink.spaces.configuration import integer, promotion_types
 from tuninglink.spaces.slots import ConstantSlot, ImpliedSlot, OptionSlot
 
 if TYPE_CHECKING:

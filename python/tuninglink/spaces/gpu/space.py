@@ -6,14 +6,14 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from tuninglink.spaces.configuration import (
+from tuninglink.iree.gpu_configurations import (
     PIPELINE_OPTIONS,
     PROMOTED_OPERANDS,
     PROMOTION_TYPES,
     SUBGROUP_SIZE,
     WORKGROUP_SIZE,
-    with_defaults,
 )
+from tuninglink.spaces.configuration import with_defaults
 from tuninglink.spaces.gpu.gpu_rules import PROVIDER
 from tuninglink.spaces.providers import Space
 from tuninglink.spaces.slots import DictionarySlot, zero_knobs

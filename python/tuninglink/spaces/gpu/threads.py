@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from tuninglink.iree.gpu_configurations import REDUCTION, THREAD, WORKGROUP
 from tuninglink.iree.op_kinds import OpKind
 from tuninglink.solver.answers import UndecidedError
 from tuninglink.solver.assertions import Grade
 from tuninglink.solver.expressions import all_of, any_of, number, select
 from tuninglink.spaces.gpu.contractions import read_contraction
+from tuninglink.spaces.gpu.form_rules import FormRules
 from tuninglink.spaces.gpu.fused_ops import has_consumers
-from tuninglink.spaces.gpu.gpu_rules import GpuRules, clip, product
-from tuninglink.spaces.gpu.knob_table import (
-    REDUCTION,
-    THREAD,
-    WORKGROUP,
-    KnobTable,
-    gpu_template,
-)
+from tuninglink.spaces.gpu.gpu_rules import clip, product
+from tuninglink.spaces.gpu.knob_table import gpu_template
 from tuninglink.spaces.gpu.loops import ops_beside, read_loops
 from tuninglink.spaces.gpu.promotion import Promotion, promotion_slots
-from tuninglink.spaces.gpu.space import Form, GpuSpace, Outline
+from tuninglink.spaces.gpu.space import GpuSpace, Outline
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from iree.compiler import ir as mlir
 
@@ -33,6 +30,7 @@ if TYPE_CHECKING:
     from tuninglink.spaces.gpu.loops import Beside, RootLoops
     from tuninglink.spaces.problem import Problem
     from tuninglink.spaces.slots import Slot
+    from tuninglink.spaces.templates import KnobTemplate
     from tuninglink.spaces.workload import Workload
 
 _LEAST_BOUND: Final = 128
@@ -56,20 +54,15 @@ def threads_spaces(workload: Workload, device: Device, pipeline: mlir.Attribute)
     loops = read_loops(workload, device)
     if loops.accumulates and workload.problem.kind is OpKind.CONTRACTION:
         raise UndecidedError(f"{workload.problem} adds to given values, without an intrinsic")
-    beside, contraction = ops_beside(workload, loops), _read_product(workload)
-    is_followed = loops.reductions and has_consumers(workload)
+    neighborhood = _Neighborhood(
+        beside=tuple(ops_beside(workload, loops)),
+        contraction=_read_product(workload),
+        is_followed=bool(loops.reductions) and has_consumers(workload),
+    )
     reduction = {REDUCTION} if loops.reductions else set[str]()
-    outline, problem = Outline(frozenset({WORKGROUP, THREAD} | reduction)), workload.problem
-
-    def make() -> Form:
-        return _form(
-            *(problem, loops, device, pipeline),
-            beside=beside,
-            contraction=contraction,
-            is_followed=bool(is_followed),
-        )
-
-    return [GpuSpace(outline, make)]
+    outline = Outline(frozenset({WORKGROUP, THREAD} | reduction))
+    rules = _ThreadsRules(workload.problem, loops, device, pipeline, neighborhood)
+    return [GpuSpace(outline, rules.build)]
 
 
 def threads_space(
@@ -79,91 +72,149 @@ def threads_space(
 
     The compiler itself chooses other numbers of threads than the tiles ask for.
     """
-
-    def make() -> Form:
-        return _form(
-            *(problem, loops, device, pipeline),
-            beside=(),
-            contraction=None,
-            is_followed=False,
-            grade=Grade.HEURISTIC,
-        )
-
-    return GpuSpace(Outline(frozenset({WORKGROUP, THREAD})), make)
+    rules = _ThreadsRules(
+        *(problem, loops, device, pipeline), _Neighborhood(), grade=Grade.HEURISTIC
+    )
+    return GpuSpace(Outline(frozenset({WORKGROUP, THREAD})), rules.build)
 
 
-def _form(
-    problem: Problem,
-    loops: RootLoops,
-    device: Device,
-    pipeline: mlir.Attribute,
-    *,
-    beside: Sequence[Beside],
-    contraction: Contraction | None,
-    is_followed: bool,
-    grade: Grade = Grade.COMPILER,
-) -> Form:
-    """Writes down the rules of the form, and its template.
+@dataclass(frozen=True)
+class _Neighborhood:
+    """What is computed before, beside and after the results of a root op.
 
-    The threads of an op that follows may take other tiles of the result, which is exchanged then.
+    Attributes:
+        beside: the ops beside it.
+        contraction: the contraction that it is, if it is one that is covered.
+        is_followed: whether another op reads its results, whose threads may take other tiles of them.
     """
-    rules, sizes = GpuRules(), loops.sizes
-    table = KnobTable(rules, len(sizes), pipeline.context)
-    tiles: dict[int, Number] = {}
-    counts: list[Number] = [number(1)]
-    pieces: list[Number] = [number(1)]
-    for loop in loops.parallel:
-        size = sizes[loop]
-        tile = tiles[loop] = table.tile(WORKGROUP, loop, _most_tile(size), zero=size)
-        piece = table.tile(THREAD, loop, _most_tile(size), low=0)
-        rules.powers_of_two(piece, _most_tile(size))
-        rules.powers_of_two(tile, _most_tile(size), size)
-        pieces.append(select(piece == 0, tile, piece))
-        counts.append(select(piece == 0, 1, (tile + piece - 1) / piece))
+
+    beside: tuple[Beside, ...] = ()
+    contraction: Contraction | None = None
+    is_followed: bool = False
+
+
+class _ThreadsRules(FormRules):
+    """The rules of the form.
+
+    Args:
+        problem: what the configurations are for.
+        loops: the loops of the root op.
+        device: what is compiled for.
+        pipeline: the pipeline that is configured.
+        neighborhood: what is computed with the root op.
+        grade: what follows from other numbers of threads than the tiles ask for.
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        loops: RootLoops,
+        device: Device,
+        pipeline: mlir.Attribute,
+        neighborhood: _Neighborhood,
+        *,
+        grade: Grade = Grade.COMPILER,
+    ) -> None:
+        super().__init__(problem, device, pipeline, len(loops.sizes))
+        self._loops = loops
+        self._neighborhood = neighborhood
+        self._grade = grade
+        self._counts: list[Number] = [number(1)]
+        self._pieces: list[Number] = [number(1)]
+
+    def tile_loops(self) -> None:
+        """Adds tiles of any size, of workgroups and of threads."""
+        for loop in self._loops.parallel:
+            self._tile_parallel(loop)
+        for loop in self._loops.reductions:
+            size = self._loops.sizes[loop]
+            tile = self.tiles[loop] = self.table.tile(
+                REDUCTION, loop, size or _MOST_TILE, zero=size
+            )
+            self.rules.powers_of_two(tile, _MOST_SUMS, size)
+            self.table.ignore(WORKGROUP, loop)
+            self.table.ignore(THREAD, loop)
+
+    def _tile_parallel(self, loop: int) -> None:
+        rules, size = self.rules, self._loops.sizes[loop]
+        most = _most_tile(size)
+        tile = self.tiles[loop] = self.table.tile(WORKGROUP, loop, most, zero=size)
+        piece = self.table.tile(THREAD, loop, most, low=0)
+        rules.powers_of_two(piece, most)
+        rules.powers_of_two(tile, most, size)
+        self._pieces.append(select(piece == 0, tile, piece))
+        self._counts.append(select(piece == 0, 1, (tile + piece - 1) / piece))
         rules.compilers(
             piece <= tile,
             f"thread_{loop} must not be more than wg_{loop} ({{}} <= {{}})",
             piece,
             tile,
         )
-    for loop in loops.reductions:
-        size = sizes[loop]
-        tiles[loop] = table.tile(REDUCTION, loop, size or _MOST_TILE, zero=size)
-        rules.powers_of_two(tiles[loop], _MOST_SUMS, size)
-        table.ignore(WORKGROUP, loop)
-        table.ignore(THREAD, loop)
-    threads, _, stages = rules.workgroup(device)
-    summed = product([number(1), *(tiles[loop] for loop in loops.reductions)])
-    rules.unrolled(summed, "sums of one result", _MOST_SUMS)
-    rules.unrolled(product(pieces) * summed, "sums")
-    wanted = product(counts)
-    rules.compilers(
-        wanted <= device.threads,
-        f"tiles must not ask for more than {device.threads} threads ({{}} <= {device.threads})",
-        wanted,
-    )
-    rules.threads(threads, wanted, "that its tiles ask for", grade)
-    clipped = {loop: clip(tile, sizes[loop]) for loop, tile in tiles.items()}
-    results = product([number(1), *(clipped[loop] for loop in loops.parallel)])
-    exchanged = [results * (each.elements * each.bits) for each in beside]
-    slots, copies = _promotion(
-        contraction,
-        rules,
-        clipped,
-        device=device,
-        threads=threads,
-        stages=stages,
-        context=pipeline.context,
-    )
-    exchanged.append(
-        results * loops.bits if is_followed else select(threads == wanted, 0, results * loops.bits)
-    )
-    for each in beside:
-        rules.unrolled(product(pieces) * each.elements, "elements of another op", _MOST_BESIDE)
-    loops.refuse_mixed_types(rules)
-    rules.memory_bounds(copies, exchanged, device)
-    template = gpu_template(pipeline, {**table.slots(), **slots}, is_flat=False)
-    return Form(rules.build(problem, str(pipeline)), template)
+
+    def arrange_threads(self) -> None:
+        """Adds that a workgroup has the threads that its tiles ask for, with little work for each."""
+        self.add_workgroup()
+        rules, most = self.rules, self.device.threads
+        summed = product([number(1), *(self.tiles[loop] for loop in self._loops.reductions)])
+        rules.unrolled(summed, "sums of one result", _MOST_SUMS)
+        rules.unrolled(product(self._pieces) * summed, "sums")
+        wanted = product(self._counts)
+        rules.compilers(
+            wanted <= most,
+            f"tiles must not ask for more than {most} threads ({{}} <= {most})",
+            wanted,
+        )
+        rules.threads(self.threads, wanted, "that its tiles ask for", self._grade)
+
+    def limit_memory(self) -> None:
+        """Limits the copies of promoted operands and what threads exchange."""
+        loops, rules, neighborhood = self._loops, self.rules, self._neighborhood
+        clipped = {loop: clip(tile, loops.sizes[loop]) for loop, tile in self.tiles.items()}
+        results = product([number(1), *(clipped[loop] for loop in loops.parallel)])
+        copies = self._promote(clipped)
+        exchanged = [results * (op.elements * op.bits) for op in neighborhood.beside]
+        bits = results * loops.bits
+        is_exact = self.threads == product(self._counts)
+        exchanged.append(bits if neighborhood.is_followed else select(is_exact, 0, bits))
+        for op in neighborhood.beside:
+            elements = product(self._pieces) * op.elements
+            rules.unrolled(elements, "elements of another op", _MOST_BESIDE)
+        loops.refuse_mixed_types(rules)
+        rules.memory_bounds(copies, exchanged, self.device)
+
+    def _promote(self, tiles: Mapping[int, Number]) -> list[Number]:
+        """Adds the promotion of operands, and returns the sizes of their copies: only products promote operands.
+
+        The compiler crashes where it prefetches what only some of the threads copy.
+        """
+        contraction, threads = self._neighborhood.contraction, self.threads
+        if contraction is None:
+            self._promotion_slots = promotion_slots((), self.pipeline.context)
+            return []
+        promotion = Promotion(self.rules, self.pipeline.context)
+        self._promotion_slots = promotion.slots
+        copies = promotion.bits(contraction, tiles)
+        for operand, copy in zip((contraction.lhs, contraction.rhs), copies, strict=True):
+            elements = copy / operand.bits
+            # On AMD's GPUs, threads that have nothing to copy are in the way of a second step that is under way.
+            is_amd = self.device.architecture.startswith("gfx")
+            is_free = any_of(self.stages == _LEAST_STAGES, not is_amd)
+            fewer = all_of(is_free, copy > 0, threads % elements == 0)
+            self.rules.sufficient(
+                any_of(self.stages < _LEAST_STAGES, elements % threads == 0, fewer),
+                "the {} threads must share the {} elements that are prefetched",
+                threads,
+                elements,
+            )
+        return copies
+
+    def slots(self) -> dict[str, Slot]:
+        """Returns the entries of the lowering config."""
+        return {**self.table.slots(), **self._promotion_slots}
+
+    def template(self, slots: Mapping[str, Slot]) -> KnobTemplate:
+        """Returns the template, in which it does not matter how threads are arranged."""
+        return gpu_template(self.pipeline, slots, is_flat=False)
 
 
 def _read_product(workload: Workload) -> Contraction | None:
@@ -172,38 +223,6 @@ def _read_product(workload: Workload) -> Contraction | None:
         return read_contraction(workload)
     except UndecidedError:
         return None
-
-
-def _promotion(
-    contraction: Contraction | None,
-    rules: GpuRules,
-    tiles: Mapping[int, Number],
-    *,
-    device: Device,
-    threads: Number,
-    stages: Number,
-    context: mlir.Context,
-) -> tuple[Mapping[str, Slot], list[Number]]:
-    """Returns the entries for promotion, and the sizes of the copies: only products promote operands.
-
-    The compiler crashes where it prefetches what only some of the threads copy.
-    """
-    if contraction is None:
-        return promotion_slots((), context), []
-    promotion = Promotion(rules, context)
-    copies = promotion.bits(contraction, tiles)
-    for operand, copy in zip((contraction.lhs, contraction.rhs), copies, strict=True):
-        elements = copy / operand.bits
-        # On AMD's GPUs, threads that have nothing to copy are in the way of a second step that is under way.
-        is_free = any_of(stages == _LEAST_STAGES, not device.architecture.startswith("gfx"))
-        fewer = all_of(is_free, copy > 0, threads % elements == 0)
-        rules.sufficient(
-            any_of(stages < _LEAST_STAGES, elements % threads == 0, fewer),
-            "the {} threads must share the {} elements that are prefetched",
-            threads,
-            elements,
-        )
-    return promotion.slots, copies
 
 
 def _most_tile(size: int | None) -> int:

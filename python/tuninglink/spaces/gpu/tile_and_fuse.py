@@ -8,41 +8,41 @@ from typing import TYPE_CHECKING, Final
 
 from iree.compiler import ir as mlir
 
+from tuninglink.iree.gpu_configurations import (
+    CONVERTS,
+    MMA_KIND,
+    PADDING,
+    PADDING_CONV,
+    PROMOTION_TYPES,
+    REDUCTION,
+    SUBGROUP,
+    WORKGROUP,
+)
 from tuninglink.iree.op_kinds import OpKind
 from tuninglink.solver.expressions import number, select
-from tuninglink.spaces.configuration import PROMOTION_TYPES
 from tuninglink.spaces.gpu.compiler_limits import tile_and_fuse_limits
 from tuninglink.spaces.gpu.contraction_tiles import ExactIntrinsicSlot, intrinsic_slot
 from tuninglink.spaces.gpu.contractions import FOR_FEW_ROWS, intrinsics_for, read_open_contraction
 from tuninglink.spaces.gpu.convolutions import has_innermost_channels, read_igemm
 from tuninglink.spaces.gpu.copies import Copies
-from tuninglink.spaces.gpu.gpu_rules import MOST_INTRINSICS, GpuRules, product
-from tuninglink.spaces.gpu.knob_table import (
-    PADDING,
-    PADDING_CONV,
-    REDUCTION,
-    SUBGROUP,
-    WORKGROUP,
-    KnobTable,
-    gpu_template,
-)
+from tuninglink.spaces.gpu.form_rules import FormRules
+from tuninglink.spaces.gpu.gpu_rules import MOST_INTRINSICS, product
+from tuninglink.spaces.gpu.knob_table import gpu_template
 from tuninglink.spaces.gpu.padding import convolution_padding_slot, padding_slot
 from tuninglink.spaces.gpu.promotion import DirectLoads, Promotion, direct_load_slots
-from tuninglink.spaces.gpu.space import Form, GpuSpace, Outline
+from tuninglink.spaces.gpu.space import GpuSpace, Outline
 from tuninglink.spaces.gpu.tile_and_fuse_tiles import TileAndFuseTiles
 from tuninglink.spaces.slots import ConstantSlot, IgnoredSlot
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from tuninglink.spaces.gpu.contractions import Contraction
     from tuninglink.spaces.gpu.device import Device, Intrinsic
     from tuninglink.spaces.problem import Problem
     from tuninglink.spaces.slots import Slot
+    from tuninglink.spaces.templates import KnobTemplate
     from tuninglink.spaces.workload import Workload
-
-_CONVERTS: Final = "convert_acc_gemm"
-"""The entry that makes a sum that starts from given values one that starts from zero, and adds them afterwards."""
 
 _FEW_ROWS: Final = 8
 """How many rows `FOR_FEW_ROWS` is for."""
@@ -96,125 +96,143 @@ def tile_and_fuse_spaces(
     )
     problem = workload.problem
     written = [
-        _FormRules(problem, contraction, device, intrinsics, pipeline, each) for each in forms
+        _TileAndFuseRules(problem, contraction, device, intrinsics, pipeline, form=form)
+        for form in forms
     ]
-    return [GpuSpace(each.outline(), each.build) for each in written]
+    return [GpuSpace(rules.outline(), rules.build) for rules in written]
 
 
-@dataclass
-class _FormRules:
-    """Writes down the rules of a form."""
+class _TileAndFuseRules(FormRules):
+    """The rules of a form."""
 
-    problem: Problem
-    contraction: Contraction
-    device: Device
-    intrinsics: Sequence[Intrinsic]
-    pipeline: mlir.Attribute
-    form: _Form
-
-    def __post_init__(self) -> None:
-        if self.form.converts:
-            self.contraction = replace(self.contraction, accumulates=False)
-        self._rules = GpuRules()
-        self._table = KnobTable(self._rules, len(self.contraction.sizes), self.pipeline.context)
+    def __init__(
+        self,
+        problem: Problem,
+        contraction: Contraction,
+        device: Device,
+        intrinsics: Sequence[Intrinsic],
+        pipeline: mlir.Attribute,
+        *,
+        form: _Form,
+    ) -> None:
+        super().__init__(problem, device, pipeline, len(contraction.sizes))
+        self._contraction = (
+            replace(contraction, accumulates=False) if form.converts else contraction
+        )
+        self._intrinsics = intrinsics
+        self._form = form
         self._tiling = TileAndFuseTiles(
-            self.contraction,
-            self._rules,
-            self._table,
-            intrinsics=self.intrinsics,
-            pads=self.form.pads,
+            *(self._contraction, self.rules, self.table, self.tiles),
+            intrinsics=intrinsics,
+            pads=form.pads,
         )
 
     @property
     def _kind(self) -> Slot:
-        slot, types = intrinsic_slot(self.intrinsics), self.contraction.element_types
+        slot, types = intrinsic_slot(self._intrinsics), self._contraction.element_types
         return ExactIntrinsicSlot(slot.name, slot.options, types)
 
     def outline(self) -> Outline:
         """Returns what tells configurations of another form."""
-        first = {"mma_kind": self._kind}
+        first = {MMA_KIND: self._kind}
         with self.pipeline.context:
             anything = IgnoredSlot(mlir.ArrayAttr.get([]))
-        if self.form.pads:
+        if self._form.pads:
             first[PADDING] = anything
-        if self.form.pads_convolution:
+        if self._form.pads_convolution:
             first[PADDING_CONV] = anything
-        if self.form.loads:
+        if self._form.loads:
             first[PROMOTION_TYPES] = direct_load_slots(self.pipeline.context)[PROMOTION_TYPES]
-        conversion = set[str]() if self.contraction.accumulates else {_CONVERTS}
+        conversion = set[str]() if self._contraction.accumulates else {CONVERTS}
         return Outline(frozenset({*first, *conversion, WORKGROUP, REDUCTION, SUBGROUP}), first)
 
-    def build(self) -> Form:
-        """Returns the form; the object is spent."""
-        contraction, tiling, rules = self.contraction, self._tiling, self._rules
+    def tile_loops(self) -> None:
+        """Adds tiles of whole intrinsics, and limits the number of intrinsics in a step."""
+        tiling = self._tiling
         tiling.tile_loops()
-        depth = product(tiling.tiles[loop] for loop in tiling.reductions)
-        steps = depth / tiling.shapes[contraction.k]
+        depth = product(self.tiles[loop] for loop in tiling.reductions)
+        steps = depth / tiling.shapes[self._contraction.k]
         # A subgroup that takes nothing in particular of an outer dimension takes all of the tile.
         taken = (
-            select(piece == 0, tiling.tiles[loop], piece) for loop, piece in tiling.pieces.items()
+            select(piece == 0, self.tiles[loop], piece) for loop, piece in tiling.pieces.items()
         )
-        rules.unrolled(product([steps, *taken]), "intrinsics", MOST_INTRINSICS)
-        threads, subgroup_size, stages = rules.workgroup(self.device)
-        wanted = product(tiling.counts.values()) * subgroup_size
-        rules.threads(threads, wanted, "that its tiles ask for")
-        promotion = (DirectLoads if self.form.loads else Promotion)(rules, self.pipeline.context)
-        if contraction.image is not None:
-            self._promote(contraction.image, promotion)
-        copies = Copies(tiling, promotion, self.device, pads=self.form.pads)
-        buffers = select(stages < 1, 1, stages) if self.form.loads else number(1)
-        copies.limit_memory(threads != wanted, buffers)
+        self.rules.unrolled(product([steps, *taken]), "intrinsics", MOST_INTRINSICS)
+
+    def arrange_threads(self) -> None:
+        """Adds that a workgroup has the threads that its tiles ask for."""
+        self.add_workgroup()
+        self._wanted = product(self._tiling.counts.values()) * self.subgroup_size
+        self.rules.threads(self.threads, self._wanted, "that its tiles ask for")
+
+    def limit_memory(self) -> None:
+        """Limits the copies of promoted operands and what threads exchange."""
+        loads, image = self._form.loads, self._contraction.image
+        promotion = (DirectLoads if loads else Promotion)(self.rules, self.pipeline.context)
+        self._promotion = promotion
+        if image is not None:
+            self._promote(image, promotion)
+        copies = Copies(self._tiling, promotion, self.device, pads=self._form.pads)
+        buffers = select(self.stages < 1, 1, self.stages) if loads else number(1)
+        copies.limit_memory(self.threads != self._wanted, buffers)
         if isinstance(promotion, DirectLoads):
             copies.limit_loads(promotion, buffers)
         copies.limit_masks()
-        copies.limit_stages(threads, stages)
-        if contraction.is_plain and not self.form.pads:
-            tile_and_fuse_limits(tiling, stages, promotion)
-        if self.form.pads and self._is_even():
-            rules.propose_nothing("tiles divide the dimensions without padding")
-        slots = {
-            "mma_kind": self._kind,
+        copies.limit_stages(self.threads, self.stages)
+
+    def limit_search(self) -> None:
+        """Adds the limits of the compiler's own constraints, where it has some, and proposes no needless padding."""
+        if self._contraction.is_plain and not self._form.pads:
+            tile_and_fuse_limits(self._tiling, self.stages, self._promotion)
+        if self._form.pads and self._is_even():
+            self.rules.propose_nothing("tiles divide the dimensions without padding")
+
+    def slots(self) -> dict[str, Slot]:
+        """Returns the entries of the lowering config."""
+        return {
+            MMA_KIND: self._kind,
             **self._padding(),
-            **promotion.slots,
-            **self._table.slots(),
+            **self._promotion.slots,
+            **self.table.slots(),
             **self._conversion(),
         }
-        matters = self.form.converts or contraction.accumulates
-        template = gpu_template(
+
+    def template(self, slots: Mapping[str, Slot]) -> KnobTemplate:
+        """Returns the template, with the options of a convolution and of direct loads."""
+        matters = self._form.converts or self._contraction.accumulates
+        return gpu_template(
             self.pipeline,
             slots,
-            ignored=frozenset() if matters else frozenset({_CONVERTS}),
-            is_igemm=contraction.image is not None,
-            keeps_banks=self.form.loads,
+            ignored=frozenset() if matters else frozenset({CONVERTS}),
+            is_igemm=self._contraction.image is not None,
+            keeps_banks=self._form.loads,
         )
-        return Form(rules.build(self.problem, str(self.pipeline)), template)
 
     def _padding(self) -> dict[str, Slot]:
         slots: dict[str, Slot] = {}
-        if self.form.pads:
+        if self._form.pads:
             slots[PADDING] = padding_slot(self._tiling)
-        if self.form.pads_convolution:
+        if self._form.pads_convolution:
             count = len(self.problem.dimensions)
             slots[PADDING_CONV] = convolution_padding_slot(self._tiling, count)
         return slots
 
     def _conversion(self) -> dict[str, Slot]:
-        if not self.form.converts:
+        if not self._form.converts:
             return {}
         with self.pipeline.context:
-            return {_CONVERTS: ConstantSlot(mlir.UnitAttr.get())}
+            return {CONVERTS: ConstantSlot(mlir.UnitAttr.get())}
 
     def _promote(self, image: int, promotion: Promotion) -> None:
-        self._rules.sufficient(promotion.of(image), "the image must be promoted")
-        for loop in () if self.form.pads else self.contraction.matrix_loops:
-            tile, size = self._tiling.tiles[loop], self.contraction.size(loop)
-            self._rules.sufficient(
+        self.rules.sufficient(promotion.of(image), "the image must be promoted")
+        for loop in () if self._form.pads else self._contraction.matrix_loops:
+            tile, size = self.tiles[loop], self._contraction.size(loop)
+            self.rules.sufficient(
                 size % tile == 0, f"dimension {loop} must be divisible ({size} % {{}} == 0)", tile
             )
 
     def _is_even(self) -> bool:
         """Tells whether an intrinsic divides the dimensions that it runs over."""
-        contraction = self.contraction
+        contraction = self._contraction
         if contraction.is_open:
             return False
         sizes = [contraction.size(loop) for loop in contraction.matrix_loops]
@@ -222,5 +240,5 @@ class _FormRules:
             all(
                 size % step == 0 for size, step in zip(sizes, (each.m, each.n, each.k), strict=True)
             )
-            for each in self.intrinsics
+            for each in self._intrinsics
         )

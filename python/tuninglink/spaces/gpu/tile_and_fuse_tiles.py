@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
+from tuninglink.iree.gpu_configurations import REDUCTION, SUBGROUP, WORKGROUP
 from tuninglink.solver.expressions import all_of, any_of, select
 from tuninglink.spaces.gpu.contraction_tiles import ContractionTiles
 from tuninglink.spaces.gpu.gpu_rules import clip, round_up
-from tuninglink.spaces.gpu.knob_table import REDUCTION, SUBGROUP, WORKGROUP
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -4,21 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from tuninglink.iree.gpu_configurations import MMA_KIND, REDUCTION, SUBGROUP_BASIS, WORKGROUP
 from tuninglink.solver.expressions import all_of, any_of, negation, number
 from tuninglink.spaces.gpu.compiler_limits import vector_distribute_limits
 from tuninglink.spaces.gpu.contraction_tiles import ContractionTiles
 from tuninglink.spaces.gpu.contractions import intrinsics_for, read_contraction, static_sizes
-from tuninglink.spaces.gpu.gpu_rules import GpuRules, clip, product
-from tuninglink.spaces.gpu.knob_table import (
-    REDUCTION,
-    SUBGROUP_BASIS,
-    WORKGROUP,
-    KnobTable,
-    gpu_template,
-    knob_name,
-)
+from tuninglink.spaces.gpu.form_rules import FormRules
+from tuninglink.spaces.gpu.gpu_rules import clip, product
+from tuninglink.spaces.gpu.knob_table import knob_name
 from tuninglink.spaces.gpu.promotion import Promotion
-from tuninglink.spaces.gpu.space import Form, GpuSpace, Outline
+from tuninglink.spaces.gpu.space import GpuSpace, Outline
 from tuninglink.spaces.gpu.thread_layouts import is_derivable, require_derivable
 
 if TYPE_CHECKING:
@@ -28,8 +23,9 @@ if TYPE_CHECKING:
 
     from tuninglink.spaces.gpu.contractions import Contraction, Operand
     from tuninglink.spaces.gpu.device import Device, Intrinsic
-    from tuninglink.spaces.gpu.gpu_rules import Number
+    from tuninglink.spaces.gpu.gpu_rules import GpuRules, Number
     from tuninglink.spaces.problem import Problem
+    from tuninglink.spaces.slots import Slot
     from tuninglink.spaces.workload import Workload
 
 _BYTE: Final = 8
@@ -37,7 +33,7 @@ _MOST_PIECES: Final = 32
 _MOST_INTRINSICS: Final = 1 << 10
 """Three times as many took over a minute to compile."""
 
-WITH_INTRINSIC: Final = Outline(frozenset({"mma_kind", SUBGROUP_BASIS, REDUCTION, WORKGROUP}))
+WITH_INTRINSIC: Final = Outline(frozenset({MMA_KIND, SUBGROUP_BASIS, REDUCTION, WORKGROUP}))
 """The outline of configurations in which an intrinsic multiplies, of contractions and of convolutions."""
 
 
@@ -54,82 +50,112 @@ def vector_distribute_spaces(
     contraction = read_contraction(workload)
     static_sizes(workload)
     intrinsics = intrinsics_for(contraction, device)
-    problem = workload.problem
-
-    def make() -> Form:
-        return _form(problem, contraction, intrinsics, device, pipeline)
-
-    return [GpuSpace(WITH_INTRINSIC, make)]
+    rules = _VectorDistributeRules(workload.problem, contraction, intrinsics, device, pipeline)
+    return [GpuSpace(WITH_INTRINSIC, rules.build)]
 
 
-def _form(
-    problem: Problem,
-    contraction: Contraction,
-    intrinsics: Sequence[Intrinsic],
-    device: Device,
-    pipeline: mlir.Attribute,
-) -> Form:
-    """Writes down the rules of the form, and its template."""
-    rules = GpuRules()
-    table = KnobTable(rules, len(contraction.sizes), pipeline.context)
-    tiling = ContractionTiles(contraction, rules, table)
-    kind = tiling.choose_intrinsic(intrinsics)
-    counts = _counts(contraction)
-    most = max(1, device.threads // device.subgroup_size)
-    reductions = (*contraction.outer_k, contraction.k)
-    for loop in (*contraction.outer, *contraction.outer_k, *contraction.matrix_loops):
-        entry, size = (REDUCTION if loop in reductions else WORKGROUP), contraction.size(loop)
-        tile = tiling.tiles[loop] = table.tile(entry, loop, size, zero=size)
-        if loop in counts:
-            highest = size if loop in contraction.outer else most
-            tiling.counts[loop] = rules.knob(counts[loop], 1, highest)
-        name = knob_name(entry, loop)
+class _VectorDistributeRules(FormRules):
+    """The rules of the form."""
+
+    def __init__(
+        self,
+        problem: Problem,
+        contraction: Contraction,
+        intrinsics: Sequence[Intrinsic],
+        device: Device,
+        pipeline: mlir.Attribute,
+    ) -> None:
+        super().__init__(problem, device, pipeline, len(contraction.sizes))
+        self._contraction = contraction
+        self._intrinsics = intrinsics
+        self._tiling = ContractionTiles(contraction, self.rules, self.table, self.tiles)
+        self._count_names = {
+            **{loop: f"sg_{loop}_cnt" for loop in contraction.outer},
+            contraction.m: "sg_m_cnt",
+            contraction.n: "sg_n_cnt",
+        }
+
+    def tile_loops(self) -> None:
+        """Adds tiles that are whole intrinsics of their subgroups."""
+        contraction, tiling = self._contraction, self._tiling
+        self._kind = tiling.choose_intrinsic(self._intrinsics)
+        for loop in (*contraction.outer, *contraction.outer_k, *contraction.matrix_loops):
+            self._tile_loop(loop)
+        taken = {loop: tile / self._step(loop) for loop, tile in self.tiles.items()}
+        for loop in contraction.matrix_loops:
+            self.rules.unrolled(taken[loop], f"intrinsics along dimension {loop}", _MOST_PIECES)
+        self.rules.unrolled(product(taken.values()), "intrinsics", _MOST_INTRINSICS)
+
+    def _tile_loop(self, loop: int) -> None:
+        contraction, rules, size = self._contraction, self.rules, self._contraction.size(loop)
+        entry = REDUCTION if loop in (*contraction.outer_k, contraction.k) else WORKGROUP
+        tile = self.tiles[loop] = self.table.tile(entry, loop, size, zero=size)
+        if loop in self._count_names:
+            most = size if loop in contraction.outer else self.most_subgroups
+            self._tiling.counts[loop] = rules.knob(self._count_names[loop], 1, most)
+        name, step = knob_name(entry, loop), self._step(loop)
         rules.compilers(
             size % tile == 0,
             f"dimension {loop} must be divisible by {name} ({size} % {{}} == 0)",
             tile,
         )
-        step = tiling.shapes[loop] * tiling.counts.get(loop, 1)
         rules.compilers(
             tile % step == 0,
             f"{name} must be divisible by what its subgroups take at a time ({{}} % {{}} == 0)",
             tile,
             step,
         )
-    taken = {
-        loop: tiling.tiles[loop] / (tiling.shapes[loop] * tiling.counts.get(loop, 1))
-        for loop in tiling.tiles
-    }
-    for loop in contraction.matrix_loops:
-        rules.unrolled(taken[loop], f"intrinsics along dimension {loop}", _MOST_PIECES)
-    rules.unrolled(product(taken.values()), "intrinsics", _MOST_INTRINSICS)
-    threads, subgroup_size, stages = rules.workgroup(device)
-    rules.threads(threads, product(tiling.counts.values()) * subgroup_size, "of its subgroups")
-    promotion = Promotion(rules, pipeline.context)
-    clipped = {loop: clip(tile, contraction.sizes[loop]) for loop, tile in tiling.tiles.items()}
-    operands = (contraction.lhs, contraction.rhs)
-    # Of a computed operand, what it is computed from may be copied in its place.
-    least = [
-        bits if not each.inputs else number(0)
-        for each, bits in zip(operands, promotion.bits(contraction, clipped), strict=True)
-    ]
-    copies = promotion.bits(contraction, tiling.tiles)
-    further = [large - small for large, small in zip(copies, least, strict=True)]
-    rules.memory_bounds(least, further, device)
-    for index, operand in enumerate(operands):
-        uneven = [_is_uneven(tiling, loop) for loop in operand.loops]
-        exempt = any_of(negation(promotion.of(index)), *uneven)
-        require_derivable(rules, operand, tiling.tiles, threads, f"operand {index}", unless=exempt)
-        _cover_inputs(rules, operand, tiling.tiles, threads, promotion.of(index))
-    if contraction.is_plain:
-        vector_distribute_limits(tiling, threads, stages, promotion)
-    slots = {
-        "mma_kind": kind,
-        SUBGROUP_BASIS: table.basis(counts),
-        **promotion.slots,
-        **table.slots(),
-    }
-    return Form(rules.build(problem, str(pipeline)), gpu_template(pipeline, slots))
+
+    def _step(self, loop: int) -> Number:
+        """Returns what the subgroups take at a time along a loop."""
+        return self._tiling.shapes[loop] * self._tiling.counts.get(loop, 1)
+
+    def arrange_threads(self) -> None:
+        """Adds that a workgroup has the threads of its subgroups."""
+        self.add_workgroup()
+        threads = product(self._tiling.counts.values()) * self.subgroup_size
+        self.rules.threads(self.threads, threads, "of its subgroups")
+
+    def limit_memory(self) -> None:
+        """Limits the copies of promoted operands, which threads must be able to share."""
+        contraction, rules, tiles = self._contraction, self.rules, self.tiles
+        promotion = self._promotion = Promotion(rules, self.pipeline.context)
+        clipped = {loop: clip(tile, contraction.sizes[loop]) for loop, tile in tiles.items()}
+        operands = (contraction.lhs, contraction.rhs)
+        # Of a computed operand, what it is computed from may be copied in its place.
+        least = [
+            bits if not operand.inputs else number(0)
+            for operand, bits in zip(operands, promotion.bits(contraction, clipped), strict=True)
+        ]
+        copies = promotion.bits(contraction, tiles)
+        further = [large - small for large, small in zip(copies, least, strict=True)]
+        rules.memory_bounds(least, further, self.device)
+        for index, operand in enumerate(operands):
+            is_promoted = promotion.of(index)
+            uneven = [self._is_uneven(loop) for loop in operand.loops]
+            exempt = any_of(negation(is_promoted), *uneven)
+            name = f"operand {index}"
+            require_derivable(rules, operand, tiles, self.threads, name, unless=exempt)
+            _cover_inputs(rules, operand, tiles, self.threads, is_promoted)
+
+    def _is_uneven(self, loop: int) -> Number:
+        """Returns the condition that a tile is rounded up and masked, so that another one is read than configured."""
+        size, tile = self._contraction.size(loop), self.tiles[loop]
+        return any_of(size % tile != 0, tile % self._step(loop) != 0)
+
+    def limit_search(self) -> None:
+        """Adds the limits of the compiler's own constraints, where it has some."""
+        if self._contraction.is_plain:
+            vector_distribute_limits(self._tiling, self.threads, self.stages, self._promotion)
+
+    def slots(self) -> dict[str, Slot]:
+        """Returns the entries of the lowering config."""
+        return {
+            MMA_KIND: self._kind,
+            SUBGROUP_BASIS: self.table.basis(self._count_names),
+            **self._promotion.slots,
+            **self.table.slots(),
+        }
 
 
 def _cover_inputs(
@@ -152,16 +178,3 @@ def _cover_inputs(
             "operand is computed from",
             threads,
         )
-
-
-def _is_uneven(tiling: ContractionTiles, loop: int) -> Number:
-    """Returns the condition that a tile is rounded up and masked, so that another one is read than configured."""
-    size, tile = tiling.contraction.size(loop), tiling.tiles[loop]
-    step = tiling.shapes[loop] * tiling.counts.get(loop, 1)
-    return any_of(size % tile != 0, tile % step != 0)
-
-
-def _counts(contraction: Contraction) -> dict[int, str]:
-    """Returns the knobs for the number of subgroups along loops."""
-    names = {loop: f"sg_{loop}_cnt" for loop in contraction.outer}
-    return {**names, contraction.m: "sg_m_cnt", contraction.n: "sg_n_cnt"}

@@ -13,6 +13,7 @@ from iree.compiler import ir as mlir
 from iree.compiler.dialects import iree_codegen, iree_gpu
 
 from tuninglink.iree.foreign import why_foreign
+from tuninglink.iree.gpu_configurations import MMA_KIND, PIPELINE_OPTIONS, uses_igemm
 from tuninglink.iree.intrinsics import element_types, intrinsic_name
 from tuninglink.mlir import names
 from tuninglink.mlir.attributes import entries_of, is_of_a_dialect
@@ -45,7 +46,7 @@ _WANTED: Final[Mapping[str, type[mlir.Attribute]]] = {
 }
 """The classes of attributes of which there is one."""
 
-_TRANSLATION_ENTRIES: Final = ("gpu_pipeline_options", "llvm_func_attrs", "enable_loop_peeling")
+_TRANSLATION_ENTRIES: Final = (PIPELINE_OPTIONS, "llvm_func_attrs", "enable_loop_peeling")
 """Entries of a `translation_info` that code generation reads, of those that are easily misspelt."""
 
 
@@ -135,7 +136,7 @@ def _findings(
         pipeline = str(translation.pass_pipeline)
         yield from _translation_faults(translation, target)
     # A convolution as a matmul has fewer loops.
-    loops = None if matched is None or _is_igemm(translation) else matched.loops
+    loops = None if matched is None or uses_igemm(translation) else matched.loops
     knobs = entries_of(lowering.attributes)
     yield from knob_faults(knobs, pipeline, loops)
     if isinstance(translation, iree_codegen.TranslationInfoAttr):
@@ -153,13 +154,6 @@ def _translation_faults(
             yield Fault(f"code generation reads no '{name}'; did you mean '{meant}'?", knob=name)
     sizes = list(translation.workgroup_size or ())
     yield from thread_faults(sizes, translation.subgroup_size or 0, target)
-
-
-def _is_igemm(translation: mlir.Attribute | None) -> bool:
-    if not isinstance(translation, iree_codegen.TranslationInfoAttr):
-        return False
-    options = entries_of(translation.configuration).get("gpu_pipeline_options")
-    return isinstance(options, iree_gpu.PipelineOptionsAttr) and bool(options.use_igemm_convolution)
 
 
 @dataclass(frozen=True)
@@ -200,7 +194,7 @@ def _types(lowering: iree_gpu.LoweringConfigAttr, matched: _Matched) -> Iterator
             f"'{name}' multiplies {'·'.join(types)}, the matcher asks for {'·'.join(matched.types)}",
             _intrinsic_for(matched.types, name, lowering.context),
             is_error=True,
-            knob="mma_kind",
+            knob=MMA_KIND,
         )
 
 

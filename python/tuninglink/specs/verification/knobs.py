@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from iree.compiler import ir as mlir
 
+from tuninglink.iree import gpu_configurations as gpu
 from tuninglink.mlir.attributes import is_of_a_dialect
 from tuninglink.specs.verification.faults import Fault, misspelt
 
@@ -16,22 +17,11 @@ if TYPE_CHECKING:
 
     from tuninglink.iree.targets import Target
 
-_TILES: Final = (
-    *("workgroup", "reduction", "thread", "subgroup", "lane"),
-    *("serial", "partial_reduction"),
-)
-"""The knobs that have a size for each loop."""
-
-_REDUCING: Final = frozenset({"reduction", "partial_reduction", "serial"})
-"""The knobs that tile reductions, which are the last loops of contractions."""
-
-_BASES: Final = ("subgroup_basis", "lane_basis")
-
 KNOBS: Final = (
-    *_TILES,
-    *_BASES,
-    *("mma_kind", "promote_operands", "promotion_types"),
-    *("padding", "padding_conv", "convert_acc_gemm"),
+    *gpu.TILES,
+    *gpu.BASES,
+    *(gpu.MMA_KIND, gpu.PROMOTED_OPERANDS, gpu.PROMOTION_TYPES),
+    *(gpu.PADDING, gpu.PADDING_CONV, gpu.CONVERTS),
     *("workgroup_reordering_strategy", "lowering_strategy"),
 )
 """The knobs of a `#iree_gpu.lowering_config` that code generation reads.
@@ -40,15 +30,15 @@ Source: `IREEGPUAttrs.cpp` and `GPULoweringConfigUtils.cpp`; a test finds each i
 """
 
 _INTEGERS: Final = {
-    **dict.fromkeys((*_TILES, "padding", "padding_conv"), "[64, 64, 0]"),
-    "promote_operands": "[0, 1]",
+    **dict.fromkeys((*gpu.TILES, gpu.PADDING, gpu.PADDING_CONV), "[64, 64, 0]"),
+    gpu.PROMOTED_OPERANDS: "[0, 1]",
 }
 """The knobs that are lists of integers, with an example of each."""
 
 _READ_BY: Final = {
-    "subgroup": ("TileAndFuse", "subgroup_basis"),
-    "subgroup_basis": ("VectorDistribute", "subgroup"),
-    "lane_basis": ("VectorDistribute", "thread"),
+    gpu.SUBGROUP: ("TileAndFuse", gpu.SUBGROUP_BASIS),
+    gpu.SUBGROUP_BASIS: ("VectorDistribute", gpu.SUBGROUP),
+    gpu.LANE_BASIS: ("VectorDistribute", gpu.THREAD),
 }
 """For knobs of one pipeline of two which one that is, and the knob of the other pipeline that comes closest."""
 
@@ -62,10 +52,7 @@ _OPERANDS: Final = 3
 _MOST_THREADS: Final = 1024
 """The threads of a workgroup on any GPU that the compiler knows: `max_thread_count_per_workgroup`."""
 
-_AMD: Final = (32, 64)
-"""The subgroups that AMD's code generation has: for others it says `invalid subgroup size`."""
-
-_SUBGROUP_SIZES: Final = {"gfx9": (64,), "gfx1": _AMD, "sm_": (32,)}
+_SUBGROUP_SIZES: Final = {"gfx9": (64,), "gfx1": gpu.AMD_SUBGROUP_SIZES, "sm_": (32,)}
 """The threads of a subgroup, for what names of architectures start with: the `subgroup_size_choices` of targets."""
 
 
@@ -99,26 +86,26 @@ def _missing(
     """Yields the knobs without which code generation fails, as found by compiling."""
     intrinsic = "such as mma_kind = #iree_gpu.mma_layout<MFMA_F32_16x16x16_F16>"
     if pipeline == "VectorDistribute" and is_product:
-        if "subgroup_basis" not in knobs and "subgroup" not in knobs:
+        if not {gpu.SUBGROUP, gpu.SUBGROUP_BASIS} & knobs.keys():
             yield Fault(
                 "VectorDistribute needs 'subgroup_basis', which is missing",
                 "such as subgroup_basis = [[2, 2, 1], [0, 1, 2]], the subgroups along each loop",
                 is_error=True,
             )
-        if not {"mma_kind", "lane_basis"} & knobs.keys():
+        if not {gpu.MMA_KIND, gpu.LANE_BASIS} & knobs.keys():
             yield Fault(
                 "VectorDistribute needs 'mma_kind', which is missing",
                 f"{intrinsic}; or 'lane_basis' and 'thread', where no intrinsic multiplies",
                 is_error=True,
             )
     if pipeline == "TileAndFuse" and is_product:
-        if "mma_kind" in knobs and not {"subgroup", "subgroup_basis"} & knobs.keys():
+        if gpu.MMA_KIND in knobs and not {gpu.SUBGROUP, gpu.SUBGROUP_BASIS} & knobs.keys():
             yield Fault(
                 "TileAndFuse needs 'subgroup' with 'mma_kind', and it is missing",
                 "such as subgroup = [2, 2, 0], the intrinsics of a subgroup along each loop",
                 is_error=True,
             )
-        if not {"mma_kind", "thread"} & knobs.keys():
+        if not {gpu.MMA_KIND, gpu.THREAD} & knobs.keys():
             yield Fault(
                 "TileAndFuse needs 'mma_kind', which is missing",
                 f"{intrinsic}; or 'thread', where no intrinsic multiplies",
@@ -146,7 +133,7 @@ def thread_faults(
         yield Fault(
             f"a workgroup of {prod(workgroup_size):,} threads is more than GPUs run",
             f"they run {_MOST_THREADS:,} at most",
-            knob="workgroup_size",
+            knob=gpu.WORKGROUP_SIZE,
         )
     known = _subgroup_sizes(target)
     if known and subgroup_size and subgroup_size not in known:
@@ -154,8 +141,8 @@ def thread_faults(
         yield Fault(
             f"a subgroup of {target} has {' or '.join(map(str, known))} threads, not {subgroup_size}",
             f"write subgroup_size = {min(known, key=lambda each: abs(each - subgroup_size))}",
-            is_error=is_amd and subgroup_size not in _AMD,
-            knob="subgroup_size",
+            is_error=is_amd and subgroup_size not in gpu.AMD_SUBGROUP_SIZES,
+            knob=gpu.SUBGROUP_SIZE,
         )
 
 
@@ -169,18 +156,18 @@ def subgroup_faults(
         workgroup_size: the threads of a workgroup in each dimension.
         subgroup_size: the threads of a subgroup, 0 if it is missing.
     """
-    basis = _basis(knobs["subgroup_basis"]) if "subgroup_basis" in knobs else None
-    if basis is None or not workgroup_size or not subgroup_size or min(basis[0], default=0) < 1:
+    basis = gpu.read_basis(knobs.get(gpu.SUBGROUP_BASIS))
+    if basis is None or not workgroup_size or not subgroup_size or min(basis.counts, default=0) < 1:
         return
-    threads = prod(basis[0]) * subgroup_size
+    threads = prod(basis.counts) * subgroup_size
     if threads != prod(workgroup_size):
         yield Fault(
-            f"'subgroup_basis' has {prod(basis[0])} subgroups of {subgroup_size} threads, and the workgroup has "
+            f"'subgroup_basis' has {prod(basis.counts)} subgroups of {subgroup_size} threads, and the workgroup has "
             f"{prod(workgroup_size):,} threads, not {threads:,}",
             f"write workgroup_size = [{threads}, 1, 1], or other counts"
             if threads <= _MOST_THREADS
             else f"write counts with a product of {max(1, prod(workgroup_size) // subgroup_size)}",
-            knob="subgroup_basis",
+            knob=gpu.SUBGROUP_BASIS,
         )
 
 
@@ -193,24 +180,24 @@ def _subgroup_sizes(target: Target | None) -> tuple[int, ...]:
 
 def _malformed(name: str, value: mlir.Attribute) -> Iterator[Fault]:
     wanted = ""
-    integers = _integers(value)
+    integers = gpu.read_integers(value)
     if name in _INTEGERS and integers is None:
         wanted = f"a list of integers, none of them negative, such as {_INTEGERS[name]}"
-    elif name in _BASES and _basis(value) is None:
+    elif name in gpu.BASES and gpu.read_basis(value) is None:
         wanted = "two lists, such as [[2, 2, 1], [0, 1, 2]]: counts, and for each loop the one that is along it"
-    elif name == "promotion_types" and not isinstance(value, mlir.ArrayAttr):
+    elif name == gpu.PROMOTION_TYPES and not isinstance(value, mlir.ArrayAttr):
         wanted = "a list, with one for each of 'promote_operands'"
-    elif name == "mma_kind" and not is_of_a_dialect(value):
+    elif name == gpu.MMA_KIND and not is_of_a_dialect(value):
         wanted = "an intrinsic, such as #iree_gpu.mma_layout<MFMA_F32_16x16x16_F16>"
     if wanted:
-        is_error = name in _BASES or name == "mma_kind"
+        is_error = name in gpu.BASES or name == gpu.MMA_KIND
         message = f"'{name}' is {value}, which code generation does not read"
         yield Fault(message, f"it is {wanted}", is_error=is_error)
     elif name in _INTEGERS and min(integers or [0]) < 0:
         right = [max(0, each) for each in integers or ()]
         yield Fault(
-            f"'{name}' is {integers}, and none may be negative",
-            "0 leaves a loop as it is" if name in _TILES else f"write {right}",
+            f"'{name}' is {[*(integers or ())]}, and none may be negative",
+            "0 leaves a loop as it is" if name in gpu.TILES else f"write {right}",
             is_error=True,
         )
 
@@ -224,21 +211,21 @@ def _of_another_pipeline(
         yield Fault(
             f"{configured} reads no '{name}', which is a knob of {reader}",
             f"{configured} reads '{other}' instead",
-            is_error=name != "lane_basis" and other not in knobs,
+            is_error=name != gpu.LANE_BASIS and other not in knobs,
         )
 
 
 def _of_other_loops(name: str, value: mlir.Attribute, loops: int) -> Iterator[Fault]:
     asked = f"for the {_count(loops, 'loop')} that the matcher asks for"
-    if name in _TILES and isinstance(value, mlir.ArrayAttr) and len(value) != loops:
+    if name in gpu.TILES and isinstance(value, mlir.ArrayAttr) and len(value) != loops:
         zeros = [0] * max(0, loops - len(value))
-        sizes = [*(_integers(value) or [])][:loops]
-        right = [*zeros, *sizes] if name in _REDUCING else [*sizes, *zeros]
+        sizes = [*(gpu.read_integers(value) or ())][:loops]
+        right = [*zeros, *sizes] if name in gpu.REDUCING else [*sizes, *zeros]
         remedy = f"there is one size for each loop, 0 for one that is not tiled, such as {right}"
         yield Fault(f"'{name}' has {_count(len(value), 'size')} {asked}", remedy)
-    basis = _basis(value) if name in _BASES else None
+    basis = gpu.read_basis(value) if name in gpu.BASES else None
     if basis is not None:
-        counts, mapping = basis
+        counts, mapping = list(basis.counts), list(basis.mapping)
         if len(mapping) != loops:
             yield Fault(
                 f"'{name}' maps {_count(len(mapping), 'loop')} {asked}",
@@ -260,8 +247,8 @@ def _of_other_loops(name: str, value: mlir.Attribute, loops: int) -> Iterator[Fa
                 f"write [{right}, {mapping}]",
                 is_error=True,
             )
-    if name == "promote_operands":
-        outside = [each for each in _integers(value) or () if not 0 <= each < _OPERANDS]
+    if name == gpu.PROMOTED_OPERANDS:
+        outside = [each for each in gpu.read_integers(value) or () if not 0 <= each < _OPERANDS]
         if outside:
             yield Fault(
                 f"'{name}' names operand {outside[0]}, which there is not",
@@ -271,17 +258,3 @@ def _of_other_loops(name: str, value: mlir.Attribute, loops: int) -> Iterator[Fa
 
 def _count(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
-
-
-def _integers(value: mlir.Attribute) -> list[int] | None:
-    if isinstance(value, mlir.ArrayAttr) and all(isinstance(e, mlir.IntegerAttr) for e in value):
-        return [mlir.IntegerAttr(each).value for each in value]
-    return None
-
-
-def _basis(value: mlir.Attribute) -> tuple[list[int], list[int]] | None:
-    parts = [_integers(each) for each in value] if isinstance(value, mlir.ArrayAttr) else []
-    match parts:
-        case [list(counts), list(mapping)]:
-            return counts, mapping
-    return None

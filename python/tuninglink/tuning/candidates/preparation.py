@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from tuninglink.emission.matcher_forms import FORMS, NoMatcherError
 from tuninglink.emission.spec_writer import SpecEntry, matcher_key, write_spec
 from tuninglink.errors import TuninglinkError
 from tuninglink.specs.loading import load_spec
+from tuninglink.tuning.candidates.candidate import CandidateOrigin
 from tuninglink.tuning.candidates.candidate_spaces import CandidateSpaces
 from tuninglink.tuning.candidates.compilation import BenchmarkTemplate
 from tuninglink.tuning.candidates.templates import apply_specs, configure
@@ -45,9 +46,17 @@ class PreparedTask(TunableTask):
     def entry(self, candidate: Candidate, provenance: Mapping[str, object]) -> SpecEntry:
         """Returns the entry that gives the dispatches of the task a configuration."""
         task = self.task
-        configuration = candidate.attributes
+        # The compiler's choice is more than the configuration of the root op: it is left to the compiler.
+        is_default = candidate.origin is CandidateOrigin.DEFAULT
+        configuration = {} if is_default else candidate.attributes
         return SpecEntry(
-            task.label, self.dispatch, self.form, configuration, provenance, task.target
+            task.label,
+            self.dispatch,
+            self.form,
+            configuration,
+            provenance,
+            task.target,
+            bounds=task.bounds,
         )
 
     def spec(self, candidate: Candidate, provenance: Mapping[str, object]) -> str:
@@ -87,13 +96,22 @@ def prepare(
         other = configure(task.source, flags, spec).configuration
         if other is not None and other.pipeline is not None:
             given.append(other)
-    spaces = CandidateSpaces(dispatch, default, given, registry, limits)
+    spaces = CandidateSpaces(_with_sizes(dispatch, task), default, given, registry, limits)
     if not spaces.spaces and not spaces.given:
         raise NotTunableError(f"there is no space: {spaces.reason}")
     form = _form(task, dispatch, spaces.default, flags)
     template = BenchmarkTemplate(configured.template, task.function, task.layout, task.sized)
     matcher = f"{task.target.name}\n{matcher_key(dispatch, form)}"
     return PreparedTask(task, template, spaces, dispatch, form, matcher)
+
+
+def _with_sizes(dispatch: Workload, task: TuningTask) -> Workload:
+    """Returns a workload whose loops have the only sizes that the code of a specialized dispatch is for."""
+    dimensions = list(dispatch.problem.dimensions)
+    for loop, sizes in task.bounds.items():
+        if sizes.low == sizes.high and loop < len(dimensions):
+            dimensions[loop] = replace(dimensions[loop], size=sizes.low)
+    return replace(dispatch, problem=replace(dispatch.problem, dimensions=tuple(dimensions)))
 
 
 def _form(task: TuningTask, dispatch: Workload, default: Candidate, flags: Sequence[str]) -> str:
@@ -106,7 +124,7 @@ def _form(task: TuningTask, dispatch: Workload, default: Candidate, flags: Seque
     none_fits = ""
     for form in FORMS:
         try:
-            entry = SpecEntry(task.label, dispatch, form, default.attributes)
+            entry = SpecEntry(task.label, dispatch, form, default.attributes, bounds=task.bounds)
             text = write_spec("trial", [entry])
         except NoMatcherError as failure:
             none_fits = str(failure)  # of the last form, which is the most general

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from functools import partial
 from typing import TYPE_CHECKING, Final
@@ -34,9 +34,10 @@ from tuninglink.tuning.programs.program_calls import read_calls
 
 if TYPE_CHECKING:
     from collections import Counter
-    from collections.abc import Callable, Container, Iterable, Sequence
+    from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 
     from tuninglink.iree.given_sizes import GivenSizes
+    from tuninglink.iree.size_ranges import SizeRange
     from tuninglink.tuning.programs.benchmark import BufferLayout
     from tuninglink.tuning.programs.dynamic_benchmarks import DynamicBenchmark
     from tuninglink.tuning.programs.invocations import Run
@@ -58,6 +59,7 @@ class TuningTask:
         function: the name of its function.
         layout: the buffer that it runs on.
         sized: of a dynamic dispatch, the functions of the benchmark for all sizes; empty for a static one.
+        bounds: the sizes of loops for which the dispatch is specialized; none for all sizes.
     """
 
     key: str
@@ -69,6 +71,13 @@ class TuningTask:
     function: str
     layout: BufferLayout
     sized: tuple[SizedFunction, ...] = ()
+    bounds: Mapping[int, SizeRange] = field(default_factory=dict, hash=False)
+
+    @property
+    def short_name(self) -> str:
+        """The name of the first dispatch without its variant, and the sizes for which it is specialized."""
+        sizes = ", ".join(f"d{loop} = {sizes}" for loop, sizes in self.bounds.items())
+        return self.name.partition("::")[0] + (f" for {sizes}" if sizes else "")
 
     @property
     def is_dynamic(self) -> bool:

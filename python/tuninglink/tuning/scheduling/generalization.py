@@ -11,9 +11,10 @@ from dataclasses import dataclass, replace
 from itertools import product
 from typing import TYPE_CHECKING, Final
 
-from tuninglink.emission.matcher_forms import RANGED_FORMS, SizeRange
+from tuninglink.emission.matcher_forms import RANGED_FORMS
 from tuninglink.emission.spec_writer import SpecEntry, write_spec
 from tuninglink.iree.op_kinds import OpKind, Role
+from tuninglink.iree.size_ranges import SizeRange
 from tuninglink.iree.structured_op import StructuredOp
 from tuninglink.payloads.preferences import constants, tiles
 from tuninglink.specs.loading import load_spec

@@ -1,0 +1,63 @@
+"""Ranges of the sizes of loops, and the compiler's attribute that asks for code of its own for them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from iree.compiler import ir as mlir
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+SPECIALIZATION_RANGES: Final = "iree_codegen.specialization_ranges"
+"""The attribute of an op that the compiler reads."""
+
+UNBOUNDED: Final = (1 << 53) - 1
+"""The upper end of a range without one, which is also what the compiler assumes of sizes."""
+
+
+@dataclass(frozen=True)
+class SizeRange:
+    """The sizes of a loop that an entry is for.
+
+    Attributes:
+        low: the smallest.
+        high: the largest; `UNBOUNDED` for any.
+        divisor: what divides all of them.
+    """
+
+    low: int
+    high: int
+    divisor: int = 1
+
+    def __contains__(self, size: int) -> bool:
+        return self.low <= size <= self.high and size % self.divisor == 0
+
+    def __str__(self) -> str:
+        if self.low == self.high:
+            return str(self.low)
+        high = "" if self.high >= UNBOUNDED else str(self.high)
+        return f"{self.low}..{high}" + (f" by {self.divisor}" if self.divisor > 1 else "")
+
+
+def specialization_ranges(
+    boxes: Sequence[Mapping[int, SizeRange]], loops: int, context: mlir.Context
+) -> mlir.Attribute:
+    """Returns the attribute for code of its own for each of several boxes.
+
+    Args:
+        boxes: the ranges of loops, by their numbers; all sizes of the others.
+        loops: how many loops there are.
+        context: the context of the attribute.
+    """
+    lists = (", ".join(_assumption(box.get(loop)) for loop in range(loops)) for box in boxes)
+    text = ", ".join(f"[{each}]" for each in lists)
+    return mlir.Attribute.parse(f"#util<int.assumption.multi_array[{text}]>", context)
+
+
+def _assumption(sizes: SizeRange | None) -> str:
+    if sizes is None:
+        return "<>"
+    divisor = f", udiv = {sizes.divisor}" if sizes.divisor > 1 else ""
+    return f"<umin = {sizes.low}, umax = {sizes.high}{divisor}>"

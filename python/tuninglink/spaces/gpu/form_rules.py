@@ -1,0 +1,97 @@
+"""The steps in which the rules of a form of configurations for GPUs are written down."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, ClassVar
+
+from tuninglink.spaces.gpu.gpu_rules import GpuRules
+from tuninglink.spaces.gpu.knob_table import KnobTable, gpu_template
+from tuninglink.spaces.gpu.space import Form
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from iree.compiler import ir as mlir
+
+    from tuninglink.spaces.gpu.device import Device
+    from tuninglink.spaces.gpu.gpu_rules import Number
+    from tuninglink.spaces.problem import Problem
+    from tuninglink.spaces.slots import Slot
+    from tuninglink.spaces.templates import KnobTemplate
+
+
+class FormRules(ABC):
+    """The rules of a form: tiles, threads, memory and the compiler's search, then the slots of the knobs.
+
+    Args:
+        problem: what the configurations are for.
+        device: what is compiled for.
+        pipeline: the pipeline that is configured.
+        loop_count: the number of loops that the configurations tile.
+
+    Attributes:
+        unknown: why no configuration is known to be valid; empty if the rules decide.
+        rules: the rules so far.
+        table: the knobs of the loops.
+        tiles: the tile of a workgroup along each loop; of a reduction, the tile of one step.
+        threads: the number of threads in a workgroup, once `add_workgroup` has added its knob.
+        subgroup_size: the number of threads in a subgroup, likewise.
+        stages: the number of stages that are prefetched, likewise.
+    """
+
+    unknown: ClassVar[str] = ""
+    threads: Number
+    subgroup_size: Number
+    stages: Number
+
+    def __init__(
+        self, problem: Problem, device: Device, pipeline: mlir.Attribute, loop_count: int
+    ) -> None:
+        self.problem = problem
+        self.device = device
+        self.pipeline = pipeline
+        self.rules = GpuRules()
+        self.table = KnobTable(self.rules, loop_count, pipeline.context)
+        self.tiles: dict[int, Number] = {}
+
+    def build(self) -> Form:
+        """Returns the form; the object is spent."""
+        self.tile_loops()
+        self.arrange_threads()
+        self.limit_memory()
+        self.limit_search()
+        template = self.template(self.slots())
+        return Form(self.rules.build(self.problem, str(self.pipeline), self.unknown), template)
+
+    @property
+    def most_subgroups(self) -> int:
+        """The greatest number of subgroups in a workgroup."""
+        return max(1, self.device.threads // self.device.subgroup_size)
+
+    def add_workgroup(self) -> None:
+        """Adds the knobs of a workgroup."""
+        self.threads, self.subgroup_size, self.stages = self.rules.workgroup(self.device)
+
+    @abstractmethod
+    def tile_loops(self) -> None:
+        """Adds the knobs of the loops, and the rules about tiles."""
+
+    @abstractmethod
+    def arrange_threads(self) -> None:
+        """Adds the rules about the threads that share the tiles."""
+
+    @abstractmethod
+    def limit_memory(self) -> None:
+        """Adds the rules about shared memory, and about the copies that threads make into it."""
+
+    def limit_search(self) -> None:  # noqa: B027 - most forms add nothing
+        """Adds what bounds the search, but not what is valid; nothing by default."""
+
+    @abstractmethod
+    def slots(self) -> dict[str, Slot]:
+        """Returns the entries of the lowering config."""
+
+    def template(self, slots: Mapping[str, Slot]) -> KnobTemplate:
+        """Returns the template of configurations with these entries of the lowering config."""
+        return gpu_template(self.pipeline, slots)

@@ -1,0 +1,1 @@
+"""Ranges of sizes of dynamic dispatches, each with code and a configuration of its own."""

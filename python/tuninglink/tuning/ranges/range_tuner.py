@@ -1,0 +1,205 @@
+"""Tuning of dynamic dispatches by ranges of sizes, where no single configuration is best for all sizes."""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from tuninglink.specs.loading import load_spec
+from tuninglink.tuning.candidates.preparation import NotTunableError, PreparedTask
+from tuninglink.tuning.deciding.decision import ConfidenceInterval, Decision, Outcome
+from tuninglink.tuning.deciding.defaults import measure_default
+from tuninglink.tuning.deciding.size_checks import SizeComparison, compare_at
+from tuninglink.tuning.programs.specialized_dispatches import dynamic_loops, specialize
+from tuninglink.tuning.ranges.boxes import boxes_around
+from tuninglink.tuning.results.failures import Failure
+from tuninglink.tuning.results.task_result import TaskOutcome, TrialResult
+from tuninglink.tuning.scheduling.task_run import tune_task
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from tuninglink.specs.model import Spec
+    from tuninglink.tuning.programs.benchmark import Benchmark, SizedFunction
+    from tuninglink.tuning.programs.dispatches import TuningTask
+    from tuninglink.tuning.results.task_result import TaskResult
+    from tuninglink.tuning.scheduling.budget import Budget
+    from tuninglink.tuning.scheduling.task_tuner import TaskTuner
+
+    Prepare = Callable[[TuningTask, Sequence[Spec]], PreparedTask]
+
+
+@dataclass(frozen=True)
+class RangeTuner:
+    """Tunes dynamic dispatches again for ranges around their sizes, with code of its own for each.
+
+    Attributes:
+        tuner: compiles, measures and decides.
+        prepare: prepares a task, given specs whose configurations are candidates.
+    """
+
+    tuner: TaskTuner
+    prepare: Prepare
+
+    def improve(self, result: TaskResult, budget: Budget) -> TaskResult:
+        """Returns the result of a dynamic dispatch with the ranges that are faster than the entry for all sizes.
+
+        Args:
+            result: the dispatch, tuned for all sizes at once.
+            budget: the time.
+
+        Raises:
+            DeviceError: the device is gone.
+            DatabaseError: a result cannot be kept.
+            TuninglinkError: a spec does not give what was measured.
+        """
+        boxes = boxes_around(
+            [function for function in result.task.sized if function.weight],
+            dynamic_loops(result.task),
+        )
+        tasks = [task for box in boxes if (task := specialize(result.task, box)) is not None]
+        default = self._compile(result.task)
+        if not tasks or default is None:
+            return result
+        open_ = default
+        if result.verdict is TaskOutcome.WON and result.winner and result.winner.benchmark:
+            open_ = result.winner.benchmark
+        self.tuner.listener.specializing(result.prepared, len(tasks))
+        ranges: list[TaskResult] = []
+        for position, task in enumerate(tasks):
+            part = budget.part(1 / (len(tasks) - position))
+            if part.is_over:
+                break
+            found = self._tune(task, result, part)
+            if found is not None:
+                compared = self._compared(found, default, open_)
+                ranges += [compared] if compared is not None else []
+        return self._joined(result, ranges, default) if ranges else result
+
+    def _tune(self, task: TuningTask, result: TaskResult, budget: Budget) -> TaskResult | None:
+        """Returns the result of a specialized dispatch, whose winner may be the compiler's choice."""
+        settings, began = self.tuner.settings, time.monotonic()
+        compiled = self.tuner.compiler.submit_program(task.source, "", settings.timeout).result()
+        measured = measure_default(task, compiled, self.tuner.devices)
+        if isinstance(measured, Failure):
+            return None
+        try:
+            prepared = self.prepare(task, self._known(result))
+        except NotTunableError:
+            return None
+        # The reference has judged the compiler's choice for all sizes.
+        tuner = replace(self.tuner, references=None)
+        tuned = tune_task(tuner, prepared, replace(measured, share=result.share), budget)
+        if tuned.winner is not None:
+            return tuned
+        choice = TrialResult(
+            prepared.spaces.default, measured.default_us, None, began, measured.benchmark
+        )
+        return replace(tuned, winner=choice)
+
+    def _known(self, result: TaskResult) -> list[Spec]:
+        """Returns a spec with the best configuration for all sizes, which is a candidate for each range."""
+        trials = [trial for trial in result.trials if trial.microseconds is not None]
+        best = min(trials, key=lambda trial: trial.microseconds or math.inf, default=None)
+        if best is None or not isinstance(result.prepared, PreparedTask):
+            return []
+        return [load_spec(result.prepared.spec(best.candidate, {}).encode())]
+
+    def _compile(self, task: TuningTask) -> Benchmark | None:
+        """Returns the compiler's choice for all sizes."""
+        seconds = self.tuner.settings.timeout
+        compiled = self.tuner.compiler.submit_program(task.source, "", seconds).result()
+        return None if isinstance(compiled, Failure) else task.benchmark(compiled.image)
+
+    def _compared(
+        self, found: TaskResult, default: Benchmark, open_: Benchmark
+    ) -> TaskResult | None:
+        """Returns a range with its times against the compiler's choice; None unless it is faster than what is there.
+
+        Args:
+            found: the range.
+            default: the compiler's choice for all sizes.
+            open_: what is best for all sizes so far.
+        """
+        assert found.winner is not None
+        assert found.winner.benchmark is not None
+        comparisons: list[SizeComparison] = []
+        is_faster = False
+        for function in found.winner.benchmark.measured:
+            benchmark = found.winner.benchmark.at(function)
+            rivals = [open_] if open_ is default else [open_, default]
+            for rival in rivals:
+                comparison = compare_at(
+                    self.tuner.devices.first,
+                    rival.at(function),
+                    benchmark,
+                    function,
+                    self.tuner.settings.seed,
+                )
+                if isinstance(comparison, Failure) or comparison.is_slower:
+                    return None
+                if rival is open_:
+                    is_faster |= comparison.speedup.low > 1 + self.tuner.settings.min_gain
+                if rival is default:
+                    comparisons.append(comparison)
+        if not is_faster:
+            return None
+        return replace(
+            found,
+            verdict=TaskOutcome.WON,
+            sizes=tuple(comparisons),
+            decision=mean_decision(comparisons),
+        )
+
+    def _joined(
+        self, result: TaskResult, ranges: Sequence[TaskResult], default: Benchmark
+    ) -> TaskResult:
+        """Returns the result of a dispatch with ranges; all other sizes keep the configuration that they have."""
+        sizes = {comparison.sizes: comparison for comparison in result.sizes}
+        sizes |= {comparison.sizes: comparison for part in ranges for comparison in part.sizes}
+        ordered = [
+            sizes.get(function.sizes) or self._unchanged(default, function)
+            for function in default.measured
+        ]
+        winner = result.winner or TrialResult(
+            result.prepared.spaces.default, result.default_us, None, time.monotonic()
+        )
+        return replace(
+            result,
+            verdict=TaskOutcome.WON,
+            winner=winner,
+            ranges=tuple(ranges),
+            sizes=tuple(ordered),
+            decision=mean_decision(ordered),
+            reason="",
+        )
+
+    def _unchanged(self, default: Benchmark, function: SizedFunction) -> SizeComparison:
+        """Returns the times at sizes that are left to the compiler."""
+        timing = self.tuner.devices.first.measure(default.at(function))
+        us = math.inf if isinstance(timing, Failure) else timing.median
+        same = ConfidenceInterval(1.0, 1.0, 1.0)
+        return SizeComparison(function.sizes, function.weight, us, us, same)
+
+
+def mean_decision(comparisons: Sequence[SizeComparison]) -> Decision:
+    """Returns the weighted geometric mean of comparisons at several sizes."""
+    weights = sum(comparison.weight for comparison in comparisons)
+
+    def mean(value: Callable[[SizeComparison], float]) -> float:
+        total = sum(each.weight * math.log(value(each)) for each in comparisons)
+        return math.exp(total / weights)
+
+    return Decision(
+        Outcome.FASTER,
+        ConfidenceInterval(
+            mean(lambda each: each.speedup.low),
+            mean(lambda each: each.speedup.median),
+            mean(lambda each: each.speedup.high),
+        ),
+        mean(lambda each: each.default_us),
+        mean(lambda each: each.tuned_us),
+        (),
+    )

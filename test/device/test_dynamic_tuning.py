@@ -1,0 +1,226 @@
+"""Dynamic dispatches as the tuner compiles and measures them: one module for all sizes, and code for ranges of sizes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+from iree import runtime
+from programs import TARGETS
+
+import tuninglink
+from tuninglink.emission.spec_writer import write_spec
+from tuninglink.iree.given_sizes import GivenSizes
+from tuninglink.iree.size_ranges import UNBOUNDED, SizeRange
+from tuninglink.spaces.registry import ProviderRegistry
+from tuninglink.tuning.candidates.compilation import CandidateCompiler, Compiled
+from tuninglink.tuning.candidates.preparation import PreparedTask, prepare
+from tuninglink.tuning.deciding.size_checks import SizeChecks
+from tuninglink.tuning.devices.device_process import DeviceProcess
+from tuninglink.tuning.devices.timing import Timing
+from tuninglink.tuning.programs.benchmark import Benchmark
+from tuninglink.tuning.programs.dispatches import read_program
+from tuninglink.tuning.programs.specialized_dispatches import dynamic_loops, specialize
+from tuninglink.tuning.results.failures import Failure, FailureKind
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+    from tuninglink.tuning.candidates.candidate import Candidate
+    from tuninglink.tuning.programs.dispatches import TuningTask
+
+K, N = 64, 96
+PROGRAM = f"""
+func.func @layer(%lhs: tensor<?x{K}xf32>, %rhs: tensor<{K}x{N}xf32>) -> tensor<?x{N}xf32> {{
+  %c0 = arith.constant 0 : index
+  %zero = arith.constant 0.0 : f32
+  %rows = tensor.dim %lhs, %c0 : tensor<?x{K}xf32>
+  %empty = tensor.empty(%rows) : tensor<?x{N}xf32>
+  %init = linalg.fill ins(%zero : f32) outs(%empty : tensor<?x{N}xf32>) -> tensor<?x{N}xf32>
+  %result = linalg.matmul ins(%lhs, %rhs : tensor<?x{K}xf32>, tensor<{K}x{N}xf32>)
+    outs(%init : tensor<?x{N}xf32>) -> tensor<?x{N}xf32>
+  return %result : tensor<?x{N}xf32>
+}}
+"""
+CPU = "llvm-cpu"
+FLAGS = {
+    **TARGETS,
+    CPU: (
+        "--iree-hal-target-device=local",
+        "--iree-hal-local-target-device-backends=llvm-cpu",
+        "--iree-llvmcpu-target-cpu=host",
+    ),
+}
+BOXES = ({0: SizeRange(1, 1)}, {0: SizeRange(2, 22)}, {0: SizeRange(23, UNBOUNDED)})
+
+
+def read(path: Path, target: str = CPU) -> TuningTask:
+    path.write_text(PROGRAM)
+    sizes = [GivenSizes.parse("0.0=1,8:2,64")]
+    (task,) = read_program(str(path), FLAGS[target], sizes=sizes).tasks
+    return task
+
+
+@pytest.fixture(scope="module")
+def task(tmp_path_factory: pytest.TempPathFactory) -> TuningTask:
+    return read(tmp_path_factory.mktemp("dynamic") / "layer.mlir")
+
+
+@pytest.fixture(scope="module")
+def compiler() -> Iterator[CandidateCompiler]:
+    with CandidateCompiler(FLAGS[CPU], 2) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def device() -> Iterator[DeviceProcess]:
+    with DeviceProcess("local-sync://", timeout=120) as made:
+        yield made
+
+
+def compiled(compiler: CandidateCompiler, task: TuningTask, spec: str = "") -> Benchmark:
+    outcome = compiler.submit_program(task.source, spec, 120).result()
+    assert isinstance(outcome, Compiled), outcome
+    return task.benchmark(outcome.image)
+
+
+def prepared(task: TuningTask, target: str = CPU) -> PreparedTask:
+    return prepare(task, FLAGS[target], [], ProviderRegistry(pytest.fail), {})
+
+
+def first_that_compiles(compiler: CandidateCompiler, task: PreparedTask) -> Candidate:
+    for candidate in task.spaces.sample(8, 0):
+        outcome = compiler.submit(task.template, candidate, 120).result()
+        if isinstance(outcome, Benchmark):
+            return candidate
+    pytest.fail("no candidate compiles")
+
+
+def test_one_module_is_measured_at_all_sizes(
+    task: TuningTask, compiler: CandidateCompiler, device: DeviceProcess
+) -> None:
+    default = compiled(compiler, task)
+    assert [function.weight for function in default.measured] == [1, 2, 1]
+    for benchmark in (default, *map(default.at, default.measured)):
+        timing = device.measure(benchmark)
+        assert isinstance(timing, Timing), timing
+
+
+def test_candidates_are_checked_at_sizes_that_were_not_given(
+    task: TuningTask, compiler: CandidateCompiler, device: DeviceProcess
+) -> None:
+    default = compiled(compiler, task)
+    candidate = first_that_compiles(compiler, prepared(task))
+    tuned = compiled(compiler, task, prepared(task).spec(candidate, {}))
+    assert device.compare(tuned, default, K) is None
+    # The code for one row computes one row of 63: a candidate that is right at the given sizes alone is refused.
+    (other,) = [function for function in task.sized if function.sizes == "0.0=63"]
+    one = specialize(task, BOXES[0])
+    assert one is not None
+    wrong = Benchmark(_at_all_sizes(compiler, one, task).image, "", default.layout, (other,))
+    failure = device.compare(wrong, replace(default, sized=(other,)), K)
+    assert isinstance(failure, Failure)
+    assert failure.kind is FailureKind.WRONG
+    assert failure.message.startswith("at 0.0=63: binding 2: ")
+
+
+def _at_all_sizes(
+    compiler: CandidateCompiler, specialized: TuningTask, task: TuningTask
+) -> Benchmark:
+    """Returns a specialized dispatch with the functions for all sizes of the dynamic one."""
+    wide = specialize(replace(task, sized=tuple(
+        replace(function, loops=(1, *function.loops[1:])) for function in task.sized
+    )), specialized.bounds)  # fmt: skip
+    assert wide is not None
+    return compiled(compiler, wide)
+
+
+def test_a_candidate_that_is_slower_at_one_size_does_not_race(
+    task: TuningTask, compiler: CandidateCompiler
+) -> None:
+    default = compiled(compiler, task)
+    other = replace(default, image=default.image + b"\0")
+    checks = SizeChecks(
+        _Times({other.image: {1: 30.0, 8: 5.0, 64: 5.0}}), default, 0, lambda _: None
+    )  # type: ignore[arg-type]
+    failure = checks.failure(other)
+    assert failure is not None
+    assert failure.kind is FailureKind.SLOWER
+    assert failure.message.startswith("slower than the default at 0.0=1: 0.333")
+    assert [round(each.speedup.median, 2) for each in checks.comparisons(other)] == [0.33, 2.0, 2.0]
+
+
+class _Times:
+    """A device on which every image takes a given time at each size, and 10 us where none is given."""
+
+    def __init__(self, times: Mapping[bytes, Mapping[int, float]]) -> None:
+        self._times = times
+
+    def rounds(
+        self, benchmarks: list[Benchmark], count: int, _seed: int, _seconds: float
+    ) -> _Samples:
+        row = tuple(
+            self._times.get(each.image, {}).get(each.layout.bindings[0].shape[0], 10.0)
+            for each in benchmarks
+        )
+        return _Samples((row,) * count)
+
+
+class _Samples:
+    def __init__(self, samples: tuple[tuple[float, ...], ...]) -> None:
+        self.samples = samples
+
+
+@pytest.mark.parametrize("target", [CPU, "cuda", "hip"])
+def test_a_spec_finds_a_specialized_dispatch(tmp_path: Path, target: str) -> None:
+    dynamic = read(tmp_path / "layer.mlir", target)
+    assert dynamic_loops(dynamic) == (0,)
+    for box in BOXES:
+        specialized = specialize(dynamic, box)
+        assert specialized is not None
+        sizes = [int(function.sizes.partition("=")[2]) for function in specialized.sized]
+        assert all(size in box[0] for size in sizes)
+        # It raises an exception where no matcher with these bounds finds the dispatch.
+        assert prepared(specialized, target).form == "contraction"
+
+
+def test_a_size_that_is_not_measured_has_no_range(task: TuningTask) -> None:
+    assert specialize(task, {0: SizeRange(200, 300)}) is None
+
+
+@pytest.fixture(scope="module")
+def spec(task: TuningTask, compiler: CandidateCompiler) -> str:
+    """Returns a spec with an entry for each range, and one for all sizes."""
+    entries = []
+    for box in BOXES[:2]:
+        specialized = specialize(task, box)
+        assert specialized is not None
+        of_range = prepared(specialized)
+        entries.append(of_range.entry(first_that_compiles(compiler, of_range), {}))
+    open_ = prepared(task)
+    entry = open_.entry(first_that_compiles(compiler, open_), {})
+    return write_spec("tuned", [*entries, replace(entry, specializations=BOXES[:2])])
+
+
+@pytest.fixture(scope="module")
+def program(spec: str) -> tuninglink.Compilation:
+    return tuninglink.compile(
+        PROGRAM.encode(), specs=[spec.encode()], default_specs=False, flags=FLAGS[CPU]
+    )
+
+
+def test_each_range_has_its_entry(program: tuninglink.Compilation) -> None:
+    matchers = [each.entry.matcher for each in program.applied if each.entry]
+    assert len(matchers) == len(set(matchers)) == 3
+
+
+@pytest.mark.parametrize("rows", [1, 2, 7, 8, 22, 23, 63, 64, 65, 385])
+def test_all_sizes_compute_the_same(program: tuninglink.Compilation, rows: int) -> None:
+    module = runtime.load_vm_flatbuffer(program.output, driver="local-sync")
+    random = np.random.default_rng(rows)
+    lhs = random.standard_normal((rows, K), dtype=np.float32)
+    rhs = random.standard_normal((K, N), dtype=np.float32)
+    np.testing.assert_allclose(module.layer(lhs, rhs).to_host(), lhs @ rhs, rtol=1e-4, atol=1e-4)
