@@ -179,7 +179,7 @@ def test_a_page_shows_trials_and_where_the_default_stands(tmp_path: Path) -> Non
     assert found["notes"] == "a candidate is fast and wrong"
     assert found["sizes"] == [
         "0.0=1d0 = 11187762.46 [2.40, 2.50]",
-        "0.0=64all213437291.84 [1.80, 1.90]",
+        "0.0=64all21,3437291.84 [1.80, 1.90]",
     ]
     assert found["omitted"] == "@main_dispatch_3: there is no space for a sort"
     assert found["spec"] == REPORT.spec
