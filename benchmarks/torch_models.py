@@ -47,7 +47,8 @@ class _First(nn.Module):
         return self.module(value, return_dict=False)[0]
 
 
-def _main(module: nn.Module, *inputs: torch.Tensor) -> Functions:
+def transformer(module: nn.Module, *inputs: torch.Tensor) -> Functions:
+    """Returns a model of `transformers` as a program of one function."""
     return {"main": Function(_First(module), inputs)}
 
 
@@ -55,12 +56,14 @@ def _tokens(vocabulary: int, *sizes: int) -> torch.Tensor:
     return torch.randint(0, vocabulary, sizes)
 
 
-def bert() -> Functions:
+def bert(layers: int = 12) -> Functions:
     """BERT-base, one sequence of 384 tokens (Devlin et al. 2018)."""
     from transformers import BertConfig, BertModel  # noqa: PLC0415 - seconds to load
 
-    config = BertConfig()
-    return _main(BertModel(config, add_pooling_layer=False), _tokens(config.vocab_size, 1, 384))
+    config = BertConfig(num_hidden_layers=layers)
+    return transformer(
+        BertModel(config, add_pooling_layer=False), _tokens(config.vocab_size, 1, 384)
+    )
 
 
 def resnet50() -> Functions:
@@ -68,7 +71,7 @@ def resnet50() -> Functions:
     from transformers import ResNetConfig, ResNetForImageClassification  # noqa: PLC0415
 
     model = ResNetForImageClassification(ResNetConfig(num_labels=1000))
-    return _main(model, torch.randn(8, 3, 224, 224))
+    return transformer(model, torch.randn(8, 3, 224, 224))
 
 
 def resnet50_image() -> Functions:
@@ -76,22 +79,23 @@ def resnet50_image() -> Functions:
     from transformers import ResNetConfig, ResNetForImageClassification  # noqa: PLC0415
 
     model = ResNetForImageClassification(ResNetConfig(num_labels=1000))
-    return _main(model, torch.randn(1, 3, 224, 224))
+    return transformer(model, torch.randn(1, 3, 224, 224))
 
 
-def gpt2() -> Functions:
+def gpt2(layers: int = 12) -> Functions:
     """GPT-2 small, a prompt of 256 tokens (Radford et al. 2019)."""
     from transformers import GPT2Config, GPT2Model  # noqa: PLC0415
 
-    config = GPT2Config(use_cache=False)
-    return _main(GPT2Model(config), _tokens(config.vocab_size, 1, 256))
+    config = GPT2Config(use_cache=False, n_layer=layers)
+    return transformer(GPT2Model(config), _tokens(config.vocab_size, 1, 256))
 
 
-def vit() -> Functions:
+def vit(layers: int = 12) -> Functions:
     """ViT-B/16, a batch of four images (Dosovitskiy et al. 2020)."""
     from transformers import ViTConfig, ViTModel  # noqa: PLC0415
 
-    return _main(ViTModel(ViTConfig(), add_pooling_layer=False), torch.randn(4, 3, 224, 224))
+    config = ViTConfig(num_hidden_layers=layers)
+    return transformer(ViTModel(config, add_pooling_layer=False), torch.randn(4, 3, 224, 224))
 
 
 def whisper() -> Functions:
@@ -99,7 +103,7 @@ def whisper() -> Functions:
     from transformers import WhisperConfig  # noqa: PLC0415
     from transformers.models.whisper.modeling_whisper import WhisperEncoder  # noqa: PLC0415
 
-    return _main(WhisperEncoder(WhisperConfig()), torch.randn(1, 80, 3000))
+    return transformer(WhisperEncoder(WhisperConfig()), torch.randn(1, 80, 3000))
 
 
 # --- A decoder after Llama, with a prompt and one step ---------------------------------------------------------
@@ -314,7 +318,6 @@ def bottleneck() -> Functions:
 MODELS: Mapping[str, Callable[[], Functions]] = {
     "bert": bert,
     "resnet50": resnet50,
-    "resnet50_image": resnet50_image,
     "llama": llama,
     "gpt2": gpt2,
     "vit": vit,
@@ -323,6 +326,16 @@ MODELS: Mapping[str, Callable[[], Functions]] = {
     "bottleneck": bottleneck,
 }
 """The models by name."""
+
+
+SHORTENED: Mapping[str, Callable[[], Functions]] = {
+    "resnet50_image": resnet50_image,
+    "bert_layers": lambda: bert(2),
+    "gpt2_layers": lambda: gpt2(2),
+    "vit_layers": lambda: vit(2),
+    "llama_layer": lambda: llama(DecoderSizes(layers=1)),
+}
+"""The dispatches of models in smaller programs, which are exported and compiled faster, for `libraries.py`."""
 
 
 def encoder() -> Functions:
@@ -337,7 +350,9 @@ def short_bert() -> Functions:
     from transformers import BertConfig, BertModel  # noqa: PLC0415 - seconds to load
 
     config = BertConfig()
-    return _main(BertModel(config, add_pooling_layer=False), _tokens(config.vocab_size, 1, 128))
+    return transformer(
+        BertModel(config, add_pooling_layer=False), _tokens(config.vocab_size, 1, 128)
+    )
 
 
 def small_resnet() -> Functions:
@@ -347,7 +362,7 @@ def small_resnet() -> Functions:
     config = ResNetConfig(
         depths=[2, 2, 2, 2], hidden_sizes=[64, 128, 256, 512], layer_type="basic", num_labels=1000
     )
-    return _main(ResNetForImageClassification(config), torch.randn(1, 3, 160, 160))
+    return transformer(ResNetForImageClassification(config), torch.randn(1, 3, 160, 160))
 
 
 def narrow_llama() -> Functions:
@@ -364,15 +379,15 @@ HELD_OUT: Mapping[str, Callable[[], Functions]] = {
 """Models of other widths and lengths than those that libraries are made from, for `coverage.py`."""
 
 
-def build(name: str, dtype: torch.dtype) -> Functions:
-    """Returns a model with weights that depend on its name alone.
+def build(model: Callable[[], Functions], dtype: torch.dtype) -> Functions:
+    """Returns a model with weights that are always the same.
 
     Args:
-        name: of `MODELS` or `HELD_OUT`.
+        model: makes it.
         dtype: the type of weights and of floating-point inputs.
     """
     torch.manual_seed(0)
-    functions = {**MODELS, **HELD_OUT}[name]()
+    functions = model()
     for function in functions.values():
         function.module.to(dtype).eval()
     return {

@@ -9,6 +9,7 @@
 // PROGRESS: comparing {{[1-6]}} candidate
 // PROGRESS-NEXT: @main_dispatch_0: won: {{.+}}s to {{.+}}s{{.*}}; 100% of the time, 6 candidates tried (trials)
 // PROGRESS: running the whole program with the spec and without
+// PROGRESS-NEXT: relative error of the outputs against llvm-cpu for a generic processor: {{.+}} by default, {{.+}} with the spec
 // PROGRESS-NEXT: {{.+}} ms, with the spec {{.+}} ms
 
 // RUN: filecheck %s --input-file=%t/tuned.mlir --check-prefix=SPEC
@@ -29,6 +30,9 @@
 // RUN: iree-compile %s -o %t/tuned.vmfb --iree-hal-target-device=local --iree-hal-local-target-device-backends=llvm-cpu --iree-llvmcpu-target-cpu=host --iree-codegen-tuning-spec-path=%t/tuned.mlir
 
 // RUN: filecheck %s --input-file=%t/report/report.json --check-prefix=REPORT
+// REPORT: "outputs": {
+// REPORT-NEXT: "source": "llvm-cpu for a generic processor",
+// REPORT: "default_is_wrong": false,
 // REPORT: "guarded": true,
 // REPORT: "outcome": "won"
 

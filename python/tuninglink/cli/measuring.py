@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from tuninglink.cli import process
 from tuninglink.cli.tune_progress import ProgressLines
 from tuninglink.cli.verbosity import is_quiet
 from tuninglink.errors import TuninglinkError
@@ -34,6 +35,12 @@ if TYPE_CHECKING:
     from tuninglink.tuning.scheduling.timeline import Timeline
 
 
+_END_SECONDS: Final = 0.5
+"""The time in which results are written and processes end."""
+
+_LEAST_SECONDS: Final = 1.0
+
+
 def check_outputs(options: MeasuringOptions) -> None:
     """Refuses results that cannot be written before anything is measured.
 
@@ -45,6 +52,11 @@ def check_outputs(options: MeasuringOptions) -> None:
         Database(Path(options.database)).close()
     if options.failures:
         check_directory(options.failures)
+
+
+def time_left(seconds: float) -> float:
+    """Returns what is left for measuring of the time that a command may take, with its start and its end."""
+    return max(_LEAST_SECONDS, seconds - process.elapsed() - _END_SECONDS)
 
 
 @dataclass(frozen=True)
@@ -120,6 +132,10 @@ def stopping(budget: Budget, program: str) -> Iterator[None]:
     """Lets a signal end the budget while the block runs, and a second one end the process.
 
     A signal that the process was started to ignore stays ignored.
+
+    Args:
+        budget: what ends.
+        program: what says so; nothing where the end is announced elsewhere.
     """
     watched = [each for each in _ENDING if signal.getsignal(each) != signal.SIG_IGN]
 
@@ -127,6 +143,8 @@ def stopping(budget: Budget, program: str) -> Iterator[None]:
         if budget.is_stopped:
             os._exit(_SIGNALED + number)
         budget.stop()
+        if not program:
+            return
         with suppress(OSError):  # the terminal may be closed
             os.write(2, f"\n{program}: interrupted; ending with what is known so far\n".encode())
 

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, Final
 from tuninglink.compiler.flags import COMPILE_FLAGS
 from tuninglink.errors import CompileError
 from tuninglink.files import STANDARD_STREAM
-from tuninglink.llvm_flags import Flag, read_count, read_number
+from tuninglink.llvm_flags import Flag, member_of, read_count, read_number
 from tuninglink.mlir.diagnostics import error, note
 from tuninglink.tuning.devices.timing import Caches
-from tuninglink.tuning.settings import TuningSettings
+from tuninglink.tuning.settings import Numerics, TuningSettings
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,6 +30,8 @@ MEASURING_HELP: Final = """\
   --failures DIR       Keep candidates that fail to compile, to run or to compute what they should in DIR, and dispatches
                        whose default does; each with a script or a command that shows it with the stock tools.
   --no-reference       Compare candidates with the compiler's own choices alone, whether these are right or not.
+  --numerics WHICH     Which results of candidates and of the tuned program are accepted: bitwise (those that equal the
+                       default's bit for bit), rounding (those that differ by rounding), or any. Default: rounding.
   --jobs N             How many compilations run at once. Default: one for each core.
   --timeout TIME       When a compilation or a benchmark counts as hanging. Default: 30s.
   --caches warm|cold   Whether a dispatch finds its data in the caches. Default: warm.
@@ -103,6 +105,7 @@ MEASURING_FLAGS: Final = {
     "min-gain": Flag("min_gain", read_fraction),
     "jobs": Flag("jobs", read_count),
     "failures": Flag("failures"),
+    "numerics": Flag("numerics", member_of(Numerics)),
     "no-reference": Flag("checks_defaults", lambda _: False, switch=True),
     "timeout": Flag("timeout", _duration),
     "caches": Flag("caches", _caches),

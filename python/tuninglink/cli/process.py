@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import sys
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,6 +25,7 @@ FAILURE = 1
 
 _sources = Sources()
 _kept: list[object] = []
+_began: list[float] = []
 
 
 def run(body: Callable[[], int]) -> int:
@@ -31,6 +34,7 @@ def run(body: Callable[[], int]) -> int:
     A mistake of the user ends with its diagnostics on standard error. If the reader of a pipe has closed it, the
     command fails without a message.
     """
+    _began.append(time.monotonic() - _age())
     try:
         code = body()
         sys.stdout.flush()
@@ -45,6 +49,19 @@ def run(body: Callable[[], int]) -> int:
     else:
         return code
     return FAILURE
+
+
+def elapsed() -> float:
+    """Returns the seconds since the process of the command began; 0 where no command runs."""
+    return time.monotonic() - _began[-1] if _began else 0.0
+
+
+def _age() -> float:
+    """Returns the seconds since this process began."""
+    # The name of the program, in parentheses, may hold anything.
+    fields = Path("/proc/self/stat").read_text().rpartition(")")[2].split()
+    began = int(fields[19]) / os.sysconf("SC_CLK_TCK")
+    return max(0.0, time.clock_gettime(time.CLOCK_BOOTTIME) - began)
 
 
 def keep(*objects: object) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tuninglink.cli import process
-from tuninglink.cli.measuring import Measuring, check_outputs, stopping
+from tuninglink.cli.measuring import Measuring, check_outputs, stopping, time_left
 from tuninglink.cli.progress import progress
 from tuninglink.cli.project_options import project_specs
 from tuninglink.cli.report_format import ReportFormat
@@ -83,7 +83,7 @@ def _outputs(output: str, specs: Sequence[Spec]) -> list[str]:
 
 
 def _retune(specs: Sequence[Spec], options: RetuneOptions, command: str) -> RetuningResult:
-    budget = Budget(options.settings.seconds, options.settings.trials)
+    budget = Budget(time_left(options.settings.seconds), options.settings.trials)
     target = target_of(options.flags)
     uris = options.settings.devices or (default_device(target.backend),)
     model = None

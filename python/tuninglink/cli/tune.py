@@ -13,7 +13,6 @@ from tuninglink.cli.project_options import with_project
 from tuninglink.cli.tune_options import parse_tune_arguments
 from tuninglink.cli.usage import COMMON_FLAGS, flag_lines
 from tuninglink.compiler.probing import check_targets
-from tuninglink.compiler.session import set_up_command_line
 from tuninglink.tuning.search import check_search
 
 if TYPE_CHECKING:
@@ -37,12 +36,15 @@ dumped; - is standard input. It is compiled with the flags that you give. An int
                        one call each.
   --input [F:]VALUE    An input of function F for the comparison of the whole program, as iree-run-module takes them:
                        @FILE.npy, 2x3xf32=0 or a number. One for each argument. Default: random.
+  --expected [F:]@FILE What function F should return for these inputs, as computed by the framework that the model comes
+                       from. One for each result. Default: what the same program computes on the CPU.
   --parameters [S=]FILE  Weights of the program (.irpa, .safetensors, .gguf) with scope S. May be repeated. Default:
                        random weights.
   --flag-sets FILE     Compare these sets of compiler flags first, one a line; none for no sets. Default: those for the
                        backend, in at most a quarter of --budget. The best ones are written to SPEC.flags.
   --only-flags         Compare sets of flags and nothing else.
-  --allow-numerics     Take flags that change the results of the program by more than rounding.
+  --allow-numerics     Take flags and entries that change the results of the program by more than rounding; the same as
+                       --numerics any.
   --only PATTERN       Tune dispatches with this in their name or their function's. May be repeated; * and ?.
   --top N              Tune the N dispatches that take most of the time.
   --min-share PART     Tune dispatches that take at least this part of the time, as in 5%, and those whose default
@@ -84,16 +86,10 @@ def tune_command(arguments: Sequence[str]) -> int:
     options = replace(options, specs=(*options.specs, *project_specs))
     check_targets(options.flags)
     check_search(options.settings.search)  # an unknown one is told before anything takes time
-    from tuninglink.cli.flag_choice import choose_flags, write_flags  # noqa: PLC0415 - as below
+    # Mistakes in the arguments are reported before the tuner is loaded.
+    from tuninglink.cli.tuning import tune_program  # noqa: PLC0415
 
-    options, flags_result = choose_flags(options)
-    write_flags(options, flags_result)
-    if options.only_flags:
-        return process.SUCCESS
-    set_up_command_line(PROGRAM, options.flags)
-    from tuninglink.cli.tune_run import tune  # noqa: PLC0415 - mistakes are told before it is loaded
-
-    failure = tune(options, flags_result, PROGRAM)
+    failure = tune_program(options, PROGRAM)
     if failure is not None:
         raise failure
     return process.SUCCESS

@@ -23,6 +23,7 @@ from tuninglink.tuning.programs.call_options import (
     GivenInput,
     ParameterFile,
 )
+from tuninglink.tuning.settings import Numerics
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -45,7 +46,7 @@ class TuneOptions(MeasuringOptions):
         parameters: files with the program's weights.
         flag_sets: a file with sets of flags, `none`, or nothing for the usual ones.
         only_flags: whether sets of flags are all that is compared.
-        allows_numerics: whether a set of flags may change the results of the program.
+        expected: what its functions should return for these inputs.
     """
 
     input: str
@@ -60,12 +61,12 @@ class TuneOptions(MeasuringOptions):
     parameters: tuple[ParameterFile, ...] = ()
     flag_sets: str = ""
     only_flags: bool = False
-    allows_numerics: bool = False
+    expected: tuple[GivenInput, ...] = ()
 
     @property
     def calls(self) -> CallOptions:
         """How the whole program is called."""
-        return CallOptions(self.functions, self.inputs, self.parameters)
+        return CallOptions(self.functions, self.inputs, self.parameters, self.expected)
 
 
 _SHARED: Final = (
@@ -80,10 +81,11 @@ _FLAGS: Final = {
     "dim": Flag("sizes", GivenSizes.parse, repeats=True),
     "function": Flag("functions", FunctionWeight.parse, repeats=True),
     "input": Flag("inputs", GivenInput.parse, repeats=True),
+    "expected": Flag("expected", GivenInput.parse, repeats=True),
     "parameters": Flag("parameters", ParameterFile.parse, repeats=True),
     "flag-sets": Flag("flag_sets"),
     "only-flags": Flag("only_flags", lambda _: True, switch=True),
-    "allow-numerics": Flag("allows_numerics", lambda _: True, switch=True),
+    "allow-numerics": Flag("numerics", lambda _: Numerics.ANY, switch=True),
     "report": Flag("report"),
     "top": Flag("top", read_count),
     "only": Flag("patterns", repeats=True),

@@ -16,10 +16,11 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tuninglink.tuning.candidates.tunable import TunableTask
-    from tuninglink.tuning.deciding.model_run import ModelVerdict
+    from tuninglink.tuning.deciding.entry_verdict import ModelVerdict
     from tuninglink.tuning.devices.device import DeviceDescription
     from tuninglink.tuning.programs.dispatches import DispatchedProgram, Omission, TuningTask
     from tuninglink.tuning.references.output_verdict import OutputVerdict
+    from tuninglink.tuning.results.output_comparison import OutputComparison
     from tuninglink.tuning.results.task_result import (
         FunctionComparison,
         ModelComparison,
@@ -121,9 +122,11 @@ class ProgressLines(Listener):
         """Says how that went."""
         for failure in verdict.failures:
             self._say(f"  an entry was left out, as the program fails with it: {failure}")
+        self._say_outputs(verdict.outputs)
         comparison = verdict.comparison
         if comparison is None:
-            self._say(f"not guarded: the whole program was not compared: {verdict.reason}")
+            if verdict.kept or verdict.outputs is None:
+                self._say(f"not guarded: the whole program was not compared: {verdict.reason}")
             return
         for function in comparison.functions if len(comparison.functions) > 1 else ():
             weight = f" x {function.weight}" if function.weight > 1 else ""
@@ -131,6 +134,16 @@ class ProgressLines(Listener):
         self._say(f"  {_comparison(comparison)}")
         for note in comparison.notes:
             self._say(f"  {note}")
+
+    def _say_outputs(self, outputs: OutputComparison | None) -> None:
+        """Says how right the program is, and warns if it is not."""
+        if outputs is None:
+            return
+        self._say(f"  {outputs}")
+        if outputs.finding:
+            self._say(f"warning: {outputs.finding}")
+        if outputs.note:
+            self._say(f"  {outputs.note}")
 
     def finished(self, timeline: Timeline) -> None:
         """Says where the time went."""

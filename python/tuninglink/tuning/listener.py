@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tuninglink.tuning.candidates.tunable import TunableTask
-    from tuninglink.tuning.deciding.model_run import ModelVerdict
+    from tuninglink.tuning.deciding.entry_verdict import ModelVerdict
     from tuninglink.tuning.devices.device import DeviceDescription
     from tuninglink.tuning.programs.dispatches import DispatchedProgram, Omission, TuningTask
     from tuninglink.tuning.references.output_verdict import OutputVerdict

@@ -4,8 +4,22 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from enum import Enum
 
 from tuninglink.tuning.devices.timing import Caches
+
+
+class Numerics(Enum):
+    """Which results of tuned programs are accepted; the value is what a user writes."""
+
+    BITWISE = "bitwise"
+    """Those that equal the default's bit for bit."""
+
+    ROUNDING = "rounding"
+    """Those that rounding in another order explains."""
+
+    ANY = "any"
+    """All, as far as the whole program is concerned."""
 
 
 @dataclass(frozen=True)
@@ -28,6 +42,7 @@ class TuningSettings:
         runs_model: whether the whole program is run in the end.
         generalizes: whether entries for ranges of sizes are looked for.
         checks_defaults: whether the compiler's choices are compared with references.
+        numerics: which results are accepted.
     """
 
     devices: tuple[str, ...] = ()
@@ -45,3 +60,4 @@ class TuningSettings:
     runs_model: bool = True
     generalizes: bool = False
     checks_defaults: bool = True
+    numerics: Numerics = Numerics.ROUNDING

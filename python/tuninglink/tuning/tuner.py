@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.emission.spec_writer import SpecEntry, write_spec
@@ -12,17 +13,16 @@ from tuninglink.mlir.diagnostics import Diagnostic, Severity, error, note
 from tuninglink.spaces.provider_registry import ProviderRegistry
 from tuninglink.specs.provenance import FLAGS
 from tuninglink.tuning.candidates.preparation import PreparedTask, prepare
-from tuninglink.tuning.deciding.model_run import ModelRuns, ModelVerdict, judge_entries
 from tuninglink.tuning.devices.compute_units import COMPUTE_UNITS, compute_units
 from tuninglink.tuning.devices.local import may_run
+from tuninglink.tuning.program_guard import ProgramGuard
 from tuninglink.tuning.programs.dispatches import Omission
 from tuninglink.tuning.ranges.range_tuner import RangeTuner
 from tuninglink.tuning.results.task_result import TaskOutcome, TuningResult
 from tuninglink.tuning.scheduling.generalization import Generalizer
 from tuninglink.tuning.scheduling.isolation import FATAL, reason_of
 from tuninglink.tuning.scheduling.ledger import Account
-from tuninglink.tuning.scheduling.prices import guard_seconds, least_race_seconds
-from tuninglink.tuning.scheduling.priorities import Pace
+from tuninglink.tuning.scheduling.prices import least_race_seconds
 from tuninglink.tuning.scheduling.scheduler import Scheduler
 from tuninglink.tuning.scheduling.timeline import Stage
 
@@ -43,11 +43,11 @@ _GENERALIZING: Final = 0.3
 _RANGES: Final = 0.4
 """The part of the time that is kept for ranges of sizes of dynamic dispatches."""
 
-_REFERENCE_SECONDS: Final = 6.0
-"""The time that is kept for references of tasks whose races begin in the end."""
+_REFERENCE_SECONDS: Final = 2.0
+"""The time that is kept for comparing finalists with references where the processors measure."""
 
-_LEAST_PART: Final = 0.7
-"""The whole program is compared if this part of the price is left."""
+_START_SECONDS: Final = 3.0
+"""What a task takes before its first trials are measured."""
 
 
 class Tuner:
@@ -82,7 +82,6 @@ class Tuner:
         self._set_flags = set_flags
         self._warn = warn
         self._registry = ProviderRegistry(warn)
-        self._guard_price = 0.0
         self._omissions: list[Omission] = []
         self._general: dict[str, SpecEntry] = {}
         self._prepared_tasks: dict[str, PreparedTask] = {}
@@ -93,13 +92,18 @@ class Tuner:
         Raises:
             TuninglinkError: nothing of the program can be tuned on the devices.
         """
-        timeline = self._task_tuner.timeline
         for omission in self._program.omissions:
             self._omit(omission)
+        with ProgramGuard(self._program, self._task_tuner, self._ledger) as guard:
+            return self._run(guard)
+
+    def _run(self, guard: ProgramGuard) -> TuningResult:
+        timeline = self._task_tuner.timeline
         scheduler = Scheduler(self._task_tuner, self._ledger, self._prepare, self._omit)
         failure: TuninglinkError | None = None
         try:
-            scheduler.run(self._selected(self._program.tasks), self._reserve)
+            tasks = self._selected(self._program.tasks)
+            scheduler.run(tasks, partial(self._reserve, guard), guard.begin)
         except FATAL as fatal:
             failure = fatal  # what was won so far is worth writing
         results = sorted(scheduler.results, key=lambda each: -each.share)
@@ -110,7 +114,7 @@ class Tuner:
             with self._ledger.spending(Account.RANGES) as budget:
                 self._generalize(results, budget)
         with timeline.stage(Stage.MODEL):
-            model = self._run_model(results, failure)
+            model = guard.run(results, self.spec, failure)
         results = [
             replace(each, verdict=TaskOutcome.LEFT_OUT)
             if each.verdict is TaskOutcome.WON and each not in model.kept
@@ -125,12 +129,13 @@ class Tuner:
             omissions=self._omissions,
             model=model.comparison,
             model_note=model.reason,
+            outputs=model.outputs,
             began=timeline.began,
             stages=timeline.times,
             failure=failure,
         )
 
-    def _reserve(self, defaults: DefaultQueue) -> None:
+    def _reserve(self, guard: ProgramGuard, defaults: DefaultQueue) -> None:
         """Reserves time for the whole program and for ranges, and names the least budget if there is less."""
         ledger, settings = self._ledger, self._task_tuner.settings
         if self._is_dynamic:
@@ -143,14 +148,14 @@ class Tuner:
             # Elsewhere, references are computed while the device measures.
             limit = ledger.limit(Account.REFERENCE)
             ledger.reserve(Account.REFERENCE, min(limit, _REFERENCE_SECONDS))
-        if settings.runs_model:
-            self._guard_price = self._guard_seconds(defaults)
-            ledger.reserve(Account.GUARD, self._guard_price)
+        guard.reserve(defaults)
         heaviest = defaults.weighed()[0]
         least = (
             ledger.elapsed
-            + Pace().start_seconds
-            + least_race_seconds(heaviest)
+            + _START_SECONDS
+            + least_race_seconds(
+                heaviest, self._task_tuner.rules(ledger.whole, default_is_wrong=False)
+            )
             + ledger.reserved(Account.GUARD)
         )
         if least > ledger.seconds:
@@ -159,14 +164,6 @@ class Tuner:
                 f"reading it, its defaults and one race take about {least:.0f} s"
             )
             self._warn(Diagnostic(Severity.WARNING, message))
-
-    def _guard_seconds(self, defaults: DefaultQueue) -> float:
-        """Returns the price of comparing the whole program."""
-        measured = defaults.measured
-        scale = (len(measured) + len(defaults.waiting)) / len(measured)
-        seconds = [each.compile_seconds * scale for each in measured]
-        program_us = sum(each.task.calls * each.default_us for each in measured) * scale
-        return guard_seconds(seconds, program_us, self._task_tuner.compiler.jobs)
 
     def spec(self, results: Sequence[TaskResult], *, is_guarded: bool = True) -> str:
         """Returns the spec of what was won, as text.
@@ -290,39 +287,3 @@ class Tuner:
     def _device_limits(self) -> Mapping[str, int]:
         device = self._task_tuner.devices.first.description
         return {} if device.is_local else {COMPUTE_UNITS: compute_units(device.name)}
-
-    def _run_model(
-        self, results: Sequence[TaskResult], failure: TuninglinkError | None
-    ) -> ModelVerdict:
-        """Runs the whole program with the entries and without, unless there is a reason not to."""
-        task_tuner, ledger = self._task_tuner, self._ledger
-        won = [each for each in results if each.verdict is TaskOutcome.WON]
-        reason = ""
-        if not won:
-            reason = "there is no entry"
-        elif not task_tuner.settings.runs_model:
-            reason = "it was not asked for"
-        elif ledger.whole.is_stopped or failure is not None:
-            reason = "tuning ended early"
-        elif ledger.whole.remaining < _LEAST_PART * self._guard_price:
-            reason = f"it takes about {self._guard_price:.0f} s, which the budget did not leave"
-        if reason:
-            verdict = ModelVerdict(tuple(won), reason=reason)
-            if won and task_tuner.settings.runs_model:
-                task_tuner.listener.compared(verdict)
-            return verdict
-        task_tuner.listener.comparing()
-        runs = ModelRuns(
-            self._program,
-            task_tuner.compiler,
-            task_tuner.devices.first,
-            task_tuner.settings.seed,
-            deadline=ledger.whole.deadline,
-        )
-        try:
-            verdict = judge_entries(won, runs, self.spec)
-        except TuninglinkError as gone:
-            # What was won is worth writing even if the device is gone by now.
-            verdict = ModelVerdict(tuple(won), reason=gone.diagnostics[0].message)
-        task_tuner.listener.compared(verdict)
-        return verdict

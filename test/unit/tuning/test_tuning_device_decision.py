@@ -277,7 +277,7 @@ def test_a_ratio_far_from_the_threshold_needs_few_rounds() -> None:
 
 def test_the_price_of_a_race_follows_from_the_slower_program() -> None:
     slow, fast = (Contestant(Benchmark(b"", "f", LAYOUT), us) for us in (1.4e6, 0.4e6))
-    assert race_seconds(slow, [fast]) < 20
+    assert race_seconds(slow, [fast]) < 22
     assert race_seconds(slow, [fast] * 6) < 60
     assert race_seconds(fast, [fast] * 6) < race_seconds(slow, [fast] * 6)
     default = Contestant(Benchmark(b"", "f", LAYOUT), 100.0)

@@ -10,7 +10,7 @@ import pytest
 from tuninglink.tuning.candidates.candidate import Candidate
 from tuninglink.tuning.candidates.compilation import BenchmarkTemplate
 from tuninglink.tuning.deciding.decision import ConfidenceInterval
-from tuninglink.tuning.deciding.model_run import harmless, judge_entries
+from tuninglink.tuning.deciding.entry_verdict import harmless, judge_entries
 from tuninglink.tuning.devices.screening import Measurement
 from tuninglink.tuning.devices.timing import Timing
 from tuninglink.tuning.programs.benchmark import Benchmark, BufferLayout
@@ -224,7 +224,8 @@ class Runs:
     slowdowns: dict[str, float]
     failing: str = ""
 
-    def compare(self, spec: str) -> ModelComparison:
+    def compare(self, spec: str, *, mends: bool) -> ModelComparison:
+        assert mends == bool({"a", "b"} & set(spec))
         compared = comparison(self.slowdowns, list(spec))
         return replace(compared, failure="it fails") if self.failing in list(spec) else compared
 

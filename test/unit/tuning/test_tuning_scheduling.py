@@ -8,7 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tuninglink.tuning.deciding.contestants import Contestant, RaceRules
+from tuninglink.tuning.programs.benchmark import Benchmark, BufferLayout
 from tuninglink.tuning.scheduling.ledger import Account, Ledger
+from tuninglink.tuning.scheduling.prices import guard_seconds, task_race_seconds
 from tuninglink.tuning.scheduling.priorities import Pace
 from tuninglink.tuning.scheduling.progress import Progress
 
@@ -107,3 +110,28 @@ def test_a_task_that_gains_goes_before_one_that_does_not() -> None:
 def test_a_task_without_gains_makes_room_for_another() -> None:
     pace = Pace()
     assert pace.expected_gain(1, progress([100.0] * 400)) < pace.expected_gain(1, Progress(100.0))
+
+
+# --- Prices ----------------------------------------------------------------------------------------------
+
+BOTTLENECK_US = (107_000.0, 87_000.0, 82_000.0)
+"""The slow defaults of three bottleneck blocks of a ResNet-50 on an H200, whose candidates take 100 to 440 us."""
+
+
+def contestant(microseconds: float) -> Contestant:
+    return Contestant(Benchmark(b"", "f", BufferLayout((), 0, 0)), microseconds)
+
+
+def test_races_with_slow_defaults_are_cheap() -> None:
+    finalists = [contestant(us) for us in (100.0, 120.0, 200.0, 300.0, 400.0, 440.0)]
+    races = [task_race_seconds(contestant(us), finalists) for us in BOTTLENECK_US]
+    assert sum(races) < 15.0
+    mended = RaceRules(places=2, blocks=1, passes=1)
+    assert task_race_seconds(contestant(300.0), finalists[:2], mended) < 2.0
+
+
+def test_the_guard_of_a_slow_program_leaves_most_of_the_time() -> None:
+    compile_seconds = [0.5] * 13
+    assert guard_seconds(compile_seconds, sum(BOTTLENECK_US), 16) < 10.0
+    assert guard_seconds(compile_seconds, 6_000.0, 16) < guard_seconds(compile_seconds, 3e5, 16)
+    assert guard_seconds([0.5] * 53, 277_000.0, 16) < 0.1 * 180.0

@@ -22,6 +22,7 @@ class CpuPipeline:
         takes_tensors: whether it compiles operations on tensors, not only on buffers.
         checks_vectors: whether the sizes of vectors are known from the tiles.
         vectorizes: whether there are vectors at all.
+        follows_layout: whether it is for data-tiled products, whose layout fixes the vectors.
     """
 
     levels: tuple[CpuLevel, ...]
@@ -33,6 +34,7 @@ class CpuPipeline:
     takes_tensors: bool = True
     checks_vectors: bool = False
     vectorizes: bool = True
+    follows_layout: bool = False
 
 
 _PARALLEL: Final = (CpuLevel.DISTRIBUTION, CpuLevel.VECTOR_COMMON_PARALLEL)
@@ -62,7 +64,7 @@ PIPELINES: Final = {
     "#iree_cpu.pipeline<BufferOpsTileAndVectorize>": CpuPipeline(
         _PARALLEL, takes_tensors=False, checks_vectors=True
     ),
-    "#iree_cpu.pipeline<Mmt4dTilingExpert>": CpuPipeline(_ONCE),
+    "#iree_cpu.pipeline<Mmt4dTilingExpert>": CpuPipeline(_ONCE, follows_layout=True),
     "#iree_cpu.pipeline<DataTiling>": CpuPipeline(_PARALLEL),
     "#iree_cpu.pipeline<Default>": CpuPipeline(
         _PARALLEL[:1], natural=(CpuLevel.DISTRIBUTION,), vectorizes=False

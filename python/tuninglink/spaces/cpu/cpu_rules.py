@@ -56,6 +56,11 @@ class CpuRules:
         self.loops = range(len(nest.loops))
         self.parts = [self.tiles.part(loop) for loop in self.loops]
 
+    @property
+    def is_data_tiled(self) -> bool:
+        """Whether the root op is a data-tiled product, and the pipeline is for these."""
+        return self.pipeline.follows_layout and self.nest.is_data_tiled
+
     def build(self, problem: Problem, name: str, unknown: str) -> ConstraintSet:
         """Returns the rules that were added as a set; the object is spent."""
         return self._builder.build(problem, name, PROVIDER, unknown=unknown)

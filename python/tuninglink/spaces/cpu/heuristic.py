@@ -8,6 +8,7 @@ from tuninglink.iree.cpu_configurations import CpuLevel
 from tuninglink.solver.assertions import Grade
 from tuninglink.solver.expressions import all_of, any_of, number
 from tuninglink.spaces.cpu.cpu_rules import BYTE
+from tuninglink.spaces.cpu.data_tiled import add_workgroup_rules
 
 if TYPE_CHECKING:
     from tuninglink.spaces.cpu.cpu_rules import CpuRules
@@ -29,6 +30,9 @@ _LEVEL_1_CACHE_BYTES: Final = 32 * 1024
 def add_heuristic_rules(rules: CpuRules) -> None:
     """Adds the rules for configurations that are proposed or enumerated."""
     rules.grade = Grade.HEURISTIC
+    if rules.is_data_tiled:
+        add_workgroup_rules(rules)
+        return
     if not rules.pipeline.checks_vectors:
         rules.separate_levels()
     for level in (CpuLevel.CACHE_PARALLEL, CpuLevel.VECTOR_INNER_PARALLEL):
@@ -36,13 +40,25 @@ def add_heuristic_rules(rules: CpuRules) -> None:
             tile, name = rules.tiles.tile(level, loop), rules.tiles.name(level, loop)
             rules.add(tile == 0, f"{name} is not tried ({{}} == 0)", tile)
     for loop in rules.loops:
-        _shape_vector(rules, loop)
-        _shape_cache_reduction(rules, loop)
+        if loop in rules.nest.score_loops:
+            _keep_whole(rules, loop)
+        else:
+            _shape_vector(rules, loop)
+            _shape_cache_reduction(rules, loop)
     for loop in rules.parallel():
         _shape_distribution(rules, loop)
     if rules.nest.vectors:
         _use_registers(rules)
         _use_cache(rules)
+
+
+def _keep_whole(rules: CpuRules, loop: int) -> None:
+    """Adds that a loop is not tiled: code for tiles of the scores of an attention computes wrong results."""
+    for level in (CpuLevel.VECTOR_REDUCTION, CpuLevel.CACHE_REDUCTION):
+        tile, name = rules.tiles.tile(level, loop), rules.tiles.name(level, loop)
+        rules.add(
+            tile == 0, f"{name} should be 0, as parts of scores are not added up ({{}})", tile
+        )
 
 
 def _shape_vector(rules: CpuRules, loop: int) -> None:
@@ -98,7 +114,8 @@ def _use_cache(rules: CpuRules) -> None:
     """Adds that what one vector tile reads fits into the cache of the first level."""
     total = number(rules.nest.widest)
     for loop in rules.loops:
-        total = total * rules.tiles.vector_tile(loop)
+        if loop not in rules.nest.score_loops:
+            total = total * rules.tiles.vector_tile(loop)
     message = (
         f"the elements under a vector tile should fit into {_LEVEL_1_CACHE_BYTES} bytes of cache"
     )

@@ -85,9 +85,10 @@ def _tie(
         for access in accesses[one]:
             for other in handed_on.get(access.value, ()):
                 known = tied[other.operation]
+                # The maps of an `inner_tiled` leave out the dimensions of a packed tile, which are the last ones.
                 found = {
                     its: tied[one][loop]
-                    for loop, its in zip(access.loops, other.loops, strict=True)
+                    for loop, its in zip(access.loops, other.loops, strict=False)
                     if loop in tied[one] and its is not None and its not in known
                 }
                 if found:

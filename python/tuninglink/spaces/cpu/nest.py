@@ -15,7 +15,7 @@ from tuninglink.solver.answers import UndecidedError
 from tuninglink.spaces.cpu.neighboring_ops import neighbors, width
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from tuninglink.spaces.cpu.neighboring_ops import Neighbor
     from tuninglink.spaces.workload import Workload
@@ -31,6 +31,13 @@ _COMBINERS: Final = frozenset(
     )
 )
 """What a reduction may combine its elements with so that it is certainly vectorized."""
+
+PACKED_LOOPS: Final[Mapping[str, int]] = {
+    "linalg.mmt4d": 3,
+    "linalg.batch_mmt4d": 3,
+    "iree_codegen.inner_tiled": 0,
+}
+"""For each data-tiled product, how many loops run within a packed tile: the last ones."""
 
 _BYTE: Final = 8
 _ACCUMULATED: Final = 32
@@ -79,6 +86,7 @@ class LoopNest:
         is_alone: whether no other operation in the dispatch is configured.
         is_on_tensors: whether it reads or overwrites tensors; else buffers.
         is_attention: whether it is an attention.
+        score_loops: the reductions within the scores of an attention.
         is_lost: whether the compiler loses its configuration.
     """
 
@@ -91,7 +99,13 @@ class LoopNest:
     is_alone: bool
     is_on_tensors: bool
     is_attention: bool
+    score_loops: tuple[int, ...] = ()
     is_lost: bool = False
+
+    @property
+    def is_data_tiled(self) -> bool:
+        """Whether the root op is a product of packed operands."""
+        return self.operation in PACKED_LOOPS
 
 
 def read_nest(workload: Workload) -> LoopNest:
@@ -128,6 +142,7 @@ def read_nest(workload: Workload) -> LoopNest:
         is_alone=is_alone,
         is_on_tensors=any(isinstance(each.type, mlir.RankedTensorType) for each in root.operands),
         is_attention=op.kind is OpKind.ATTENTION,
+        score_loops=op.loops.get(Role.K1, ()),
     )
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from tuninglink.iree.cpu_configurations import CpuLevel
 from tuninglink.solver.assertions import Grade
 from tuninglink.solver.expressions import all_of, any_of, negation, number, select
+from tuninglink.spaces.cpu.data_tiled import add_layout_rules
 from tuninglink.spaces.cpu.necessary import LOST
 from tuninglink.spaces.cpu.target_cpu import Masking
 
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 def add_sufficient_rules(rules: CpuRules) -> None:
     """Adds the rules with which configurations compile, provided that nothing is `unknown`."""
     rules.grade = Grade.SUFFICIENT
+    if rules.is_data_tiled:
+        add_layout_rules(rules)
     if not rules.pipeline.checks_vectors:
         return
     for loop in rules.loops:
@@ -34,7 +37,7 @@ def unknown(rules: CpuRules) -> str:
     """Returns why no configuration is known to compile; empty if the rules tell."""
     if rules.nest.is_lost and not rules.pipeline.needs_distribution:
         return LOST
-    if not rules.pipeline.vectorizes:
+    if not rules.pipeline.vectorizes or rules.is_data_tiled:
         return ""
     if not rules.pipeline.checks_vectors:
         return "what this pipeline makes of the tiles is not known well enough"

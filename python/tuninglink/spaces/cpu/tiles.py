@@ -72,9 +72,12 @@ class Tiles:
 
     def vector_tile(self, loop: int) -> Expression:
         """Returns the tile of a loop that is its vector size if vectors are masked; 0 for none."""
+        return self.tile(self.vector_level(loop), loop)
+
+    def vector_level(self, loop: int) -> CpuLevel:
+        """Returns the level whose tile of a loop is its vector size."""
         reduces = self._nest.loops[loop].reduces
-        level = CpuLevel.VECTOR_REDUCTION if reduces else CpuLevel.VECTOR_COMMON_PARALLEL
-        return self.tile(level, loop)
+        return CpuLevel.VECTOR_REDUCTION if reduces else CpuLevel.VECTOR_COMMON_PARALLEL
 
     def name(self, level: CpuLevel, loop: int) -> str:
         """Returns what the tile of a loop in a level is called."""

@@ -91,7 +91,7 @@ class Confirmation:
         return decision.outcome is Outcome.FASTER or is_late or passes >= self._rules.passes
 
     def _run_block(self, seed: int) -> list[Rounds] | Failure:
-        count = round_count(self._pair, BLOCK_ROUNDS)
+        count = round_count(self._pair, BLOCK_ROUNDS, self._rules.block_seconds)
         first = self._run_rounds(min(count, CLEAR_ROUNDS), seed)
         if isinstance(first, Failure):
             return first

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.tuning.devices.sampling import FEWEST_ROUNDS
@@ -20,8 +20,9 @@ BLOCKS: Final = 3
 BLOCK_ROUNDS: Final = 25
 """Rounds of a block of the confirmation. Forty rounds of 2 to 5 ms in 40 A/A pairs gave no gain above 2 %."""
 
-_HEAT_SECONDS: Final = 5.0
-"""Time for the rounds of a heat or of a block, as long as there are enough of them."""
+_GAP_PART: Final = 0.02
+_BLOCK_PART: Final = 0.03
+"""The parts of a run that a pause and a block of a race take at most."""
 
 _GROUP_SECONDS: Final = 10.0
 """Time for the fewest rounds of a group; finalists that take longer together race apart."""
@@ -31,8 +32,18 @@ _SAMPLE_SECONDS: Final = Settings().sample_seconds
 CLEAR_ROUNDS: Final = 5
 """Rounds of a block after which a ratio that is far from the threshold is clear."""
 
-_CLEAR: Final = 2.0
+_CLEAR: Final = 1.6
 """A candidate that was so many times as fast is expected to be clear."""
+
+
+_BEYOND: Final = 8.0
+"""A default that takes this many times as long as each finalist is slower beyond doubt."""
+
+_SLOW_SAMPLE: Final = 0.024
+"""A sample that takes longer is one iteration, which is known after the first one."""
+
+_WARM_UPS: Final = 4
+"""Rounds that the others take before they are sampled."""
 
 
 @dataclass(frozen=True)
@@ -64,6 +75,7 @@ class RaceRules:
         seed: fixes orders and resamples.
         places: how many finalists race.
         gap_seconds: the least time between two blocks of the confirmation.
+        block_seconds: the time for the rounds of a heat or of a block, as long as there are enough of them.
         deadline: when the last finalist is drawn and an undecided confirmation is extended no more, in the seconds
             of `time.monotonic()`.
         blocks: how many blocks the confirmation has.
@@ -76,10 +88,17 @@ class RaceRules:
     seed: int = 0
     places: int = 6
     gap_seconds: float = 2.0
+    block_seconds: float = 5.0
     deadline: float | None = None
     blocks: int = BLOCKS
     passes: int = 3
     least_speedup: float = 1.0
+
+    def within(self, seconds: float) -> RaceRules:
+        """Returns the rules for a run that takes so long: pauses and blocks take a small part of it."""
+        gap = min(self.gap_seconds, _GAP_PART * seconds)
+        block = min(self.block_seconds, _BLOCK_PART * seconds)
+        return replace(self, gap_seconds=gap, block_seconds=block)
 
 
 def round_seconds(contestants: Sequence[Contestant]) -> float:
@@ -87,17 +106,24 @@ def round_seconds(contestants: Sequence[Contestant]) -> float:
     return sum(each.sample_seconds for each in contestants)
 
 
-def round_count(contestants: Sequence[Contestant], most: int) -> int:
+def round_count(contestants: Sequence[Contestant], most: int, seconds: float) -> int:
     """Returns how many rounds a heat or a block has: fewer if they take long."""
-    fitting = int(_HEAT_SECONDS / round_seconds(contestants))
+    fitting = int(seconds / round_seconds(contestants))
     return min(most, max(FEWEST_ROUNDS, fitting))
+
+
+def opponents(default: Contestant, contestants: Sequence[Contestant]) -> list[Contestant]:
+    """Returns what runs in a heat: the default takes part unless it is so slow that no heat needs to tell."""
+    slowest = max(each.sample_seconds for each in contestants)
+    return [] if default.sample_seconds > _BEYOND * slowest else [default]
 
 
 def groups(default: Contestant, contestants: Sequence[Contestant]) -> Iterator[list[int]]:
     """Yields the positions of contestants in groups that are small enough to race together with the default."""
     group: list[int] = []
     for position, contestant in enumerate(contestants):
-        together = [default, *(contestants[each] for each in group), contestant]
+        members = [*(contestants[each] for each in group), contestant]
+        together = [*opponents(default, members), *members]
         if group and FEWEST_ROUNDS * round_seconds(together) > _GROUP_SECONDS:
             yield group
             group = []
@@ -109,7 +135,7 @@ def groups(default: Contestant, contestants: Sequence[Contestant]) -> Iterator[l
 def race_seconds(
     default: Contestant, contestants: Sequence[Contestant], rules: RaceRules | None = None
 ) -> float:
-    """Returns the price of a race: what it takes if it goes through all heats and blocks once.
+    """Returns the price of a race: what it takes if it goes through all heats and blocks once, its pauses aside.
 
     Args:
         default: the compiler's own choice.
@@ -122,14 +148,20 @@ def race_seconds(
     for most, keep in HEATS:
         if len(running) > 1:
             for group in groups(default, running):
-                together = [default, *(running[each] for each in group)]
-                price += round_count(together, most) * round_seconds(together)
+                members = [running[each] for each in group]
+                together = [*opponents(default, members), *members]
+                rounds = round_count(together, most, rules.block_seconds)
+                price += (rounds + _warm_ups(together)) * round_seconds(together)
             running = running[:keep]
     if running:
         pair = [default, running[0]]
         is_clear = default.microseconds > _CLEAR * running[0].microseconds
-        rounds = round_count(pair, CLEAR_ROUNDS if is_clear else BLOCK_ROUNDS)
-        block = rounds * round_seconds(pair)
-        pauses = (rules.blocks - 1) * max(0.0, rules.gap_seconds - block)
-        price += rules.blocks * block + pauses
+        most = CLEAR_ROUNDS if is_clear else BLOCK_ROUNDS
+        rounds = round_count(pair, most, rules.block_seconds)
+        price += rules.blocks * (rounds + _warm_ups(pair)) * round_seconds(pair)
     return price
+
+
+def _warm_ups(contestants: Sequence[Contestant]) -> int:
+    """Returns how many rounds the iterations take that find out how large batches are."""
+    return 1 if round_seconds(contestants) > _SLOW_SAMPLE * len(contestants) else _WARM_UPS

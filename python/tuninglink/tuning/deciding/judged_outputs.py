@@ -7,11 +7,14 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from tuninglink.tuning.deciding.output_checks import OutputChecks
+from tuninglink.tuning.devices.measurement import difference
 from tuninglink.tuning.references.output_verdict import Correctness, OutputVerdict
 from tuninglink.tuning.results.failures import Failure, FailureKind
+from tuninglink.tuning.settings import Numerics
 
 if TYPE_CHECKING:
     from tuninglink.tuning.devices.device_interface import Device
+    from tuninglink.tuning.devices.measurement import Outputs
     from tuninglink.tuning.programs.benchmark import Benchmark
     from tuninglink.tuning.programs.dispatches import TuningTask
     from tuninglink.tuning.references.references import References
@@ -48,6 +51,7 @@ class JudgedOutputs:
         task: the task.
         references: the references; None leaves all to the compiler's choice.
         judgement: what the reference says about the compiler's choice, where that is known already.
+        numerics: which outputs are accepted.
     """
 
     device: Device
@@ -56,6 +60,7 @@ class JudgedOutputs:
     task: TuningTask
     references: References | None = None
     judgement: OutputVerdict | None = None
+    numerics: Numerics = Numerics.ROUNDING
     _checked: dict[Benchmark, Failure | None] = field(default_factory=dict)
 
     @cached_property
@@ -90,14 +95,18 @@ class JudgedOutputs:
         return self._checked[benchmark]
 
     def _failure(self, benchmark: Benchmark) -> Failure | None:
-        if not self.default_is_wrong:
-            failure = self._against_default.failure(benchmark)
-            if failure is not None or self.references is None:
-                return failure
+        if self.numerics is Numerics.BITWISE:
+            return self._bitwise_failure(benchmark)
+        default = self._default_outputs if self.references is not None else None
+        if self.references is None or isinstance(default, Failure):
+            return self._against_default.failure(benchmark)
         outputs = self.device.outputs(benchmark)
         if isinstance(outputs, Failure):
             return outputs
-        assert self.references is not None
+        if not self.default_is_wrong and default is not None:
+            failure = difference(benchmark.layout, outputs, default, self.reduction)
+            if failure is not None:
+                return failure
         judgement = self.references.judge(self.task, outputs)
         is_right = judgement.correctness is Correctness.RIGHT
         if is_right or (
@@ -105,3 +114,26 @@ class JudgedOutputs:
         ):
             return None
         return Failure(FailureKind.WRONG, judgement.reason)
+
+    def _bitwise_failure(self, benchmark: Benchmark) -> Failure | None:
+        """Returns where the outputs of a candidate are not those of the compiler's choice bit for bit."""
+        outputs, expected = self.device.outputs(benchmark), self._default_outputs
+        for computed in (expected, outputs):
+            if isinstance(computed, Failure):
+                return computed
+        assert not isinstance(outputs, Failure)
+        assert not isinstance(expected, Failure)
+        if outputs.violation is not None:
+            return Failure(FailureKind.OUT_OF_BOUNDS, outputs.violation)
+        for number, content in outputs.bindings.items():
+            differing = int((content != expected.bindings[number]).sum())
+            if differing:
+                message = (
+                    f"binding {number}: {differing} of {len(content)} bytes are not the default's"
+                )
+                return Failure(FailureKind.WRONG, message)
+        return None
+
+    @cached_property
+    def _default_outputs(self) -> Outputs | Failure:
+        return self.device.outputs(self.default)

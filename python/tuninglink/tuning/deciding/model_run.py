@@ -4,31 +4,32 @@ from __future__ import annotations
 
 import math
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from tuninglink.tuning.deciding.decision import ConfidenceInterval, decide
+from tuninglink.tuning.deciding.output_judge import OutputJudge
 from tuninglink.tuning.programs.compiled_program import PLAIN_INTEGERS
 from tuninglink.tuning.results.failures import Failure
 from tuninglink.tuning.results.task_result import FunctionComparison, ModelComparison
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
     from concurrent.futures import Future
-    from typing import TypeVar
 
     from numpy.typing import NDArray
 
     from tuninglink.tuning.candidates.compilation import CandidateCompiler, Compiled
+    from tuninglink.tuning.deciding.output_judge import Expectation
     from tuninglink.tuning.devices.device_interface import Device
     from tuninglink.tuning.programs.compiled_program import CompiledProgram
     from tuninglink.tuning.programs.dispatches import DispatchedProgram
     from tuninglink.tuning.programs.program_calls import FunctionCall, ProgramCalls
-    from tuninglink.tuning.results.task_result import TaskResult
+    from tuninglink.tuning.results.output_comparison import OutputComparison
 
-    Entry = TypeVar("Entry")
+    Outputs = dict[str, tuple[NDArray[Any], ...]]
     Samples = list[tuple[float, ...]]
 
 _COMPILE_SECONDS: Final = 1800.0
@@ -77,6 +78,7 @@ class ModelRuns:
         seed: fixes inputs and orders.
         seconds: when a comparison ends whose interval is still wide, unless the program is slow.
         deadline: when all comparisons should have ended, in `time.monotonic()`'s seconds.
+        judge: compares what it computes with what it should compute.
     """
 
     program: DispatchedProgram
@@ -85,41 +87,70 @@ class ModelRuns:
     seed: int
     seconds: float = MOST_SECONDS
     deadline: float = math.inf
+    judge: OutputJudge = field(default_factory=OutputJudge)
     _images: dict[str, Future[Compiled | Failure]] = field(default_factory=dict)
     _integers: tuple[int, int] | None = None
+    _default: Outputs = field(default_factory=dict)
+    _expectation: Expectation | None = None
 
-    def compare(self, spec: str) -> ModelComparison:
+    def compare(self, spec: str, *, mends: bool = False) -> ModelComparison:
         """Returns how fast the program is without a spec and with it, interleaved, as exactly as a few seconds tell.
+
+        Args:
+            spec: the spec.
+            mends: whether it has entries for dispatches whose default is wrong. Without a reference for the program, its
+                outputs are then not compared with those of the default.
 
         Raises:
             ModelRunError: it cannot be compiled or run without the spec.
         """
         calls = self._calls()
-        self._begin(spec)
-        integers = self._finite_integers()
+        self.begin(spec)
+        integers = self.finite_integers()
         default = self._default_image()
         try:
             tuned = self._image(spec)
             began = time.monotonic()
-            self._run(tuned, integers)
+            computed = self._run(tuned, integers)
             taken = time.monotonic() - began
         except ModelRunError as failure:
             return ModelComparison(0.0, 0.0, _NOTHING, failure=str(failure))
+        outputs = self._judged(computed)
+        rejection = self.judge.rejection(outputs, self._default, computed)
+        if rejection and not (mends and outputs.default_error is None):
+            return ModelComparison(0.0, 0.0, _NOTHING, failure=rejection, outputs=outputs)
         programs = [
             calls.compiled(call, image, integers)
             for call in self._functions()
             for image in (default, tuned)
         ]
         samples = self._samples(programs, max(self.seconds, _SLOW * taken))
-        return self._comparison(samples)
+        return replace(self._comparison(samples), outputs=outputs)
 
-    def outputs(self, spec: str = "") -> dict[str, tuple[NDArray[Any], ...]]:
+    def compared_outputs(self, spec: str = "") -> OutputComparison:
+        """Returns how far the outputs of the program are from what they should be, without a spec and with one.
+
+        Raises:
+            ModelRunError: it cannot be compiled or run.
+        """
+        self.finite_integers()
+        return self._judged(self.outputs(spec) if spec else None)
+
+    def _judged(self, tuned: Outputs | None) -> OutputComparison:
+        functions = self._functions()
+        if self._expectation is None:
+            integers = self.finite_integers()
+            self._expectation = self.judge.expectation(self._calls(), functions, integers)
+        tolerance = self.judge.tolerance(functions, self._default)
+        return self.judge.compare(self._expectation, self._default, tuned, tolerance)
+
+    def outputs(self, spec: str = "") -> Outputs:
         """Returns what each function computes, the program with a spec or without, always from the same inputs.
 
         Raises:
             ModelRunError: it cannot be compiled or run.
         """
-        integers = self._finite_integers()
+        integers = self.finite_integers()
         return self._run(self._image(spec), integers)
 
     def _calls(self) -> ProgramCalls:
@@ -140,16 +171,16 @@ class ModelRuns:
             raise ModelRunError(reasons or "it has no function that callers see")
         return callable_
 
-    def _begin(self, spec: str) -> None:
-        """Begins to compile the program without a spec and with one."""
-        for each in ("", spec):
-            if each not in self._images:
-                self._images[each] = self.compiler.submit_program(
-                    self.program.content, each, _COMPILE_SECONDS
+    def begin(self, *specs: str) -> None:
+        """Begins to compile the program without a spec and with others."""
+        for spec in ("", *specs):
+            if spec not in self._images:
+                self._images[spec] = self.compiler.submit_whole(
+                    self.program.content, spec, _COMPILE_SECONDS
                 )
 
     def _image(self, spec: str) -> bytes:
-        self._begin(spec)
+        self.begin(spec)
         compiled = self._images[spec].result()
         if isinstance(compiled, Failure):
             raise ModelRunError(compiled.message)
@@ -158,7 +189,7 @@ class ModelRuns:
     def _default_image(self) -> bytes:
         return self._image("")
 
-    def _finite_integers(self) -> tuple[int, int]:
+    def finite_integers(self) -> tuple[int, int]:
         """Returns a range of random integers with which all outputs of the program without a spec are finite.
 
         Integers may be indices, for which different ones are best, or masks, of which some functions make infinities
@@ -172,7 +203,7 @@ class ModelRuns:
             usable: list[tuple[int, int]] = []
             for integers in _INTEGER_RANGES if self._takes_integers() else _INTEGER_RANGES[:1]:
                 try:
-                    outputs = self._run(image, integers)
+                    self._default = outputs = self._run(image, integers)
                 except ModelRunError as failure:
                     error = failure
                     continue
@@ -191,8 +222,8 @@ class ModelRuns:
             for argument in function.inputs
         )
 
-    def _run(self, image: bytes, integers: tuple[int, int]) -> dict[str, tuple[NDArray[Any], ...]]:
-        outputs: dict[str, tuple[NDArray[Any], ...]] = {}
+    def _run(self, image: bytes, integers: tuple[int, int]) -> Outputs:
+        outputs: Outputs = {}
         for function in self._functions():
             program = self._calls().compiled(function, image, integers)
             computed = self.device.program_outputs(program)
@@ -271,82 +302,3 @@ def _times(
 def _is_finite(array: NDArray[Any]) -> bool:
     """Tells whether all elements of an array are finite; integers are."""
     return array.dtype.kind in "iub" or bool(np.isfinite(array.astype(np.float64)).all())
-
-
-@dataclass(frozen=True)
-class ModelVerdict:
-    """What the whole program says about a spec.
-
-    Attributes:
-        kept: the entries that stay.
-        comparison: how the program fares with them; None if it was not run, or none stays.
-        reason: why there is no comparison.
-        failures: why the program fails with entries that do not stay.
-    """
-
-    kept: tuple[TaskResult, ...]
-    comparison: ModelComparison | None = None
-    reason: str = ""
-    failures: tuple[str, ...] = ()
-
-
-def judge_entries(
-    won: Sequence[TaskResult], runs: ModelRuns, write: Callable[[Sequence[TaskResult]], str]
-) -> ModelVerdict:
-    """Leaves out entries that make the whole program slower, although their dispatch is faster.
-
-    Entries for dispatches whose default is wrong stay at any speed, unless the program fails with them.
-
-    Args:
-        won: what has an entry.
-        runs: runs the program.
-        write: writes the spec with some of the entries.
-    """
-    known: dict[str, ModelComparison] = {}
-
-    def compare(entries: Sequence[TaskResult]) -> ModelComparison:
-        spec = write([entry for entry in won if any(entry is each for each in entries)])
-        if spec not in known:
-            known[spec] = runs.compare(spec)
-        return known[spec]
-
-    mending = [entry for entry in won if entry.default_is_wrong]
-    faster = [entry for entry in won if not entry.default_is_wrong]
-    try:
-        if mending and compare(won).failure:
-            mending = harmless(mending, compare, lambda comparison: bool(comparison.failure))
-        faster = harmless(faster, lambda entries: compare([*mending, *entries]))
-        kept = [entry for entry in won if entry in mending or entry in faster]
-        comparison = compare(kept) if kept else None
-    except ModelRunError as failure:
-        return ModelVerdict(tuple(won), reason=str(failure))
-    reason = "" if kept else "no entry makes the program faster"
-    left_out = [compare([entry]) for entry in won if entry not in kept and write([entry]) in known]
-    failures = tuple(dict.fromkeys(each.failure for each in left_out if each.failure))
-    return ModelVerdict(tuple(kept), comparison, reason, failures)
-
-
-def harmless(
-    entries: Sequence[Entry],
-    compare: Callable[[Sequence[Entry]], ModelComparison],
-    is_harmed: Callable[[ModelComparison], bool] = lambda comparison: comparison.is_slower,
-) -> list[Entry]:
-    """Returns the entries without those that harm the program, found by bisection.
-
-    Args:
-        entries: all entries.
-        compare: runs the program with some of them, and without any.
-        is_harmed: tells whether the program is harmed; by default, whether it is slower.
-    """
-    if not entries or not is_harmed(compare(entries)):
-        return list(entries)
-    if len(entries) == 1:
-        return []
-    middle = len(entries) // 2
-    parts = (entries[:middle], entries[middle:])
-    halves = [harmless(each, compare, is_harmed) for each in parts]
-    kept = [*halves[0], *halves[1]]
-    if all(halves) and is_harmed(compare(kept)):
-        # Each half is fine alone: both together are not.
-        return max(halves, key=lambda each: compare(each).speedup.median)
-    return kept

@@ -12,6 +12,7 @@ from tuninglink.tuning.deciding.contestants import (
     Contestant,
     RaceRules,
     groups,
+    opponents,
     round_count,
     round_seconds,
 )
@@ -149,9 +150,10 @@ class Race:
 
     def _is_slow(self, running: Sequence[int]) -> bool:
         """Tells whether a further heat has no more rounds than the first: it would decide nothing more."""
-        contestants = [self._default, *(self._drawn[each] for each in running)]
+        members = [self._drawn[each] for each in running]
+        contestants = [*opponents(self._default, members), *members]
         first, *_ = HEATS[0]
-        return round_count(contestants, first + 1) <= first
+        return round_count(contestants, first + 1, self._rules.block_seconds) <= first
 
     def _draw(self, running: Sequence[int]) -> list[int]:
         """Returns further candidates that compute the right thing, until the finalists are full."""
@@ -197,8 +199,10 @@ class Race:
 
         A group that fails races again in halves, down to the finalist that fails.
         """
-        contestants = [self._default, *(self._drawn[each] for each in group)]
-        count = round_count(contestants, rounds)
+        members = [self._drawn[each] for each in group]
+        opponent = opponents(self._default, members)
+        contestants = [*opponent, *members]
+        count = round_count(contestants, rounds, self._rules.block_seconds)
         times = self._device.rounds(
             [each.benchmark for each in contestants],
             count,
@@ -211,12 +215,17 @@ class Race:
                 return {}
             middle = len(group) // 2
             return self._run_group(group[:middle], rounds) | self._run_group(group[middle:], rounds)
-        self._default_timing = times.timing(0)
-        for column, position in enumerate(group, 1):
+        if opponent:
+            self._default_timing = times.timing(0)
+        columns = dict(zip(group, range(len(opponent), len(contestants)), strict=True))
+        for position, column in columns.items():
             self._timings[position] = times.timing(column)
         return {
-            position: [each[0] / each[column] for each in times.samples]
-            for column, position in enumerate(group, 1)
+            position: [
+                (sample[0] if opponent else self._default.microseconds) / sample[column]
+                for sample in times.samples
+            ]
+            for position, column in columns.items()
         }
 
     def _attribute(self, position: int, failure: Failure) -> None:

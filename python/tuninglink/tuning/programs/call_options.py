@@ -105,11 +105,14 @@ class CallOptions:
         functions: the functions that count; none for all.
         inputs: values of arguments, in order; arguments of a function without any are random.
         parameters: files with weights.
+        expected: what functions should return for these inputs, in order; those without any are compared with a
+            reference.
     """
 
     functions: tuple[FunctionWeight, ...] = ()
     inputs: tuple[GivenInput, ...] = ()
     parameters: tuple[ParameterFile, ...] = ()
+    expected: tuple[GivenInput, ...] = ()
 
     def weights(self) -> Mapping[str, int] | None:
         """Returns the functions that count with their weights; None if all do, once each."""

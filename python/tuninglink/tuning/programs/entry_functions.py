@@ -12,7 +12,7 @@ from tuninglink.mlir.symbols import symbol_name
 from tuninglink.mlir.walk import body, collect
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     Functions = Mapping[str, mlir.Operation]
 
@@ -23,6 +23,7 @@ _BUFFER_VIEW: Final = "!hal.buffer_view"
 _FENCE: Final = "!hal.fence"
 _IMPORT: Final = "hal.tensor.import"
 _ALIAS: Final = "hal.tensor.alias"
+_EXPORT: Final = "hal.tensor.export"
 _STORES: Final = ("util.global.store", "util.global.store.indirect")
 
 
@@ -42,6 +43,23 @@ class Argument:
 
 
 @dataclass(frozen=True)
+class Result:
+    """What a function returns.
+
+    Attributes:
+        element_type: the element type, as MLIR writes it.
+        shape: the sizes of a tensor, None where they are dynamic; empty for a scalar.
+    """
+
+    element_type: str
+    shape: tuple[int | None, ...] = ()
+
+    def __str__(self) -> str:
+        sizes = ("?" if size is None else str(size) for size in self.shape)
+        return "x".join((*sizes, self.element_type))
+
+
+@dataclass(frozen=True)
 class EntryFunction:
     """A function of a program that callers see.
 
@@ -50,12 +68,14 @@ class EntryFunction:
         arguments: what it takes, fences aside.
         has_fences: whether a fence to wait for and a fence to signal follow its arguments.
         obstacle: why it cannot be called; empty if it can.
+        results: what it returns, without the arguments that it updates; None where that cannot be read.
     """
 
     name: str
     arguments: tuple[Argument, ...]
     has_fences: bool = False
     obstacle: str = ""
+    results: tuple[Result | None, ...] = ()
 
 
 class _UnsupportedError(Exception):
@@ -104,6 +124,48 @@ def _read(name: str, function: mlir.Operation, functions: Functions) -> EntryFun
         name,
         tuple(_argument(argument, number, functions) for number, argument in enumerate(arguments)),
         has_fences,
+        results=tuple(_result(value, functions) for value in _returned(function)),
+    )
+
+
+def _returned(function: mlir.Operation) -> Iterable[mlir.Value[Any]]:
+    """Returns what a function of one block returns."""
+    blocks = function.regions[0].blocks
+    return list(list(blocks[len(blocks) - 1].operations)[-1].operation.operands)
+
+
+def _result(value: mlir.Value[Any], functions: Functions) -> Result | None:
+    """Returns what a returned value is, in the function that computes it; None where that cannot be read."""
+    if isinstance(value.type, (mlir.IntegerType, mlir.IndexType, mlir.FloatType)):
+        return Result(str(value.type))
+    if not isinstance(value, mlir.OpResult):
+        return None
+    operation = value.owner.operation
+    if operation.name == names.UTIL_CALL:
+        callee = functions.get(_callee(operation))
+        return (
+            None
+            if callee is None
+            else _result(list(_returned(callee))[value.result_number], functions)
+        )
+    if operation.name != _EXPORT:
+        return None
+    tensor = operation.operands[0].type
+    return (
+        Result(str(tensor.element_type), _shape(tensor))
+        if isinstance(tensor, mlir.RankedTensorType)
+        else None
+    )
+
+
+def _callee(call: mlir.Operation) -> str:
+    return str(call.attributes["callee"]).lstrip("@").strip('"')
+
+
+def _shape(tensor: mlir.RankedTensorType) -> tuple[int | None, ...]:
+    return tuple(
+        None if tensor.is_dynamic_dim(number) else tensor.get_dim_size(number)
+        for number in range(tensor.rank)
     )
 
 
@@ -130,11 +192,7 @@ def _argument(value: mlir.Value[Any], number: int, functions: Functions) -> Argu
     if not types:
         return Argument("f32", (1,))  # it is not used: any tensor does
     (tensor, *_) = types
-    shape = tuple(
-        None if tensor.is_dynamic_dim(number) else tensor.get_dim_size(number)
-        for number in range(tensor.rank)
-    )
-    return Argument(str(tensor.element_type), shape, is_updated)
+    return Argument(str(tensor.element_type), _shape(tensor), is_updated)
 
 
 def _uses(value: mlir.Value[Any], functions: Functions) -> Iterator[mlir.Operation]:
@@ -144,7 +202,7 @@ def _uses(value: mlir.Value[Any], functions: Functions) -> Iterator[mlir.Operati
         if user.name != names.UTIL_CALL:
             yield user
             continue
-        callee = functions.get(str(user.attributes["callee"]).lstrip("@").strip('"'))
+        callee = functions.get(_callee(user))
         if callee is None:
             yield user
             continue

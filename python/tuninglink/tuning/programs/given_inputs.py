@@ -5,18 +5,20 @@ from __future__ import annotations
 import math
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from tuninglink.errors import CompileError
 from tuninglink.mlir.diagnostics import error
 from tuninglink.tuning.programs.compiled_program import ProgramInput
-from tuninglink.tuning.programs.element_types import element_type
+from tuninglink.tuning.programs.element_types import element_type, is_float
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from tuninglink.tuning.programs.call_options import GivenInput
-    from tuninglink.tuning.programs.entry_functions import Argument
+    from tuninglink.tuning.programs.entry_functions import Argument, Result
 
 _LITERAL: Final = re.compile(r"(?:((?:\d+x)*)([a-zA-Z]\w*)=)?(.+)", re.DOTALL)
 
@@ -59,6 +61,43 @@ def read_input(given: GivenInput, argument: Argument, place: str) -> ProgramInpu
         is_scalar=argument.shape is None,
         is_updated=argument.is_updated,
     )
+
+
+def read_expected(given: GivenInput, result: Result | None, place: str) -> NDArray[Any]:
+    """Returns a value that a function is expected to return.
+
+    Args:
+        given: the value, as for `read_input`; of floating-point types, any does.
+        result: what the function returns; None if that cannot be read.
+        place: what diagnostics call the result.
+
+    Raises:
+        CompileError: the value cannot be read, or its type or shape is another.
+    """
+    is_file = given.text.startswith("@")
+    value = _load(given) if is_file else _literal(given)[0]
+    if result is None:
+        return value
+    dtype = element_type(result.element_type)
+    if (
+        is_file
+        and value.dtype.kind == "V"
+        and dtype is not None
+        and value.dtype.itemsize == dtype.itemsize
+    ):
+        value = value.view(dtype)
+    fits = len(value.shape) == len(result.shape) and all(
+        size in {None, actual} for size, actual in zip(result.shape, value.shape, strict=True)
+    )
+    is_number = (
+        dtype is None or is_float(result.element_type) or value.dtype.kind != "f" or not is_file
+    )
+    if not fits or not is_number:
+        actual = "".join(f"{size}x" for size in value.shape)
+        raise CompileError(error(f"{place} is {result}; '{given}' is {actual}{value.dtype}"))
+    if dtype is not None and not is_float(result.element_type):
+        value = value.astype(dtype)
+    return value
 
 
 def _load(given: GivenInput) -> np.ndarray:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tuninglink.errors import CompileError
 from tuninglink.iree.given_sizes import combinations
@@ -13,13 +13,14 @@ from tuninglink.tuning.programs.call_options import CallOptions, FunctionWeight
 from tuninglink.tuning.programs.compiled_program import CompiledProgram, ProgramInput
 from tuninglink.tuning.programs.element_types import element_type
 from tuninglink.tuning.programs.entry_functions import is_stateful, read_entry_functions
-from tuninglink.tuning.programs.given_inputs import read_input
+from tuninglink.tuning.programs.given_inputs import read_expected, read_input
 from tuninglink.tuning.programs.parameters import ParameterSource, read_parameters
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from iree.compiler import ir as mlir
+    from numpy.typing import NDArray
 
     from tuninglink.iree.given_sizes import GivenSizes, SizeCombination
     from tuninglink.tuning.programs.call_options import GivenInput
@@ -37,6 +38,7 @@ class FunctionCall:
         has_fences: see `EntryFunction`.
         obstacle: why it cannot be called; empty if it can.
         sizes: the sizes of dynamic dimensions of its inputs, as a user writes them; empty where none are given.
+        expected: what it should return; none where that is not given.
     """
 
     name: str
@@ -45,6 +47,7 @@ class FunctionCall:
     has_fences: bool = False
     obstacle: str = ""
     sizes: str = ""
+    expected: tuple[NDArray[Any], ...] = field(default=(), repr=False, compare=False)
 
     @property
     def label(self) -> str:
@@ -106,29 +109,61 @@ def read_calls(
     _expect_functions(entries, options)
     _expect_dimensions(entries.values(), sizes)
     chosen = options.functions or tuple(map(FunctionWeight, entries))
-    unnamed = next((given for given in options.inputs if not given.function), None)
-    if unnamed is not None and len(chosen) != 1:
-        names = ", ".join(function.name for function in chosen)
-        remedy = note(f"name one of {names}, as in --input {chosen[0].name}:{unnamed}")
-        message = f"'--input {unnamed}' does not name its function, and the program has several"
-        raise CompileError(error(message, notes=[remedy]))
+    _expect_names("--input", options.inputs, chosen)
+    _expect_names("--expected", options.expected, chosen)
     calls = [
         call
         for function in chosen
-        for call in _calls(
+        for call in _with_expected(
+            _calls(
+                entries[function.name],
+                function.weight,
+                [given for given in options.inputs if given.function in {"", function.name}],
+                sizes,
+            ),
             entries[function.name],
-            function.weight,
-            [given for given in options.inputs if given.function in {"", function.name}],
-            sizes,
+            [given for given in options.expected if given.function in {"", function.name}],
         )
     ]
     parameters = ParameterSource(read_parameters(module), options.parameters)
     return ProgramCalls(tuple(calls), parameters, is_stateful(module))
 
 
+def _expect_names(
+    option: str, values: Sequence[GivenInput], chosen: Sequence[FunctionWeight]
+) -> None:
+    unnamed = next((given for given in values if not given.function), None)
+    if unnamed is not None and len(chosen) != 1:
+        names = ", ".join(function.name for function in chosen)
+        remedy = note(f"name one of {names}, as in {option} {chosen[0].name}:{unnamed}")
+        message = f"'{option} {unnamed}' does not name its function, and the program has several"
+        raise CompileError(error(message, notes=[remedy]))
+
+
+def _with_expected(
+    calls: Sequence[FunctionCall], entry: EntryFunction, expected: Sequence[GivenInput]
+) -> list[FunctionCall]:
+    """Returns the calls of a function with the outputs that are expected of them."""
+    if not expected:
+        return list(calls)
+    if any(argument.content is None for call in calls for argument in call.inputs):
+        remedy = note("give its inputs with --input, one for each argument")
+        message = f"'--expected {expected[0]}': the inputs of function '{entry.name}' are random"
+        raise CompileError(error(message, notes=[remedy]))
+    if len(expected) != len(entry.results):
+        message = f"function '{entry.name}' has {len(entry.results)} results; {len(expected)} are expected"
+        raise CompileError(error(message))
+    values = tuple(
+        read_expected(given, result, f"result {number} of function '{entry.name}'")
+        for number, (given, result) in enumerate(zip(expected, entry.results, strict=True))
+    )
+    return [replace(call, expected=values) for call in calls]
+
+
 def _expect_functions(entries: Iterable[str], options: CallOptions) -> None:
     names = [function.name for function in options.functions]
-    for name in [*names, *(given.function for given in options.inputs if given.function)]:
+    values = (*options.inputs, *options.expected)
+    for name in [*names, *(given.function for given in values if given.function)]:
         if name not in entries:
             remedy = note(f"functions: {', '.join(entries) or 'none'}")
             message = f"the program has no function '{name}'{did_you_mean(name, entries)}"

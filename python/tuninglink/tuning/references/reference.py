@@ -71,6 +71,13 @@ def set_up_process() -> None:
     set_up_command_line("tuninglink", ())
 
 
+def reference_measurer(device: str, seed: int) -> Measurer:
+    """Returns what runs code of references in this process, which has one seed."""
+    if device not in _measurers:
+        _measurers[device] = Measurer(device, (), Settings(seed=seed))
+    return _measurers[device]
+
+
 def compute_reference(
     source: bytes, function: str, layout: BufferLayout, target: ReferenceTarget, seed: int
 ) -> Reference | str:
@@ -89,9 +96,7 @@ def compute_reference(
         return f"it does not compile for {target.name}: {failure.diagnostics[0].message}"
     if isinstance(compiled, str):
         return f"it does not compile for {target.name}: {compiled}"
-    if target.device not in _measurers:
-        _measurers[target.device] = Measurer(target.device, (), Settings(seed=seed))
-    measurer = _measurers[target.device]
+    measurer = reference_measurer(target.device, seed)
     benchmark = Benchmark(compiled.image, function, layout)
     try:
         values = measurer.outputs(benchmark)

@@ -93,6 +93,21 @@ class References:
         """Drops the reference of a task, which may be large."""
         self._jobs.pop(task.key, None)
 
+    def judge_by_points(self, task: TuningTask, outputs: Outputs) -> OutputVerdict | None:
+        """Says whether a result is right, without the code of a reference unless NumPy doubts it.
+
+        Args:
+            task: the task.
+            outputs: the result.
+
+        Returns:
+            The verdict; None where NumPy does not evaluate the dispatch.
+        """
+        points = [] if outputs.violation is not None else self._points(task, outputs, {})
+        if isinstance(points, str):
+            return None
+        return _as_numpy(points) if points and _agree(points) else self.judge(task, outputs)
+
     def judge(self, task: TuningTask, outputs: Outputs) -> OutputVerdict:
         """Says whether a result of a task is right.
 

@@ -13,7 +13,7 @@ from tuninglink.errors import CompileError
 from tuninglink.mlir import names
 from tuninglink.mlir.contexts import thread_context
 from tuninglink.mlir.diagnostics import error
-from tuninglink.mlir.serialization import to_bytecode
+from tuninglink.mlir.serialization import to_bytecode, to_text
 from tuninglink.mlir.walk import body, collect
 from tuninglink.tuning.programs.invocations import compiler_run
 
@@ -59,6 +59,13 @@ SCALAR: Final = ReferenceTarget(
 )
 """Code for any processor by a pipeline that does not tile and vectorize: the reference for llvm-cpu itself."""
 
+GENERIC: Final = ReferenceTarget(
+    "llvm-cpu for a generic processor",
+    "local-task",
+    (_LOCAL, f"{_BACKEND}=llvm-cpu", "--iree-llvmcpu-target-cpu=generic"),
+)
+"""Code with other vectors and other tiles: the reference of whole programs for llvm-cpu, of which scalar code takes minutes."""
+
 
 SCALAR_BACKEND: Final = "llvm-cpu"
 """The backend whose reference is scalar code."""
@@ -67,6 +74,11 @@ SCALAR_BACKEND: Final = "llvm-cpu"
 def reference_target(backend: str) -> ReferenceTarget:
     """Returns the target whose lowering is independent of a backend's."""
     return SCALAR if backend == SCALAR_BACKEND else HOST
+
+
+def program_reference_target(backend: str) -> ReferenceTarget:
+    """Returns the target whose code for whole programs is compared with that of a backend."""
+    return GENERIC if backend == SCALAR_BACKEND else HOST
 
 
 @cache
@@ -85,7 +97,7 @@ def _targets_in_text(flags: tuple[str, ...]) -> tuple[str, str]:
 
 
 def retarget(source: bytes, target: ReferenceTarget) -> bytes:
-    """Returns a benchmark for another target.
+    """Returns a benchmark for another target, as bytecode.
 
     Args:
         source: the benchmark at `executable-sources`.
@@ -94,6 +106,23 @@ def retarget(source: bytes, target: ReferenceTarget) -> bytes:
     Raises:
         CompileError: the benchmark has no device or no executable to retarget.
     """
+    return to_bytecode(_retargeted(source, target))
+
+
+def retarget_program(content: bytes, target: ReferenceTarget) -> bytes:
+    """Returns a whole program for another target, as text: bytecode would lose its resources.
+
+    Args:
+        content: the program at `executable-sources`.
+        target: the target.
+
+    Raises:
+        CompileError: the program has no device or no executable to retarget.
+    """
+    return to_text(_retargeted(content, target)).encode()
+
+
+def _retargeted(source: bytes, target: ReferenceTarget) -> mlir.Operation:
     executable_text, device_text = _targets_in_text(target.flags)
     module = mlir.Module.parse(source, thread_context()).operation
     with module.context:
@@ -105,7 +134,7 @@ def retarget(source: bytes, target: ReferenceTarget) -> bytes:
     variants = collect(module, names.EXECUTABLE_VARIANT)
     globals_ = [operation for operation in body(module) if _is_device(operation)]
     if not variants or not globals_:
-        raise CompileError(error("the benchmark has no executable for a device"))
+        raise CompileError(error("it has no executable for a device"))
     for variant in variants:
         variant.attributes["target"] = executable
         if pipeline is not None:
@@ -113,9 +142,10 @@ def retarget(source: bytes, target: ReferenceTarget) -> bytes:
                 function.attributes[names.TRANSLATION_INFO] = pipeline
     for operation in globals_:
         operation.attributes["initial_value"] = device
-    return to_bytecode(module)
+    return module
 
 
 def _is_device(operation: mlir.Operation) -> bool:
-    value = operation.attributes.get("initial_value")
-    return str(value).startswith(_DEVICE_TARGET)
+    # The value of another global may be large: its type is looked at first.
+    is_global = str(operation.attributes.get("type")) == "!hal.device"
+    return is_global and str(operation.attributes.get("initial_value")).startswith(_DEVICE_TARGET)

@@ -9,7 +9,7 @@ from importlib import resources
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from tuninglink.tuning.report.model import ProblemReport, Speedup, TuningReport
+    from tuninglink.tuning.report.model import OutputReport, ProblemReport, Speedup, TuningReport
 
     Object = dict[str, Any]
 
@@ -58,6 +58,7 @@ def to_object(report: TuningReport) -> Object:
                 for function in model.functions
             ],
         },
+        "outputs": report.outputs and _outputs(report.outputs),
         "guarded": report.is_guarded,
         "flag_sets": [
             {
@@ -69,6 +70,7 @@ def to_object(report: TuningReport) -> Object:
                 "error": each.error if each.error != math.inf else None,
                 "note": each.note,
                 "taken": each.taken,
+                "entries": each.entries,
             }
             for each in report.flag_sets
         ],
@@ -82,6 +84,18 @@ def to_object(report: TuningReport) -> Object:
 def to_json(report: TuningReport) -> str:
     """Returns a report as JSON text."""
     return json.dumps(to_object(report), indent=1, ensure_ascii=False) + "\n"
+
+
+def _outputs(outputs: OutputReport) -> Object:
+    return {
+        **asdict(outputs),
+        "default_error": _error(outputs.default_error),
+        "tuned_error": _error(outputs.tuned_error),
+    }
+
+
+def _error(error: float | None) -> float | str | None:
+    return "infinite" if error == math.inf else error
 
 
 def _dispatch(dispatch: ProblemReport) -> Object:
@@ -102,6 +116,18 @@ def _dispatch(dispatch: ProblemReport) -> Object:
         "failures": dispatch.failures,
         "configuration": dispatch.configuration,
         "notes": list(dispatch.notes),
+        "sizes": [
+            {
+                "sizes": part.sizes,
+                "weight": part.weight,
+                "default_us": part.default_us,
+                "tuned_us": part.tuned_us,
+                "speedup": part.speedup.median,
+                "interval": _interval(part.speedup),
+                "range": part.range,
+            }
+            for part in dispatch.sizes
+        ],
         "history": [{**asdict(each), "knobs": dict(each.knobs)} for each in dispatch.trials],
     }
 

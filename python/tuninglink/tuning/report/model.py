@@ -47,6 +47,28 @@ class TrialPoint:
 
 
 @dataclass(frozen=True)
+class SizeReport:
+    """A dynamic dispatch at one combination of sizes, with the compiler's own choice and with the spec.
+
+    Attributes:
+        sizes: the sizes, as they were given.
+        weight: how much they count.
+        default_us: the median time of the compiler's own choice.
+        tuned_us: that of the winner.
+        speedup: from one to the other.
+        range: the range of sizes that has a configuration of its own, such as `d0 = 2..22`; None where the one for all
+            sizes holds.
+    """
+
+    sizes: str
+    weight: int
+    default_us: float
+    tuned_us: float
+    speedup: Speedup
+    range: str | None = None
+
+
+@dataclass(frozen=True)
 class ProblemReport:
     """What came of one problem.
 
@@ -66,6 +88,8 @@ class ProblemReport:
         default_result: whether the compiler's own choice computes what it should: `right`, `wrong`, `not decided` or
             `not checked`; None where no reference was asked.
         default_finding: the numbers behind it.
+        sizes: of a dynamic dispatch with a winner, its times at each of the sizes. The times of the dispatch itself are
+            their geometric means.
     """
 
     names: tuple[str, ...]
@@ -82,6 +106,7 @@ class ProblemReport:
     ending: str | None = None
     default_result: str | None = None
     default_finding: str = ""
+    sizes: tuple[SizeReport, ...] = ()
 
     @property
     def failures(self) -> dict[str, int]:
@@ -126,6 +151,29 @@ class ModelReport:
 
 
 @dataclass(frozen=True)
+class OutputReport:
+    """What the whole program computes, against what it should compute.
+
+    Attributes:
+        source: where the expected outputs come from.
+        tolerance: the largest relative error that rounding explains.
+        default_error: the relative error without the spec, None if the expected outputs are its own.
+        tuned_error: with it, None if there is no spec.
+        default_is_wrong: whether the error without the spec is beyond the tolerance.
+        finding: what is wrong with the program without the spec; empty otherwise.
+        note: why there is no reference; empty if there is one.
+    """
+
+    source: str
+    tolerance: float
+    default_error: float | None
+    tuned_error: float | None
+    default_is_wrong: bool
+    finding: str
+    note: str
+
+
+@dataclass(frozen=True)
 class FlagSetReport:
     """A set of compiler flags that was compared with the flags that the user gives.
 
@@ -136,7 +184,8 @@ class FlagSetReport:
         speedup: against the default, None if it was not measured.
         error: how far the outputs are from those of the default, relative to their magnitude; None likewise.
         note: why it was not measured, or is not taken; empty otherwise.
-        taken: whether the dispatches were tuned under it.
+        taken: whether its flags are written.
+        entries: how many problems have an entry in the spec that was tuned under it; None for the set alone.
     """
 
     name: str
@@ -146,6 +195,7 @@ class FlagSetReport:
     error: float | None
     note: str
     taken: bool
+    entries: int | None = None
 
 
 @dataclass(frozen=True)
@@ -195,6 +245,7 @@ class TuningReport:
         notes: what else is to be said, such as why the program was not run.
         spec: the spec, as MLIR text.
         flag_sets: the sets of flags that were compared.
+        outputs: what the whole program computes, None if it was not run.
     """
 
     program: str
@@ -211,3 +262,4 @@ class TuningReport:
     notes: tuple[str, ...]
     spec: str
     flag_sets: tuple[FlagSetReport, ...] = ()
+    outputs: OutputReport | None = None

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from tuninglink.tuning.programs.dispatches import Omission, TuningTask
     from tuninglink.tuning.references.output_verdict import OutputVerdict
     from tuninglink.tuning.results.failures import Failure
+    from tuninglink.tuning.results.output_comparison import OutputComparison
     from tuninglink.tuning.scheduling.timeline import Stage, StageTime
 
 
@@ -176,7 +177,8 @@ class ModelComparison:
         speedup: how much faster it is with the spec.
         functions: the times by function.
         notes: what a reader should know of it.
-        failure: why the program fails with the spec but not without; empty if it runs.
+        failure: why the program fails with the spec but not without, or is wrong; empty if it runs and is right.
+        outputs: what it computes, against what it should compute; None if it does not run.
     """
 
     default_ms: float
@@ -185,11 +187,15 @@ class ModelComparison:
     functions: tuple[FunctionComparison, ...] = ()
     notes: tuple[str, ...] = ()
     failure: str = ""
+    outputs: OutputComparison | None = None
 
     @property
     def is_slower(self) -> bool:
-        """Whether the program is slower with the spec, or fails."""
-        return bool(self.failure) or self.speedup.high < 1.0
+        """Whether the program is slower with the spec, or fails; one that the spec mends may take any time."""
+        if self.failure:
+            return True
+        is_mended = self.outputs is not None and self.outputs.is_mended
+        return self.speedup.high < 1.0 and not is_mended
 
 
 @dataclass(frozen=True)
@@ -202,6 +208,7 @@ class TuningResult:
         omissions: what was not tuned, and why.
         model: how the whole program fares; None if it was not run.
         model_note: why not.
+        outputs: what the whole program computes, against what it should compute; None if it was not run.
         began: when tuning began, in `time.monotonic()`'s seconds.
         stages: what its stages took.
         failure: what ended it early, such as a device that is gone; None if nothing did.
@@ -212,6 +219,7 @@ class TuningResult:
     omissions: Sequence[Omission]
     model: ModelComparison | None
     model_note: str
+    outputs: OutputComparison | None
     began: float
     stages: Mapping[Stage, StageTime]
     failure: TuninglinkError | None = None

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 from tuninglink.tuning.deciding.judged_outputs import judge_default
 from tuninglink.tuning.references.output_verdict import Correctness, OutputVerdict
 from tuninglink.tuning.references.reference import Reference
+from tuninglink.tuning.results.failures import Failure
 from tuninglink.tuning.scheduling.isolation import FATAL, reason_of
 
 if TYPE_CHECKING:
@@ -41,6 +42,7 @@ class DefaultJudgements:
         self._lock = Lock()
         self._kept_bytes = 0
         self._jobs: dict[str, Future[OutputVerdict]] = {}
+        self._by_points: set[str] = set()
         self._news: list[tuple[TuningTask, OutputVerdict]] = []
 
     @property
@@ -74,6 +76,24 @@ class DefaultJudgements:
             job = self._jobs[task.key] = Future()
             job.set_result(self._judge(task, default))
         return job.result()
+
+    def judge_by_points(self, task: TuningTask, default: Benchmark) -> None:
+        """Judges a default here if NumPy evaluates it, which takes milliseconds.
+
+        Raises:
+            DeviceError: the device is gone.
+        """
+        if task.key in self._by_points:
+            return
+        self._by_points.add(task.key)
+        outputs = self._device.outputs(default)
+        if isinstance(outputs, Failure):
+            return
+        verdict = self._references.judge_by_points(task, outputs)
+        if verdict is not None:
+            self._jobs[task.key] = Future()
+            self._jobs[task.key].set_result(verdict)
+            self._tell(task, verdict)
 
     def verdict(self, task: TuningTask) -> OutputVerdict | None:
         """Returns the verdict on the default of a task; None while there is none.
@@ -118,12 +138,15 @@ class DefaultJudgements:
             raise
         except Exception as failure:  # noqa: BLE001 - an error loses one verdict only
             return OutputVerdict(Correctness.UNCHECKED, reason_of(failure))
+        self._tell(task, verdict)
+        if verdict.correctness is not Correctness.WRONG and self._threads is not None:
+            self._bound_memory(task)
+        return verdict
+
+    def _tell(self, task: TuningTask, verdict: OutputVerdict) -> None:
         if verdict.correctness is Correctness.WRONG:
             with self._lock:
                 self._news.append((task, verdict))
-        elif self._threads is not None:
-            self._bound_memory(task)
-        return verdict
 
     def _bound_memory(self, task: TuningTask) -> None:
         """Drops the reference of a task if there are too many."""

@@ -151,4 +151,9 @@ class DefaultQueue:
             for measured in self.weighed():
                 if time.monotonic() > end:
                     return
-                judgements.judge(measured.task, measured.benchmark)
+                try:
+                    judgements.judge_by_points(measured.task, measured.benchmark)
+                except FATAL:
+                    raise
+                except Exception:  # noqa: BLE001, S112 - it is judged before its race
+                    continue

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from tuninglink.tuning.deciding.contestants import Contestant, race_seconds, round_seconds
+from tuninglink.tuning.deciding.contestants import Contestant, race_seconds
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -12,46 +12,54 @@ if TYPE_CHECKING:
     from tuninglink.tuning.deciding.contestants import RaceRules
     from tuninglink.tuning.deciding.defaults import MeasuredTask
 
-_WARM_UPS: Final = 12
-"""Iterations of each side that a race does not count: two before each heat and each part of a block."""
-
 _CHECK_SECONDS: Final = 0.2
 """Loading a finalist and comparing its outputs."""
 
-_MODEL_ROUNDS: Final = 25
+_MODEL_ROUNDS: Final = 10
+"""Rounds that tell a clear gain, with the calls before them. There are more of them if there is time."""
+
 _LEAST_MODEL_SECONDS: Final = 1.0
 _MOST_MODEL_SECONDS: Final = 20.0
 """What the rounds of a whole program take, between these."""
 
+_EXPECTED_SPEEDUP: Final = 2.0
+"""The speedup of a finalist that is not known yet."""
+
 _LEAST_COMPILE_SECONDS: Final = 0.5
+_SERIAL: Final = 0.1
+"""The part of a compilation that one processor does alone, about."""
+
+_LOADING_SECONDS: Final = 2.0
+"""What it takes to start the processes that compile, and to load the programs."""
 
 
 def task_race_seconds(
     default: Contestant, finalists: Sequence[Contestant], rules: RaceRules | None = None
 ) -> float:
-    """Returns the price of a race, with loading, checks, and the iterations that find out how large batches are.
+    """Returns the price of a race with loading and checks, its pauses aside.
 
     Args:
         default: the compiler's choice.
         finalists: the finalists, the best first.
         rules: the rules of the race.
     """
-    warm_ups = _WARM_UPS * round_seconds([default, *finalists[:1]]) if finalists else 0.0
-    return race_seconds(default, finalists, rules) + warm_ups + _CHECK_SECONDS * len(finalists)
+    return race_seconds(default, finalists, rules) + _CHECK_SECONDS * len(finalists)
 
 
-def least_race_seconds(measured: MeasuredTask) -> float:
-    """Returns the price of a race of one finalist such as the default.
+def least_race_seconds(measured: MeasuredTask, rules: RaceRules | None = None) -> float:
+    """Returns the price of a race of one finalist that is as fast as may be expected.
 
     Args:
         measured: the compiler's choice.
+        rules: the rules of the race.
     """
     default = Contestant(measured.benchmark, measured.default_us)
-    return task_race_seconds(default, [default])
+    finalist = Contestant(measured.benchmark, measured.default_us / _EXPECTED_SPEEDUP)
+    return task_race_seconds(default, [finalist], rules)
 
 
 def guard_seconds(compile_seconds: Sequence[float], program_us: float, jobs: int) -> float:
-    """Returns the price of comparing the whole program: two compilations and the rounds.
+    """Returns the price of comparing the whole program: two compilations at once and the rounds.
 
     Args:
         compile_seconds: how long the dispatches compile, one by one.
@@ -59,6 +67,9 @@ def guard_seconds(compile_seconds: Sequence[float], program_us: float, jobs: int
         jobs: how many compile at once.
     """
     longest = max(compile_seconds, default=0.0)
-    compiling = max(_LEAST_COMPILE_SECONDS, longest, sum(compile_seconds) / max(1, jobs))
+    total = sum(compile_seconds)
+    compiling = max(_LEAST_COMPILE_SECONDS, longest, 2 * total / max(1, jobs)) + _SERIAL * total
     rounds = _MODEL_ROUNDS * 2 * program_us * 1e-6
-    return 2 * compiling + min(max(rounds, _LEAST_MODEL_SECONDS), _MOST_MODEL_SECONDS)
+    return (
+        _LOADING_SECONDS + compiling + min(max(rounds, _LEAST_MODEL_SECONDS), _MOST_MODEL_SECONDS)
+    )

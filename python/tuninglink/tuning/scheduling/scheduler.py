@@ -14,20 +14,17 @@ from tuninglink.tuning.scheduling.isolation import FATAL, reason_of
 from tuninglink.tuning.scheduling.ledger import Account
 from tuninglink.tuning.scheduling.open_tasks import OpenRaces, OpenTask, share_now
 from tuninglink.tuning.scheduling.preparing_ahead import PreparationAhead
-from tuninglink.tuning.scheduling.priorities import Pace
+from tuninglink.tuning.scheduling.task_choice import TaskChoice
 from tuninglink.tuning.scheduling.task_race import TaskRace
-from tuninglink.tuning.scheduling.task_run import TaskRun
-from tuninglink.tuning.scheduling.timeline import Stage
+from tuninglink.tuning.scheduling.task_start import TaskStart
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from tuninglink.tuning.candidates.preparation import PreparedTask
-    from tuninglink.tuning.deciding.defaults import MeasuredTask
     from tuninglink.tuning.programs.dispatches import TuningTask
     from tuninglink.tuning.scheduling.budget import Budget
     from tuninglink.tuning.scheduling.ledger import Ledger
-    from tuninglink.tuning.scheduling.progress import Progress
     from tuninglink.tuning.scheduling.task_tuner import TaskTuner
 
 _DEFAULTS: Final = 0.25
@@ -38,12 +35,6 @@ _JUDGING: Final = 0.05
 
 _SMALL: Final = 0.03
 """A task with a wrong default is decided once it is mended if the program would spend less of its time in it."""
-
-_FEWEST_TRIALS: Final = 16
-"""With fewer trials, their time is not known."""
-
-_RACE_SECONDS: Final = 5.0
-"""The time of a race, which counts as the start of a task: without it, its trials are lost."""
 
 _LEAST_SECONDS: Final = 3.0
 """With less time left, no task begins."""
@@ -71,26 +62,30 @@ class Scheduler:
     ) -> None:
         self._tuner = tuner
         self._ledger = ledger
-        self._prepare = prepare
         self._omit = omit
         self._open: list[OpenTask] = []
         self._races = OpenRaces(tuner.timeline, self._end, self._lose)
         self._admitted: set[str] = set()
         self._ahead = PreparationAhead(tuner, prepare)
-        self._progress: list[Progress] = []
-        self._start_seconds = 0.0
+        self._choice = TaskChoice(tuner.judgements)
         self._judging_seconds = 0.0
         self._judgements = tuner.judgements
-        self._by_matcher: dict[str, TuningTask] = {}
+        self._start = TaskStart(tuner, prepare, self._choice)
         self._defaults = DefaultQueue(tuner, (), omit)
         self.results: list[TaskResult] = []
 
-    def run(self, tasks: Sequence[TuningTask], reserve: Callable[[DefaultQueue], None]) -> None:
+    def run(
+        self,
+        tasks: Sequence[TuningTask],
+        reserve: Callable[[DefaultQueue], None],
+        deciding: Callable[[], None] = lambda: None,
+    ) -> None:
         """Tunes tasks.
 
         Args:
             tasks: the tasks.
             reserve: makes reservations in the ledger once the first defaults are measured.
+            deciding: begins what may go on while the last races run.
 
         Raises:
             DeviceError: the device is gone.
@@ -102,6 +97,17 @@ class Scheduler:
         self._ahead.prepare_first(defaults, self._budget())
         self._measure_defaults()
         reserve(defaults)
+        decided = -1
+        while len(self.results) > decided:  # what they did not need may be enough for others
+            decided = len(self.results)
+            self._give_turns()
+            deciding()
+            self._decide_all()
+        self._omit_rest(defaults)
+
+    def _give_turns(self) -> None:
+        """Gives turns to tasks until all have converged or the time for that is over."""
+        defaults = self._defaults
         while not self._budget().is_over:
             self._races.advance()
             self._tuner.announce_wrong_defaults()
@@ -118,8 +124,6 @@ class Scheduler:
                 break
         if self._judgements:
             self._judgements.close()
-        self._decide_all()
-        self._omit_rest(defaults)
 
     def _measure_defaults(self) -> None:
         """Measures defaults, and judges them here if that is not done in the background."""
@@ -139,42 +143,25 @@ class Scheduler:
     def _racing_seconds(self, tasks: Sequence[OpenTask]) -> float:
         """Returns the time to keep for the races of tasks and for those that have begun."""
         begun = [each.run for each in tasks if each.run is not None]
-        return self._races.seconds + sum(each.race_seconds for each in begun)
+        if not (begun or self._races):
+            return 0.0
+        rules = self._tuner.rules(self._ledger.whole, default_is_wrong=False)
+        pauses = (
+            rules.blocks - 1
+        ) * rules.gap_seconds  # those of several races pass at the same time
+        return self._races.seconds + sum(each.race_seconds for each in begun) + pauses
 
     def _choose(self) -> OpenTask | None:
-        """Returns the task from which the program is expected to gain most; None if there is none to try."""
+        """Returns the task that gets the next turn; None if there is none to try."""
         self._admit()
         is_late = self._budget().remaining < _LEAST_SECONDS
         tasks = [each for each in self._open if each.run is not None or not is_late]
-        urgent = [each for each in tasks if self._is_to_mend(each)]
-        return max(urgent or tasks, key=self._expected_gain, default=None)
-
-    def _is_to_mend(self, task: OpenTask) -> bool:
-        """Tells whether a right candidate of a task is looked for before anything else."""
-        if task.run is not None:
-            return task.run.is_to_mend
-        return self._is_wrong(task.measured)
-
-    def _is_wrong(self, measured: MeasuredTask) -> bool:
-        return self._judgements is not None and self._judgements.is_wrong(measured.task)
+        return next(iter(self._choice.ranked(tasks)), None)
 
     def _is_small(self, task: OpenTask) -> bool:
         """Tells whether the program would spend little of its time in a task with what is known now."""
         measured = self._defaults.measured
         return share_now(task, measured, self._open, self.results) < _SMALL
-
-    def _expected_gain(self, task: OpenTask) -> float:
-        """Returns what the program is expected to gain in a second of the next turn of a task."""
-        return self._pace().expected_gain(task.measured.task.calls, task.progress)
-
-    def _pace(self) -> Pace:
-        """Returns how fast tasks are tuned, as far as that is known."""
-        trials = sum(each.trials for each in self._progress)
-        if trials < _FEWEST_TRIALS:
-            return Pace()
-        seconds = sum(each.seconds for each in self._progress)
-        starts = self._start_seconds / len(self._progress)
-        return Pace(starts + _RACE_SECONDS, seconds / trials)
 
     def _admit(self) -> None:
         """Opens the tasks whose defaults are measured, the heaviest ones, as far as they are to be tuned."""
@@ -182,7 +169,7 @@ class Scheduler:
             if self._is_complete():
                 return
             is_light = measured.share < self._tuner.settings.min_share
-            is_meant = not is_light or self._is_wrong(measured)
+            is_meant = not is_light or self._choice.is_wrong(measured.task)
             if is_meant and measured.task.key not in self._admitted:
                 self._admitted.add(measured.task.key)
                 self._open.append(OpenTask(measured))
@@ -201,6 +188,9 @@ class Scheduler:
                 return
             budget = self._budget()
             if task.run.is_to_mend:
+                task.run.begin_mending(budget)
+                if not self._tuner.is_local:
+                    self._begin_next_mending(task, budget)
                 task.run.mend(budget, self._work_aside)
                 is_over = task.run.is_mended and self._is_small(task)
             else:
@@ -213,39 +203,37 @@ class Scheduler:
         except Exception as failure:  # noqa: BLE001 - an error loses one task only
             self._lose(task, reason_of(failure))
 
+    def _begin_next_mending(self, task: OpenTask, budget: Budget) -> None:
+        """Begins to compile candidates of the task that is mended after another one."""
+        others = [other for other in self._open if other is not task and other.run is None]
+        following = next(filter(self._choice.is_to_mend, self._choice.ranked(others)), None)
+        if following is None or not self._ahead.has_prepared(following.measured.task):
+            return
+        try:
+            self._begin(following)
+            if following.run is not None:
+                following.run.begin_mending(budget)
+        except FATAL:
+            raise
+        except Exception as failure:  # noqa: BLE001 - an error loses one task only
+            self._lose(following, reason_of(failure))
+
     def _turn_end(self, task: OpenTask) -> Callable[[], bool]:
         """Returns what tells whether the turn of a task is over: a race goes on, or a wrong default is more urgent."""
         alone = len(self._open) == 1
-        seconds = math.inf if alone else self._pace().turn_seconds(task.progress)
+        seconds = math.inf if alone else self._choice.pace.turn_seconds(task.progress)
         end = min(time.monotonic() + seconds, self._races.due)
-        return lambda: time.monotonic() > end or any(map(self._is_to_mend, self._open))
+        return lambda: time.monotonic() > end or any(map(self._choice.is_to_mend, self._open))
 
     def _begin(self, task: OpenTask) -> None:
-        """Prepares a task for its first turn, or gives its weight to the task that the same entry configures."""
-        began = time.monotonic()
-        with self._tuner.timeline.stage(Stage.SPACES):
-            prepared = self._prepare(task.measured.task)
-        other = self._by_matcher.setdefault(prepared.matcher, prepared.task)
-        if other is not prepared.task:
-            self._merge(task, other)
-            return
-        task.run = TaskRun(self._tuner, prepared, task.measured)
-        self._progress.append(task.run.trials.progress)
-        self._start_seconds += time.monotonic() - began
-
-    def _merge(self, task: OpenTask, other: TuningTask) -> None:
-        for each in self._open:
-            if each.measured.task is other:
-                share = each.measured.share + task.measured.share
-                each.measured = replace(each.measured, share=share)
-        self._lose(task, f"it is configured by the same entry as {other.name}, which is heavier")
+        """Prepares a task for its first turn, or leaves it to another one."""
+        if reason := self._start.begin(task, self._open):
+            self._lose(task, reason)
 
     def _work_aside(self) -> bool:
         """Does work while a device measures: prepares the most promising of the other tasks."""
         self._tuner.announce_wrong_defaults()
-        promising = sorted(self._open, key=self._expected_gain, reverse=True)
-        promising.sort(key=self._is_to_mend, reverse=True)
-        return self._ahead.prepare_next(promising[:2])
+        return self._ahead.prepare_next(self._choice.ranked(self._open)[:2])
 
     # --- Ends ------------------------------------------------------------------------------------------------
 
@@ -256,17 +244,16 @@ class Scheduler:
             if task.run is None:
                 continue
             has_won = any(each.verdict is TaskOutcome.WON for each in self.results)
-            if not (has_won or self._races or self._has_time_for(task.run)):
+            left = self._ledger.budget(Account.TASKS).remaining
+            if not (has_won or self._races) and left < task.run.race_seconds:
                 self._ledger.release(Account.GUARD)  # which needs a winner
             self._decide(task)
             self._races.advance()
         while self._races:
             self._races.wait()
             self._races.advance()
-
-    def _has_time_for(self, run: TaskRun) -> bool:
-        """Tells whether the race of a task fits into the time that is left."""
-        return self._ledger.budget(Account.TASKS).remaining >= run.race_seconds
+        if not any(each.verdict is TaskOutcome.WON for each in self.results):
+            self._ledger.release(Account.GUARD)
 
     def _decide(self, task: OpenTask) -> None:
         """Begins the race of the best candidates of a task, or takes its result without one."""
@@ -294,14 +281,16 @@ class Scheduler:
     def _lose(self, task: OpenTask, reason: str) -> None:
         if task in self._open:
             self._open.remove(task)
-        wrong = "; the default's result is wrong" if self._is_wrong(task.measured) else ""
+        wrong = (
+            "; the default's result is wrong" if self._choice.is_wrong(task.measured.task) else ""
+        )
         self._omit(Omission(task.measured.task.dispatches, f"{reason}{wrong}"))
 
     def _omit_rest(self, defaults: DefaultQueue) -> None:
         """Omits the tasks that had no turn."""
         is_stopped = self._ledger.whole.is_stopped
         why = "tuning was interrupted" if is_stopped else "the budget was over"
-        for task in [each for each in self._open if self._is_wrong(each.measured)]:
+        for task in [each for each in self._open if self._choice.is_wrong(each.measured.task)]:
             self._lose(task, f"{why} before its turn")
         rest = [each.measured.task for each in self._open]
         if not self._is_complete():

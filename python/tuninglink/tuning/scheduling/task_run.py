@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from tuninglink.tuning.candidates.candidate import Candidate
     from tuninglink.tuning.candidates.tunable import TunableTask
+    from tuninglink.tuning.deciding.contestants import RaceRules
     from tuninglink.tuning.deciding.defaults import MeasuredTask
     from tuninglink.tuning.deciding.judged_outputs import JudgedOutputs
     from tuninglink.tuning.references.output_verdict import OutputVerdict
@@ -108,6 +109,14 @@ class TaskRun:
         """Whether a right candidate is looked for before anything else."""
         return not self.is_mended and self._mending_turns < _MENDING_TURNS and self.default_is_wrong
 
+    def begin_mending(self, budget: Budget) -> None:
+        """Begins to compile the candidates that `mend` will try.
+
+        Args:
+            budget: the time, and the trials of all turns.
+        """
+        self.trials.begin(budget.limited(len(self.trials) + _MENDING_TRIALS))
+
     def mend(self, budget: Budget, meanwhile: Callable[[], bool] = lambda: False) -> None:
         """Tries a few candidates, and checks the best ones until one of them is right.
 
@@ -156,15 +165,20 @@ class TaskRun:
     def race_seconds(self) -> float:
         """The time to keep for the race: the price for a few of the best, or for one such as the default at first."""
         if len(self.trials) < _RESERVED:
-            return least_race_seconds(self.measured)
+            return least_race_seconds(self.measured, self._rules)
         return self._race_seconds(self._ranked()[:_RESERVED])
 
     def _race_seconds(self, ranked: Sequence[TrialResult]) -> float:
         """Returns the price of a race of some of the best candidates."""
         benchmark = self.measured.benchmark
         finalists = [contestant(each, benchmark, self.default_us) for each in ranked]
-        rules = self._tuner.rules(Budget(), FINALISTS, default_is_wrong=self.default_is_wrong)
-        return task_race_seconds(Contestant(benchmark, self.default_us), finalists, rules)
+        default = Contestant(benchmark, self.default_us)
+        return task_race_seconds(default, finalists, self._rules)
+
+    @property
+    def _rules(self) -> RaceRules:
+        """The rules of a race without a deadline."""
+        return self._tuner.rules(Budget(), FINALISTS, default_is_wrong=self.default_is_wrong)
 
     def decide(self, budget: Budget) -> TaskResult | TaskRace:
         """Returns the result, or the race of the best candidates, which gives it.

@@ -212,7 +212,13 @@ class TaskTuner:
                 judgement = self.judgements.judge(prepared.task, default)
             self.announce_wrong_defaults()
         return JudgedOutputs(
-            self.devices.first, default, reduction, prepared.task, self.references, judgement
+            self.devices.first,
+            default,
+            reduction,
+            prepared.task,
+            self.references,
+            judgement,
+            self.settings.numerics,
         )
 
     def announce_wrong_defaults(self) -> None:
@@ -227,6 +233,7 @@ class TaskTuner:
         """Returns the rules of a race. A right candidate need not be faster than a wrong default."""
         settings = self.settings
         rules = RaceRules(settings.min_gain, settings.seed, places, deadline=budget.deadline)
+        rules = rules.within(settings.seconds)
         if default_is_wrong:
             return replace(rules, blocks=1, passes=1, least_speedup=0.0)
         return rules

@@ -1,0 +1,143 @@
+"""Judgement of what a whole program computes, with a spec and without."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final
+
+from tuninglink.tuning.deciding.output_errors import are_identical, relative_error, tolerance_of
+from tuninglink.tuning.programs.element_types import element_type
+from tuninglink.tuning.results.output_comparison import OutputComparison
+from tuninglink.tuning.settings import Numerics
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from tuninglink.tuning.programs.dispatches import TuningTask
+    from tuninglink.tuning.programs.program_calls import FunctionCall, ProgramCalls
+    from tuninglink.tuning.references.program_reference import ProgramReference
+
+    Outputs = Mapping[str, tuple[NDArray[Any], ...]]
+
+DEFAULT_SOURCE: Final = "the program without a spec"
+GIVEN_SOURCE: Final = "--expected"
+
+
+@dataclass(frozen=True)
+class Expectation:
+    """What functions of a program should compute.
+
+    Attributes:
+        outputs: by the labels of the functions; none for those that have only the default to be compared with.
+        source: where they come from.
+        note: why a reference is missing; empty if none is.
+    """
+
+    outputs: Outputs
+    source: str
+    note: str = ""
+
+
+@dataclass
+class OutputJudge:
+    """Compares outputs of a program with those that are expected.
+
+    Expected are those that the user gives, else those of the reference, else those of the default.
+
+    Attributes:
+        tasks: the dispatches of the program, whose types give the tolerance.
+        reference: the reference; None to do without.
+        numerics: which outputs of a tuned program are accepted.
+    """
+
+    tasks: Sequence[TuningTask] = ()
+    reference: ProgramReference | None = None
+    numerics: Numerics = Numerics.ROUNDING
+
+    @cached_property
+    def _task_types(self) -> frozenset[str]:
+        bindings = (binding for task in self.tasks for binding in task.layout.bindings)
+        return frozenset(binding.element_type for binding in bindings)
+
+    def tolerance(self, functions: Sequence[FunctionCall], outputs: Outputs) -> float:
+        """Returns the largest error of a program that is right.
+
+        Args:
+            functions: the functions that are called.
+            outputs: what they compute.
+        """
+        inputs = {entry.element_type for function in functions for entry in function.inputs}
+        types = {dtype for name in self._task_types | inputs if (dtype := element_type(name))}
+        return tolerance_of(
+            types | {array.dtype for arrays in outputs.values() for array in arrays}
+        )
+
+    def expectation(
+        self, calls: ProgramCalls, functions: Sequence[FunctionCall], integers: tuple[int, int]
+    ) -> Expectation:
+        """Returns what functions should compute; waits for the reference.
+
+        Args:
+            calls: the calls of the program.
+            functions: those of its functions that are called.
+            integers: the least and the largest random integer among the inputs.
+        """
+        outputs = {entry.label: entry.expected for entry in functions if entry.expected}
+        sources = [GIVEN_SOURCE] if outputs else []
+        missing = [entry for entry in functions if not entry.expected]
+        note = ""
+        if missing and self.reference is not None:
+            computed = self.reference.outputs(calls, missing, integers)
+            if isinstance(computed, str):
+                note = f"no reference: {computed}"
+            else:
+                outputs |= computed
+                sources.append(self.reference.target.name)
+        return Expectation(outputs, " and ".join(sources) or DEFAULT_SOURCE, note)
+
+    def compare(
+        self, expectation: Expectation, default: Outputs, tuned: Outputs | None, tolerance: float
+    ) -> OutputComparison:
+        """Returns how far outputs are from what is expected.
+
+        Args:
+            expectation: what is expected.
+            default: the outputs without a spec.
+            tuned: the outputs with one; None if there is none.
+            tolerance: the largest error of a program that is right.
+        """
+        expected = {**default, **expectation.outputs}
+        default_error = tuned_error = None
+        if expectation.outputs:
+            default_error = _error(default, expectation.outputs)
+        if tuned is not None:
+            tuned_error = _error(tuned, expected)
+        return OutputComparison(
+            expectation.source, tolerance, default_error, tuned_error, expectation.note
+        )
+
+    def rejection(self, comparison: OutputComparison, default: Outputs, tuned: Outputs) -> str:
+        """Returns why outputs of a tuned program are not accepted; empty if they are."""
+        match self.numerics:
+            case Numerics.ANY:
+                return ""
+            case Numerics.BITWISE:
+                differing = [
+                    label for label in default if not are_identical(default[label], tuned[label])
+                ]
+                if differing:
+                    return f"its outputs are not those of {DEFAULT_SOURCE} bit for bit: function '{differing[0]}'"
+                return ""
+            case Numerics.ROUNDING:
+                return comparison.failure
+
+
+def _error(actual: Outputs, expected: Outputs) -> float:
+    """Returns the largest error; of arguments that a function updates, a user gives no expected values."""
+    errors = (
+        relative_error(actual[label][: len(values)], values) for label, values in expected.items()
+    )
+    return max(errors, default=0.0)

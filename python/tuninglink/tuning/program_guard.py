@@ -1,0 +1,149 @@
+"""The guard of a run: the whole program, without the spec and with it, in the end."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from functools import cached_property
+from typing import TYPE_CHECKING, Final, Self
+
+from tuninglink.errors import TuninglinkError
+from tuninglink.tuning.deciding.entry_verdict import ModelVerdict, judge_default, judge_entries
+from tuninglink.tuning.deciding.model_run import ModelRuns
+from tuninglink.tuning.deciding.output_judge import OutputJudge
+from tuninglink.tuning.references.program_reference import ProgramReference
+from tuninglink.tuning.results.task_result import TaskOutcome
+from tuninglink.tuning.scheduling.ledger import Account, Ledger
+from tuninglink.tuning.scheduling.prices import guard_seconds
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from tuninglink.tuning.programs.dispatches import DispatchedProgram
+    from tuninglink.tuning.results.task_result import TaskResult
+    from tuninglink.tuning.scheduling.default_queue import DefaultQueue
+    from tuninglink.tuning.scheduling.task_tuner import TaskTuner
+
+_REFERENCE_SECONDS: Final = 6.0
+"""The time that is kept for the run of the reference."""
+
+_MOST_REFERENCE_SECONDS: Final = 120.0
+"""The time limit of the reference, whatever the budget is."""
+
+_LEAST_PART: Final = 0.7
+"""The whole program is compared if this part of the price is left."""
+
+
+class ProgramGuard:
+    """Runs the whole program in the end of a run.
+
+    Args:
+        program: the program.
+        task_tuner: has the compiler and the devices.
+        ledger: the time.
+    """
+
+    def __init__(self, program: DispatchedProgram, task_tuner: TaskTuner, ledger: Ledger) -> None:
+        self._program = program
+        self._task_tuner = task_tuner
+        self._ledger = ledger
+        self._price = 0.0
+        self._opened = ExitStack()
+        self._reference: ProgramReference | None = None
+
+    def __enter__(self) -> Self:
+        settings = self._task_tuner.settings
+        if self._program.calls is None or not settings.runs_model or not self._program.tasks:
+            return self
+        if settings.checks_defaults and self._task_tuner.references is not None:
+            reference = ProgramReference(
+                self._program.content,
+                self._program.tasks[0].target.backend,
+                settings.seed,
+                min(_MOST_REFERENCE_SECONDS, self._ledger.limit(Account.REFERENCE)),
+            )
+            self._reference = self._opened.enter_context(reference)
+            if not self._task_tuner.is_local:
+                reference.begin()  # the device that measures is another one
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._opened.close()
+
+    def reserve(self, defaults: DefaultQueue) -> None:
+        """Reserves the time of the comparison.
+
+        Args:
+            defaults: the defaults, some of which have been measured.
+        """
+        if not self._task_tuner.settings.runs_model:
+            return
+        measured = defaults.measured
+        scale = (len(measured) + len(defaults.waiting)) / len(measured)
+        seconds = [each.compile_seconds for each in measured] * round(scale)
+        program_us = sum(each.task.calls * each.program_us for each in measured) * scale
+        self._price = guard_seconds(seconds, program_us, self._task_tuner.compiler.jobs)
+        if self._reference is not None:
+            self._price += min(_REFERENCE_SECONDS, self._reference.seconds)
+        self._ledger.reserve(Account.GUARD, self._price)
+
+    def begin(self) -> None:
+        """Begins to compile the program without a spec, unless that would disturb measurements."""
+        task_tuner = self._task_tuner
+        is_needed = task_tuner.settings.runs_model and not self._ledger.whole.is_stopped
+        if is_needed and not task_tuner.is_local:
+            self._runs.begin()
+
+    def run(
+        self,
+        results: Sequence[TaskResult],
+        write: Callable[[Sequence[TaskResult]], str],
+        failure: TuninglinkError | None,
+    ) -> ModelVerdict:
+        """Runs the whole program with the entries and without, unless there is a reason not to.
+
+        Args:
+            results: what came of the tasks.
+            write: writes the spec with some of them.
+            failure: what ended tuning early; None if nothing did.
+        """
+        listener = self._task_tuner.listener
+        won = [result for result in results if result.verdict is TaskOutcome.WON]
+        reason = self._obstacle(failure)
+        if reason or (not won and self._reference is None):
+            verdict = ModelVerdict(tuple(won), reason="there is no entry" if not won else reason)
+            if won and self._task_tuner.settings.runs_model:
+                listener.compared(verdict)
+            return verdict
+        listener.comparing()
+        runs = self._runs
+        try:
+            verdict = judge_entries(won, runs, write) if won else judge_default(runs)
+        except TuninglinkError as gone:
+            # What was won is worth writing even if the device is gone by now.
+            verdict = ModelVerdict(tuple(won), reason=gone.diagnostics[0].message)
+        listener.compared(verdict)
+        return verdict
+
+    def _obstacle(self, failure: TuninglinkError | None) -> str:
+        """Returns why the program is not run; empty if it is."""
+        whole = self._ledger.whole
+        if not self._task_tuner.settings.runs_model:
+            return "it was not asked for"
+        if whole.is_stopped or failure is not None:
+            return "tuning ended early"
+        if whole.remaining < _LEAST_PART * self._price:
+            return f"it takes about {self._price:.0f} s, which the budget did not leave"
+        return ""
+
+    @cached_property
+    def _runs(self) -> ModelRuns:
+        task_tuner = self._task_tuner
+        judge = OutputJudge(self._program.tasks, self._reference, task_tuner.settings.numerics)
+        return ModelRuns(
+            self._program,
+            task_tuner.compiler,
+            task_tuner.devices.first,
+            task_tuner.settings.seed,
+            deadline=self._ledger.whole.deadline,
+            judge=judge,
+        )

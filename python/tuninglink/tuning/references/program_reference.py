@@ -1,0 +1,140 @@
+"""The reference of a whole program: the same dispatches, compiled for another target and run on the same inputs."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final, Self
+
+from tuninglink.errors import TuninglinkError
+from tuninglink.tuning.candidates.compilation import Compiled, compile_program
+from tuninglink.tuning.devices.running import MeasurementError
+from tuninglink.tuning.references.reference import reference_measurer, set_up_process
+from tuninglink.tuning.references.retargeting import (
+    ReferenceTarget,
+    program_reference_target,
+    retarget_program,
+)
+from tuninglink.workers import JobError, JobTimeoutError, Pool, WorkerCrashedError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from concurrent.futures import Future
+
+    from numpy.typing import NDArray
+
+    from tuninglink.tuning.programs.compiled_program import CompiledProgram
+    from tuninglink.tuning.programs.program_calls import FunctionCall, ProgramCalls
+
+    Outputs = Mapping[str, tuple[NDArray[Any], ...]]
+
+_FAILED_JOB: Final = (JobError, JobTimeoutError, WorkerCrashedError)
+_LEAST_SECONDS: Final = 1.0
+
+
+@dataclass
+class ProgramReference:
+    """What a whole program should compute, in a separate process.
+
+    Attributes:
+        content: the program at `executable-sources`, as text.
+        backend: the backend that it is tuned for.
+        seed: the seed of random inputs.
+        seconds: the time limit of its compilation and of its runs, together.
+        pool: the process that compiles and runs it.
+    """
+
+    content: bytes = field(repr=False)
+    backend: str
+    seed: int
+    seconds: float
+    pool: Pool = field(default_factory=lambda: Pool(1, set_up_process))
+    _job: Future[Compiled | str] | None = None
+    _outputs: dict[tuple[int, int], Outputs | str] = field(default_factory=dict)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.pool.close()
+
+    @property
+    def target(self) -> ReferenceTarget:
+        """The target of the reference."""
+        return program_reference_target(self.backend)
+
+    def begin(self) -> None:
+        """Begins to compile the reference, unless that has begun."""
+        self._begun()
+
+    def _begun(self) -> Future[Compiled | str]:
+        if self._job is None:
+            self._job = self.pool.submit(
+                compile_reference, self.content, self.target, seconds=self.seconds
+            )
+        return self._job
+
+    def outputs(
+        self, calls: ProgramCalls, functions: Sequence[FunctionCall], integers: tuple[int, int]
+    ) -> Outputs | str:
+        """Returns what functions compute, by their labels, or why that is not known; waits for it.
+
+        Args:
+            calls: the calls of the program.
+            functions: those of its functions that are called.
+            integers: the least and the largest random integer among the inputs.
+        """
+        if integers not in self._outputs:
+            self._outputs[integers] = self._run(calls, functions, integers)
+        return self._outputs[integers]
+
+    def _run(
+        self, calls: ProgramCalls, functions: Sequence[FunctionCall], integers: tuple[int, int]
+    ) -> Outputs | str:
+        name = self.target.name
+        try:
+            compiled = self._begun().result()
+            if isinstance(compiled, str):
+                return f"it does not compile for {name}: {compiled}"
+            outputs = {}
+            left = self.seconds - compiled.seconds
+            for function in functions:
+                began = time.monotonic()
+                program = calls.compiled(function, compiled.image, integers)
+                arguments = (program, self.target.device, self.seed)
+                job = self.pool.submit(run_reference, *arguments, seconds=max(_LEAST_SECONDS, left))
+                computed = job.result()
+                if isinstance(computed, str):
+                    return f"it fails on {name}: {computed}"
+                outputs[function.label] = computed
+                left -= time.monotonic() - began
+        except JobTimeoutError:
+            return f"it takes more than {self.seconds:.3g} s on {name}"
+        except _FAILED_JOB as failure:
+            return f"it fails on {name}: {failure}"
+        return outputs
+
+
+# --- In the process of references ------------------------------------------------------------------------
+
+
+def compile_reference(content: bytes, target: ReferenceTarget) -> Compiled | str:
+    """Compiles a program for a target of references.
+
+    Returns:
+        The module, or the first error.
+    """
+    try:
+        return compile_program(retarget_program(content, target), "")
+    except TuninglinkError as failure:
+        return failure.diagnostics[0].message
+
+
+def run_reference(
+    program: CompiledProgram, device: str, seed: int
+) -> tuple[NDArray[Any], ...] | str:
+    """Returns what a call of a compiled program computes, or why it fails."""
+    try:
+        return reference_measurer(device, seed).program_outputs(program)
+    except MeasurementError as failure:
+        return str(failure)

@@ -1,0 +1,101 @@
+"""How far the outputs of whole programs are from what they should be."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Final
+
+_MOST: Final = 4.0
+"""A tuned program may have at most so many times the error of the default."""
+
+_ROUNDING_PART: Final = 0.1
+"""An error of this part of the tolerance is rounding in another order, however exact the default is."""
+
+_NOT_WORSE: Final = 1.1
+"""Errors of two wrong programs within this ratio are alike."""
+
+
+@dataclass(frozen=True)
+class OutputComparison:
+    """How far the outputs of a program are from what they should be, without a spec and with it.
+
+    Errors are Frobenius norms of differences, relative to the expected values; the largest of all outputs.
+
+    Attributes:
+        source: where the expected outputs come from, such as `llvm-cpu`.
+        tolerance: the largest error of a program that is right.
+        default_error: the error without a spec; None if the expected outputs are those of the default.
+        tuned_error: the error with the spec; None if there is no spec.
+        note: why a better source is missing; empty if none is.
+    """
+
+    source: str
+    tolerance: float
+    default_error: float | None = None
+    tuned_error: float | None = None
+    note: str = ""
+
+    @property
+    def default_is_wrong(self) -> bool:
+        """Whether the error without a spec is larger than rounding explains."""
+        return self.default_error is not None and self.default_error > self.tolerance
+
+    @property
+    def is_mended(self) -> bool:
+        """Whether the program is wrong without the spec and right with it."""
+        is_right = self.tuned_error is not None and self.tuned_error <= self.tolerance
+        return self.default_is_wrong and is_right
+
+    @property
+    def limit(self) -> float:
+        """The largest error with which a tuned program is accepted."""
+        if self.default_error is None:
+            return self.tolerance
+        if self.default_is_wrong:
+            return self.default_error * _NOT_WORSE
+        rounding = _ROUNDING_PART * self.tolerance
+        return min(self.tolerance, max(_MOST * self.default_error, rounding))
+
+    @property
+    def is_accepted(self) -> bool:
+        """Whether the tuned program is as right as it has to be."""
+        return self.tuned_error is None or self.tuned_error <= self.limit
+
+    @property
+    def failure(self) -> str:
+        """What is wrong with the tuned program; empty if it is accepted."""
+        if self.is_accepted:
+            return ""
+        return (
+            f"its outputs differ from those of {self.source}: relative error "
+            f"{_number(self.tuned_error)}, at most {_number(self.limit)} is accepted"
+        )
+
+    @property
+    def finding(self) -> str:
+        """What is wrong with the default; empty if it is right or was not compared."""
+        if not self.default_is_wrong:
+            return ""
+        error = f"relative error {_number(self.default_error)}, at most {_number(self.tolerance)} is rounding"
+        where = f"the outputs of the program as compiled differ from those of {self.source}"
+        if self.is_mended:
+            return f"{where} ({error}), and with the spec they agree: the default is wrong"
+        return f"{where} ({error}): one of both is wrong; tuninglink verify names the dispatches"
+
+    def __str__(self) -> str:
+        errors = [
+            f"{_number(value)} {label}"
+            for value, label in (
+                (self.default_error, "by default"),
+                (self.tuned_error, "with the spec"),
+            )
+            if value is not None
+        ]
+        return f"relative error of the outputs against {self.source}: {', '.join(errors)}"
+
+
+def _number(value: float | None) -> str:
+    if value is None:
+        return "unknown"
+    return "infinite" if math.isinf(value) else f"{value:.2g}"

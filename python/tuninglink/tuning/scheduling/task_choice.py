@@ -1,0 +1,74 @@
+"""Which task gets the next turn."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from tuninglink.tuning.scheduling.priorities import Pace
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tuninglink.tuning.programs.dispatches import TuningTask
+    from tuninglink.tuning.scheduling.default_judgements import DefaultJudgements
+    from tuninglink.tuning.scheduling.open_tasks import OpenTask
+    from tuninglink.tuning.scheduling.progress import Progress
+
+_FEWEST_TRIALS: Final = 16
+"""With fewer trials, their time is not known."""
+
+_RACE_SECONDS: Final = 5.0
+"""The time of a race, which counts as the start of a task: without it, its trials are lost."""
+
+
+class TaskChoice:
+    """Chooses among open tasks: those to mend first, then the one from which the program gains most.
+
+    Args:
+        judgements: the verdicts on the compiler's choices; None if they are not judged.
+    """
+
+    def __init__(self, judgements: DefaultJudgements | None) -> None:
+        self._judgements = judgements
+        self._progress: list[Progress] = []
+        self._start_seconds = 0.0
+
+    def count_start(self, progress: Progress, seconds: float) -> None:
+        """Counts a task that has begun.
+
+        Args:
+            progress: its progress from now on.
+            seconds: how long it took to begin.
+        """
+        self._progress.append(progress)
+        self._start_seconds += seconds
+
+    @property
+    def pace(self) -> Pace:
+        """How fast tasks are tuned, as far as that is known."""
+        trials = sum(each.trials for each in self._progress)
+        if trials < _FEWEST_TRIALS:
+            return Pace()
+        seconds = sum(each.seconds for each in self._progress)
+        starts = self._start_seconds / len(self._progress)
+        return Pace(starts + _RACE_SECONDS, seconds / trials)
+
+    def ranked(self, tasks: Sequence[OpenTask]) -> list[OpenTask]:
+        """Returns tasks, the most promising first."""
+        pace = self.pace
+
+        def promise(task: OpenTask) -> tuple[bool, float]:
+            gain = pace.expected_gain(task.measured.task.calls, task.progress)
+            return self.is_to_mend(task), gain
+
+        return sorted(tasks, key=promise, reverse=True)
+
+    def is_to_mend(self, task: OpenTask) -> bool:
+        """Tells whether a right candidate of a task is looked for before anything else."""
+        if task.run is not None:
+            return task.run.is_to_mend
+        return self.is_wrong(task.measured.task)
+
+    def is_wrong(self, task: TuningTask) -> bool:
+        """Tells whether it is known that the compiler's choice for a task computes a wrong result."""
+        return self._judgements is not None and self._judgements.is_wrong(task)
