@@ -20,12 +20,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from models import SUITES, StepError, export, measure, run, tune
+from model_figures import StepError, measure, run
+from models import SUITES, compile_tuned, export, tune
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from models import Model
+    from model_figures import Model
 
 _LEAST_GAIN: Final = 1.02
 """A smaller speedup may be noise."""
@@ -77,13 +78,10 @@ def cover(name: str, directory: Path, arguments: argparse.Namespace) -> Coverage
     library, flags = arguments.library, arguments.flags
     modules = {each: directory / f"{each}.vmfb" for each in ("default", "library", "tuned")}
     run("iree-compile", model.program, "-o", modules["default"], *flags)
-    compile_ = ("tuninglink", "compile", model.program)
-    run(*compile_, "-o", modules["library"], "--spec", library, *flags)
+    program, module = model.program, modules["library"]
+    run("tuninglink", "compile", program, "-o", module, "--spec", library, *flags)
     report = tune(model, ["--budget", arguments.budget, "--device", arguments.device, *flags])
-    chosen = directory / "tuned.flags"
-    extra = [f"@{chosen}"] if chosen.exists() else []
-    spec = directory / "tuned.mlir"
-    run(*compile_, "-o", modules["tuned"], "--spec", spec, *extra, *flags)
+    compile_tuned(model, modules["tuned"], flags)
     figures = measure(model, modules)
     default = figures["default"].total
     return Coverage(

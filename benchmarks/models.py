@@ -1,14 +1,16 @@
-"""What tuning wins for whole models of PyTorch that were not written for the tuner.
+"""What tuning wins for whole models that were not written for the tuner, against the default and the best flags.
 
     python benchmarks/models.py --suite gpu --budget 3m --device cuda://0 -- \
         --iree-hal-target-device=cuda --iree-cuda-target=sm_80
-    python benchmarks/models.py --suite cpu --budget 3m --device local-sync -- --iree-hal-target-device=local \
+    python benchmarks/models.py --suite cpu --budget 5m --device local-sync -- --iree-hal-target-device=local \
         --iree-hal-local-target-device-backends=llvm-cpu --iree-llvmcpu-target-cpu=host
 
-Each model is exported and run with PyTorch, compiled as it is, tuned by `tuninglink tune`, and compiled with the spec
-(and flags) that came of it. Both programs are then timed with `iree-benchmark-module`, in turn, and their outputs are
-compared with PyTorch's in f32: all that is printed is measured outside the tuner. Needs the extras `tune` and `torch`,
-and `transformers`. Not part of `make bench`: it takes minutes for each model, and a quiet device.
+Each model is exported and run with its framework (PyTorch, ONNX or JAX), compiled as it is and under each set of flags
+of `--flag-sets`, tuned by `tuninglink tune`, and compiled with the spec and the flags that came of it. All programs are
+then timed with `iree-benchmark-module`, in turn, and their outputs are compared with the framework's in f32: all that
+is printed is measured outside the tuner. A set counts as the best only if its error is at most twice that of the
+default, or 1e-4. Needs the extras `tune`, `torch`, `onnx` and `jax`, and `transformers`. Not part of `make bench`: it
+takes minutes for each model, and a quiet device.
 """
 
 from __future__ import annotations
@@ -16,255 +18,205 @@ from __future__ import annotations
 import argparse
 import json
 import math
+import os
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
-from dataclasses import asdict, dataclass, field
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-import numpy as np
+from model_figures import Figures, Model, StepError, measure, run
+
+from tuninglink.tuning.flag_sets.sets import flag_sets
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
 HERE: Final = Path(__file__).parent
-MODELS: Final = ("bert", "resnet50", "llama", "gpt2", "vit", "whisper", "unet_block", "bottleneck")
-SUITES: Final = {"gpu": ("f16", "cuda"), "cpu": ("f32", "cpu")}
-"""The type of a suite, and the device of PyTorch."""
-
-_ROUNDS: Final = 3
-_TIMEOUT: Final = 1200
-
-
-class StepError(Exception):
-    """A command failed; holds the end of what it wrote."""
-
-
-def run(*command: object, timeout: float = _TIMEOUT) -> str:
-    """Runs a command and returns what it writes to standard output.
-
-    Raises:
-        StepError: it fails.
-    """
-    words = [str(word) for word in command]
-    try:
-        done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=timeout)
-    except subprocess.TimeoutExpired as failure:
-        raise StepError(f"{words[0]} {words[1]}: no end after {timeout:.0f} s") from failure
-    if words[:2] == ["tuninglink", "tune"]:
-        print(done.stderr, file=sys.stderr, flush=True)  # its progress
-    if done.returncode:
-        raise StepError(
-            f"{' '.join(words[:4])}: exit code {done.returncode}\n{done.stderr[-2000:]}"
-        )
-    return done.stdout
-
-
-@dataclass
-class Figures:
-    """The figures of one program.
-
-    Attributes:
-        milliseconds: the median time of each function.
-        error: the largest relative error of its outputs against PyTorch in f32.
-    """
-
-    milliseconds: dict[str, float] = field(default_factory=dict)
-    error: float = math.nan
-
-    @property
-    def total(self) -> float:
-        """The sum of all functions, in milliseconds."""
-        return sum(self.milliseconds.values())
 
 
 @dataclass(frozen=True)
-class Model:
-    """A model that was exported.
+class Suite:
+    """Models that run on one kind of device.
 
     Attributes:
-        name: its name.
-        directory: what `torch_export.py` wrote.
-        device: the device of IREE that runs it.
+        dtype: the type of their weights.
+        device: the device of PyTorch.
+        backend: the backend of the compiler, which has the sets of flags.
+        models: their names.
     """
 
-    name: str
-    directory: Path
+    dtype: str
     device: str
-
-    @property
-    def program(self) -> Path:
-        """The program."""
-        return self.directory / "program.mlirbc"
-
-    @property
-    def pytorch(self) -> dict[str, Any]:
-        """The figures of PyTorch by function."""
-        figures: dict[str, Any] = json.loads((self.directory / "pytorch.json").read_text())
-        return figures
-
-    def _arguments(self, module: Path, function: str) -> list[str]:
-        inputs = [
-            f"--input=@{self.directory / f'{function}.input.{position}.npy'}"
-            for position in range(self.pytorch[function]["inputs"])
-        ]
-        return [f"--module={module}", f"--function={function}", f"--device={self.device}", *inputs]
-
-    def milliseconds(self, module: Path, function: str) -> float:
-        """Returns the time of a call; on a CPU with one thread, that thread's processor time."""
-        arguments = self._arguments(module, function)
-        text = run(
-            "iree-benchmark-module",
-            *arguments,
-            "--benchmark_format=json",
-            "--benchmark_min_time=0.5s",
-            "--benchmark_repetitions=3",
-        )
-        begin = text.index("{")  # it may write about its device before
-        samples = [
-            entry
-            for entry in json.loads(text[begin:])["benchmarks"]
-            if entry["run_type"] == "iteration"
-        ]
-        units = {"ns": 1e-6, "us": 1e-3, "ms": 1.0, "s": 1e3}
-        key = "cpu_time" if self.device == "local-sync" else "real_time"
-        return min(entry[key] * units[entry["time_unit"]] for entry in samples)
-
-    def error(self, module: Path) -> float:
-        """Returns the largest relative error of a module's outputs against PyTorch in f32."""
-        worst = 0.0
-        for function, figures in self.pytorch.items():
-            count = figures["outputs"]
-            paths = [self.directory / f"{function}.actual.{n}.npy" for n in range(count)]
-            run(
-                "iree-run-module",
-                *self._arguments(module, function),
-                *(f"--output=@{path}" for path in paths),
-            )
-            for position, path in enumerate(paths):
-                actual = np.load(path).astype(np.float32)
-                expected = np.load(self.directory / f"{function}.expected.{position}.npy")
-                norm = np.linalg.norm(actual.reshape(expected.shape) - expected)
-                # A NaN is larger than any error.
-                worst = max(
-                    worst, float(np.nan_to_num(norm / np.linalg.norm(expected), nan=np.inf))
-                )
-        return worst
+    backend: str
+    models: tuple[str, ...]
 
 
-def measure(model: Model, modules: dict[str, Path]) -> dict[str, Figures]:
-    """Measures modules in turn, each function in several rounds."""
-    figures = {name: Figures() for name in modules}
-    for function in model.pytorch:
-        times: dict[str, list[float]] = {name: [] for name in modules}
-        for _ in range(_ROUNDS):
-            for name, module in modules.items():
-                times[name].append(model.milliseconds(module, function))
-        for name, samples in times.items():
-            figures[name].milliseconds[function] = statistics.median(samples)
-    for name, module in modules.items():
-        figures[name].error = model.error(module)
-    return figures
+_JAX: Final = ("convnext", "transformer", "perceiver")
+
+SUITES: Final = {
+    "gpu": Suite(
+        *("f16", "cuda", "cuda"),
+        ("bert", "resnet50", "llama", "gpt2", "vit", "whisper", "unet_block", "bottleneck"),
+    ),
+    "cpu": Suite(
+        *("f32", "cpu", "llvm-cpu"),
+        ("vit_tiny", "mobilenet", "small_llama", "unet", "ranker", *_JAX),
+    ),
+}
+
+_LEAST_ERROR: Final = 1e-4
+_DEFAULT: Final = "default"
+_OURS: Final = "ours"
+
+
+def export(name: str, directory: Path, suite: str, device: str) -> Model:
+    """Exports a model, and runs it with its framework.
+
+    Args:
+        name: its name.
+        directory: gets the program, its inputs, and what the framework computed.
+        suite: which of `SUITES`.
+        device: the device of IREE that will run it.
+    """
+    threads = ("--threads", "1") if device == "local-sync" else ()
+    kind = SUITES[suite]
+    if name in _JAX:
+        exporter: Sequence[object] = (HERE / "jax_export.py", name)
+    else:
+        types = ("--dtype", kind.dtype, "--device", kind.device)
+        exporter = (HERE / "torch_export.py", name, *types)
+    run(sys.executable, *exporter, "--directory", directory, *threads)
+    return Model(name, directory, device)
 
 
 def tune(model: Model, options: Sequence[str]) -> dict[str, Any]:
     """Tunes a model and returns the report."""
     spec, report = model.directory / "tuned.mlir", model.directory / "report"
-    functions = [f"--function={name}" for name in model.pytorch] if len(model.pytorch) > 1 else []
+    names = list(model.framework)
+    functions = [f"--function={name}" for name in names] if len(names) > 1 else []
     begin = time.monotonic()
     run("tuninglink", "tune", model.program, "-o", spec, "--report", report, *functions, *options)
-    found: dict[str, Any] = json.loads((report / "report.json").read_text())
-    return {**found, "wall_seconds": time.monotonic() - begin}
+    written: dict[str, Any] = json.loads((report / "report.json").read_text())
+    return {**written, "wall_seconds": time.monotonic() - begin}
 
 
-def row(model: Model, figures: dict[str, Figures], report: dict[str, Any]) -> str:
-    """Returns the row of a model in the table."""
-    default, tuned = figures["default"], figures["tuned"]
-    pytorch = sum(function["milliseconds"] for function in model.pytorch.values())
-    error = max(function["error"] for function in model.pytorch.values())
-    trials = sum(dispatch["trials"] for dispatch in report["dispatches"])
-    won = sum(dispatch["outcome"] == "won" for dispatch in report["dispatches"])
-    guarded = "yes" if report.get("model") else "no"
-    return (
-        f"| {model.name} | {pytorch:.3g} ms, {error:.1g} | {default.total:.4g} ms, {default.error:.1g} "
-        f"| {tuned.total:.4g} ms, {tuned.error:.1g} | {default.total / tuned.total:.2f} "
-        f"| {won} of {len(report['dispatches'])}, {trials} trials | {guarded} |"
-    )
+def compile_tuned(model: Model, module: Path, flags: Sequence[str]) -> None:
+    """Compiles a model with the spec and the flags that tuning wrote."""
+    chosen = model.directory / "tuned.flags"
+    response = [f"@{chosen}"] if chosen.exists() else []
+    spec = model.directory / "tuned.mlir"
+    run("tuninglink", "compile", model.program, "-o", module, "--spec", spec, *response, *flags)
 
 
-def export(name: str, directory: Path, suite: str, device: str) -> Model:
-    """Exports a model of `torch_models.py`, and runs it with PyTorch.
+def compile_sets(
+    model: Model, sets: Mapping[str, Sequence[str]], flags: Sequence[str]
+) -> dict[str, Path]:
+    """Compiles a model under each set of flags; returns the modules of those that compile."""
 
-    Args:
-        name: its name.
-        directory: gets the program, its inputs, and what PyTorch computed.
-        suite: which of `SUITES`.
-        device: the device of IREE that will run it.
+    def compile_set(name: str) -> Path | None:
+        module = model.directory / f"{name.replace(' ', '_')}.vmfb"
+        try:
+            run("iree-compile", model.program, "-o", module, *flags, *sets[name])
+        except StepError as failure:
+            print(failure, file=sys.stderr)
+            return None
+        return module
+
+    with ThreadPoolExecutor(os.cpu_count()) as threads:
+        modules = dict(zip(sets, threads.map(compile_set, sets), strict=True))
+    return {name: module for name, module in modules.items() if module is not None}
+
+
+@dataclass(frozen=True)
+class Row:
+    """What came of one model.
+
+    Attributes:
+        model: the model.
+        figures: the figures of all programs: the default, those of the sets, and ours.
+        report: the report of the tuner.
     """
-    dtype, torch_device = SUITES[suite]
-    run(
-        *(sys.executable, HERE / "torch_export.py", name, "--directory", directory),
-        *("--dtype", dtype, "--device", torch_device),
-        *(("--threads", "1") if device == "local-sync" else ()),
-    )
-    return Model(name, directory, device)
+
+    model: Model
+    figures: Mapping[str, Figures]
+    report: dict[str, Any]
+
+    def speedup(self, name: str) -> float:
+        """Returns the speedup of a program against the default."""
+        return self.figures[name].speedup(self.figures[_DEFAULT])
+
+    @property
+    def best(self) -> str:
+        """The name of the fastest set that computes what the default does."""
+        bound = max(2 * self.figures[_DEFAULT].error, _LEAST_ERROR)
+        right = [
+            name
+            for name, figures in self.figures.items()
+            if name == _DEFAULT or (name != _OURS and figures.error <= bound)
+        ]
+        return max(right, key=self.speedup)
+
+    @property
+    def against_best(self) -> float:
+        """The speedup of ours against the best set."""
+        return self.figures[_OURS].speedup(self.figures[self.best])
+
+    def __str__(self) -> str:
+        """Returns the row of the table."""
+        default, ours = self.figures[_DEFAULT], self.figures[_OURS]
+        functions = self.model.framework.values()
+        framework = sum(function["milliseconds"] for function in functions)
+        dispatches = self.report["dispatches"]
+        won = sum(dispatch["outcome"] == "won" for dispatch in dispatches)
+        taken = [each["name"] for each in self.report["flag_sets"] if each["taken"]]
+        cells = (
+            self.model.name,
+            f"{framework:.3g} ms",
+            f"{default.total:.4g} ms, {default.error:.1g}",
+            f"{self.speedup(self.best):.2f} ({self.best})",
+            f"{self.speedup(_OURS):.2f} ({', '.join(taken) or _DEFAULT}), {ours.error:.1g}",
+            f"{self.against_best:.3f}",
+            f"{won} of {len(dispatches)}",
+            f"{self.report['wall_seconds']:.0f} s",
+        )
+        return f"| {' | '.join(cells)} |"
 
 
-def benchmark(
-    name: str, directory: Path, arguments: argparse.Namespace
-) -> tuple[str, float, dict[str, Any]]:
-    """Exports, tunes and measures one model; returns its row, its speedup, and all figures."""
+_HEADER: Final = """\
+| model | framework | default, error | best set | ours, error | ours against the best set | won | tuned in |
+| --- | --- | --- | --- | --- | --- | --- | --- |"""
+
+
+def benchmark(name: str, directory: Path, arguments: argparse.Namespace) -> Row:
+    """Exports, tunes and measures one model."""
     model = export(name, directory, arguments.suite, arguments.device)
-    default, tuned = directory / "default.vmfb", directory / "tuned.vmfb"
-    run("iree-compile", model.program, "-o", default, *arguments.flags)
     options = ["--budget", arguments.budget, "--device", arguments.device, *arguments.tune]
     report = tune(model, [*options, *arguments.flags])
-    flags = directory / "tuned.flags"
-    chosen = [f"@{flags}"] if flags.exists() else []
-    spec = directory / "tuned.mlir"
-    run(
-        "tuninglink",
-        "compile",
-        model.program,
-        "-o",
-        tuned,
-        "--spec",
-        spec,
-        *chosen,
-        *arguments.flags,
-    )
-    figures = measure(model, {"default": default, "tuned": tuned})
-    record = {key: asdict(value) for key, value in figures.items()}
-    speedup = figures["default"].total / figures["tuned"].total
-    return (
-        row(model, figures, report),
-        speedup,
-        {**record, "pytorch": model.pytorch, "report": report},
-    )
-
-
-def keep(name: str, directory: Path, record: dict[str, Any], folder: Path) -> None:
-    """Keeps the figures of a model, its spec, and the flags that were chosen for it."""
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / f"{name}.json").write_text(json.dumps(record, indent=1))
-    for suffix in ("mlir", "flags"):
-        path = directory / f"tuned.{suffix}"
-        if path.exists():
-            (folder / f"{name}.{suffix}").write_bytes(path.read_bytes())
+    backend = SUITES[arguments.suite].backend
+    listed = flag_sets(backend, arguments.flag_sets, arguments.flags)
+    sets = {_DEFAULT: (), **{flag_set.name: flag_set.flags for flag_set in listed}}
+    modules = compile_sets(model, sets, arguments.flags)
+    modules[_OURS] = directory / "tuned.vmfb"
+    compile_tuned(model, modules[_OURS], arguments.flags)
+    return Row(model, measure(model, modules), report)
 
 
 def main() -> None:
-    """Tunes the models and prints a table with the geometric mean."""
+    """Tunes the models and prints a table with the geometric means."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
     parser.add_argument("--suite", choices=sorted(SUITES), required=True)
-    parser.add_argument("--only", nargs="*", choices=MODELS, default=MODELS, metavar="MODEL")
+    parser.add_argument("--only", nargs="*", metavar="MODEL")
     parser.add_argument("--device", required=True)
     parser.add_argument("--budget", default="3m")
+    parser.add_argument(
+        "--flag-sets", default="", metavar="FILE", help="the sets to compare with, or none"
+    )
     parser.add_argument("--directory", type=Path, help="keep programs, specs and reports here")
     parser.add_argument(
         "--tune", action="append", default=[], metavar="OPTION", help="an option of tuninglink tune"
@@ -274,26 +226,45 @@ def main() -> None:
     )
     parser.add_argument("flags", nargs="*", help="flags of iree-compile, behind --")
     arguments = parser.parse_args()
-    print(
-        "| model | PyTorch, error | default, error | tuned, error | speedup | dispatches | guarded |"
-    )
-    print("| --- | --- | --- | --- | --- | --- | --- |", flush=True)
-    speedups = []
+    print(_HEADER, flush=True)
+    rows = []
     with tempfile.TemporaryDirectory() as scratch:
-        for name in arguments.only:
+        for name in arguments.only or SUITES[arguments.suite].models:
             directory = (arguments.directory or Path(scratch)) / name
             try:
-                text, speedup, record = benchmark(name, directory, arguments)
+                row = benchmark(name, directory, arguments)
             except StepError as failure:
                 print(f"| {name} | failed |\n{failure}", flush=True)
                 continue
-            print(text, flush=True)
-            speedups.append(speedup)
+            print(row, flush=True)
+            rows.append(row)
             if arguments.record:
-                keep(name, directory, record, arguments.record)
-    if speedups:
-        mean = math.exp(statistics.fmean(map(math.log, speedups)))
-        print(f"geometric mean of {len(speedups)}: {mean:.3f}")
+                record(row, arguments.record)
+    if rows:
+        means = (
+            math.exp(statistics.fmean(math.log(value) for value in values))
+            for values in zip(
+                *((row.speedup(_OURS), row.speedup(row.best), row.against_best) for row in rows),
+                strict=True,
+            )
+        )
+        ours, best, ratio = means
+        print(
+            f"geometric means of {len(rows)}: ours {ours:.3f}, best set {best:.3f}, ours against it {ratio:.3f}"
+        )
+
+
+def record(row: Row, directory: Path) -> None:
+    """Keeps the figures of a model, its spec, and the flags that were chosen for it."""
+    directory.mkdir(parents=True, exist_ok=True)
+    figures = {name: asdict(figures) for name, figures in row.figures.items()}
+    content = {"figures": figures, "framework": row.model.framework, "report": row.report}
+    name = row.model.name
+    (directory / f"{name}.json").write_text(json.dumps(content, indent=1))
+    for suffix in ("mlir", "flags"):
+        path = row.model.directory / f"tuned.{suffix}"
+        if path.exists():
+            (directory / f"{name}.{suffix}").write_bytes(path.read_bytes())
 
 
 if __name__ == "__main__":

@@ -1,31 +1,31 @@
-"""Exports a model of `torch_models.py`, and runs it with PyTorch: called by `models.py`, in a separate process.
+"""Exports a model of PyTorch and runs it there: called by `models.py`, in a separate process.
 
     python benchmarks/torch_export.py bert --dtype f16 --device cuda --directory DIR
 
-Writes to DIR: `program.mlirbc`; `FUNCTION.input.N.npy` and `FUNCTION.expected.N.npy`, whose values PyTorch computed in
-f32 with the same weights; and `pytorch.json`, with PyTorch's own time and error in the given type.
+Writes `program.mlirbc` by iree-turbine, or `program.mlir` by ONNX for the models that are listed so, and the files of
+`program_files.py`.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
-import statistics
-import time
+import subprocess
+import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-import numpy as np
 import torch
 from iree.turbine import aot
+from program_files import FrameworkRun, largest_error, median_milliseconds, write_runs
+from small_torch_models import ONNX_MODELS, SMALL_MODELS
 from torch_models import HELD_OUT, MODELS, build
 
 if TYPE_CHECKING:
+    import numpy as np
     from torch_models import Function, Functions, Inputs
 
 TYPES: Final = {"f16": torch.float16, "f32": torch.float32}
 _WARM_UP: Final = 5
-_RUNS: Final = 30
 
 
 def export(functions: Functions, path: Path) -> None:
@@ -50,56 +50,53 @@ def export(functions: Functions, path: Path) -> None:
         output.mlir_module.write_bytecode(file)
 
 
+def export_onnx(function: Function, path: Path) -> None:
+    """Writes a program with one function by way of ONNX."""
+    with tempfile.TemporaryDirectory() as scratch:
+        model = Path(scratch) / "model.onnx"
+        exported = torch.onnx.export(function.module, function.inputs, dynamo=True, verbose=False)
+        assert exported is not None
+        exported.model.graph.name = "main"
+        exported.save(model)
+        subprocess.run(["iree-import-onnx", model, "-o", path], check=True)
+
+
+def _call(function: Function, device: str, dtype: torch.dtype) -> tuple[torch.nn.Module, Inputs]:
+    """Returns the module and the inputs of a function on a device, in a type."""
+    inputs = tuple(
+        x.to(device, dtype) if x.is_floating_point() else x.to(device) for x in function.inputs
+    )
+    return function.module.to(device, dtype), inputs
+
+
 def outputs(function: Function, device: str, dtype: torch.dtype) -> list[np.ndarray]:
     """Returns what PyTorch computes in a type."""
-    module = function.module.to(device, dtype)
-    inputs = [
-        x.to(device, dtype) if x.is_floating_point() else x.to(device) for x in function.inputs
-    ]
+    module, inputs = _call(function, device, dtype)
     with torch.no_grad():
         result = module(*inputs)
     values = result if isinstance(result, tuple) else (result,)
     return [value.float().cpu().numpy() for value in values]
 
 
-def error(actual: list[np.ndarray], expected: list[np.ndarray]) -> float:
-    """Returns the largest relative error (Frobenius norm) of all outputs."""
-    return max(
-        float(np.linalg.norm(a - b) / np.linalg.norm(b))
-        for a, b in zip(actual, expected, strict=True)
-    )
-
-
 def milliseconds(function: Function, device: str, dtype: torch.dtype) -> float:
     """Returns the median time of a call in PyTorch's eager mode; on a GPU, as a replayed CUDA graph."""
-    module = function.module.to(device, dtype)
-    inputs = [
-        x.to(device, dtype) if x.is_floating_point() else x.to(device) for x in function.inputs
-    ]
+    module, inputs = _call(function, device, dtype)
 
     def call() -> None:
         with torch.no_grad():
             module(*inputs)
 
-    run, wait = call, torch.cuda.synchronize if device == "cuda" else lambda: None
-    if device == "cuda":
-        stream = torch.cuda.Stream()
-        with torch.cuda.stream(stream):
-            for _ in range(_WARM_UP):
-                call()
-        wait()
-        graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(graph):
+    if device == "cpu":
+        return median_milliseconds(call)
+    stream = torch.cuda.Stream()
+    with torch.cuda.stream(stream):
+        for _ in range(_WARM_UP):
             call()
-        run = graph.replay
-    times = []
-    for _ in range(_WARM_UP + _RUNS):
-        wait()
-        begin = time.perf_counter()
-        run()
-        wait()
-        times.append(1000 * (time.perf_counter() - begin))
-    return statistics.median(times[_WARM_UP:])
+    torch.cuda.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        call()
+    return median_milliseconds(graph.replay, torch.cuda.synchronize)
 
 
 def main() -> None:
@@ -107,7 +104,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
-    parser.add_argument("model", choices=sorted({**MODELS, **HELD_OUT}))
+    models = {**MODELS, **HELD_OUT, **SMALL_MODELS, **ONNX_MODELS}
+    parser.add_argument("model", choices=sorted(models))
     parser.add_argument("--dtype", choices=sorted(TYPES), default="f16")
     parser.add_argument("--device", choices=("cuda", "cpu"), default="cpu")
     parser.add_argument("--threads", type=int, help="threads of PyTorch on a CPU")
@@ -117,24 +115,19 @@ def main() -> None:
         torch.set_num_threads(arguments.threads)
     directory, dtype = arguments.directory, TYPES[arguments.dtype]
     directory.mkdir(parents=True, exist_ok=True)
-    functions = build(arguments.model, dtype)
-    export(functions, directory / "program.mlirbc")
-    figures = {}
+    functions = build(models[arguments.model], dtype)
+    if arguments.model in ONNX_MODELS:
+        export_onnx(functions["main"], directory / "program.mlir")
+    else:
+        export(functions, directory / "program.mlirbc")
+    runs = {}
     for name, function in functions.items():
-        for position, value in enumerate(function.inputs):
-            np.save(directory / f"{name}.input.{position}.npy", value.numpy())
+        inputs = [value.numpy() for value in function.inputs]
         own = outputs(function, arguments.device, dtype)
         took = milliseconds(function, arguments.device, dtype)
         expected = outputs(function, arguments.device, torch.float32)
-        for position, value in enumerate(expected):
-            np.save(directory / f"{name}.expected.{position}.npy", value)
-        figures[name] = {
-            "milliseconds": took,
-            "error": error(own, expected),
-            "inputs": len(function.inputs),
-            "outputs": len(expected),
-        }
-    (directory / "pytorch.json").write_text(json.dumps(figures))
+        runs[name] = FrameworkRun(inputs, expected, took, largest_error(own, expected))
+    write_runs(directory, runs)
 
 
 if __name__ == "__main__":

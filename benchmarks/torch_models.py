@@ -47,7 +47,8 @@ class _First(nn.Module):
         return self.module(value, return_dict=False)[0]
 
 
-def _main(module: nn.Module, *inputs: torch.Tensor) -> Functions:
+def transformer(module: nn.Module, *inputs: torch.Tensor) -> Functions:
+    """Returns a model of `transformers` as a program of one function."""
     return {"main": Function(_First(module), inputs)}
 
 
@@ -60,7 +61,9 @@ def bert() -> Functions:
     from transformers import BertConfig, BertModel  # noqa: PLC0415 - seconds to load
 
     config = BertConfig()
-    return _main(BertModel(config, add_pooling_layer=False), _tokens(config.vocab_size, 1, 384))
+    return transformer(
+        BertModel(config, add_pooling_layer=False), _tokens(config.vocab_size, 1, 384)
+    )
 
 
 def resnet50() -> Functions:
@@ -68,7 +71,7 @@ def resnet50() -> Functions:
     from transformers import ResNetConfig, ResNetForImageClassification  # noqa: PLC0415
 
     model = ResNetForImageClassification(ResNetConfig(num_labels=1000))
-    return _main(model, torch.randn(8, 3, 224, 224))
+    return transformer(model, torch.randn(8, 3, 224, 224))
 
 
 def resnet50_image() -> Functions:
@@ -76,7 +79,7 @@ def resnet50_image() -> Functions:
     from transformers import ResNetConfig, ResNetForImageClassification  # noqa: PLC0415
 
     model = ResNetForImageClassification(ResNetConfig(num_labels=1000))
-    return _main(model, torch.randn(1, 3, 224, 224))
+    return transformer(model, torch.randn(1, 3, 224, 224))
 
 
 def gpt2() -> Functions:
@@ -84,14 +87,14 @@ def gpt2() -> Functions:
     from transformers import GPT2Config, GPT2Model  # noqa: PLC0415
 
     config = GPT2Config(use_cache=False)
-    return _main(GPT2Model(config), _tokens(config.vocab_size, 1, 256))
+    return transformer(GPT2Model(config), _tokens(config.vocab_size, 1, 256))
 
 
 def vit() -> Functions:
     """ViT-B/16, a batch of four images (Dosovitskiy et al. 2020)."""
     from transformers import ViTConfig, ViTModel  # noqa: PLC0415
 
-    return _main(ViTModel(ViTConfig(), add_pooling_layer=False), torch.randn(4, 3, 224, 224))
+    return transformer(ViTModel(ViTConfig(), add_pooling_layer=False), torch.randn(4, 3, 224, 224))
 
 
 def whisper() -> Functions:
@@ -99,7 +102,7 @@ def whisper() -> Functions:
     from transformers import WhisperConfig  # noqa: PLC0415
     from transformers.models.whisper.modeling_whisper import WhisperEncoder  # noqa: PLC0415
 
-    return _main(WhisperEncoder(WhisperConfig()), torch.randn(1, 80, 3000))
+    return transformer(WhisperEncoder(WhisperConfig()), torch.randn(1, 80, 3000))
 
 
 # --- A decoder after Llama, with a prompt and one step ---------------------------------------------------------
@@ -337,7 +340,9 @@ def short_bert() -> Functions:
     from transformers import BertConfig, BertModel  # noqa: PLC0415 - seconds to load
 
     config = BertConfig()
-    return _main(BertModel(config, add_pooling_layer=False), _tokens(config.vocab_size, 1, 128))
+    return transformer(
+        BertModel(config, add_pooling_layer=False), _tokens(config.vocab_size, 1, 128)
+    )
 
 
 def small_resnet() -> Functions:
@@ -347,7 +352,7 @@ def small_resnet() -> Functions:
     config = ResNetConfig(
         depths=[2, 2, 2, 2], hidden_sizes=[64, 128, 256, 512], layer_type="basic", num_labels=1000
     )
-    return _main(ResNetForImageClassification(config), torch.randn(1, 3, 160, 160))
+    return transformer(ResNetForImageClassification(config), torch.randn(1, 3, 160, 160))
 
 
 def narrow_llama() -> Functions:
@@ -364,15 +369,15 @@ HELD_OUT: Mapping[str, Callable[[], Functions]] = {
 """Models of other widths and lengths than those that libraries are made from, for `coverage.py`."""
 
 
-def build(name: str, dtype: torch.dtype) -> Functions:
-    """Returns a model with weights that depend on its name alone.
+def build(model: Callable[[], Functions], dtype: torch.dtype) -> Functions:
+    """Returns a model with weights that are always the same.
 
     Args:
-        name: of `MODELS` or `HELD_OUT`.
+        model: makes it.
         dtype: the type of weights and of floating-point inputs.
     """
     torch.manual_seed(0)
-    functions = {**MODELS, **HELD_OUT}[name]()
+    functions = model()
     for function in functions.values():
         function.module.to(dtype).eval()
     return {

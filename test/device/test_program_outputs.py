@@ -187,6 +187,8 @@ def test_without_time_for_the_reference_the_default_is_compared_with(
     assert outputs.source == "the program without a spec"
     assert "takes more than 0.01 s" in outputs.note
     assert case(tuned=0.3, seconds=0.01).compare(SPEC).failure
+    # Entries for wrong defaults are meant to change the outputs.
+    assert not case(tuned=0.3, seconds=0.01).compare(SPEC, mends=True).failure
 
 
 DOUBLE = """

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 import os
 import sys
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from tuninglink.cli.measuring import check_outputs
+from tuninglink.cli.measuring import time_left
 from tuninglink.cli.verbosity import is_quiet
 from tuninglink.files import STANDARD_STREAM, write_output
 from tuninglink.tuning.deciding.output_judge import OutputJudge
@@ -17,28 +17,92 @@ from tuninglink.tuning.devices.device import DeviceError
 from tuninglink.tuning.devices.device_process import DeviceProcess
 from tuninglink.tuning.devices.local import default_device
 from tuninglink.tuning.devices.timing import Settings
+from tuninglink.tuning.flag_sets.bases import tuning_bases
 from tuninglink.tuning.flag_sets.comparison import FlagComparison
 from tuninglink.tuning.flag_sets.compilation import ProgramSource, SetCompiler
-from tuninglink.tuning.flag_sets.results import FlagsResult
-from tuninglink.tuning.flag_sets.sets import NONE, flag_sets
+from tuninglink.tuning.flag_sets.results import FlagsResult, PairResult
+from tuninglink.tuning.flag_sets.sets import DEFAULT, NONE, flag_sets
 from tuninglink.tuning.settings import Numerics
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from tuninglink.cli.tune_options import TuneOptions
+    from tuninglink.tuning.flag_sets.comparison import TunedSet
+    from tuninglink.tuning.flag_sets.compilation import CompiledSource
     from tuninglink.tuning.flag_sets.results import SetResult
     from tuninglink.tuning.flag_sets.sets import FlagSet
 
 _PART: Final = 0.25
 """The largest part of the budget that sets of flags take, unless nothing else is to be done."""
 
+_FINAL_PART: Final = 0.15
+"""The largest part of the time that is left for comparing tuned sets."""
+
+_FINAL_ROUNDS: Final = 60
+_LEAST_FINAL: Final = 3.0
+_MOST_FINAL: Final = 20.0
+"""What the rounds of that comparison take, between these seconds."""
+
 _SUFFIX: Final = ".flags"
 
-_GPUS: Final = {"cuda": "cuda", "hip": "rocm"}
-"""Backends by the devices that programs are compiled for."""
+_BACKENDS: Final = {"cuda": "cuda", "hip": "rocm", "rocm": "rocm", "llvm-cpu": "llvm-cpu"}
+"""Backends by the devices or backends that flags name."""
 
 
-def choose_flags(options: TuneOptions) -> tuple[TuneOptions, FlagsResult]:
-    """Compares sets of flags, and returns options with the flags of the best one.
+@dataclass(frozen=True)
+class FlagChoice:
+    """Sets of flags that were compared, and what it takes to compare those that were tuned.
+
+    Attributes:
+        options: what the arguments ask for.
+        result: what came of comparing the sets.
+        default: the program with the flags of the user; None if no sets were compared.
+        uri: the device that ran it.
+        seconds: the time that is left.
+    """
+
+    options: TuneOptions
+    result: FlagsResult
+    default: CompiledSource | None = None
+    uri: str = ""
+    seconds: float = math.inf
+
+    @property
+    def bases(self) -> list[FlagSet]:
+        """The sets under which dispatches are tuned, the best one first."""
+        return tuning_bases(self.result, self.seconds)
+
+    def set_result(self, flag_set: FlagSet) -> SetResult | None:
+        """Returns what came of a set; None for the flags of the user."""
+        return next((each for each in self.result.results if each.flag_set == flag_set), None)
+
+    @property
+    def final_seconds(self) -> float:
+        """The price of comparing two tuned sets: compilations and rounds."""
+        if self.default is None or self.result.default_ms is None:
+            return 0.0
+        rounds = _FINAL_ROUNDS * 4 * self.result.default_ms / 1000
+        price = 3 * self.default.seconds + min(max(rounds, _LEAST_FINAL), _MOST_FINAL)
+        return min(price, _FINAL_PART * self.seconds)
+
+    def compare_tuned(self, tuned: Sequence[TunedSet], seconds: float) -> FlagsResult:
+        """Compares sets with the specs that were tuned under them; the fastest as a whole is the best."""
+        assert self.default is not None
+        say("comparing the tuned sets of flags")
+        comparison = _comparison(self.options, max(seconds, self.final_seconds))
+        with SetCompiler(_jobs(self.options)) as compiler:
+            try:
+                with _device(self.uri, self.options) as device:
+                    pairs = comparison.run_pairs(compiler, self.default, tuned, device)
+            except DeviceError as failure:
+                pairs = FlagsResult(reason=failure.diagnostics[0].message)
+        _show(pairs)
+        return replace(self.result, best=pairs.best, pairs=pairs.results, reason=pairs.reason)
+
+
+def choose_flags(options: TuneOptions) -> FlagChoice:
+    """Compares sets of flags.
 
     It compiles and runs in other processes: the flags of this one may still be set.
 
@@ -47,40 +111,65 @@ def choose_flags(options: TuneOptions) -> tuple[TuneOptions, FlagsResult]:
     """
     reason = _obstacle(options)
     if reason:
-        return options, FlagsResult(reason=reason)
-    check_outputs(options)
-    _say("comparing sets of flags")
-    result = _compare(options)
-    _show(result)
-    return replace(options, flags=(*options.flags, *result.flags)), result
+        return FlagChoice(options, FlagsResult(reason=reason))
+    say("comparing sets of flags")
+    choice = _compare(options)
+    _show(choice.result)
+    return replace(choice, seconds=time_left(options.settings.seconds))
 
 
-def _compare(options: TuneOptions) -> FlagsResult:
+def _compare(options: TuneOptions) -> FlagChoice:
     """Compares the sets of flags for the backend that the program is compiled by."""
     settings = options.settings
-    comparison = FlagComparison(
+    part = 1.0 if options.only_flags else _PART
+    comparison = _comparison(options, part * time_left(settings.seconds))
+    with SetCompiler(_jobs(options)) as compiler:
+        job = comparison.begin(compiler, DEFAULT)
+        expected = _backend_of(options.flags)
+        # What the flags name is compiled along with the default.
+        jobs = {each: comparison.begin(compiler, each) for each in _sets(expected, options)}
+        default = job.result()
+        if isinstance(default, str):
+            return FlagChoice(options, FlagsResult(reason=default))
+        backend = default.backends[0] if default.backends else ""
+        if backend != expected:
+            jobs = {each: comparison.begin(compiler, each) for each in _sets(backend, options)}
+        if not jobs:
+            reason = f"there are no sets for backend '{backend}'"
+            return FlagChoice(options, FlagsResult(reason=reason))
+        uri = settings.devices[0] if settings.devices else default_device(backend)
+        try:
+            with _device(uri, options) as device:
+                result = comparison.run(default, jobs, device)
+        except DeviceError as failure:
+            result = FlagsResult(reason=failure.diagnostics[0].message)
+        return FlagChoice(options, result, default, uri)
+
+
+def _comparison(options: TuneOptions, seconds: float) -> FlagComparison:
+    return FlagComparison(
         ProgramSource(options.input, options.compile_from, options.sizes, options.calls),
         options.flags,
-        settings.seconds * (1.0 if options.only_flags else _PART),
-        settings.min_gain,
-        settings.seed,
-        OutputJudge(numerics=settings.numerics),
+        seconds,
+        options.settings.min_gain,
+        options.settings.seed,
+        OutputJudge(numerics=options.settings.numerics),
     )
-    with SetCompiler(settings.jobs or os.cpu_count() or 1) as compiler:
-        default = comparison.compile_default(compiler)
-        if isinstance(default, str):
-            return FlagsResult(reason=default)
-        backend = default.backends[0] if default.backends else ""
-        sets = _sets(backend, options)
-        if not sets:
-            return FlagsResult(reason=f"there are no sets for backend '{backend}'")
-        uri = settings.devices[0] if settings.devices else default_device(backend)
-        timing = Settings(seed=settings.seed)
-        try:
-            with DeviceProcess(uri, settings=timing, timeout=settings.timeout) as device:
-                return comparison.run(compiler, default, sets, device)
-        except DeviceError as failure:
-            return FlagsResult(reason=failure.diagnostics[0].message)
+
+
+def _jobs(options: TuneOptions) -> int:
+    return options.settings.jobs or os.cpu_count() or 1
+
+
+def _device(uri: str, options: TuneOptions) -> DeviceProcess:
+    settings = options.settings
+    return DeviceProcess(uri, settings=Settings(seed=settings.seed), timeout=settings.timeout)
+
+
+def _backend_of(flags: Sequence[str]) -> str:
+    """Returns the backend that flags name; nothing if they name none."""
+    values = {value for flag in flags for value in flag.partition("=")[2].split(",")}
+    return next((backend for name, backend in _BACKENDS.items() if name in values), "")
 
 
 def _sets(backend: str, options: TuneOptions) -> list[FlagSet]:
@@ -119,23 +208,25 @@ def _obstacle(options: TuneOptions) -> str:
         return "sets of flags are compared on this machine only"
     if math.isinf(options.settings.seconds) and not (options.flag_sets or options.only_flags):
         return "there is no --budget to take a quarter of"
-    for device, backend in _GPUS.items():
-        if f"--iree-hal-target-device={device}" in options.flags and not _sets(backend, options):
-            return f"the sets for {device} change results; --allow-numerics compares them"
+    backend = _backend_of(options.flags)
+    if backend in _BACKENDS.values() and not _sets(backend, options) and not options.flag_sets:
+        return f"the sets for {backend} change results; --allow-numerics compares them"
     return ""
 
 
 def _show(result: FlagsResult) -> None:
+    """Shows what came of a comparison."""
     for each in result.results:
-        _say(f"  {each.flag_set.name}: {_outcome(each)}")
+        entries = f", {each.entries} tuned" if isinstance(each, PairResult) else ""
+        say(f"  {each.flag_set.name}{entries}: {_outcome(each)}")
     if result.noise is not None:
-        _say(f"  the default against itself: {result.noise}")
+        say(f"  the default against itself: {result.noise}")
     if result.best is not None:
-        _say(f"  taken: {' '.join(result.flags)}")
+        say(f"  taken: {' '.join(result.flags)}")
     elif result.reason:
-        _say(f"  no sets were compared: {result.reason}")
+        say(f"  no sets were compared: {result.reason}")
     else:
-        _say("  no set is faster")
+        say("  no set is faster")
 
 
 def _outcome(result: SetResult) -> str:
@@ -145,6 +236,7 @@ def _outcome(result: SetResult) -> str:
     return f"{result.milliseconds:.4g} ms, {result.speedup}{note}"
 
 
-def _say(text: str) -> None:
+def say(text: str) -> None:
+    """Shows a line of progress, unless the command is to be quiet."""
     if not is_quiet():
         print(text, file=sys.stderr, flush=True)  # noqa: T201

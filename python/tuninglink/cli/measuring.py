@@ -132,6 +132,10 @@ def stopping(budget: Budget, program: str) -> Iterator[None]:
     """Lets a signal end the budget while the block runs, and a second one end the process.
 
     A signal that the process was started to ignore stays ignored.
+
+    Args:
+        budget: what ends.
+        program: what says so; nothing where the end is announced elsewhere.
     """
     watched = [each for each in _ENDING if signal.getsignal(each) != signal.SIG_IGN]
 
@@ -139,6 +143,8 @@ def stopping(budget: Budget, program: str) -> Iterator[None]:
         if budget.is_stopped:
             os._exit(_SIGNALED + number)
         budget.stop()
+        if not program:
+            return
         with suppress(OSError):  # the terminal may be closed
             os.write(2, f"\n{program}: interrupted; ending with what is known so far\n".encode())
 

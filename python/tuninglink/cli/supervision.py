@@ -37,7 +37,7 @@ def continue_in_child() -> None:
     child = os.fork()
     if child == 0:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, _RELAYED)
-        _end_with(parent)
+        end_with(parent)
         return
     for each in _RELAYED:
         if signal.getsignal(each) != signal.SIG_IGN:
@@ -55,7 +55,8 @@ def continue_in_child() -> None:
     os._exit(128 - code)  # The signal does not end processes by default.
 
 
-def _end_with(parent: int) -> None:
+def end_with(parent: int) -> None:
+    """Has the kernel kill this process when its parent ends."""
     ctypes.CDLL(None).prctl(_SET_PARENT_DEATH_SIGNAL, signal.SIGKILL)
     if os.getppid() != parent:
         os._exit(1)  # It ended before.

@@ -13,7 +13,6 @@ from tuninglink.cli.project import with_project
 from tuninglink.cli.tune_options import parse_tune_arguments
 from tuninglink.cli.usage import COMMON_FLAGS, flag_lines
 from tuninglink.compiler.probing import check_targets
-from tuninglink.compiler.session import set_up_command_line
 from tuninglink.tuning.search import check_search
 
 if TYPE_CHECKING:
@@ -87,16 +86,10 @@ def tune_command(arguments: Sequence[str]) -> int:
     options = replace(options, specs=(*options.specs, *project_specs))
     check_targets(options.flags)
     check_search(options.settings.search)  # an unknown one is told before anything takes time
-    from tuninglink.cli.flag_choice import choose_flags, write_flags  # noqa: PLC0415 - as below
+    # Mistakes in the arguments are reported before the tuner is loaded.
+    from tuninglink.cli.tuning import tune_program  # noqa: PLC0415
 
-    options, flags_result = choose_flags(options)
-    write_flags(options, flags_result)
-    if options.only_flags:
-        return process.SUCCESS
-    set_up_command_line(PROGRAM, options.flags)
-    from tuninglink.cli.tune_run import tune  # noqa: PLC0415 - mistakes are told before it is loaded
-
-    failure = tune(options, flags_result, PROGRAM)
+    failure = tune_program(options, PROGRAM)
     if failure is not None:
         raise failure
     return process.SUCCESS

@@ -2,51 +2,64 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tuninglink.cli import process
-from tuninglink.cli.measuring import Measuring, check_outputs, stopping, time_left
+from tuninglink.cli.measuring import Measuring, stopping, time_left
 from tuninglink.cli.progress import progress
 from tuninglink.cli.tuning_targets import generic_cpu_warning, with_target_help
 from tuninglink.errors import CompileError, TuninglinkError
-from tuninglink.files import check_directory, write_output
 from tuninglink.mlir.contexts import thread_context
 from tuninglink.mlir.diagnostics import error
 from tuninglink.specs.library import DefaultLibrary
 from tuninglink.specs.sources import SpecFiles, read_specs
 from tuninglink.tuning.devices.local import default_device
 from tuninglink.tuning.programs.dispatches import read_program
-from tuninglink.tuning.report import write_report
 from tuninglink.tuning.report.reporting import report_of
 from tuninglink.tuning.scheduling.ledger import Ledger
 from tuninglink.tuning.scheduling.timeline import Stage, Timeline
 from tuninglink.tuning.tuner import Tuner
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from tuninglink.cli.tune_options import TuneOptions
     from tuninglink.specs.model import Spec
-    from tuninglink.tuning.flag_sets.results import FlagsResult
     from tuninglink.tuning.programs.dispatches import DispatchedProgram
+    from tuninglink.tuning.report import TuningReport
 
 
-def tune(options: TuneOptions, flags_result: FlagsResult, command: str) -> TuninglinkError | None:
-    """Tunes a program, and writes the spec and the report.
+@dataclass(frozen=True)
+class Tuned:
+    """What tuning the dispatches of a program came to.
+
+    Attributes:
+        spec: the spec, as text.
+        entries: how many problems have an entry in it.
+        report: the report.
+        failure: what ended it early; None if nothing did.
+        is_interrupted: whether a signal ended it early.
+    """
+
+    spec: str
+    entries: int
+    report: TuningReport
+    failure: TuninglinkError | None = None
+    is_interrupted: bool = False
+
+
+def tune(options: TuneOptions, set_flags: Sequence[str], command: str) -> Tuned:
+    """Tunes the dispatches of a program.
 
     Args:
-        options: what the arguments ask for, with the flags of the best set.
-        flags_result: what came of comparing sets of flags.
+        options: what the arguments ask for, with the flags of the set.
+        set_flags: those of the flags that a comparison of sets has chosen.
         command: what an interrupt is answered by.
 
-    Returns:
-        What ended it early; None if nothing did.
-
     Raises:
-        TuninglinkError: the program cannot be tuned, or a result not be written.
+        TuninglinkError: the program cannot be tuned.
     """
-    check_outputs(options)
-    if options.report:
-        check_directory(options.report)
     settings = options.settings
     ledger = Ledger(time_left(settings.seconds), settings.trials)
     timeline = Timeline()
@@ -66,15 +79,13 @@ def tune(options: TuneOptions, flags_result: FlagsResult, command: str) -> Tunin
             tuner,
             ledger,
             specs=specs,
-            set_flags=flags_result.flags,
+            set_flags=set_flags,
             warn=process.show,
         )
         result = whole.run()
-    write_output(options.output, result.spec.encode())  # first: nothing that fails later loses it
-    if options.report:
-        report = report_of(options.input, descriptions[0], result, flags_result)
-        write_report(report, Path(options.report))
-    return result.failure
+    report = report_of(options.input, descriptions[0], result)
+    stopped = ledger.whole.is_stopped
+    return Tuned(result.spec, len(result.won), report, result.failure, stopped)
 
 
 def _read(options: TuneOptions) -> DispatchedProgram:

@@ -47,6 +47,16 @@ def take_verbosity(arguments: Iterable[str]) -> list[str]:
     return rest
 
 
+def verbosity() -> Verbosity:
+    """Returns the verbosity of this process."""
+    return _chosen[0]
+
+
+def set_verbosity(chosen: Verbosity) -> None:
+    """Sets the verbosity of this process."""
+    _chosen[0] = chosen
+
+
 def is_quiet() -> bool:
     """Whether nothing but errors and warnings is shown."""
     return _chosen[0] is Verbosity.QUIET

@@ -36,7 +36,7 @@ def materialize_encodings(program: mlir.Operation) -> None:
     manager: PassManager | None = None
     for dispatch in find_dispatches(program):
         target = dispatch.target
-        if target is None or target.backend not in _BACKENDS or not _has_encodings(dispatch.module):
+        if target is None or target.backend not in _BACKENDS or not has_encodings(dispatch.module):
             continue
         manager = manager or PassManager.parse(_PIPELINE, program.context)
         try:
@@ -46,7 +46,7 @@ def materialize_encodings(program: mlir.Operation) -> None:
             raise CompileError(failed, *map(from_mlir, failure.error_diagnostics)) from None
 
 
-def _has_encodings(module: mlir.Operation) -> bool:
+def has_encodings(module: mlir.Operation) -> bool:
     """Tells whether an operation of a dispatch has a result with an encoding."""
     encoded: list[mlir.Operation] = []
 

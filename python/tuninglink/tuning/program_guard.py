@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
+from functools import cached_property
 from typing import TYPE_CHECKING, Final, Self
 
 from tuninglink.errors import TuninglinkError
@@ -78,12 +79,19 @@ class ProgramGuard:
             return
         measured = defaults.measured
         scale = (len(measured) + len(defaults.waiting)) / len(measured)
-        seconds = [each.compile_seconds * scale for each in measured]
+        seconds = [each.compile_seconds for each in measured] * round(scale)
         program_us = sum(each.task.calls * each.default_us for each in measured) * scale
         self._price = guard_seconds(seconds, program_us, self._task_tuner.compiler.jobs)
         if self._reference is not None:
             self._price += min(_REFERENCE_SECONDS, self._reference.seconds)
         self._ledger.reserve(Account.GUARD, self._price)
+
+    def begin(self) -> None:
+        """Begins to compile the program without a spec, unless that would disturb measurements."""
+        task_tuner = self._task_tuner
+        is_needed = task_tuner.settings.runs_model and not self._ledger.whole.is_stopped
+        if is_needed and not task_tuner.is_local:
+            self._runs.begin()
 
     def run(
         self,
@@ -107,7 +115,7 @@ class ProgramGuard:
                 listener.compared(verdict)
             return verdict
         listener.comparing()
-        runs = self._runs()
+        runs = self._runs
         try:
             verdict = judge_entries(won, runs, write) if won else judge_default(runs)
         except TuninglinkError as gone:
@@ -127,6 +135,7 @@ class ProgramGuard:
             return f"it takes about {self._price:.0f} s, which the budget did not leave"
         return ""
 
+    @cached_property
     def _runs(self) -> ModelRuns:
         task_tuner = self._task_tuner
         judge = OutputJudge(self._program.tasks, self._reference, task_tuner.settings.numerics)

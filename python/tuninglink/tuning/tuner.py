@@ -102,7 +102,8 @@ class Tuner:
         scheduler = Scheduler(self._task_tuner, self._ledger, self._prepare, self._omit)
         failure: TuninglinkError | None = None
         try:
-            scheduler.run(self._selected(self._program.tasks), partial(self._reserve, guard))
+            tasks = self._selected(self._program.tasks)
+            scheduler.run(tasks, partial(self._reserve, guard), guard.begin)
         except FATAL as fatal:
             failure = fatal  # what was won so far is worth writing
         results = sorted(scheduler.results, key=lambda each: -each.share)

@@ -9,11 +9,14 @@ import numpy as np
 import pytest
 
 from tuninglink.compiler.phases import Phase
+from tuninglink.tuning.deciding.decision import ConfidenceInterval
 from tuninglink.tuning.deciding.output_judge import OutputJudge
 from tuninglink.tuning.devices.timing import Rounds
-from tuninglink.tuning.flag_sets.comparison import FlagComparison
+from tuninglink.tuning.flag_sets.bases import tuning_bases
+from tuninglink.tuning.flag_sets.comparison import FlagComparison, TunedSet
 from tuninglink.tuning.flag_sets.compilation import CompiledSource, ProgramSource
-from tuninglink.tuning.flag_sets.sets import FlagSet
+from tuninglink.tuning.flag_sets.results import FlagsResult, SetResult
+from tuninglink.tuning.flag_sets.sets import DEFAULT, FlagSet
 from tuninglink.tuning.programs.call_options import ALL_CALLS
 from tuninglink.tuning.programs.program_calls import FunctionCall, ProgramCalls
 from tuninglink.tuning.results.failures import Failure, FailureKind
@@ -22,7 +25,6 @@ from tuninglink.tuning.settings import Numerics
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tuninglink.tuning.flag_sets.results import FlagsResult, SetResult
     from tuninglink.tuning.programs.compiled_program import CompiledProgram
 
 CALLS = ProgramCalls((FunctionCall("prefill", 1), FunctionCall("decode", 10)))
@@ -30,9 +32,10 @@ TIMES = {
     b"default": (100.0, 20.0),
     b"decodes fast": (200.0, 10.0),
     b"prefills fast": (50.0, 20.0),
+    b"both fast": (50.0, 10.0),
     b"wrong": (10.0, 2.0),
 }
-"""The microseconds of both functions: 300, 300, 250 and 30 in all, as a decode counts ten times."""
+"""The microseconds of both functions: 300, 300, 250, 150 and 30 in all, as a decode counts ten times."""
 
 SETS = ["decodes fast", "prefills fast", "wrong", "default", "crash", "hang"]
 
@@ -42,9 +45,9 @@ def compiled(image: bytes) -> CompiledSource:
 
 
 class RecordedCompiler:
-    def submit(self, _source: object, flags: Sequence[str], _deadline: float) -> Future:
+    def submit(self, _source: object, flags: Sequence[str], _deadline: float, spec: str) -> Future:
         job: Future = Future()
-        name = flags[-1].removeprefix("--")
+        name = spec or flags[-1].removeprefix("--")
         job.set_result("the compiler crashed: 1" if name == "crash" else compiled(name.encode()))
         return job
 
@@ -61,11 +64,16 @@ class RecordedDevice:
         return Rounds((times,) * count, (1,) * len(times))
 
 
-def run(numerics: Numerics = Numerics.ROUNDING) -> FlagsResult:
+def comparison(numerics: Numerics = Numerics.ROUNDING) -> FlagComparison:
     source = ProgramSource("program.mlir", Phase.START, (), ALL_CALLS)
-    comparison = FlagComparison(source, (), 60.0, 0.02, 0, OutputJudge(numerics=numerics))
+    return FlagComparison(source, (), 60.0, 0.02, 0, OutputJudge(numerics=numerics))
+
+
+def run(numerics: Numerics = Numerics.ROUNDING) -> FlagsResult:
     sets = [FlagSet(name, (f"--{name}",)) for name in SETS]
-    return comparison.run(RecordedCompiler(), compiled(b"default"), sets, RecordedDevice())
+    whole, compiler = comparison(numerics), RecordedCompiler()
+    jobs = {flag_set: whole.begin(compiler, flag_set) for flag_set in sets}
+    return whole.run(compiled(b"default"), jobs, RecordedDevice())
 
 
 def by_name(result: FlagsResult) -> dict[str, SetResult]:
@@ -101,3 +109,71 @@ def test_sets_may_have_to_compute_the_same_bits() -> None:
     result = run(Numerics.BITWISE)
     assert result.flags == ("--prefills fast",)
     assert "bit for bit" in by_name(result)["wrong"].note
+
+
+def test_the_pair_of_flags_and_spec_that_is_fastest_as_a_whole_is_taken() -> None:
+    tuned = [
+        TunedSet(FlagSet("tiled", ("--prefills fast",)), "decodes fast", 3),
+        TunedSet(DEFAULT, "both fast", 2),
+    ]
+    result = comparison().run_pairs(
+        RecordedCompiler(), compiled(b"default"), tuned, RecordedDevice()
+    )
+    assert result.best is not None
+    assert result.best.flag_set == DEFAULT
+    assert result.best.speedup is not None
+    assert result.best.speedup.median == pytest.approx(2.0)
+
+
+def test_a_set_without_entries_takes_part_alone() -> None:
+    alone = TunedSet(FlagSet("set", ("--prefills fast",)), "a spec without entries", 0)
+    result = comparison().run_pairs(
+        RecordedCompiler(), compiled(b"default"), [alone], RecordedDevice()
+    )
+    assert result.flags == ("--prefills fast",)
+
+
+# --- The sets under which dispatches are tuned ------------------------------------------------------------------
+
+
+def measured(
+    name: str, median: float, *, is_data_tiled: bool, is_rejected: bool = False
+) -> SetResult:
+    speedup = ConfidenceInterval(median, median, median)
+    flag_set = FlagSet(name, (f"--{name}",))
+    return SetResult(
+        flag_set, 1.0, speedup, 0.0, is_rejected=is_rejected, is_data_tiled=is_data_tiled
+    )
+
+
+TILED = measured("tiled", 1.4, is_data_tiled=True)
+PLAIN = measured("plain", 1.2, is_data_tiled=False)
+
+
+@pytest.mark.parametrize(
+    ("results", "best", "bases"),
+    [
+        ([TILED, PLAIN], TILED, ["tiled", "plain"]),
+        ([TILED, measured("slow", 0.9, is_data_tiled=False)], TILED, ["tiled", "default"]),
+        (
+            [TILED, measured("wrong", 1.3, is_data_tiled=False, is_rejected=True)],
+            TILED,
+            ["tiled", "default"],
+        ),
+        ([TILED, PLAIN], PLAIN, ["plain"]),
+        ([TILED, PLAIN], None, ["default"]),
+        ([measured("far", 4.0, is_data_tiled=True)], None, ["default"]),
+    ],
+)
+def test_dispatches_are_tuned_where_specs_configure_them_too(
+    results: list[SetResult], best: SetResult | None, bases: list[str]
+) -> None:
+    chosen = tuning_bases(FlagsResult(tuple(results), best), 300.0)
+    assert [base.name for base in chosen] == bases
+
+
+def test_one_set_is_tuned_where_another_cannot_catch_up_or_time_is_short() -> None:
+    far = measured("far", 4.0, is_data_tiled=True)
+    assert [base.name for base in tuning_bases(FlagsResult((far,), far), 300.0)] == ["far"]
+    short = tuning_bases(FlagsResult((TILED, PLAIN), TILED), 20.0)
+    assert [base.name for base in short] == ["tiled"]

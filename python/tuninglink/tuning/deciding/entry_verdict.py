@@ -60,9 +60,11 @@ def judge_entries(
     known: dict[str, ModelComparison] = {}
 
     def compare(entries: Sequence[TaskResult]) -> ModelComparison:
-        spec = write([entry for entry in won if any(entry is each for each in entries)])
+        chosen = [entry for entry in won if any(entry is each for each in entries)]
+        spec = write(chosen)
         if spec not in known:
-            known[spec] = runs.compare(spec)
+            mends = any(entry.default_is_wrong for entry in chosen)
+            known[spec] = runs.compare(spec, mends=mends)
         return known[spec]
 
     mending = [entry for entry in won if entry.default_is_wrong]

@@ -93,14 +93,19 @@ class ModelRuns:
     _default: Outputs = field(default_factory=dict)
     _expectation: Expectation | None = None
 
-    def compare(self, spec: str) -> ModelComparison:
+    def compare(self, spec: str, *, mends: bool = False) -> ModelComparison:
         """Returns how fast the program is without a spec and with it, interleaved, as exactly as a few seconds tell.
+
+        Args:
+            spec: the spec.
+            mends: whether it has entries for dispatches whose default is wrong. Without a reference for the program, its
+                outputs are then not compared with those of the default.
 
         Raises:
             ModelRunError: it cannot be compiled or run without the spec.
         """
         calls = self._calls()
-        self._begin(spec)
+        self.begin(spec)
         integers = self._finite_integers()
         default = self._default_image()
         try:
@@ -112,7 +117,7 @@ class ModelRuns:
             return ModelComparison(0.0, 0.0, _NOTHING, failure=str(failure))
         outputs = self._judged(computed)
         rejection = self.judge.rejection(outputs, self._default, computed)
-        if rejection:
+        if rejection and not (mends and outputs.default_error is None):
             return ModelComparison(0.0, 0.0, _NOTHING, failure=rejection, outputs=outputs)
         programs = [
             calls.compiled(call, image, integers)
@@ -166,16 +171,16 @@ class ModelRuns:
             raise ModelRunError(reasons or "it has no function that callers see")
         return callable_
 
-    def _begin(self, spec: str) -> None:
-        """Begins to compile the program without a spec and with one."""
-        for each in ("", spec):
-            if each not in self._images:
-                self._images[each] = self.compiler.submit_program(
-                    self.program.content, each, _COMPILE_SECONDS
+    def begin(self, *specs: str) -> None:
+        """Begins to compile the program without a spec and with others."""
+        for spec in ("", *specs):
+            if spec not in self._images:
+                self._images[spec] = self.compiler.submit_whole(
+                    self.program.content, spec, _COMPILE_SECONDS
                 )
 
     def _image(self, spec: str) -> bytes:
-        self._begin(spec)
+        self.begin(spec)
         compiled = self._images[spec].result()
         if isinstance(compiled, Failure):
             raise ModelRunError(compiled.message)

@@ -82,6 +82,29 @@ class Outputs:
     violation: str | None
 
 
+def difference(
+    layout: BufferLayout, actual: Outputs, expected: Outputs, reduction: int
+) -> Failure | None:
+    """Compares what two benchmarks computed on the same inputs.
+
+    Args:
+        layout: their buffer.
+        actual: what the benchmark computed that is checked.
+        expected: what the other one did.
+        reduction: how many products make an element of an output.
+
+    Returns:
+        None if they agree; else what is wrong and where.
+    """
+    if actual.violation is not None:
+        return Failure(FailureKind.OUT_OF_BOUNDS, actual.violation)
+    for index, output in actual.bindings.items():
+        comparison = compare(layout.bindings[index], output, expected.bindings[index], reduction)
+        if not comparison.agrees:
+            return Failure(FailureKind.WRONG, f"binding {index}: {comparison}")
+    return None
+
+
 class Measurer:
     """Measures benchmarks on a device that it holds.
 
@@ -205,15 +228,7 @@ class Measurer:
         if benchmark.sized:
             return None
         expected = self.expected(reference)
-        actual = self.outputs(benchmark)
-        if actual.violation is not None:
-            return Failure(FailureKind.OUT_OF_BOUNDS, actual.violation)
-        for index, output in actual.bindings.items():
-            binding = benchmark.layout.bindings[index]
-            comparison = compare(binding, output, expected.bindings[index], reduction)
-            if not comparison.agrees:
-                return Failure(FailureKind.WRONG, f"binding {index}: {comparison}")
-        return None
+        return difference(benchmark.layout, self.outputs(benchmark), expected, reduction)
 
     def expected(self, benchmark: Benchmark) -> Outputs:
         """Returns what `outputs` does; those of the last module are kept, with which several benchmarks are compared.

@@ -4,41 +4,50 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
-import numpy as np
-
-from tuninglink.tuning.deciding.decision import interval
 from tuninglink.tuning.deciding.output_judge import OutputJudge
-from tuninglink.tuning.flag_sets.results import FlagsResult, SetResult
+from tuninglink.tuning.flag_sets.program_times import ProgramTimer, callable_functions
+from tuninglink.tuning.flag_sets.results import FlagsResult, PairResult, SetResult
 from tuninglink.tuning.programs.compiled_program import PLAIN_INTEGERS
 from tuninglink.tuning.results.failures import Failure
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
+    from collections.abc import Mapping, Sequence
+    from concurrent.futures import Future
+    from typing import TypeVar
 
     from tuninglink.tuning.devices.device_interface import Device
     from tuninglink.tuning.flag_sets.compilation import CompiledSource, ProgramSource, SetCompiler
+    from tuninglink.tuning.flag_sets.program_times import ProgramTimes
     from tuninglink.tuning.flag_sets.sets import FlagSet
-    from tuninglink.tuning.programs.program_calls import FunctionCall, ProgramCalls
-    from tuninglink.tuning.results.output_comparison import OutputComparison
+    from tuninglink.tuning.programs.program_calls import ProgramCalls
 
-    Outputs = dict[str, tuple[NDArray[Any], ...]]
+    Result = TypeVar("Result", bound=SetResult)
+    Job = Future[CompiledSource | str]
 
-_ROUNDS: Final = 25
-_MOST_ROUNDS: Final = 200
-_TIMING: Final = 0.4
+_TIMING: Final = 0.25
 """The part of the time that is kept for measuring."""
 
-_NARROW: Final = 0.02
-"""The width of intervals that more rounds need not make narrower."""
+
+@dataclass(frozen=True)
+class TunedSet:
+    """A set of flags with the spec that was tuned under it.
+
+    Attributes:
+        flag_set: the set; without flags for those that the user gives.
+        spec: the spec, as text.
+        entries: how many problems have an entry in it; without any, the set alone takes part.
+    """
+
+    flag_set: FlagSet
+    spec: str = ""
+    entries: int = 0
 
 
 @dataclass
 class FlagComparison:
-    """Compares sets of flags with the flags that a user gives.
+    """Compares sets of flags, alone or with specs, with the flags that a user gives.
 
     Attributes:
         source: the program.
@@ -57,158 +66,125 @@ class FlagComparison:
     judge: OutputJudge = field(default_factory=OutputJudge)
     _began: float = field(default_factory=time.monotonic)
 
-    def compile_default(self, compiler: SetCompiler) -> CompiledSource | str:
-        """Compiles the program with the flags that the user gives."""
-        return compiler.submit(self.source, self.flags, self._began + self.seconds).result()
+    def begin(self, compiler: SetCompiler, flag_set: FlagSet, spec: str = "") -> Job:
+        """Begins to compile the program under a set of flags, with a spec or without."""
+        # The default is never late: there is nothing to compare without it.
+        seconds = (1 - _TIMING) * self.seconds if flag_set.flags or spec else self.seconds
+        flags = (*self.flags, *flag_set.flags)
+        return compiler.submit(self.source, flags, self._began + seconds, spec)
 
     def run(
         self,
-        compiler: SetCompiler,
         default: CompiledSource,
-        sets: Sequence[FlagSet],
+        jobs: Mapping[FlagSet, Job],
         device: Device,
     ) -> FlagsResult:
-        """Compiles the program under sets of flags, and times what is new, interleaved.
+        """Compares sets of flags.
 
         Args:
-            compiler: compiles the sets, all at once.
             default: the program with the flags that the user gives.
-            sets: the sets.
+            jobs: the program under the sets, as `begin` returns it.
             device: runs the program.
         """
+        results = [SetResult(flag_set) for flag_set in jobs]
+        judged = self._compare(default, list(jobs.values()), results, device)
+        return replace(judged, default_is_tiled=default.is_data_tiled)
+
+    def run_pairs(
+        self,
+        compiler: SetCompiler,
+        default: CompiledSource,
+        tuned: Sequence[TunedSet],
+        device: Device,
+    ) -> FlagsResult:
+        """Compares sets of flags with the specs that were tuned under them; see `run`."""
+        results = [PairResult(each.flag_set, entries=each.entries) for each in tuned]
+        jobs = [
+            self.begin(compiler, each.flag_set, each.spec if each.entries else "") for each in tuned
+        ]
+        return self._compare(default, jobs, results, device)
+
+    def _compare(
+        self,
+        default: CompiledSource,
+        jobs: Sequence[Job],
+        results: list[Result],
+        device: Device,
+    ) -> FlagsResult:
+        """Times programs that are new, interleaved."""
         if default.calls is None:
             return FlagsResult(reason="the functions of the program cannot be read")
-        functions = [each for each in default.calls.functions if not each.obstacle]
-        if not functions:
+        if not callable_functions(default.calls):
             return FlagsResult(reason="no function of the program can be called")
-        deadline = self._began + (1 - _TIMING) * self.seconds
-        jobs = [compiler.submit(self.source, (*self.flags, *each.flags), deadline) for each in sets]
-        results = [SetResult(each) for each in sets]
-        programs: dict[int, CompiledSource] = {}
-        images = {default.image: "the default"}
+        images: dict[int, bytes] = {}
+        names = {default.image: "the default"}
         for number, job in enumerate(jobs):
-            compiled = job.result()
+            compiled, result = job.result(), results[number]
             if isinstance(compiled, str):
-                results[number] = replace(results[number], note=compiled)
-            elif compiled.image in images:
-                same = f"the same code as {images[compiled.image]}"
-                results[number] = replace(results[number], note=same)
+                results[number] = replace(result, note=compiled)
+                continue
+            if compiled.image in names:
+                note = f"the same code as {names[compiled.image]}"
             else:
-                images[compiled.image] = f"'{sets[number].name}'"
-                programs[number] = compiled
-        rounds = _Programs(device, default.calls, functions, self.seed)
-        expected = rounds.outputs(default.image)
+                note, images[number] = "", compiled.image
+                names[compiled.image] = f"'{result.flag_set.name}'"
+            results[number] = replace(result, note=note, is_data_tiled=compiled.is_data_tiled)
+        timer = ProgramTimer(device, default.calls, self.seed)
+        failure = self._judge_outputs(timer, default.calls, default.image, images, results)
+        if failure is not None:
+            return FlagsResult(tuple(results), reason=failure.message)
+        left = max(0.0, self.seconds - (time.monotonic() - self._began))
+        times = timer.compare(default.image, list(images.values()), left)
+        if isinstance(times, Failure):
+            return FlagsResult(tuple(results), reason=times.message)
+        return self._decide(times, list(images), results)
+
+    def _judge_outputs(
+        self,
+        timer: ProgramTimer,
+        calls: ProgramCalls,
+        default: bytes,
+        images: dict[int, bytes],
+        results: list[Result],
+    ) -> Failure | None:
+        """Compares outputs with those of the default; programs that fail are no longer timed."""
+        expected = timer.outputs(default)
         if isinstance(expected, Failure):
-            return FlagsResult(tuple(results), reason=expected.message)
-        expectation = self.judge.expectation(default.calls, functions, PLAIN_INTEGERS)
+            return expected
+        functions = callable_functions(calls)
+        expectation = self.judge.expectation(calls, functions, PLAIN_INTEGERS)
         tolerance = self.judge.tolerance(functions, expected)
-        for number in list(programs):
-            outputs = rounds.outputs(programs[number].image)
+        for number, image in list(images.items()):
+            outputs = timer.outputs(image)
             if isinstance(outputs, Failure):
                 results[number] = replace(results[number], note=outputs.message)
-                del programs[number]
-            else:
-                comparison = self.judge.compare(expectation, expected, outputs, tolerance)
-                results[number] = self._judged(results[number], comparison, expected, outputs)
-        return self._timed(rounds, default, programs, results)
-
-    @property
-    def _elapsed(self) -> float:
-        return time.monotonic() - self._began
-
-    def _judged(
-        self, result: SetResult, comparison: OutputComparison, default: Outputs, outputs: Outputs
-    ) -> SetResult:
-        """Returns the result of a set with its error, and with a note if it is not taken for that."""
-        rejection = self.judge.rejection(comparison, default, outputs)
-        note = f"{rejection}; taken with --allow-numerics only" if rejection else comparison.failure
-        return replace(result, error=comparison.tuned_error, note=note, is_rejected=bool(rejection))
-
-    def _timed(
-        self,
-        rounds: _Programs,
-        default: CompiledSource,
-        programs: dict[int, CompiledSource],
-        results: list[SetResult],
-    ) -> FlagsResult:
-        """Times the default, the default again, and the programs that differ from it."""
-        images = [default.image, default.image, *(each.image for each in programs.values())]
-        samples: list[list[float]] = []
-        while len(samples) < _MOST_ROUNDS:
-            left = max(0.0, self.seconds - self._elapsed)
-            taken = rounds.times(images, self.seed + len(samples), left)
-            if isinstance(taken, Failure):
-                return FlagsResult(tuple(results), reason=taken.message)
-            samples += taken
-            widths = [each.high - each.low for each in _speedups(samples, self.seed)]
-            if max(widths) <= _NARROW or self._elapsed > self.seconds:
-                break
-        noise, *speedups = _speedups(samples, self.seed)
-        times = np.median(np.array(samples), axis=0) / 1000
-        for column, (number, speedup) in enumerate(zip(programs, speedups, strict=True), 2):
+                del images[number]
+                continue
+            comparison = self.judge.compare(expectation, expected, outputs, tolerance)
+            rejection = self.judge.rejection(comparison, expected, outputs)
             results[number] = replace(
-                results[number], milliseconds=float(times[column]), speedup=speedup
+                results[number],
+                error=comparison.tuned_error,
+                note=f"{rejection}; taken with --allow-numerics only"
+                if rejection
+                else comparison.failure,
+                is_rejected=bool(rejection),
             )
-        bar = max(1 + self.min_gain, noise.high)
+        return None
+
+    def _decide(
+        self, times: ProgramTimes, numbers: Sequence[int], results: list[Result]
+    ) -> FlagsResult:
+        """Takes the fastest program that is faster than the default by more than its noise."""
+        for number, milliseconds, speedup in zip(
+            numbers, times.milliseconds, times.speedups, strict=True
+        ):
+            results[number] = replace(results[number], milliseconds=milliseconds, speedup=speedup)
+        bar = max(1 + self.min_gain, times.noise.high)
         winners = [
-            each
-            for each in results
-            if each.speedup is not None and each.speedup.low > bar and not each.is_rejected
+            result
+            for result in results
+            if result.speedup is not None and result.speedup.low > bar and not result.is_rejected
         ]
-        best = max(
-            winners, key=lambda each: each.speedup.median if each.speedup else 0.0, default=None
-        )
-        return FlagsResult(tuple(results), best, float(times[0]), noise)
-
-
-class _Programs:
-    """Runs the functions of compiled programs on a device.
-
-    Args:
-        device: the device.
-        calls: the calls of the program.
-        functions: those that can be called.
-        seed: fixes orders.
-    """
-
-    def __init__(
-        self, device: Device, calls: ProgramCalls, functions: Sequence[FunctionCall], seed: int
-    ) -> None:
-        self._device = device
-        self._calls = calls
-        self._functions = functions
-        self._seed = seed
-
-    def outputs(self, image: bytes) -> Outputs | Failure:
-        """Returns what all functions compute, or why they cannot be run."""
-        arrays: Outputs = {}
-        for function in self._functions:
-            program = self._calls.compiled(function, image, PLAIN_INTEGERS)
-            computed = self._device.program_outputs(program)
-            if isinstance(computed, Failure):
-                return computed
-            arrays[function.label] = computed
-        return arrays
-
-    def times(
-        self, images: Sequence[bytes], seed: int, seconds: float
-    ) -> list[list[float]] | Failure:
-        """Returns the weighted microseconds of programs by round."""
-        programs = [
-            self._calls.compiled(function, image, PLAIN_INTEGERS)
-            for image in images
-            for function in self._functions
-        ]
-        rounds = self._device.program_rounds(programs, _ROUNDS, seed, seconds)
-        if isinstance(rounds, Failure):
-            return rounds
-        weights = np.array([function.weight for function in self._functions])
-        shape = (len(rounds.samples), len(images), len(weights))
-        weighted = (np.array(rounds.samples).reshape(shape) * weights).sum(axis=2)
-        return [[float(each) for each in row] for row in weighted]
-
-
-def _speedups(samples: Sequence[Sequence[float]], seed: int) -> list[Any]:
-    """Returns the speedup of each column but the first against the first."""
-    times = np.array(samples)
-    return [interval(times[:, 0] / times[:, column], seed) for column in range(1, times.shape[1])]
+        best = max(winners, key=lambda result: result.median, default=None)
+        return FlagsResult(tuple(results), best, times.default_ms, times.noise)

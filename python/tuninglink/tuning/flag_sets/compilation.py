@@ -7,10 +7,12 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Self
 
+from tuninglink.compiler.encodings import has_encodings
 from tuninglink.compiler.phases import Phase
 from tuninglink.errors import CompileError
 from tuninglink.iree.dispatches import find_dispatches
-from tuninglink.tuning.candidates.compilation import prepare_worker
+from tuninglink.mlir.serialization import to_text
+from tuninglink.tuning.candidates.compilation import compile_program, prepare_worker
 from tuninglink.tuning.programs.dispatches import form_dispatches
 from tuninglink.tuning.programs.invocations import compiler_run
 from tuninglink.workers import JobTimeoutError, Pool, WorkerCrashedError
@@ -50,12 +52,14 @@ class CompiledSource:
         calls: the calls that its time is made of; None if its functions cannot be read.
         backends: the backends that it was compiled by.
         seconds: how long that took.
+        is_data_tiled: whether the compiler chooses the layout of operands.
     """
 
     image: bytes = field(repr=False)
     calls: ProgramCalls | None
     backends: tuple[str, ...]
     seconds: float
+    is_data_tiled: bool = False
 
 
 class SetCompiler:
@@ -75,7 +79,7 @@ class SetCompiler:
         self._threads.shutdown(wait=False, cancel_futures=True)
 
     def submit(
-        self, source: ProgramSource, flags: Sequence[str], deadline: float
+        self, source: ProgramSource, flags: Sequence[str], deadline: float, spec: str = ""
     ) -> Future[CompiledSource | str]:
         """Compiles a program.
 
@@ -83,15 +87,16 @@ class SetCompiler:
             source: the program.
             flags: all flags of the compiler.
             deadline: when it has to be done, in `time.monotonic()`'s seconds.
+            spec: a spec to apply, or nothing.
 
         Returns:
             A future of the program, or of why there is none.
         """
-        return self._threads.submit(_compile, source, tuple(flags), deadline)
+        return self._threads.submit(_compile, source, tuple(flags), deadline, spec)
 
 
 def _compile(
-    source: ProgramSource, flags: tuple[str, ...], deadline: float
+    source: ProgramSource, flags: tuple[str, ...], deadline: float, spec: str
 ) -> CompiledSource | str:
     """Compiles a program in a process of its own."""
     left = deadline - time.monotonic()
@@ -99,15 +104,19 @@ def _compile(
         return "it was not compiled: there was no time left"
     try:
         with Pool(1, prepare_worker, (flags,)) as pool:
-            return pool.submit(compile_source, source, seconds=left).result()
+            return pool.submit(compile_source, source, spec, seconds=left).result()
     except JobTimeoutError as failure:
         return f"it did not compile within {failure.seconds:.3g} s"
     except WorkerCrashedError as failure:
         return f"the compiler crashed: {failure.status}"
 
 
-def compile_source(source: ProgramSource) -> CompiledSource | str:
+def compile_source(source: ProgramSource, spec: str) -> CompiledSource | str:
     """Compiles a program in this process, whose command line has the flags.
+
+    Args:
+        source: the program.
+        spec: a spec to apply, or nothing.
 
     Returns:
         The program, or the first error.
@@ -118,9 +127,22 @@ def compile_source(source: ProgramSource) -> CompiledSource | str:
             calls = form_dispatches(
                 run, first=source.first, sizes=source.sizes, options=source.calls
             )
-            targets = [each.target for each in find_dispatches(run.module)]
-            backends = tuple(dict.fromkeys(each.backend for each in targets if each is not None))
-            run.advance(Phase.EXECUTABLE_SOURCES, Phase.END)
-            return CompiledSource(run.image(), calls, backends, time.monotonic() - began)
+            dispatches = find_dispatches(run.module)
+            targets = [dispatch.target for dispatch in dispatches]
+            backends = tuple(
+                dict.fromkeys(target.backend for target in targets if target is not None)
+            )
+            is_tiled = any(has_encodings(dispatch.module) for dispatch in dispatches)
+            if spec:
+                content = to_text(run.module).encode()
+            else:
+                run.advance(Phase.EXECUTABLE_SOURCES, Phase.END)
+                image = run.image()
+        if spec:
+            compiled = compile_program(content, spec)
+            if isinstance(compiled, str):
+                return compiled
+            image = compiled.image
     except CompileError as failure:
         return failure.diagnostics[0].message
+    return CompiledSource(image, calls, backends, time.monotonic() - began, is_tiled)

@@ -21,6 +21,7 @@ class SetResult:
         error: how far the outputs are from what is expected, relative to their magnitude; None likewise.
         note: why it was not measured, or is not taken; empty otherwise.
         is_rejected: whether its outputs are not accepted.
+        is_data_tiled: whether the layout of operands is the compiler's choice, which specs cannot configure.
     """
 
     flag_set: FlagSet
@@ -29,6 +30,23 @@ class SetResult:
     error: float | None = None
     note: str = ""
     is_rejected: bool = False
+    is_data_tiled: bool = False
+
+    @property
+    def median(self) -> float:
+        """The estimated speedup, 0 if it was not measured."""
+        return self.speedup.median if self.speedup is not None else 0.0
+
+
+@dataclass(frozen=True)
+class PairResult(SetResult):
+    """What came of a set of flags together with the spec that was tuned under it.
+
+    Attributes:
+        entries: how many entries the spec has.
+    """
+
+    entries: int = 0
 
 
 @dataclass(frozen=True)
@@ -41,6 +59,8 @@ class FlagsResult:
         default_ms: the time of the program with the flags that the user gives; None if it was not measured.
         noise: the speedup of the default against itself; None likewise.
         reason: why no set was compared; empty if some were.
+        default_is_tiled: whether the layout of operands is the compiler's choice already with the flags of the user.
+        pairs: the sets under which dispatches were tuned, with their specs, if there are several.
     """
 
     results: tuple[SetResult, ...] = ()
@@ -48,6 +68,8 @@ class FlagsResult:
     default_ms: float | None = None
     noise: ConfidenceInterval | None = None
     reason: str = ""
+    default_is_tiled: bool = False
+    pairs: tuple[SetResult, ...] = ()
 
     @property
     def flags(self) -> tuple[str, ...]:

@@ -70,6 +70,7 @@ def to_object(report: TuningReport) -> Object:
                 "error": each.error if each.error != math.inf else None,
                 "note": each.note,
                 "taken": each.taken,
+                "entries": each.entries,
             }
             for each in report.flag_sets
         ],

@@ -159,7 +159,8 @@ class FlagSetReport:
         speedup: against the default, None if it was not measured.
         error: how far the outputs are from those of the default, relative to their magnitude; None likewise.
         note: why it was not measured, or is not taken; empty otherwise.
-        taken: whether the dispatches were tuned under it.
+        taken: whether its flags are written.
+        entries: how many problems have an entry in the spec that was tuned under it; None for the set alone.
     """
 
     name: str
@@ -169,6 +170,7 @@ class FlagSetReport:
     error: float | None
     note: str
     taken: bool
+    entries: int | None = None
 
 
 @dataclass(frozen=True)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from importlib import metadata
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
-from tuninglink.tuning.flag_sets.results import FlagsResult
+from tuninglink.tuning.flag_sets.results import PairResult
 from tuninglink.tuning.report import (
     FlagSetReport,
     FunctionReport,
@@ -23,7 +24,7 @@ from tuninglink.tuning.report import (
 if TYPE_CHECKING:
     from tuninglink.tuning.deciding.decision import ConfidenceInterval
     from tuninglink.tuning.devices.device import DeviceDescription
-    from tuninglink.tuning.flag_sets.results import SetResult
+    from tuninglink.tuning.flag_sets.results import FlagsResult, SetResult
     from tuninglink.tuning.results.output_comparison import OutputComparison
     from tuninglink.tuning.results.task_result import (
         ModelComparison,
@@ -34,20 +35,13 @@ if TYPE_CHECKING:
     from tuninglink.tuning.scheduling.timeline import StageTime
 
 
-NO_FLAGS: Final = FlagsResult()
-"""No sets of flags were compared."""
-
-
-def report_of(
-    program: str, device: DeviceDescription, result: TuningResult, flags: FlagsResult = NO_FLAGS
-) -> TuningReport:
+def report_of(program: str, device: DeviceDescription, result: TuningResult) -> TuningReport:
     """Returns a report.
 
     Args:
         program: the path of the program.
         device: what measured.
         result: what came of tuning it.
-        flags: what came of comparing sets of flags.
     """
     notes = (
         [f"the whole program was not compared: {result.model_note}"] if result.model_note else []
@@ -74,7 +68,6 @@ def report_of(
         is_guarded=result.is_guarded,
         notes=tuple(notes),
         spec=result.spec,
-        flag_sets=tuple(_flag_set(each, flags) for each in flags.results),
         outputs=_outputs(result.outputs) if result.outputs else None,
     )
 
@@ -91,7 +84,19 @@ def _outputs(outputs: OutputComparison) -> OutputReport:
     )
 
 
-def _flag_set(result: SetResult, flags: FlagsResult) -> FlagSetReport:
+def with_flag_sets(report: TuningReport, flags: FlagsResult) -> TuningReport:
+    """Returns a report with what came of comparing sets of flags, alone and with their specs."""
+    compared = (*flags.results, *flags.pairs)
+    taken = next((each for each in reversed(compared) if _is_taken(each, flags)), None)
+    sets = tuple(_flag_set(each, is_taken=each is taken) for each in compared)
+    return replace(report, flag_sets=sets)
+
+
+def _is_taken(result: SetResult, flags: FlagsResult) -> bool:
+    return result.flag_set.flags == flags.flags and (bool(flags.flags) or result in flags.pairs)
+
+
+def _flag_set(result: SetResult, *, is_taken: bool) -> FlagSetReport:
     return FlagSetReport(
         name=result.flag_set.name,
         flags=result.flag_set.flags,
@@ -99,7 +104,8 @@ def _flag_set(result: SetResult, flags: FlagsResult) -> FlagSetReport:
         speedup=_speedup(result.speedup) if result.speedup else None,
         error=result.error,
         note=result.note,
-        taken=result is flags.best,
+        taken=is_taken,
+        entries=result.entries if isinstance(result, PairResult) else None,
     )
 
 

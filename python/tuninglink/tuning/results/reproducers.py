@@ -138,6 +138,7 @@ class Reproducers:
             return self.keep_dispatch(task, Failure(FailureKind.WRONG, judgement.reason), device)
         script = reproducer_script(
             function,
+            task.layout,
             judgement,
             self._flags,
             HOST.flags,

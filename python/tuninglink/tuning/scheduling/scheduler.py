@@ -76,12 +76,18 @@ class Scheduler:
         self._defaults = DefaultQueue(tuner, (), omit)
         self.results: list[TaskResult] = []
 
-    def run(self, tasks: Sequence[TuningTask], reserve: Callable[[DefaultQueue], None]) -> None:
+    def run(
+        self,
+        tasks: Sequence[TuningTask],
+        reserve: Callable[[DefaultQueue], None],
+        deciding: Callable[[], None] = lambda: None,
+    ) -> None:
         """Tunes tasks.
 
         Args:
             tasks: the tasks.
             reserve: makes reservations in the ledger once the first defaults are measured.
+            deciding: begins what may go on while the last races run.
 
         Raises:
             DeviceError: the device is gone.
@@ -94,11 +100,10 @@ class Scheduler:
         self._measure_defaults()
         reserve(defaults)
         decided = -1
-        while (
-            len(self.results) > decided
-        ):  # what the others did not need may be enough for another one
+        while len(self.results) > decided:  # what they did not need may be enough for others
             decided = len(self.results)
             self._give_turns()
+            deciding()
             self._decide_all()
         self._omit_rest(defaults)
 
@@ -237,7 +242,8 @@ class Scheduler:
             if task.run is None:
                 continue
             has_won = any(each.verdict is TaskOutcome.WON for each in self.results)
-            if not (has_won or self._races or self._has_time_for(task.run)):
+            left = self._ledger.budget(Account.TASKS).remaining
+            if not (has_won or self._races) and left < task.run.race_seconds:
                 self._ledger.release(Account.GUARD)  # which needs a winner
             self._decide(task)
             self._races.advance()
@@ -246,10 +252,6 @@ class Scheduler:
             self._races.advance()
         if not any(each.verdict is TaskOutcome.WON for each in self.results):
             self._ledger.release(Account.GUARD)
-
-    def _has_time_for(self, run: TaskRun) -> bool:
-        """Tells whether the race of a task fits into the time that is left."""
-        return self._ledger.budget(Account.TASKS).remaining >= run.race_seconds
 
     def _decide(self, task: OpenTask) -> None:
         """Begins the race of the best candidates of a task, or takes its result without one."""

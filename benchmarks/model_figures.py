@@ -1,0 +1,157 @@
+"""Times and errors of compiled models, measured with IREE's own tools."""
+
+from __future__ import annotations
+
+import json
+import math
+import statistics
+import subprocess
+import sys
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+from program_files import FIGURES
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+_ROUNDS: Final = 9
+_TIMEOUT: Final = 1200
+_MILLISECONDS: Final = {"ns": 1e-6, "us": 1e-3, "ms": 1.0, "s": 1e3}
+
+
+class StepError(Exception):
+    """A command failed; holds the end of what it wrote."""
+
+
+def run(*command: object, timeout: float = _TIMEOUT) -> str:
+    """Runs a command and returns what it writes to standard output.
+
+    Raises:
+        StepError: it fails.
+    """
+    words = [str(word) for word in command]
+    try:
+        done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=timeout)
+    except subprocess.TimeoutExpired as failure:
+        raise StepError(f"{words[0]} {words[1]}: no end after {timeout:.0f} s") from failure
+    if words[:2] == ["tuninglink", "tune"]:
+        print(done.stderr, file=sys.stderr, flush=True)  # its progress
+    if done.returncode:
+        raise StepError(
+            f"{' '.join(words[:4])}: exit code {done.returncode}\n{done.stderr[-2000:]}"
+        )
+    return done.stdout
+
+
+@dataclass
+class Figures:
+    """The figures of one program.
+
+    Attributes:
+        rounds: the milliseconds of all functions together, by round.
+        error: the largest relative error of its outputs against the framework in f32.
+    """
+
+    rounds: list[float] = field(default_factory=list)
+    error: float = math.nan
+
+    @property
+    def total(self) -> float:
+        """The median of the rounds."""
+        return statistics.median(self.rounds)
+
+    def speedup(self, default: Figures) -> float:
+        """Returns the median ratio of another program's time to this one's, by round."""
+        return statistics.median(
+            theirs / ours for theirs, ours in zip(default.rounds, self.rounds, strict=True)
+        )
+
+
+@dataclass(frozen=True)
+class Model:
+    """A model that was exported.
+
+    Attributes:
+        name: its name.
+        directory: what an exporter wrote.
+        device: the device of IREE that runs it.
+    """
+
+    name: str
+    directory: Path
+    device: str
+
+    @property
+    def program(self) -> Path:
+        """The program."""
+        bytecode = self.directory / "program.mlirbc"
+        return bytecode if bytecode.exists() else bytecode.with_suffix(".mlir")
+
+    @property
+    def framework(self) -> dict[str, Any]:
+        """The figures of the framework by function."""
+        figures: dict[str, Any] = json.loads((self.directory / FIGURES).read_text())
+        return figures
+
+    def _arguments(self, module: Path, function: str) -> list[str]:
+        inputs = [
+            f"--input=@{self.directory / f'{function}.input.{position}.npy'}"
+            for position in range(self.framework[function]["inputs"])
+        ]
+        return [f"--module={module}", f"--function={function}", f"--device={self.device}", *inputs]
+
+    def milliseconds(self, module: Path) -> float:
+        """Returns the time of a call of all functions; on a CPU with one thread, that thread's processor time."""
+        return sum(self._function_milliseconds(module, function) for function in self.framework)
+
+    def _function_milliseconds(self, module: Path, function: str) -> float:
+        text = run(
+            "iree-benchmark-module",
+            *self._arguments(module, function),
+            "--benchmark_format=json",
+            "--benchmark_min_time=0.3s",
+        )
+        begin = text.index("{")  # it may write about its device before
+        entries = json.loads(text[begin:])["benchmarks"]
+        (entry,) = [each for each in entries if each["run_type"] == "iteration"]
+        key = "cpu_time" if self.device == "local-sync" else "real_time"
+        return float(entry[key] * _MILLISECONDS[entry["time_unit"]])
+
+    def error(self, module: Path) -> float:
+        """Returns the largest relative error of a module's outputs against the framework in f32."""
+        worst = 0.0
+        for function, figures in self.framework.items():
+            count = figures["outputs"]
+            paths = [self.directory / f"{function}.actual.{n}.npy" for n in range(count)]
+            run(
+                "iree-run-module",
+                *self._arguments(module, function),
+                *(f"--output=@{path}" for path in paths),
+            )
+            for position, path in enumerate(paths):
+                actual = np.load(path).astype(np.float32)
+                expected = np.load(self.directory / f"{function}.expected.{position}.npy")
+                norm = np.linalg.norm(actual.reshape(expected.shape) - expected)
+                # A NaN is larger than any error.
+                worst = max(
+                    worst, float(np.nan_to_num(norm / np.linalg.norm(expected), nan=np.inf))
+                )
+        return worst
+
+
+def measure(model: Model, modules: Mapping[str, Path]) -> dict[str, Figures]:
+    """Measures modules in turn, in several rounds; equal ones once."""
+    names: dict[bytes, str] = {}
+    originals = {
+        name: names.setdefault(module.read_bytes(), name) for name, module in modules.items()
+    }
+    figures = {name: Figures() for name in names.values()}
+    for _ in range(_ROUNDS):
+        for name, figure in figures.items():
+            figure.rounds.append(model.milliseconds(modules[name]))
+    for name, figure in figures.items():
+        figure.error = model.error(modules[name])
+    return {name: figures[original] for name, original in originals.items()}

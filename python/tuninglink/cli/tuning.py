@@ -1,0 +1,126 @@
+"""Tuning a program: sets of flags first, then its dispatches under the best ones, and the fastest pair is written."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from tuninglink.cli import process
+from tuninglink.cli.base_tuning import tune_in_process
+from tuninglink.cli.flag_choice import choose_flags, say, write_flags
+from tuninglink.cli.measuring import check_outputs
+from tuninglink.cli.tune_run import tune
+from tuninglink.compiler.session import set_up_command_line
+from tuninglink.emission.spec_writer import write_spec
+from tuninglink.errors import TuninglinkError
+from tuninglink.files import check_directory, write_output
+from tuninglink.mlir.diagnostics import Severity
+from tuninglink.tuning.flag_sets.comparison import TunedSet
+from tuninglink.tuning.report import write_report
+from tuninglink.tuning.report.reporting import with_flag_sets
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from tuninglink.cli.flag_choice import FlagChoice
+    from tuninglink.cli.tune_options import TuneOptions
+    from tuninglink.cli.tune_run import Tuned
+    from tuninglink.tuning.flag_sets.results import FlagsResult
+    from tuninglink.tuning.flag_sets.sets import FlagSet
+
+_TILED_PART: Final = 0.35
+"""The part of the time for the set that tiles data, under which specs configure less."""
+
+
+def tune_program(options: TuneOptions, command: str) -> TuninglinkError | None:
+    """Tunes a program, and writes the spec, the flags and the report.
+
+    Args:
+        options: what the arguments ask for.
+        command: what an interrupt is answered by.
+
+    Returns:
+        What ended it early; None if nothing did.
+
+    Raises:
+        TuninglinkError: the program cannot be tuned, or a result not be written.
+    """
+    check_outputs(options)
+    if options.report:
+        check_directory(options.report)
+    choice = choose_flags(options)
+    if options.only_flags:
+        write_flags(options, choice.result)
+        return None
+    bases = choice.bases
+    if len(bases) == 1:
+        (base,) = bases
+        set_up_command_line(command, (*options.flags, *base.flags))
+        tuned = tune(_with_flags(options, base, options.settings.seconds), base.flags, command)
+        return _write(options, tuned, choice.result)
+    tuned, result = _tune_bases(choice, bases, command)
+    return _write(options, tuned, result)
+
+
+def _tune_bases(
+    choice: FlagChoice, bases: Sequence[FlagSet], command: str
+) -> tuple[Tuned, FlagsResult]:
+    """Tunes the dispatches under several sets; returns the fastest pair of flags and spec.
+
+    Raises:
+        TuninglinkError: the program can be tuned under none of them.
+    """
+    end = time.monotonic() + choice.seconds - choice.final_seconds
+    tuned: dict[FlagSet, Tuned] = {}
+    failures: list[TuninglinkError] = []
+    for base in bases:
+        left = max(1.0, end - time.monotonic())
+        seconds = left if base is bases[-1] else _TILED_PART * left
+        say(f"tuning dispatches under the flags '{base.name}'")
+        options = _with_flags(choice.options, base, seconds)
+        try:
+            tuned[base] = tune_in_process(options, base.flags, command)
+        except TuninglinkError as failure:
+            failures.append(failure)
+            continue
+        if tuned[base].is_interrupted:
+            break
+    if not tuned:
+        raise failures[0]
+    for diagnostic in (each for failure in failures for each in failure.diagnostics):
+        process.show(replace(diagnostic, severity=Severity.WARNING))
+    best = next(iter(tuned))
+    result = replace(choice.result, best=choice.set_result(best))
+    if not any(each.is_interrupted for each in tuned.values()):
+        left = end + choice.final_seconds - time.monotonic()
+        compared = choice.compare_tuned([_contestant(base, tuned) for base in bases], left)
+        result = compared if not compared.reason else replace(result, pairs=compared.pairs)
+    for base, each in tuned.items():
+        if base.flags == result.flags:
+            return each, result
+    # The flags alone are the fastest.
+    return replace(tuned[best], spec=write_spec("tuned", []), entries=0), result
+
+
+def _contestant(base: FlagSet, tuned: Mapping[FlagSet, Tuned]) -> TunedSet:
+    """Returns a set with its spec; without one if its dispatches were not tuned."""
+    return (
+        TunedSet(base, tuned[base].spec, tuned[base].entries) if base in tuned else TunedSet(base)
+    )
+
+
+def _with_flags(options: TuneOptions, base: FlagSet, seconds: float) -> TuneOptions:
+    """Returns options with the flags of a set and with the seconds of the process that tunes under it."""
+    settings = replace(options.settings, seconds=seconds)
+    return replace(options, flags=(*options.flags, *base.flags), settings=settings)
+
+
+def _write(options: TuneOptions, tuned: Tuned, result: FlagsResult) -> TuninglinkError | None:
+    """Writes the spec, the flags and the report; returns what ended tuning early."""
+    write_output(options.output, tuned.spec.encode())  # first: nothing that fails later loses it
+    write_flags(options, result)
+    if options.report:
+        write_report(with_flag_sets(tuned.report, result), Path(options.report))
+    return tuned.failure

@@ -1,0 +1,151 @@
+"""The times of a program, compiled in several ways, against the time of the default."""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from tuninglink.tuning.deciding.decision import ConfidenceInterval, interval
+from tuninglink.tuning.programs.compiled_program import PLAIN_INTEGERS
+from tuninglink.tuning.results.failures import Failure
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from tuninglink.tuning.devices.device_interface import Device
+    from tuninglink.tuning.programs.program_calls import FunctionCall, ProgramCalls
+
+    Outputs = dict[str, tuple[NDArray[Any], ...]]
+
+_FIRST_ROUNDS: Final = 8
+_ROUNDS: Final = 25
+_MOST_ROUNDS: Final = 200
+_NARROW: Final = 0.02
+"""The width of intervals that more rounds need not make narrower, relative to the speedup."""
+
+
+@dataclass(frozen=True)
+class ProgramTimes:
+    """Times of programs against a default.
+
+    Attributes:
+        default_ms: the time of the default.
+        noise: the speedup of the default against itself.
+        milliseconds: the times of the programs.
+        speedups: their speedups.
+    """
+
+    default_ms: float
+    noise: ConfidenceInterval
+    milliseconds: tuple[float, ...]
+    speedups: tuple[ConfidenceInterval, ...]
+
+
+class ProgramTimer:
+    """Runs the functions of a program that is compiled in several ways.
+
+    Args:
+        device: the device.
+        calls: the calls of the program.
+        seed: fixes orders.
+    """
+
+    def __init__(self, device: Device, calls: ProgramCalls, seed: int) -> None:
+        self._device = device
+        self._calls = calls
+        self._functions = callable_functions(calls)
+        self._seed = seed
+
+    def outputs(self, image: bytes) -> Outputs | Failure:
+        """Returns what all functions compute, or why they cannot be run."""
+        arrays: Outputs = {}
+        for function in self._functions:
+            program = self._calls.compiled(function, image, PLAIN_INTEGERS)
+            computed = self._device.program_outputs(program)
+            if isinstance(computed, Failure):
+                return computed
+            arrays[function.label] = computed
+        return arrays
+
+    def compare(
+        self, default: bytes, images: Sequence[bytes], seconds: float
+    ) -> ProgramTimes | Failure:
+        """Times programs in turn with the default, and with the default a second time.
+
+        A program leaves when it cannot be the fastest any more. The rounds end when the intervals of the others are
+        narrow, or the time is over.
+
+        Args:
+            default: the default.
+            images: the programs.
+            seconds: the time.
+        """
+        end = time.monotonic() + seconds
+        milliseconds: defaultdict[int, list[float]] = defaultdict(list)
+        ratios: defaultdict[int, list[float]] = defaultdict(list)
+        running = list(range(1, len(images) + 1))  # 0 is the default's second run
+        count = 0
+        while True:
+            contestants = [0, *running]
+            programs = [default, *([default, *images][index] for index in contestants)]
+            left = max(0.0, end - time.monotonic())
+            rounds = self._rounds(programs, _ROUNDS if count else _FIRST_ROUNDS, count, left)
+            if isinstance(rounds, Failure):
+                return rounds
+            count += len(rounds)
+            for first, *others in rounds:
+                milliseconds[-1].append(first / 1000)
+                for index, microseconds in zip(contestants, others, strict=True):
+                    milliseconds[index].append(microseconds / 1000)
+                    ratios[index].append(first / microseconds)
+            speedups = {index: interval(values, self._seed) for index, values in ratios.items()}
+            running = _possible_winners(speedups, running)
+            is_known = all(_is_narrow(speedups[index]) for index in (0, *running))
+            if is_known or count >= _MOST_ROUNDS or time.monotonic() > end:
+                break
+        medians = {index: float(np.median(values)) for index, values in milliseconds.items()}
+        places = range(1, len(images) + 1)
+        return ProgramTimes(
+            medians[-1],
+            speedups[0],
+            tuple(medians[index] for index in places),
+            tuple(speedups[index] for index in places),
+        )
+
+    def _rounds(
+        self, images: Sequence[bytes], count: int, seed: int, seconds: float
+    ) -> list[list[float]] | Failure:
+        """Returns the weighted microseconds of programs by round."""
+        programs = [
+            self._calls.compiled(function, image, PLAIN_INTEGERS)
+            for image in images
+            for function in self._functions
+        ]
+        rounds = self._device.program_rounds(programs, count, self._seed + seed, seconds)
+        if isinstance(rounds, Failure):
+            return rounds
+        weights = np.array([function.weight for function in self._functions])
+        shape = (len(rounds.samples), len(images), len(weights))
+        weighted = (np.array(rounds.samples).reshape(shape) * weights).sum(axis=2)
+        return [[float(value) for value in row] for row in weighted]
+
+
+def callable_functions(calls: ProgramCalls) -> list[FunctionCall]:
+    """Returns the functions of a program that can be called."""
+    return [function for function in calls.functions if not function.obstacle]
+
+
+def _possible_winners(speedups: dict[int, ConfidenceInterval], running: Sequence[int]) -> list[int]:
+    """Returns the programs that may still be the fastest."""
+    bar = max((speedups[index].low for index in running), default=0.0)
+    return [index for index in running if speedups[index].high >= bar]
+
+
+def _is_narrow(speedup: ConfidenceInterval) -> bool:
+    return speedup.high - speedup.low <= _NARROW * speedup.median
