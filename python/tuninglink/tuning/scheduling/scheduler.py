@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from tuninglink.tuning.programs.dispatches import TuningTask
     from tuninglink.tuning.scheduling.budget import Budget
     from tuninglink.tuning.scheduling.ledger import Ledger
+    from tuninglink.tuning.scheduling.task_run import TaskRun
     from tuninglink.tuning.scheduling.task_tuner import TaskTuner
 
 _DEFAULTS: Final = 0.25
