@@ -19,6 +19,7 @@ from tuninglink.compiler.executable_targets import executable_target
 from tuninglink.errors import CompileError, SpecError
 from tuninglink.iree.compile_flags import compile_flags
 from tuninglink.iree.targets import Target
+from tuninglink.matching.specialization_ranges import check_ranges
 from tuninglink.mlir.diagnostics import DiagnosticSink
 from tuninglink.payloads import spec_of
 from tuninglink.solver.answers import DEFAULT_LIMITS, Verdict
@@ -102,6 +103,7 @@ class Checker:
         if sink.error_count:
             return SpecReport(spec.source, spec.kind.value, tuple(said))
         check_configurations(spec, sink, self._described_target(spec))
+        check_ranges(spec, sink)
         entries = self._entries(spec, sink)
         report = SpecReport(spec.source, spec.kind.value, tuple(said), tuple(entries))
         self.progress.end()

@@ -11,9 +11,8 @@ from tuninglink.emission.entry_points import Preparation, add_entry_point
 from tuninglink.emission.matcher_forms import (
     FORMS,
     create,
-    match_bounds,
-    match_contraction_in_ranges,
 )
+from tuninglink.emission.ranged_matchers import match_bounds, match_in_ranges
 from tuninglink.iree.size_ranges import specialization_ranges
 from tuninglink.matching.specialization_ranges import RANGES
 from tuninglink.mlir import names
@@ -47,7 +46,7 @@ class SpecEntry:
             compiler.
         provenance: what `tuninglink.provenance` says.
         target: what the entry is bound to; None for any target.
-        ranges: of a contraction, the sizes of loops that may differ from those of the dispatch.
+        ranges: the sizes of loops that may differ from those of the dispatch, for one of `RANGED_FORMS`.
         bounds: what the compiler has to know of the sizes of dynamic loops.
         specializations: the boxes of sizes for which the op gets code of its own; see `specialization_ranges`.
     """
@@ -158,7 +157,7 @@ def _add_matcher(module: mlir.Operation, name: str, entry: SpecEntry) -> None:
     with mlir.InsertionPoint(block):
         create(names.HAS_NO_LOWERING_CONFIG, [operation], [])
         if entry.ranges:
-            match_contraction_in_ranges(entry.dispatch, operation, entry.ranges)
+            match_in_ranges(entry.form, entry.dispatch, operation, entry.ranges)
         else:
             FORMS[entry.form](entry.dispatch, operation)
         match_bounds(entry.dispatch, operation, entry.bounds)

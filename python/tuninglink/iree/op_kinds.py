@@ -107,3 +107,12 @@ def indexing_loops(map_: mlir.AffineMap) -> tuple[int | None, ...]:
     return tuple(
         each.position if isinstance(each, mlir.AffineDimExpr) else None for each in map_.results
     )
+
+
+def uses_loop(expression: mlir.AffineExpr, loop: int) -> bool:
+    """Tells whether a result of an indexing map depends on a loop."""
+    if isinstance(expression, mlir.AffineDimExpr):
+        return bool(expression.position == loop)
+    if isinstance(expression, mlir.AffineBinaryExpr):
+        return uses_loop(expression.lhs, loop) or uses_loop(expression.rhs, loop)
+    return False

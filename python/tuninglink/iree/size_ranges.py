@@ -56,6 +56,15 @@ def specialization_ranges(
     return mlir.Attribute.parse(f"#util<int.assumption.multi_array[{text}]>", context)
 
 
+def range_counts(ranges: mlir.Attribute) -> list[int]:
+    """Returns how many ranges each list of a `specialization_ranges` attribute has.
+
+    The bindings know nothing of the attribute but its text.
+    """
+    lists = str(ranges).partition("[")[2].split("[")[1:]
+    return [text.count("<") for text in lists]
+
+
 def _assumption(sizes: SizeRange | None) -> str:
     if sizes is None:
         return "<>"

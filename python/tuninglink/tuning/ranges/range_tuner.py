@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from tuninglink.specs.loading import load_spec
 from tuninglink.tuning.candidates.preparation import NotTunableError, PreparedTask
@@ -29,6 +29,10 @@ if TYPE_CHECKING:
     from tuninglink.tuning.scheduling.task_tuner import TaskTuner
 
     Prepare = Callable[[TuningTask, Sequence[Spec]], PreparedTask]
+
+_FEWEST_SIZES: Final = {"cuda": 2, "rocm": 2, "vulkan-spirv": 2, "metal-spirv": 2}
+"""How many sizes a range has at least, by backend: on GPUs, the compiler fails on the code for a single size. It copies the
+result outside of the workgroups."""
 
 
 @dataclass(frozen=True)
@@ -58,6 +62,7 @@ class RangeTuner:
         boxes = boxes_around(
             [function for function in result.task.sized if function.weight],
             dynamic_loops(result.task),
+            _FEWEST_SIZES.get(result.task.target.backend, 1),
         )
         tasks = [task for box in boxes if (task := specialize(result.task, box)) is not None]
         default = self._compile(result.task)
