@@ -82,7 +82,7 @@ class ProgramGuard:
         measured = defaults.measured
         scale = (len(measured) + len(defaults.waiting)) / len(measured)
         seconds = [each.compile_seconds for each in measured] * round(scale)
-        program_us = sum(each.task.calls * each.default_us for each in measured) * scale
+        program_us = sum(each.task.calls * each.program_us for each in measured) * scale
         self._price = guard_seconds(seconds, program_us, self._task_tuner.compiler.jobs)
         if self._reference is not None:
             self._price += min(_REFERENCE_SECONDS, self._reference.seconds)

@@ -16,8 +16,7 @@ from tuninglink.tuning.scheduling.open_tasks import OpenRaces, OpenTask, share_n
 from tuninglink.tuning.scheduling.preparing_ahead import PreparationAhead
 from tuninglink.tuning.scheduling.task_choice import TaskChoice
 from tuninglink.tuning.scheduling.task_race import TaskRace
-from tuninglink.tuning.scheduling.task_run import TaskRun
-from tuninglink.tuning.scheduling.timeline import Stage
+from tuninglink.tuning.scheduling.task_start import TaskStart
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -63,7 +62,6 @@ class Scheduler:
     ) -> None:
         self._tuner = tuner
         self._ledger = ledger
-        self._prepare = prepare
         self._omit = omit
         self._open: list[OpenTask] = []
         self._races = OpenRaces(tuner.timeline, self._end, self._lose)
@@ -72,7 +70,7 @@ class Scheduler:
         self._choice = TaskChoice(tuner.judgements)
         self._judging_seconds = 0.0
         self._judgements = tuner.judgements
-        self._by_matcher: dict[str, TuningTask] = {}
+        self._start = TaskStart(tuner, prepare, self._choice)
         self._defaults = DefaultQueue(tuner, (), omit)
         self.results: list[TaskResult] = []
 
@@ -190,6 +188,9 @@ class Scheduler:
                 return
             budget = self._budget()
             if task.run.is_to_mend:
+                task.run.begin_mending(budget)
+                if not self._tuner.is_local:
+                    self._begin_next_mending(task, budget)
                 task.run.mend(budget, self._work_aside)
                 is_over = task.run.is_mended and self._is_small(task)
             else:
@@ -202,6 +203,21 @@ class Scheduler:
         except Exception as failure:  # noqa: BLE001 - an error loses one task only
             self._lose(task, reason_of(failure))
 
+    def _begin_next_mending(self, task: OpenTask, budget: Budget) -> None:
+        """Begins to compile candidates of the task that is mended after another one."""
+        others = [other for other in self._open if other is not task and other.run is None]
+        following = next(filter(self._choice.is_to_mend, self._choice.ranked(others)), None)
+        if following is None or not self._ahead.has_prepared(following.measured.task):
+            return
+        try:
+            self._begin(following)
+            if following.run is not None:
+                following.run.begin_mending(budget)
+        except FATAL:
+            raise
+        except Exception as failure:  # noqa: BLE001 - an error loses one task only
+            self._lose(following, reason_of(failure))
+
     def _turn_end(self, task: OpenTask) -> Callable[[], bool]:
         """Returns what tells whether the turn of a task is over: a race goes on, or a wrong default is more urgent."""
         alone = len(self._open) == 1
@@ -210,23 +226,9 @@ class Scheduler:
         return lambda: time.monotonic() > end or any(map(self._choice.is_to_mend, self._open))
 
     def _begin(self, task: OpenTask) -> None:
-        """Prepares a task for its first turn, or gives its weight to the task that the same entry configures."""
-        began = time.monotonic()
-        with self._tuner.timeline.stage(Stage.SPACES):
-            prepared = self._prepare(task.measured.task)
-        other = self._by_matcher.setdefault(prepared.matcher, prepared.task)
-        if other is not prepared.task:
-            self._merge(task, other)
-            return
-        task.run = TaskRun(self._tuner, prepared, task.measured)
-        self._choice.count_start(task.run.trials.progress, time.monotonic() - began)
-
-    def _merge(self, task: OpenTask, other: TuningTask) -> None:
-        for each in self._open:
-            if each.measured.task is other:
-                share = each.measured.share + task.measured.share
-                each.measured = replace(each.measured, share=share)
-        self._lose(task, f"it is configured by the same entry as {other.name}, which is heavier")
+        """Prepares a task for its first turn, or leaves it to another one."""
+        if reason := self._start.begin(task, self._open):
+            self._lose(task, reason)
 
     def _work_aside(self) -> bool:
         """Does work while a device measures: prepares the most promising of the other tasks."""

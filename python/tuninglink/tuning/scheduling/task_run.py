@@ -109,6 +109,14 @@ class TaskRun:
         """Whether a right candidate is looked for before anything else."""
         return not self.is_mended and self._mending_turns < _MENDING_TURNS and self.default_is_wrong
 
+    def begin_mending(self, budget: Budget) -> None:
+        """Begins to compile the candidates that `mend` will try.
+
+        Args:
+            budget: the time, and the trials of all turns.
+        """
+        self.trials.begin(budget.limited(len(self.trials) + _MENDING_TRIALS))
+
     def mend(self, budget: Budget, meanwhile: Callable[[], bool] = lambda: False) -> None:
         """Tries a few candidates, and checks the best ones until one of them is right.
 
