@@ -76,8 +76,12 @@ class TuningTask:
     @property
     def short_name(self) -> str:
         """The name of the first dispatch without its variant, and the sizes for which it is specialized."""
-        sizes = ", ".join(f"d{loop} = {sizes}" for loop, sizes in self.bounds.items())
-        return self.name.partition("::")[0] + (f" for {sizes}" if sizes else "")
+        return self.name.partition("::")[0] + (f" for {self.span}" if self.bounds else "")
+
+    @property
+    def span(self) -> str:
+        """The sizes of loops for which the dispatch is specialized; empty for all sizes."""
+        return ", ".join(f"d{loop} = {sizes}" for loop, sizes in self.bounds.items())
 
     @property
     def is_dynamic(self) -> bool:
