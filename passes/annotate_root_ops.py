@@ -68,7 +68,7 @@ class AnnotateRootOps(Pass):
     )
 
     def apply(self, operation: mlir.Operation, diagnostics: DiagnosticSink) -> None:  # noqa: ARG002 - nothing can be wrong
-        """Marks the root ops inside `operation`."""
+        """Mark the root ops inside `operation`."""
         check_is_program(operation)
         functions = find_root_ops(operation)
         mark = iree_codegen.RootOpAttr.get(_SET, ctx=operation.context)

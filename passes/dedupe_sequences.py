@@ -68,7 +68,7 @@ class DedupeSequences(Pass):
     name: ClassVar[str] = "tuninglink-dedupe-sequences"
 
     def apply(self, operation: mlir.Operation, diagnostics: DiagnosticSink) -> None:  # noqa: ARG002
-        """Removes what is there twice, and what is not used."""
+        """Remove what is there twice, and what is not used."""
         deduplicate_sequences(operation)
 
 
@@ -89,7 +89,7 @@ class Deduplication:
 
 
 def deduplicate_sequences(module: mlir.Operation) -> Deduplication:
-    """Makes identical named sequences one, and removes those that no entry point reaches.
+    """Make identical named sequences one, and removes those that no entry point reaches.
 
     Sequences are identical if they do the same to the same arguments; names and locations do not count, and
     what they include may be identical instead of the same. The first of them stays, also in a `foreach_match`,
@@ -124,7 +124,7 @@ def _deduplicate(scope: SequenceScope) -> Deduplication:
 
 
 def _identical(scope: SequenceScope) -> dict[str, str]:
-    """Returns, for each sequence that is identical to another one, the one that stays."""
+    """Return, for each sequence that is identical to another one, the one that stays."""
     first: dict[object, str] = {}
     replaced: dict[str, str] = {}
     for name in postorder(scope.sequences, scope.uses):
@@ -136,7 +136,7 @@ def _identical(scope: SequenceScope) -> dict[str, str]:
 
 
 def _in_order(scope: SequenceScope, replaced: dict[str, str]) -> dict[str, str]:
-    """Lets the first of each group stay, or one that must; callees come first in `replaced`."""
+    """Let the first of each group stay, or one that must; callees come first in `replaced`."""
     groups: dict[str, list[str]] = {}
     kept_names = set(replaced.values())
     for name in scope.sequences:

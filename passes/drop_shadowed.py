@@ -73,7 +73,7 @@ class DropShadowed(Pass):
     report_dropped: bool = option(default=False, help="Remark on each entry that is removed.")
 
     def apply(self, operation: mlir.Operation, diagnostics: DiagnosticSink) -> None:
-        """Removes the dead entries of `operation` and of the specs nested in it."""
+        """Remove the dead entries of `operation` and of the specs nested in it."""
         dropping = drop_shadowed(operation)
         if self.report_dropped:
             for each in dropping.entries:
@@ -107,7 +107,7 @@ class Dropping:
 
 
 def drop_shadowed(module: mlir.Operation) -> Dropping:
-    """Removes the entries that are unreachable, then the sequences that only they used.
+    """Remove the entries that are unreachable, then the sequences that only they used.
 
     A `foreach_match` keeps its first entry if all are unreachable, as it must have one. A module that is no spec stays as
     it is; the specs nested in it are treated each by itself.
@@ -133,7 +133,7 @@ def drop_shadowed(module: mlir.Operation) -> Dropping:
 
 
 def _plans(spec: Spec) -> list[tuple[mlir.Operation, dict[int, Dropped]]]:
-    """Returns the entries to remove from each `foreach_match`, by position, without handles to their IR."""
+    """Return the entries to remove from each `foreach_match`, by position, without handles to their IR."""
     read = EntryConditions(spec)
     unreachable = {
         each.position: Dropped(each.entry.place, str(each))

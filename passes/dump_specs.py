@@ -57,7 +57,7 @@ class DumpSpecs(Pass):
     format: Literal["mlir", "mlirbc"] = option("mlir", "text ('mlir') or bytecode ('mlirbc')")
 
     def apply(self, operation: mlir.Operation, diagnostics: DiagnosticSink) -> None:
-        """Writes the specs."""
+        """Write the specs."""
         dump = collect_specs(operation, self.format)
         if not dump.uses:
             diagnostics.remark("nothing to dump: no dispatch carries a tuning spec", operation)

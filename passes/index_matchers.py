@@ -71,5 +71,5 @@ class IndexMatchers(Pass):
     )
 
     def apply(self, operation: mlir.Operation, diagnostics: DiagnosticSink) -> None:
-        """Arranges the entries of `operation`, and of the specs nested in it."""
+        """Arrange the entries of `operation`, and of the specs nested in it."""
         index_matchers(operation, longest=self.longest_list, diagnostics=diagnostics)

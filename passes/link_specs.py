@@ -73,5 +73,5 @@ class LinkSpecs(Pass):
     )
 
     def apply(self, operation: mlir.Operation, diagnostics: DiagnosticSink) -> None:
-        """Links the specs nested in `operation`."""
+        """Link the specs nested in `operation`."""
         link_nested_specs(operation, self.result_name or None, diagnostics)

@@ -90,7 +90,7 @@ class MaterializeSpecs(Pass):
     prune: bool = option(default=True, help="embed only the entries that may match in a dispatch")
 
     def apply(self, operation: mlir.Operation, diagnostics: DiagnosticSink) -> None:
-        """Embeds the specs."""
+        """Embed the specs."""
         given = [
             load_spec(
                 each.content,

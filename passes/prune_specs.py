@@ -57,7 +57,7 @@ class PruneSpecs(Pass):
     anchor: ClassVar[str | None] = None
 
     def apply(self, operation: mlir.Operation, diagnostics: DiagnosticSink) -> None:  # noqa: ARG002
-        """Prunes the specs of all dispatches; nothing changes if an embedded spec is damaged."""
+        """Prune the specs of all dispatches; nothing changes if an embedded spec is damaged."""
         check_can_hold_specs(operation)
         reader = SignatureReader()
         linkers: dict[mlir.Attribute, PruningLinker] = {}

@@ -97,7 +97,7 @@ class StripConfigs(Pass):
     )
 
     def apply(self, operation: mlir.Operation, diagnostics: DiagnosticSink) -> None:  # noqa: ARG002 - it cannot fail once it began
-        """Strips `operation` and all that is inside."""
+        """Strip `operation` and all that is inside."""
         keep = [_kind(name) for name in self.keep]
         check_is_program(operation)
         strip_configurations(operation, keep, self.markers)
@@ -119,7 +119,7 @@ def strip_configurations(
     keep: Collection[ConfigurationKind] = (),
     markers: Collection[str] = (names.SPEC_APPLIED,),
 ) -> int:
-    """Removes the configurations from `root` and all that is inside, in one walk.
+    """Remove the configurations from `root` and all that is inside, in one walk.
 
     They are found by the names of attributes, wherever these stand: on any operation, inherent or not, or
     in a dictionary inside another attribute. A dictionary that this empties goes as well. Transform
@@ -172,7 +172,7 @@ class _Stripping:
         self._called: set[str] = set()
 
     def inspect(self, operation: mlir.Operation) -> mlir.WalkResult | None:
-        """Notes what is to be removed from an operation."""
+        """Note what is to be removed from an operation."""
         if operation.name == names.NAMED_SEQUENCE:
             return mlir.WalkResult.SKIP
         if operation.name == names.CONSTRAINTS:
@@ -189,7 +189,7 @@ class _Stripping:
         return None
 
     def _inspect_ukernel(self, operation: mlir.Operation) -> None:
-        """Notes what comes with a ukernel: its code, as a binary beside its name or as a function."""
+        """Note what comes with a ukernel: its code, as a binary beside its name or as a function."""
         ukernel = operation.attributes.get(names.UKERNEL)
         if ukernel is not None:
             self._ukernels.add(ukernel)
@@ -203,7 +203,7 @@ class _Stripping:
                 self._called.add(callee.value)
 
     def _is_ukernel(self, function: mlir.Operation) -> bool:
-        """Tells whether a function is there as the code of a ukernel that is not chosen any more."""
+        """Return whether a function is there as the code of a ukernel that is not chosen any more."""
         name = symbol_name(function)
         if not self._ukernels or name is None or name in self._called:
             return False
@@ -212,7 +212,7 @@ class _Stripping:
         return mlir.Attribute.parse(descriptor, function.context) in self._ukernels
 
     def carry_out(self) -> int:
-        """Removes what was noted, and returns how much that was."""
+        """Remove what was noted, and returns how much that was."""
         self._erased += filter(self._is_ukernel, self._functions)
         self._functions.clear()
         count = len(self._changes) + len(self._erased)
@@ -227,7 +227,7 @@ class _Stripping:
         return count
 
     def _clean(self, name: str, attribute: mlir.Attribute) -> mlir.Attribute | None:
-        """Returns what stays of an attribute: itself, another one, or None for nothing."""
+        """Return what stays of an attribute: itself, another one, or None for nothing."""
         if name in self._removed:
             return None
         if name in self._kept:
@@ -253,7 +253,7 @@ class _Stripping:
         return mlir.DictAttr.get(left, context=dictionary.context) if left else None
 
     def _clean_array(self, array: mlir.ArrayAttr) -> mlir.Attribute:
-        """Cleans the elements of an array; what is emptied stays, since the others have their places."""
+        """Clean the elements of an array; what is emptied stays, since the others have their places."""
         elements: list[mlir.Attribute] = []
         for element in array:
             cleaned = self._clean("", element)

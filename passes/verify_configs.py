@@ -65,7 +65,7 @@ class VerifyConfigs(Pass):
     )
 
     def apply(self, operation: mlir.Operation, diagnostics: DiagnosticSink) -> None:
-        """Checks the configurations inside `operation`."""
+        """Check the configurations inside `operation`."""
         # Z3 takes longer to import than most passes take to run.
         from tuninglink.spaces.provider_registry import ProviderRegistry  # noqa: PLC0415
 

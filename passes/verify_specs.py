@@ -71,7 +71,7 @@ class VerifySpecs(Pass):
     warnings_as_errors: bool = option(default=False, help="Fail on warnings, too.")
 
     def apply(self, operation: mlir.Operation, diagnostics: DiagnosticSink) -> None:
-        """Verifies `operation`, or the specs nested in it."""
+        """Verify `operation`, or the specs nested in it."""
 
         def emit(diagnostic: Diagnostic) -> None:
             if self.warnings_as_errors and diagnostic.severity is Severity.WARNING:
@@ -87,7 +87,7 @@ class VerifySpecs(Pass):
 
 
 def report_unreachable(module: mlir.Operation, diagnostics: DiagnosticSink) -> None:
-    """Warns of each entry that is never reached in a spec, or in each of the specs nested in a module.
+    """Warn of each entry that is never reached in a spec, or in each of the specs nested in a module.
 
     Args:
         module: a `builtin.module` that is sound, as `verify_spec` finds.

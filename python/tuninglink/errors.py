@@ -25,7 +25,7 @@ class TuninglinkError(Exception):
         self.diagnostics = diagnostics
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Returns how to pickle it, also where a subclass takes other arguments than its base."""
+        """Return how to pickle it, also where a subclass takes other arguments than its base."""
         return copyreg.__newobj__, (type(self), *self.args), self.__dict__  # type: ignore[attr-defined]
 
 

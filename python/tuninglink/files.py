@@ -22,7 +22,7 @@ STANDARD_STREAM: Final = "-"
 
 
 def write_file(path: str | os.PathLike[str], content: bytes) -> None:
-    """Writes `content` to a file: beside it first, which then takes its place.
+    """Write `content` to a file: beside it first, which then takes its place.
 
     Raises:
         TuninglinkError: the file cannot be written. What was there before still is.
@@ -33,7 +33,7 @@ def write_file(path: str | os.PathLike[str], content: bytes) -> None:
 
 @contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """Gives a new file beside `path` to write to, which takes its place when the block ends well.
+    """Give a new file beside `path` to write to, which takes its place when the block ends well.
 
     A link stays one: the file that it points to is replaced. What is no regular file, such as `/dev/null`
     or a named pipe, is written to directly.
@@ -63,7 +63,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 
 def make_directory(path: str | os.PathLike[str]) -> Path:
-    """Makes a directory and those around it, unless they are there, and returns its path.
+    """Make a directory and those around it, unless they are there, and returns its path.
 
     Raises:
         TuninglinkError: it cannot be made.
@@ -77,7 +77,7 @@ def make_directory(path: str | os.PathLike[str]) -> Path:
 
 
 def check_directory(path: str | os.PathLike[str]) -> Path:
-    """Makes a directory for outputs unless it is there, and refuses one that cannot be written to.
+    """Make a directory for outputs unless it is there, and refuses one that cannot be written to.
 
     Raises:
         TuninglinkError: it cannot be made, or is read-only.
@@ -89,7 +89,7 @@ def check_directory(path: str | os.PathLike[str]) -> Path:
 
 
 def write_output(path: str, content: bytes) -> None:
-    """Writes a result to a file, or to standard output for `-`.
+    """Write a result to a file, or to standard output for `-`.
 
     Raises:
         TuninglinkError: it cannot be written.
@@ -101,7 +101,7 @@ def write_output(path: str, content: bytes) -> None:
 
 
 def check_output(path: str) -> None:
-    """Refuses an output that cannot be written before hours are spent on it.
+    """Refuse an output that cannot be written before hours are spent on it.
 
     Raises:
         TuninglinkError: it is a directory or read-only, or its directory is missing or cannot be written to.
@@ -121,7 +121,7 @@ def check_output(path: str) -> None:
 
 
 def write_standard_output(content: bytes) -> None:
-    """Writes `content` to standard output, past the buffer: what fails has failed when this returns.
+    """Write `content` to standard output, past the buffer: what fails has failed when this returns.
 
     Raises:
         TuninglinkError: it cannot be written.
@@ -139,13 +139,13 @@ def write_standard_output(content: bytes) -> None:
 
 
 def cannot(do: str, path: str | os.PathLike[str], failure: OSError) -> Diagnostic:
-    """Returns the error that one cannot `do` (read, write, make) the file at `path`, and why."""
+    """Return the error that one cannot `do` (read, write, make) the file at `path`, and why."""
     reason = (failure.strerror or str(failure)).lower()
     return error(f"cannot {do} '{os.fspath(path)}': {reason}")
 
 
 def _checked(place: Path) -> Path:
-    """Returns `place`, which exists and is no regular file, unless it is a directory."""
+    """Return `place`, which exists and is no regular file, unless it is a directory."""
     if place.is_dir():
         raise IsADirectoryError(None, "is a directory")
     return place

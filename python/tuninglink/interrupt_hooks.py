@@ -26,7 +26,7 @@ def interrupt_hook(hook: Callable[[], object]) -> Iterator[None]:
 
 
 def run_interrupt_hooks() -> None:
-    """Calls all hooks, the latest first; for the thread that is about to end the process."""
+    """Call all hooks, the latest first; for the thread that is about to end the process."""
     for hook in reversed(list(_hooks.values())):
         with suppress(Exception):
             hook()

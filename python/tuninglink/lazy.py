@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def lazy_face(package: str, homes: Mapping[str, str]) -> Callable[[str], object]:
-    """Returns what a package needs as its `__getattr__`: whoever uses it pays only for what they use.
+    """Return what a package needs as its `__getattr__`: whoever uses it pays only for what they use.
 
     Args:
         package: the name of the package.
@@ -32,7 +32,7 @@ def lazy_face(package: str, homes: Mapping[str, str]) -> Callable[[str], object]
 
 
 def load_on_use(name: str) -> None:
-    """Makes importing a top-level module cost nothing until one of its attributes is read.
+    """Make importing a top-level module cost nothing until one of its attributes is read.
 
     `importlib.util.LazyLoader` is of no help: an import statement reads `__spec__`, which makes it load.
     """

@@ -124,7 +124,7 @@ class CommandLine:
     def split(
         self, flags: Iterable[Unknown], needs_value: Callable[[], Mapping[str, bool]]
     ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Returns unknown flags as text, with the words that are their values, and the other words.
+        """Return unknown flags as text, with the words that are their values, and the other words.
 
         Args:
             flags: the unknown flags that may have words as values.
@@ -142,19 +142,19 @@ class CommandLine:
 
 
 def dashed(name: str) -> str:
-    """Returns a flag's name as messages spell it."""
+    """Return a flag's name as messages spell it."""
     return f"--{name}" if len(name) > 1 else f"-{name}"
 
 
 def read_name(text: str) -> str:
-    """Reads the name of something, such as a path; a `ValueError` says what is expected."""
+    """Read the name of something, such as a path; a `ValueError` says what is expected."""
     if not text:
         raise ValueError("expected a name")
     return text
 
 
 def read_boolean(text: str) -> bool:
-    """Reads the value of a switch; a `ValueError` says what is expected."""
+    """Read the value of a switch; a `ValueError` says what is expected."""
     if text in ("", "true", "TRUE", "True", "1"):
         return True
     if text in ("false", "FALSE", "False", "0"):
@@ -163,21 +163,21 @@ def read_boolean(text: str) -> bool:
 
 
 def read_count(text: str) -> int:
-    """Reads a positive number; a `ValueError` says what is expected."""
+    """Read a positive number; a `ValueError` says what is expected."""
     if not text.isdecimal() or int(text) == 0:
         raise ValueError("expected a number above 0")
     return int(text)
 
 
 def read_number(text: str) -> int:
-    """Reads a natural number; a `ValueError` says what is expected."""
+    """Read a natural number; a `ValueError` says what is expected."""
     if not text.isdecimal():
         raise ValueError("expected a number")
     return int(text)
 
 
 def one_of(*choices: str) -> Callable[[str], str]:
-    """Returns what reads one of some words; a `ValueError` says which there are."""
+    """Return what reads one of some words; a `ValueError` says which there are."""
 
     def read(text: str) -> str:
         if text not in choices:
@@ -189,13 +189,13 @@ def one_of(*choices: str) -> Callable[[str], str]:
 
 
 def member_of(kind: type[_Choice]) -> Callable[[str], _Choice]:
-    """Returns what reads a value of an enumeration; a `ValueError` says which there are."""
+    """Return what reads a value of an enumeration; a `ValueError` says which there are."""
     read = one_of(*(each.value for each in kind))
     return lambda text: kind(read(text))
 
 
 def values_of(kind: type[Enum]) -> Callable[[], list[str]]:
-    """Returns what lists the values of an enumeration."""
+    """Return what lists the values of an enumeration."""
     return lambda: [each.value for each in kind]
 
 
@@ -204,7 +204,7 @@ def _is_word(argument: str) -> bool:
 
 
 def _with_response_files(arguments: Iterable[str], depth: int = 0) -> Iterator[str]:
-    """Replaces `@file` by the arguments in the file, if there is one."""
+    """Replace `@file` by the arguments in the file, if there is one."""
     for argument in arguments:
         path = Path(argument[1:])
         if not argument.startswith("@") or depth == _DEEPEST_RESPONSE_FILE or not path.is_file():

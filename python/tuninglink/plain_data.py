@@ -10,7 +10,7 @@ from typing import Any
 
 
 def plain(value: object) -> Any:
-    """Returns a value as plain data.
+    """Return a value as plain data.
 
     Instances of data classes become objects with the names of their fields, enumerators their values, paths strings,
     and other collections than mappings lists, sorted if they are sets.

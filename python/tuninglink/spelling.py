@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 def nearest(word: str, words: Iterable[str], cutoff: float = 0.6) -> str:
-    """Returns the one of `words` that is most like `word`, or nothing if none is like it.
+    """Return the one of `words` that is most like `word`, or nothing if none is like it.
 
     Args:
         word: what was written.
@@ -22,6 +22,6 @@ def nearest(word: str, words: Iterable[str], cutoff: float = 0.6) -> str:
 
 
 def did_you_mean(word: str, words: Iterable[str], cutoff: float = 0.6) -> str:
-    """Returns `; did you mean '...'?` to be put behind a message, or nothing; the arguments are those of `nearest`."""
+    """Return `; did you mean '...'?` to be put behind a message, or nothing; the arguments are those of `nearest`."""
     meant = nearest(word, words, cutoff)
     return f"; did you mean '{meant}'?" if meant else ""

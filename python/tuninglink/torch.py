@@ -34,7 +34,7 @@ __all__ = ["compile", "explain", "export", "tune"]
 def export(
     model: torch.nn.Module | torch.export.ExportedProgram, arguments: Sequence[torch.Tensor] = ()
 ) -> bytes:
-    """Returns a model as a program in MLIR bytecode, with its weights. Its function is `@main`.
+    """Return a model as a program in MLIR bytecode, with its weights. Its function is `@main`.
 
     Args:
         model: a module, or an exported program.
@@ -50,7 +50,7 @@ def compile(  # noqa: A001 - as `tuninglink.compile`
     arguments: Sequence[torch.Tensor] = (),
     **options: Any,
 ) -> Compilation:
-    """Compiles a model, tuned by specs.
+    """Compile a model, tuned by specs.
 
     Args:
         model: see `export`.
@@ -86,7 +86,7 @@ def call_options(
     arguments: Sequence[Any],
     directory: Path,
 ) -> CallOptions:
-    """Returns a call of a model with its arguments, and with what PyTorch computes from them.
+    """Return a call of a model with its arguments, and with what PyTorch computes from them.
 
     Args:
         model: see `export`; it is not changed.
@@ -121,7 +121,7 @@ def call_options(
 
 
 def _computed(model: torch.nn.Module, arguments: Sequence[Any]) -> list[torch.Tensor]:
-    """Returns what a model computes, in f32 where it can be converted; nothing if it cannot be run here."""
+    """Return what a model computes, in f32 where it can be converted; nothing if it cannot be run here."""
     for dtype in (torch.float32, None):
         try:
             copied, values = copy.deepcopy((model, arguments))
@@ -141,13 +141,13 @@ def _converted(value: Any, dtype: torch.dtype) -> Any:
 
 
 def _tensors(values: Any) -> list[torch.Tensor]:
-    """Returns all tensors of a tree in order; nothing if it has other leaves."""
+    """Return all tensors of a tree in order; nothing if it has other leaves."""
     leaves = tree_leaves(values)
     return leaves if all(isinstance(leaf, torch.Tensor) for leaf in leaves) else []
 
 
 def _saved(tensor: torch.Tensor, path: Path) -> Path:
-    """Writes a tensor as NumPy does; types that NumPy lacks as plain bytes."""
+    """Write a tensor as NumPy does; types that NumPy lacks as plain bytes."""
     plain = tensor.detach().cpu().contiguous()
     try:
         array = plain.numpy()
@@ -165,7 +165,7 @@ def tune(
     flags: Sequence[str],
     settings: TuningSettings,
 ) -> TuningResult:
-    """Tunes a model on a device.
+    """Tune a model on a device.
 
     Its results in PyTorch, in f32 where the model can be converted, are what the program is expected to compute.
 

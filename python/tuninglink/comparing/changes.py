@@ -15,7 +15,7 @@ class ChangeKind(Enum):
 
 
 def kind_of(was: str, now: str, best: str) -> ChangeKind:
-    """Returns the kind of a change from one state to another, of which one is the best."""
+    """Return the kind of a change from one state to another, of which one is the best."""
     if was == best:
         return ChangeKind.REGRESSION
     return ChangeKind.IMPROVEMENT if now == best else ChangeKind.CHANGE

@@ -17,7 +17,7 @@ _CONFIGURATION: Final = ("translation_info", "lowering_config", "decomposition_c
 
 
 def compare_explanations(old: Object, new: Object) -> Iterator[Change]:
-    """Yields what changed, in the order of the dispatches.
+    """Yield what changed, in the order of the dispatches.
 
     A dispatch that was tuned and is not, or is there no longer, is a regression; one that was not and is, an
     improvement.

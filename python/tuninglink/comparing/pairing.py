@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 def paired(
     old: Sequence[Object], new: Sequence[Object], key: Callable[[Object], str]
 ) -> Iterator[tuple[str, Object | None, Object | None]]:
-    """Yields dispatches with the same key, in the order of the old report, then those that are new.
+    """Yield dispatches with the same key, in the order of the old report, then those that are new.
 
     Names do not count: another version of the compiler numbers dispatches otherwise. Of several with one key, the
     first is paired with the first.

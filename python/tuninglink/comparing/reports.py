@@ -27,7 +27,7 @@ LEAST_CHANGE: Final = 0.05
 
 
 def compare_reports(old: Path, new: Path, least: float = LEAST_CHANGE) -> list[Change]:
-    """Returns what changed from one report to a later one.
+    """Return what changed from one report to a later one.
 
     Args:
         old: an explanation or a report of tuning, as JSON.

@@ -16,7 +16,7 @@ _WON: Final = "won"
 
 
 def compare_tunings(old: Object, new: Object, least: float) -> Iterator[Change]:
-    """Yields what changed, in the order of the problems, then what became of the program.
+    """Yield what changed, in the order of the problems, then what became of the program.
 
     Args:
         old: a report, as `tuninglink tune` writes it.
@@ -53,7 +53,7 @@ def _problem(what: str, before: Object, after: Object, least: float) -> Iterator
 
 
 def _best_us(dispatch: Object) -> float:
-    """Returns the time with the spec: the winner's, or that of the compiler's choice."""
+    """Return the time with the spec: the winner's, or that of the compiler's choice."""
     tuned = dispatch["tuned_us"] if dispatch["outcome"] == _WON else None
     return float(tuned if tuned is not None else dispatch["default_us"])
 

@@ -32,7 +32,7 @@ class _Different(Exception):  # noqa: N818 - it is an answer, not an error
 
 
 def convert_dags(spec: Spec) -> ConvertedSpec:
-    """Converts DAG matchers to contraction and convolution matchers, where that changes nothing.
+    """Convert DAG matchers to contraction and convolution matchers, where that changes nothing.
 
     For each entry a program is made that it matches, and programs that differ from it in one thing. The
     compiler's interpreter runs the old and the new matcher on all of them: an entry is converted if both match the
@@ -68,7 +68,7 @@ class _Conversion:
         return ConvertedSpec(to_text(module), tuple(entries))
 
     def _converted(self) -> mlir.Operation:
-        """Returns a copy of the spec with its DAG matchers converted, but for sequences with a known reason."""
+        """Return a copy of the spec with its DAG matchers converted, but for sequences with a known reason."""
         module = self.spec.module.clone()
         for sequence in body(module):
             name = symbol_name(sequence) or ""
@@ -99,7 +99,7 @@ class _Conversion:
         }
 
     def _used(self, entry: Entry | ConvertedEntry) -> list[str]:
-        """Returns the sequences with dag matchers that an entry's matcher consists of."""
+        """Return the sequences with dag matchers that an entry's matcher consists of."""
         waiting, seen = [entry.matcher], {entry.matcher}
         while waiting:
             for target in self._includes.get(waiting.pop(), ()):
@@ -139,7 +139,7 @@ class _Conversion:
 
 
 def _same_answers(old: Entry, new: Entry) -> int:
-    """Compares two entries, and returns on how many programs.
+    """Compare two entries, and returns on how many programs.
 
     Raises:
         _Different: they do not give the same answers, or that cannot be told.

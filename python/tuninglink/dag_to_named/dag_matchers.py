@@ -47,7 +47,7 @@ class DagMatcher:
         return _NAMED[self.op.kind]
 
     def size(self, loop: int) -> int | None:
-        """Returns the size of a loop, None if it is dynamic in an operand or the operands disagree."""
+        """Return the size of a loop, None if it is dynamic in an operand or the operands disagree."""
         sizes = {
             size
             for operand in range(_OPERANDS)
@@ -57,7 +57,7 @@ class DagMatcher:
         return sizes.pop() if len(sizes) == 1 else None
 
     def needs_type(self, operand: int) -> bool:
-        """Tells whether the sizes of the loops leave a static size of an operand open.
+        """Return whether the sizes of the loops leave a static size of an operand open.
 
         The size of a loop is that of the first dimension that it indexes, of the operands in order; in a program,
         the other ones may be dynamic.
@@ -69,13 +69,13 @@ class DagMatcher:
         )
 
     def _dimensions(self, operand: int) -> list[tuple[int | None, int | None]]:
-        """Returns loop and size of each dimension of an operand."""
+        """Return loop and size of each dimension of an operand."""
         sizes = self.op.operands[operand].sizes or ()
         return list(zip(self.op.operand_loops[operand], sizes, strict=True))
 
 
 def read_dag(dag: mlir.Operation) -> DagMatcher:
-    """Returns a DAG matcher of one contraction or convolution.
+    """Return a DAG matcher of one contraction or convolution.
 
     Raises:
         NotExpressible: it matches something else.

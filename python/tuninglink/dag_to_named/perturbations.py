@@ -61,7 +61,7 @@ class _Shape:
     shapes: Mapping[int, tuple[int, ...]]
 
     def shape(self, operand: int) -> tuple[int, ...]:
-        """Returns the shape of an operand."""
+        """Return the shape of an operand."""
         found = self.shapes.get(operand)
         if found is not None:
             return found
@@ -71,7 +71,7 @@ class _Shape:
 def perturbations(
     text: str, context: mlir.Context, wanted: Callable[[str], bool] = lambda _: True
 ) -> Iterator[Program]:
-    """Yields the perturbations of a program: one function, whose last operation is a contraction or convolution.
+    """Yield the perturbations of a program: one function, whose last operation is a contraction or convolution.
 
     Each loop is longer, shorter and of open size; single sizes of operands are open; element types are others;
     operands are exchanged or transposed, and loops exchanged; operations of the body are others, turned around or
@@ -99,7 +99,7 @@ def perturbations(
 
 
 def _written(what: str, write: Callable[[], mlir.Operation]) -> Iterator[Program]:
-    """Yields what is written, unless the compiler does not take it."""
+    """Yield what is written, unless the compiler does not take it."""
     try:
         module = write()
         module.verify()
@@ -109,7 +109,7 @@ def _written(what: str, write: Callable[[], mlir.Operation]) -> Iterator[Program
 
 
 def _read(root: mlir.Operation) -> _Shape:
-    """Returns what to write for a root op with static shapes."""
+    """Return what to write for a root op with static shapes."""
     op = StructuredOp(root)
     kinds: list[Any] = [operand.type for operand in root.operands]
     types = tuple(kind.element_type for kind in kinds)
@@ -120,7 +120,7 @@ def _read(root: mlir.Operation) -> _Shape:
 
 
 def _extent(expression: Any, sizes: Sequence[int]) -> int:
-    """Returns the size of a dimension of which loops of these sizes reach the end."""
+    """Return the size of a dimension of which loops of these sizes reach the end."""
     _, last = value_range(expression, [inf if size == DYNAMIC else size for size in sizes])
     return DYNAMIC if last == inf else last + 1
 
@@ -185,7 +185,7 @@ def _renamed(map_: mlir.AffineMap, order: Sequence[int]) -> mlir.AffineMap:
 
 
 def _write(shape: _Shape) -> mlir.Operation:
-    """Returns a module with a function that does what is wanted, on arguments."""
+    """Return a module with a function that does what is wanted, on arguments."""
     types: list[Any] = [
         mlir.RankedTensorType.get(shape.shape(number), each)
         for number, each in enumerate(shape.types)
@@ -214,7 +214,7 @@ def _generic(shape: _Shape, types: Sequence[mlir.Type], operands: list[Any]) -> 
 
 
 def _edits(root: mlir.Operation) -> Iterator[tuple[str, Callable[[mlir.Operation], None]]]:
-    """Yields changes to a root op in a function of its own."""
+    """Yield changes to a root op in a function of its own."""
     for index, operation in enumerate(body(root)):
         for name in _SIBLINGS.get(operation.name, ()):
             yield f"'{operation.name}' is '{name}'", partial(_exchange, index=index, name=name)
@@ -235,7 +235,7 @@ def _edited(shape: _Shape, edit: Callable[[mlir.Operation], None]) -> mlir.Opera
 
 
 def _exchange(root: mlir.Operation, index: int, name: str) -> None:
-    """Puts another operation of the same types in the place of one in the body."""
+    """Put another operation of the same types in the place of one in the body."""
     old = list(body(root))[index]
     with mlir.InsertionPoint(old):
         fresh = mlir.Operation.create(
@@ -252,7 +252,7 @@ def _turn(root: mlir.Operation, index: int) -> None:
 
 
 def _negate(root: mlir.Operation) -> None:
-    """Computes something more of what the body returns."""
+    """Compute something more of what the body returns."""
     *_, yielded = body(root)
     value = yielded.operands[0]
     name = "arith.negf" if isinstance(value.type, mlir.FloatType) else "arith.addi"

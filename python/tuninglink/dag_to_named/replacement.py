@@ -22,7 +22,7 @@ _DYNAMIC: Final = -1
 
 
 def replace_dag(matcher: DagMatcher) -> None:
-    """Replaces a DAG matcher by matcher ops that match the same.
+    """Replace a DAG matcher by matcher ops that match the same.
 
     The named matcher op checks operands, element types and maps. Sizes are checked on the loops, and on operands
     where that leaves a size open; the body must be the same. A DAG matcher refuses an op with a configuration, so
@@ -48,7 +48,7 @@ def replace_dag(matcher: DagMatcher) -> None:
 
 
 def _checks_name(name: mlir.Attribute, dag: mlir.Operation) -> bool:
-    """Tells whether a matcher checks the name of the op beside its DAG."""
+    """Return whether a matcher checks the name of the op beside its DAG."""
     block: Any = dag.operation.block
     return any(
         operation.operation.name == names.MATCH_OPERATION_NAME
@@ -63,7 +63,7 @@ def _check(name: str, handle: Any, **attributes: mlir.Attribute) -> None:
 
 
 def _dimensions(matcher: DagMatcher, handle: Any) -> list[tuple[mlir.Attribute, Any]]:
-    """Builds the named matcher op; returns the sizes that each role must have, with the handle to them."""
+    """Build the named matcher op; returns the sizes that each role must have, with the handle to them."""
     op = matcher.op
     lhs, rhs, result = (
         mlir.TypeAttr.get(element_type(operand.type)) for operand in op.operation.operands

@@ -60,7 +60,7 @@ class Environment:
 
 
 def environment() -> Environment:
-    """Returns what is installed; listing devices may take some seconds."""
+    """Return what is installed; listing devices may take some seconds."""
     cache = cache_directory()
     sizes = [path.stat().st_size for path in cache.rglob("*") if path.is_file()]
     return Environment(
@@ -84,7 +84,7 @@ def _version(package: str) -> str:
 
 
 def _extras() -> dict[str, tuple[str, ...]]:
-    """Returns the packages that are missing for each extra of the package that users install."""
+    """Return the packages that are missing for each extra of the package that users install."""
     packages: dict[str, list[str]] = {}
     for requirement in metadata.requires("tuninglink") or ():
         match = _REQUIREMENT.match(requirement)
@@ -111,14 +111,14 @@ def _drivers() -> Iterator[Driver]:
 
 
 def driver_names() -> list[str]:
-    """Returns the drivers that the runtime knows."""
+    """Return the drivers that the runtime knows."""
     from iree import runtime as rt  # noqa: PLC0415 - an extra
 
     return sorted(rt.query_available_drivers())
 
 
 def device_names(driver: str) -> tuple[tuple[str, str], ...]:
-    """Returns the URI and the name of each device of a driver.
+    """Return the URI and the name of each device of a driver.
 
     Raises:
         DeviceError: the driver cannot be loaded, or lists no devices.

@@ -45,7 +45,7 @@ class CheckResult:
 
 
 def self_check() -> Iterator[CheckResult]:
-    """Yields the results of all checks, which take some seconds."""
+    """Yield the results of all checks, which take some seconds."""
     yield CheckResult("matcher operations are registered", missing_operations())
     yield CheckResult("knobs of lowering configurations are read", unread_knobs())
     yield CheckResult("default specs load", _unloadable_defaults())
@@ -65,7 +65,7 @@ def self_check() -> Iterator[CheckResult]:
 
 
 def configuring_specs(target: str) -> list[str]:
-    """Returns the names of the specs that configure the program of the check for a target.
+    """Return the names of the specs that configure the program of the check for a target.
 
     Raises:
         TuninglinkError: the program does not compile, or the spec does not load.
@@ -81,7 +81,7 @@ def configuring_specs(target: str) -> list[str]:
 
 
 def missing_operations() -> str:
-    """Returns the matcher operations that the compiler lacks, in words, or nothing."""
+    """Return the matcher operations that the compiler lacks, in words, or nothing."""
     context = mlir.Context()
     context.load_all_available_dialects()
     operations = {value for value in vars(names).values() if _is_matcher_operation(value)}
@@ -95,7 +95,7 @@ def _is_matcher_operation(value: object) -> bool:
 
 
 def unread_knobs() -> str:
-    """Returns the knobs that are not among the strings of the compiler's library, in words, or nothing."""
+    """Return the knobs that are not among the strings of the compiler's library, in words, or nothing."""
     library = Path(_mlir_libs.__file__).parent / "libIREECompiler.so"
     try:
         with (

@@ -44,7 +44,7 @@ class Preparation(Enum):
     BATCH_LOOP = names.ADD_BATCH_LOOP
 
     def is_for(self, dispatch: Workload) -> bool:
-        """Tells whether an entry for a dispatch needs the preparation."""
+        """Return whether an entry for a dispatch needs the preparation."""
         target = read_executable_target(dispatch.target) if dispatch.target is not None else None
         if target is None or target.backend != "llvm-cpu":
             return False
@@ -57,7 +57,7 @@ class Preparation(Enum):
         )
 
     def add(self, root: Value) -> Value:
-        """Adds the preparation at the current insertion point; returns the handle to the module that it leaves."""
+        """Add the preparation at the current insertion point; returns the handle to the module that it leaves."""
         name = mlir.StringAttr.get(self.value)
         if self is Preparation.BATCH_LOOP:
             return create(names.RUN_REGISTERED, [root], [_ANY_OP], pass_name=name)[0]
@@ -76,7 +76,7 @@ class Preparation(Enum):
 def add_entry_point(
     module: mlir.Operation, pairs: Sequence[tuple[str, str]], preparations: Sequence[Preparation]
 ) -> None:
-    """Adds an entry point that prepares a dispatch, and walks it with one `foreach_match`.
+    """Add an entry point that prepares a dispatch, and walks it with one `foreach_match`.
 
     Args:
         module: the spec.

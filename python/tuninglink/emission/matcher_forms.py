@@ -75,7 +75,7 @@ def _match_product(
 def _with_open_sizes(
     image: mlir.ShapedType, map_: mlir.AffineMap, ranges: Container[int]
 ) -> mlir.Type:
-    """Returns the type of an image, with the sizes left open that depend on a loop with a range."""
+    """Return the type of an image, with the sizes left open that depend on a loop with a range."""
     ranged = [loop for loop in range(map_.n_dims) if loop in ranges]
     if not ranged:
         return image
@@ -111,7 +111,7 @@ def _match_attention(dispatch: Workload, operation: Value, ranges: Container[int
 
 
 def _match_dag(dispatch: Workload, operation: Value) -> None:
-    """Matches an operation with the same attributes, types and body, whatever its operands come from."""
+    """Match an operation with the same attributes, types and body, whatever its operands come from."""
     root = dispatch.root
     if _captures(root):
         raise NoMatcherError(
@@ -142,7 +142,7 @@ def _match_dag(dispatch: Workload, operation: Value) -> None:
 
 
 def _captures(root: mlir.Operation) -> bool:
-    """Tells whether the regions of an operation use values from around it."""
+    """Return whether the regions of an operation use values from around it."""
     inside: list[mlir.Operation] = []
     visit(root, inside.append)
     for operation in inside[1:]:
@@ -182,7 +182,7 @@ def _match_sizes(
     loops: Sequence[Sequence[int]],
     ranges: Container[int] = (),
 ) -> None:
-    """Asks for the sizes of the dispatch, but for the roles that have a loop with a range, and leaves dynamic ones open."""
+    """Ask for the sizes of the dispatch, but for the roles that have a loop with a range, and leaves dynamic ones open."""
     for handle, numbers in zip(handles, loops, strict=False):
         sizes = [dispatch.problem.dimensions[number].size for number in numbers]
         if all(size is None for size in sizes) or any(each in ranges for each in numbers):
@@ -209,7 +209,7 @@ def _element(kind: mlir.Type) -> mlir.Attribute:
 def create(
     name: str, operands: Sequence[Value], results: Sequence[str], /, **attributes: mlir.Attribute
 ) -> list[Value]:
-    """Builds an operation at the current insertion point, and returns its results."""
+    """Build an operation at the current insertion point, and returns its results."""
     operation = mlir.Operation.create(
         name,
         operands=list(operands),

@@ -25,7 +25,7 @@ _ANY_VALUE: Final = "!transform.any_value"
 def match_in_ranges(
     form: str, dispatch: Workload, operation: Value, ranges: Mapping[int, SizeRange]
 ) -> None:
-    """Adds to a matcher what finds operations like the root op of a dispatch, with loops of other sizes.
+    """Add to a matcher what finds operations like the root op of a dispatch, with loops of other sizes.
 
     Args:
         form: one of `RANGED_FORMS`.
@@ -43,7 +43,7 @@ def match_in_ranges(
 
 
 def match_bounds(dispatch: Workload, operation: Value, bounds: Mapping[int, SizeRange]) -> None:
-    """Adds to a matcher what the compiler has to know of the dynamic loops of an operation.
+    """Add to a matcher what the compiler has to know of the dynamic loops of an operation.
 
     The output is asked: on GPUs, the compiler knows nothing of the dynamic sizes of a factor.
 
@@ -61,7 +61,7 @@ def match_bounds(dispatch: Workload, operation: Value, bounds: Mapping[int, Size
 
 
 def _places(op: StructuredOp, loop: int) -> list[tuple[int, int]]:
-    """Returns where a loop is the dimension of an operand: the numbers of operands, and of their dimensions.
+    """Return where a loop is the dimension of an operand: the numbers of operands, and of their dimensions.
 
     Raises:
         NoMatcherError: nowhere.
@@ -89,7 +89,7 @@ def _match_bounds(operation: Value, operand: int, dimension: int, sizes: SizeRan
 
 
 def _with_their_roles(op: StructuredOp, ranges: Mapping[int, SizeRange]) -> dict[int, SizeRange]:
-    """Returns ranges, and those of a single size for the other loops of the same roles, which one matcher op asks for."""
+    """Return ranges, and those of a single size for the other loops of the same roles, which one matcher op asks for."""
     their_roles: dict[int, SizeRange] = {}
     for loops in op.loops.values():
         if any(loop in ranges for loop in loops):

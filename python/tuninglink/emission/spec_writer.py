@@ -63,7 +63,7 @@ class SpecEntry:
 
 
 def write_spec(name: str, entries: Sequence[SpecEntry]) -> str:
-    """Returns a spec in default-entrypoint form, as text.
+    """Return a spec in default-entrypoint form, as text.
 
     That form needs an entry; without any, the spec has an entry point that does nothing. Where entries need a
     preparation, the entry point does it first, and the spec has another form.
@@ -101,7 +101,7 @@ def write_spec(name: str, entries: Sequence[SpecEntry]) -> str:
 
 
 def matcher_key(dispatch: Workload, form: str) -> str:
-    """Returns a text that is equal for dispatches which the same matcher finds.
+    """Return a text that is equal for dispatches which the same matcher finds.
 
     Raises:
         NoMatcherError: the form cannot find the operation.
@@ -118,7 +118,7 @@ def matcher_key(dispatch: Workload, form: str) -> str:
 def _add_sequence(
     module: mlir.Operation, name: str, inputs: Sequence[str], outputs: Sequence[str]
 ) -> mlir.Block:
-    """Adds a named sequence that only reads its arguments, and returns its block."""
+    """Add a named sequence that only reads its arguments, and returns its block."""
     types = [mlir.Type.parse(input_) for input_ in inputs]
     results = [mlir.Type.parse(output) for output in outputs]
     readonly = mlir.DictAttr.get({names.READONLY: mlir.UnitAttr.get()})

@@ -20,7 +20,7 @@ _TARGET_FLAGS: Final = {
 
 
 def compile_flags(target: Target) -> list[str]:
-    """Returns flags with which the compiler compiles for a target, most specific ones.
+    """Return flags with which the compiler compiles for a target, most specific ones.
 
     A target that is nothing but a backend leaves the rest to the compiler, which may want to be told more.
 
@@ -41,7 +41,7 @@ def compile_flags(target: Target) -> list[str]:
 
 
 def _known_to_compiler(target: Target) -> str | None:
-    """Returns the most specific name of a GPU that the compiler takes."""
+    """Return the most specific name of a GPU that the compiler takes."""
     sku = None if target.sku in known_targets.CUDA_PRODUCTS else target.sku
     family = None if target.family == target.backend else target.family
     return sku or target.architecture or family

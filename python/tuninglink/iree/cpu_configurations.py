@@ -43,12 +43,12 @@ class Tiling:
 
 
 def is_cpu_configuration(attribute: mlir.Attribute) -> bool:
-    """Tells whether an attribute is a `#iree_cpu.lowering_config`."""
+    """Return whether an attribute is a `#iree_cpu.lowering_config`."""
     return str(attribute).startswith(_PREFIX)
 
 
 def read_cpu_configuration(attribute: mlir.Attribute) -> Mapping[str, Tiling | None] | None:
-    """Returns how each level in a `#iree_cpu.lowering_config` tiles, or None if `attribute` is another one.
+    """Return how each level in a `#iree_cpu.lowering_config` tiles, or None if `attribute` is another one.
 
     A level that is not written as tiling is None.
     """
@@ -61,7 +61,7 @@ def read_cpu_configuration(attribute: mlir.Attribute) -> Mapping[str, Tiling | N
 def cpu_lowering_config(
     levels: Mapping[CpuLevel, Sequence[int]], context: mlir.Context
 ) -> mlir.Attribute:
-    """Returns a `#iree_cpu.lowering_config`.
+    """Return a `#iree_cpu.lowering_config`.
 
     Args:
         levels: the tiles of each loop, for the levels that there shall be.

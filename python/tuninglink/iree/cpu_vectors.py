@@ -57,7 +57,7 @@ class CpuVectors:
     features: frozenset[str]
 
     def runs_code_for(self, other: CpuVectors, element_types: Iterable[str]) -> bool:
-        """Tells whether this CPU runs code for another CPU as that one does.
+        """Return whether this CPU runs code for another CPU as that one does.
 
         Args:
             other: the CPU that the code was made for.
@@ -69,7 +69,7 @@ class CpuVectors:
 
 
 def vectors_of(features: str, native_vector_size: int) -> CpuVectors:
-    """Returns the vector instructions that an executable target lists.
+    """Return the vector instructions that an executable target lists.
 
     Args:
         features: what the compiler calls them, such as `+avx,+avx2,-sse4a`.
@@ -81,7 +81,7 @@ def vectors_of(features: str, native_vector_size: int) -> CpuVectors:
 
 @cache
 def known_cpu_vectors() -> Mapping[str, CpuVectors]:
-    """Returns the vector instructions of CPUs, by their names."""
+    """Return the vector instructions of CPUs, by their names."""
     return MappingProxyType(
         {
             name: CpuVectors(size, frozenset(features.split()))

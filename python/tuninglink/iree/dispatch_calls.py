@@ -29,7 +29,7 @@ _LESS: Final = frozenset({2, 6})
 
 
 def count_calls(program: mlir.Operation, weights: Mapping[str, int] | None = None) -> Counter[str]:
-    """Returns how often each dispatch is called, by its name, if each entry point of the program is called once.
+    """Return how often each dispatch is called, by its name, if each entry point of the program is called once.
 
     Both sides of a branch count, and an initializer counts as an entry point.
 
@@ -54,7 +54,7 @@ def count_calls(program: mlir.Operation, weights: Mapping[str, int] | None = Non
 
 
 def _weight(name: str, weights: Mapping[str, int] | None) -> int:
-    """Returns how often an entry point is called; an initializer, which has no name, is called once."""
+    """Return how often an entry point is called; an initializer, which has no name, is called once."""
     return 1 if weights is None or not name else weights.get(name, 0)
 
 
@@ -64,7 +64,7 @@ def _has_blocks(operation: mlir.Operation) -> bool:
 
 
 def _callers_first(functions: Mapping[str, _Function]) -> Sequence[str]:
-    """Returns the functions, each before those that it calls; a function that calls itself counts once."""
+    """Return the functions, each before those that it calls; a function that calls itself counts once."""
     order: dict[str, None] = {}
     for root in functions:
         pending = [(root, False)]
@@ -105,14 +105,14 @@ class _Function:
 
 
 def _block_in(operation: mlir.Operation, function: mlir.Operation) -> mlir.Block:
-    """Returns the block of a function that an op is in."""
+    """Return the block of a function that an op is in."""
     while operation.parent is not None and operation.parent.operation != function:
         operation = operation.parent.operation
     return operation.block
 
 
 def _trips(function: mlir.Operation) -> dict[mlir.Block, int]:
-    """Returns how often the blocks in loops run; the others run once."""
+    """Return how often the blocks in loops run; the others run once."""
     blocks = list(function.regions[0].blocks)
     if len(blocks) == 1:
         return {}
@@ -140,7 +140,7 @@ def _loop(
     latches: Sequence[mlir.Block],
     predecessors: Mapping[mlir.Block, Sequence[mlir.Block]],
 ) -> set[mlir.Block]:
-    """Returns the blocks of a natural loop."""
+    """Return the blocks of a natural loop."""
     inside = {header}
     pending = list(latches)
     while pending:
@@ -154,7 +154,7 @@ def _loop(
 def _trip_count(
     header: mlir.Block, entries: Sequence[mlir.Block], latches: Sequence[mlir.Block]
 ) -> int:
-    """Returns how often a loop runs; 1 if that is not known."""
+    """Return how often a loop runs; 1 if that is not known."""
     end = _terminator(header)
     if end.name != _CONDITIONAL or len(entries) != 1 or len(latches) != 1:
         return 1
@@ -183,7 +183,7 @@ def _terminator(block: mlir.Block) -> mlir.Operation:
 
 
 def _passed(block: mlir.Block, header: mlir.Block, number: int) -> Value | None:
-    """Returns the value that a block passes to an argument of a loop's header."""
+    """Return the value that a block passes to an argument of a loop's header."""
     end = _terminator(block)
     operands: list[Value] = list(end.operands)
     if end.name == _BRANCH:

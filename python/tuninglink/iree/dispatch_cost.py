@@ -60,7 +60,7 @@ class DispatchCost:
 
 
 def cost_of(module: mlir.Operation, arguments: Sequence[int | None] = ()) -> DispatchCost:
-    """Returns the cost of one call of a dispatch.
+    """Return the cost of one call of a dispatch.
 
     An attention counts its two products, a softmax five operations for each element. Other ops that are not
     structured count no arithmetic.
@@ -91,7 +91,7 @@ def cost_of(module: mlir.Operation, arguments: Sequence[int | None] = ()) -> Dis
 def mean_cost(
     module: mlir.Operation, calls: Iterable[tuple[int, Sequence[int | None]]]
 ) -> DispatchCost:
-    """Returns the mean cost of calls of a dispatch.
+    """Return the mean cost of calls of a dispatch.
 
     Args:
         module: the dispatch at `executable-sources`.
@@ -112,7 +112,7 @@ def _mean(weighted: Iterable[tuple[int, int | None]]) -> int | None:
 
 
 def flops_of(op: StructuredOp, evaluator: SizeEvaluator | None = None) -> int | None:
-    """Returns the arithmetic operations of an op; None where a size is not known.
+    """Return the arithmetic operations of an op; None where a size is not known.
 
     Args:
         op: the op.

@@ -32,7 +32,7 @@ class FunctionRoots:
 
 
 def find_root_ops(root: mlir.Operation) -> list[FunctionRoots]:
-    """Returns the root ops of each function in `root`, in order.
+    """Return the root ops of each function in `root`, in order.
 
     What is configured already decides: the operation that a spec annotated, or the only one with a
     `lowering_config`. Else it is the one that the backend would choose a configuration for, as the program
@@ -96,7 +96,7 @@ class _Surroundings:
         self._single: dict[mlir.Operation, frozenset[str]] = {}
 
     def variant(self, function: mlir.Operation) -> mlir.Operation | None:
-        """Returns the variant that `function` is in."""
+        """Return the variant that `function` is in."""
         around = (
             ancestor
             for ancestor in ancestors(function)
@@ -105,7 +105,7 @@ class _Surroundings:
         return next(around, None)
 
     def rule(self, function: mlir.Operation) -> RootOpRule:
-        """Returns the rule for the nearest target that is written on or around `function`."""
+        """Return the rule for the nearest target that is written on or around `function`."""
         for ancestor in (function, *ancestors(function)):
             is_variant = ancestor.name == names.EXECUTABLE_VARIANT
             target = ancestor.attributes.get("target" if is_variant else names.EXECUTABLE_TARGET)
@@ -121,7 +121,7 @@ class _Surroundings:
         return self._rules[target]
 
     def is_one_workgroup(self, function: mlir.Operation) -> bool:
-        """Tells whether `function` is exported for a single workgroup.
+        """Return whether `function` is exported for a single workgroup.
 
         To backends for GPUs that is a sign to leave the function to one thread, without a configuration.
         """

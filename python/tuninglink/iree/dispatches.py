@@ -46,7 +46,7 @@ class TargetReader:
         self._read: dict[mlir.Attribute, Target] = {}
 
     def __call__(self, operation: mlir.Operation, name: str) -> Target:
-        """Returns the target that the attribute `name` of `operation` describes.
+        """Return the target that the attribute `name` of `operation` describes.
 
         Raises:
             TargetError: it is no `#hal.executable.target`.
@@ -59,7 +59,7 @@ class TargetReader:
 
 
 def containers(root: mlir.Operation) -> list[mlir.Operation]:
-    """Returns `root` and the modules, executables and variants inside, in walk order.
+    """Return `root` and the modules, executables and variants inside, in walk order.
 
     Functions are not entered: the walk costs as much as there are dispatches, not operations.
     """
@@ -76,7 +76,7 @@ def containers(root: mlir.Operation) -> list[mlir.Operation]:
 
 
 def find_dispatches(root: mlir.Operation) -> list[Dispatch]:
-    """Returns the dispatches of a program, in order.
+    """Return the dispatches of a program, in order.
 
     They are the modules in the variants of `root`; variants without one, whose code is in object files,
     have nothing to configure. A module without any variant is one dispatch itself: the module inside a
@@ -101,7 +101,7 @@ def find_dispatches(root: mlir.Operation) -> list[Dispatch]:
 
 
 def dispatch_name(operation: mlir.Operation) -> str:
-    """Returns what to call the dispatch of a variant, an executable or a module in or around them."""
+    """Return what to call the dispatch of a variant, an executable or a module in or around them."""
     path = [
         f"@{name}"
         for ancestor in (operation, *ancestors(operation))
@@ -115,7 +115,7 @@ def dispatch_name(operation: mlir.Operation) -> str:
 
 
 def ancestors(operation: mlir.Operation) -> Iterator[mlir.Operation]:
-    """Yields the operations around `operation`, the innermost first."""
+    """Yield the operations around `operation`, the innermost first."""
     parent = operation.parent
     while parent is not None:
         yield parent.operation
@@ -123,7 +123,7 @@ def ancestors(operation: mlir.Operation) -> Iterator[mlir.Operation]:
 
 
 def target_of(operation: mlir.Operation, read: TargetReader) -> Target | None:
-    """Returns the target of the variant that `operation` is or is in, None without one."""
+    """Return the target of the variant that `operation` is or is in, None without one."""
     for ancestor in (operation, *ancestors(operation)):
         if ancestor.name == names.EXECUTABLE_VARIANT:
             return read(ancestor, _VARIANT_TARGET)

@@ -71,7 +71,7 @@ class SizeEvaluator:
         self._known: dict[Value, int | None] = {}
 
     def value(self, value: Value) -> int | None:
-        """Returns an integer, None if it is not known."""
+        """Return an integer, None if it is not known."""
         if value not in self._known:
             self._known[value] = self._evaluate(value)
         return self._known[value]
@@ -96,14 +96,14 @@ class SizeEvaluator:
         return None
 
     def _dimension(self, op: mlir.Operation | None, dimension: int) -> int | None:
-        """Returns the size of a dimension of an argument of the program."""
+        """Return the size of a dimension of an argument of the program."""
         source = op.operands[0] if op is not None else None
         if self._size_of is None or not isinstance(source, mlir.BlockArgument):
             return None
         return self._size_of(source.arg_number, dimension)
 
     def shape(self, value: Value) -> Sizes | None:
-        """Returns the sizes of a tensor; dynamic ones as far as they are known."""
+        """Return the sizes of a tensor; dynamic ones as far as they are known."""
         static = shape(value.type)
         op = _owner(value)
         if static is None or None not in static or op is None:
@@ -126,7 +126,7 @@ class SizeEvaluator:
         return tuple(next(known) if size is None else size for size in static)
 
     def loops(self, op: StructuredOp) -> Sizes:
-        """Returns the sizes of the loops of an op."""
+        """Return the sizes of the loops of an op."""
         sizes = list(op.sizes)
         for operand, loops in zip(op.operation.operands, op.operand_loops, strict=False):
             if not any(loop is not None and sizes[loop] is None for loop in loops):
@@ -145,7 +145,7 @@ def _owner(value: Value) -> mlir.Operation | None:
 def dispatch_arguments(
     program: mlir.Operation, size_of: SizeLookup
 ) -> dict[str, list[tuple[int | None, ...]]]:
-    """Returns the values that dispatches get at each of their calls, by the names of dispatches.
+    """Return the values that dispatches get at each of their calls, by the names of dispatches.
 
     Args:
         program: a program at `executable-sources`.

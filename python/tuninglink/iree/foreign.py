@@ -47,13 +47,13 @@ _TAKEN_BY: Final = {
 
 @cache
 def _backends() -> Mapping[mlir.TypeID, frozenset[str]]:
-    """Returns the backends for the class of an attribute."""
+    """Return the backends for the class of an attribute."""
     with mlir.Context():
         return {mlir.Attribute.parse(each).typeid: taken for each, taken in _TAKEN_BY.items()}
 
 
 def why_foreign(configuration: mlir.Attribute, target: Target) -> str:
-    """Returns why a configuration is foreign to a target; nothing if it is not, or nobody can tell.
+    """Return why a configuration is foreign to a target; nothing if it is not, or nobody can tell.
 
     Args:
         configuration: a `compilation_info`, a `translation_info` or a `lowering_config`.
@@ -98,7 +98,7 @@ def _why_foreign_intrinsic(configuration: iree_gpu.LoweringConfigAttr, target: T
 
 
 def _has(intrinsic: str, target: Target) -> bool:
-    """Tells whether a target has the instructions of an intrinsic, or may have them."""
+    """Return whether a target has the instructions of an intrinsic, or may have them."""
     if target.intrinsics and is_virtual(intrinsic):
         # A target lists but some of the virtual intrinsics that it has the instructions for.
         return instruction_set(intrinsic) in map(instruction_set, target.intrinsics)
@@ -110,7 +110,7 @@ def _has(intrinsic: str, target: Target) -> bool:
 
 
 def backends_of(configuration: mlir.Attribute) -> frozenset[str]:
-    """Returns the backends that take a configuration, as far as its classes and its intrinsic tell."""
+    """Return the backends that take a configuration, as far as its classes and its intrinsic tell."""
     if isinstance(configuration, iree_codegen.CompilationInfoAttr):
         parts = (configuration.translation_info, configuration.lowering_config)
         return backends_of(parts[0]) & backends_of(parts[1])
@@ -125,7 +125,7 @@ def backends_of(configuration: mlir.Attribute) -> frozenset[str]:
 
 
 def generation_of(configuration: mlir.Attribute) -> str:
-    """Returns the only generation of AMD's GPUs that has the intrinsic of a configuration; nothing if there are several."""
+    """Return the only generation of AMD's GPUs that has the intrinsic of a configuration; nothing if there are several."""
     if isinstance(configuration, iree_codegen.CompilationInfoAttr):
         configuration = configuration.lowering_config
     if not isinstance(configuration, iree_gpu.LoweringConfigAttr):

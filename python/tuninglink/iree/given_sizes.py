@@ -35,7 +35,7 @@ class GivenSizes:
 
     @classmethod
     def parse(cls, text: str) -> GivenSizes:
-        """Reads `[ARGUMENT.DIMENSION=]SIZE[:WEIGHT][,SIZE[:WEIGHT]]...`.
+        """Read `[ARGUMENT.DIMENSION=]SIZE[:WEIGHT][,SIZE[:WEIGHT]]...`.
 
         Raises:
             ValueError: the text is something else.
@@ -52,7 +52,7 @@ class GivenSizes:
         return cls(sizes, int(match_[1]), int(match_[2]))
 
     def is_about(self, argument: int, dimension: int) -> bool:
-        """Tells whether a dimension gets these sizes."""
+        """Return whether a dimension gets these sizes."""
         return self.argument is None or (self.argument, self.dimension) == (argument, dimension)
 
     @property
@@ -82,7 +82,7 @@ class SizeCombination:
     weight: int
 
     def size_of(self, argument: int, dimension: int) -> int | None:
-        """Returns the size of a dimension of an argument, None where none is given; of two the later one holds."""
+        """Return the size of a dimension of an argument, None where none is given; of two the later one holds."""
         matches = (
             size
             for given, size in zip(reversed(self.given), reversed(self.sizes), strict=True)
@@ -97,7 +97,7 @@ class SizeCombination:
 
 
 def combinations(given: Sequence[GivenSizes]) -> list[SizeCombination]:
-    """Returns all combinations of sizes; of two for one dimension the later one holds."""
+    """Return all combinations of sizes; of two for one dimension the later one holds."""
     return [
         SizeCombination(
             tuple(given),

@@ -60,7 +60,7 @@ class Basis:
 
 
 def read_basis(attribute: mlir.Attribute | None) -> Basis | None:
-    """Returns a `subgroup_basis` or a `lane_basis`; None for an attribute that is not two lists of integers."""
+    """Return a `subgroup_basis` or a `lane_basis`; None for an attribute that is not two lists of integers."""
     parts = map(read_integers, attribute if isinstance(attribute, mlir.ArrayAttr) else ())
     match [*parts]:
         case [tuple(counts), tuple(mapping)]:
@@ -69,7 +69,7 @@ def read_basis(attribute: mlir.Attribute | None) -> Basis | None:
 
 
 def read_integers(attribute: mlir.Attribute) -> tuple[int, ...] | None:
-    """Returns a list of integers; None for any other attribute."""
+    """Return a list of integers; None for any other attribute."""
     if isinstance(attribute, mlir.ArrayAttr) and all(
         isinstance(element, mlir.IntegerAttr) for element in attribute
     ):
@@ -78,7 +78,7 @@ def read_integers(attribute: mlir.Attribute) -> tuple[int, ...] | None:
 
 
 def uses_igemm(translation_info: mlir.Attribute | None) -> bool:
-    """Tells whether a `translation_info` makes contractions of convolutions."""
+    """Return whether a `translation_info` makes contractions of convolutions."""
     if not isinstance(translation_info, iree_codegen.TranslationInfoAttr):
         return False
     options = entries_of(translation_info.configuration).get(PIPELINE_OPTIONS)

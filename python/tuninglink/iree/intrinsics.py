@@ -24,7 +24,7 @@ _CDNA_4 = frozenset(
 
 
 def intrinsic_name(attribute: mlir.Attribute | None) -> str | None:
-    """Returns the name of the intrinsic in an `mma_layout` or a `virtual_mma_layout`, None for anything else."""
+    """Return the name of the intrinsic in an `mma_layout` or a `virtual_mma_layout`, None for anything else."""
     if not isinstance(attribute, iree_gpu.MMAAttr | iree_gpu.VirtualMMAAttr):
         return None
     return _intrinsic_name(str(attribute))
@@ -32,7 +32,7 @@ def intrinsic_name(attribute: mlir.Attribute | None) -> str | None:
 
 @lru_cache(maxsize=256)
 def _intrinsic_name(text: str) -> str | None:
-    """Returns the name of the intrinsic in an attribute as MLIR writes it, which belongs to no context."""
+    """Return the name of the intrinsic in an attribute as MLIR writes it, which belongs to no context."""
     with mlir.Context() as context:
         attribute = mlir.Attribute.parse(text)
         assert isinstance(attribute, iree_gpu.MMAAttr | iree_gpu.VirtualMMAAttr)
@@ -48,7 +48,7 @@ def _intrinsic_name(text: str) -> str | None:
 
 
 def element_types(attribute: mlir.Attribute) -> tuple[str, str, str]:
-    """Returns the element types of the operands and the result of an intrinsic, as MLIR writes them."""
+    """Return the element types of the operands and the result of an intrinsic, as MLIR writes them."""
     assert isinstance(attribute, iree_gpu.MMAAttr | iree_gpu.VirtualMMAAttr)
     lhs, rhs, result = map(str, attribute.abc_element_types)
     return lhs, rhs, result
@@ -57,7 +57,7 @@ def element_types(attribute: mlir.Attribute) -> tuple[str, str, str]:
 def intrinsics_multiplying(
     names: Iterable[str], types: tuple[str, str, str], context: mlir.Context
 ) -> list[str]:
-    """Returns those of the intrinsics `names`, virtual ones aside, with these element types."""
+    """Return those of the intrinsics `names`, virtual ones aside, with these element types."""
     multiplying = []
     for name in names:
         each = iree_gpu.MMAIntrinsic.__members__.get(name)
@@ -67,12 +67,12 @@ def intrinsics_multiplying(
 
 
 def is_virtual(name: str) -> bool:
-    """Tells whether an intrinsic stands for several instructions."""
+    """Return whether an intrinsic stands for several instructions."""
     return name in iree_gpu.VirtualMMAIntrinsic.__members__
 
 
 def instruction_set(name: str) -> str:
-    """Returns the instructions that an intrinsic belongs to: `MFMA`, `WMMAR3`, `WMMAR4`, `WMMA` or `NV`.
+    """Return the instructions that an intrinsic belongs to: `MFMA`, `WMMAR3`, `WMMAR4`, `WMMA` or `NV`.
 
     A virtual intrinsic belongs to those that it stands for.
     """
@@ -81,7 +81,7 @@ def instruction_set(name: str) -> str:
 
 
 def generation(name: str) -> str:
-    """Returns the only generation of AMD's GPUs that has an intrinsic; nothing if several have it, or one of NVIDIA's."""
+    """Return the only generation of AMD's GPUs that has an intrinsic; nothing if several have it, or one of NVIDIA's."""
     first = instruction_set(name)
     if first.startswith("WMMA"):
         return first
@@ -93,5 +93,5 @@ def generation(name: str) -> str:
 
 
 def is_nvidia(name: str) -> bool:
-    """Tells whether an intrinsic is one of NVIDIA's; the others are AMD's."""
+    """Return whether an intrinsic is one of NVIDIA's; the others are AMD's."""
     return instruction_set(name) == _NVIDIA

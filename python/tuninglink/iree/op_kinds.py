@@ -75,7 +75,7 @@ ROLES: Final[Mapping[OpKind, Mapping[Role, str]]] = {
 def loops_by_role(
     kind: OpKind, maps: Sequence[mlir.AffineMap], output: int = -1
 ) -> dict[Role, tuple[int, ...]]:
-    """Returns the loops in each role, in the order of `ROLES`; empty if the maps are of another kind.
+    """Return the loops in each role, in the order of `ROLES`; empty if the maps are of another kind.
 
     Args:
         kind: what the op computes.
@@ -96,14 +96,14 @@ def loops_by_role(
 
 
 def affine_maps(attribute: mlir.Attribute | None) -> tuple[mlir.AffineMap, ...]:
-    """Returns the affine maps in an array attribute; none in any other attribute."""
+    """Return the affine maps in an array attribute; none in any other attribute."""
     if not isinstance(attribute, mlir.ArrayAttr):
         return ()
     return tuple(each.value for each in attribute if isinstance(each, mlir.AffineMapAttr))
 
 
 def indexing_loops(map_: mlir.AffineMap) -> tuple[int | None, ...]:
-    """Returns the loop that each result of an indexing map is; None for any other expression."""
+    """Return the loop that each result of an indexing map is; None for any other expression."""
     return tuple(
         result.position if isinstance(result, mlir.AffineDimExpr) else None
         for result in map_.results
@@ -111,7 +111,7 @@ def indexing_loops(map_: mlir.AffineMap) -> tuple[int | None, ...]:
 
 
 def uses_loop(expression: mlir.AffineExpr, loop: int) -> bool:
-    """Tells whether a result of an indexing map depends on a loop."""
+    """Return whether a result of an indexing map depends on a loop."""
     if isinstance(expression, mlir.AffineDimExpr):
         return bool(expression.position == loop)
     if isinstance(expression, mlir.AffineBinaryExpr):

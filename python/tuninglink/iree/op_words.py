@@ -23,7 +23,7 @@ _MATMULS: Final = {
 
 
 def describe(op: StructuredOp) -> str:
-    """Returns an op in words, such as `matmul 2048x1280x5120 f16·f16→f32, rhs transposed`.
+    """Return an op in words, such as `matmul 2048x1280x5120 f16·f16→f32, rhs transposed`.
 
     Sizes of matmuls are m, n and k, after those of the batch; a dynamic size is `?`.
     """
@@ -40,7 +40,7 @@ def describe(op: StructuredOp) -> str:
 
 
 def _sizes(op: StructuredOp, *roles: Role) -> Sizes:
-    """Returns the sizes of the loops in some roles."""
+    """Return the sizes of the loops in some roles."""
     return tuple(op.sizes[loop] for role in roles for loop in op.loops[role])
 
 
@@ -61,7 +61,7 @@ def _by_role(op: StructuredOp) -> str:
 
 
 def _transposed(op: StructuredOp) -> Iterable[str]:
-    """Yields which operands are transposed: lhs is m x k, rhs k x n and the output m x n as a rule."""
+    """Yield which operands are transposed: lhs is m x k, rhs k x n and the output m x n as a rule."""
     loops = op.loops
     usual = ((Role.M, Role.K), (Role.K, Role.N), (Role.M, Role.N))
     for name, operand, (first, second) in zip(
@@ -109,7 +109,7 @@ def _structured(op: StructuredOp) -> str:
 
 
 def _types(op: StructuredOp) -> str:
-    """Returns the element types of the inputs and of the outputs."""
+    """Return the element types of the inputs and of the outputs."""
     count = len(op.results) or 1
     inputs, outputs = op.operands[:-count], op.operands[-count:]
     return "→".join(filter(None, (_elements(inputs), _elements(outputs))))
@@ -120,5 +120,5 @@ def _elements(types: Sequence[ValueType]) -> str:
 
 
 def product(sizes: Sizes | Sequence[int | None]) -> str:
-    """Returns sizes as people write them: `64x?x32`."""
+    """Return sizes as people write them: `64x?x32`."""
     return "x".join("?" if size is None else str(size) for size in sizes)

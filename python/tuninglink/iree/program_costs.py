@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def dispatch_costs(
     program: mlir.Operation, sizes: Sequence[GivenSizes] = ()
 ) -> dict[str, DispatchCost]:
-    """Returns the cost of a call of each dispatch, by its name.
+    """Return the cost of a call of each dispatch, by its name.
 
     A cost that depends on the given sizes is the mean over all calls and sizes.
 

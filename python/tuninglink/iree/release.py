@@ -31,7 +31,7 @@ HAS_BARE_KINDS: Final = RELEASE >= (3, 13)
 
 
 def elementwise_op(kind: str) -> str:
-    """Returns the beginning of a `linalg.elementwise` as the compiler reads it."""
+    """Return the beginning of a `linalg.elementwise` as the compiler reads it."""
     if HAS_BARE_KINDS:
         return f"linalg.elementwise <{kind}>"
     return f"linalg.elementwise kind=#linalg.elementwise_kind<{kind}>"

@@ -58,7 +58,7 @@ class FunctionOps:
 
 
 def function_ops(function: mlir.Operation) -> FunctionOps:
-    """Returns the operations in `function` that matter here, each after what is inside it."""
+    """Return the operations in `function` that matter here, each after what is inside it."""
     computing: list[mlir.Operation] = []
     carrying: dict[str, list[mlir.Operation]] = {name: [] for name in _CONFIGURATIONS}
 
@@ -80,7 +80,7 @@ def function_ops(function: mlir.Operation) -> FunctionOps:
 
 
 def chosen_ops(ops: FunctionOps) -> tuple[mlir.Operation, ...]:
-    """Returns the operations whose configuration is there already, as far as that is certain.
+    """Return the operations whose configuration is there already, as far as that is certain.
 
     They are those that a spec annotated; else the only one with a `lowering_config`. If several have one,
     only the rule can tell which one it was chosen for: the compiler spreads configurations.
@@ -91,7 +91,7 @@ def chosen_ops(ops: FunctionOps) -> tuple[mlir.Operation, ...]:
 
 
 def root_op(ops: FunctionOps, rule: RootOpRule) -> mlir.Operation | None:
-    """Returns the operation that the compiler would choose a configuration for, None without one."""
+    """Return the operation that the compiler would choose a configuration for, None without one."""
     for condition in _CONDITIONS[rule](ops.computing):
         for operation in reversed(ops.computing):
             if condition(operation):
@@ -100,7 +100,7 @@ def root_op(ops: FunctionOps, rule: RootOpRule) -> mlir.Operation | None:
 
 
 def is_computing(name: str) -> bool:
-    """Tells whether operations of this name can be tiled, and so have a configuration of their own."""
+    """Return whether operations of this name can be tiled, and so have a configuration of their own."""
     dialect, _, _ = name.partition(".")
     return (dialect in _COMPUTING_DIALECTS and name not in _HELPERS) or name in _OTHER_COMPUTING
 
@@ -183,7 +183,7 @@ _FUNCTIONS: Final = frozenset({names.FUNCTION, names.UTIL_FUNCTION})
 
 
 def _sources(values: list[mlir.Value[mlir.Type]]) -> set[mlir.Operation]:
-    """Returns the operations in the function that `values` are computed from."""
+    """Return the operations in the function that `values` are computed from."""
     return set(postorder(_owners(values), lambda operation: _owners(operation.operands)))
 
 

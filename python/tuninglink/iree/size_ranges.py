@@ -44,7 +44,7 @@ class SizeRange:
 def specialization_ranges(
     boxes: Sequence[Mapping[int, SizeRange]], loops: int, context: mlir.Context
 ) -> mlir.Attribute:
-    """Returns the attribute for code of its own for each of several boxes.
+    """Return the attribute for code of its own for each of several boxes.
 
     Args:
         boxes: the ranges of loops, by their numbers; all sizes of the others.
@@ -57,7 +57,7 @@ def specialization_ranges(
 
 
 def range_counts(ranges: mlir.Attribute) -> list[int]:
-    """Returns how many ranges each list of a `specialization_ranges` attribute has.
+    """Return how many ranges each list of a `specialization_ranges` attribute has.
 
     The bindings know nothing of the attribute but its text.
     """

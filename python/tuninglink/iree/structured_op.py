@@ -51,7 +51,7 @@ class ValueType:
 
     @staticmethod
     def of(type_: mlir.Type) -> ValueType:
-        """Returns a type as data."""
+        """Return a type as data."""
         is_tensor = isinstance(type_, mlir.RankedTensorType)
         encoding = str(type_.encoding or "") if isinstance(type_, mlir.RankedTensorType) else ""
         return ValueType(
@@ -247,7 +247,7 @@ class StructuredOp:
 
 
 def shape(type_: mlir.Type) -> Sizes | None:
-    """Returns the size of each dimension of a type; None if it is not shaped or has no rank."""
+    """Return the size of each dimension of a type; None if it is not shaped or has no rank."""
     if not isinstance(type_, mlir.ShapedType) or not type_.has_rank:
         return None
     return tuple(
@@ -257,5 +257,5 @@ def shape(type_: mlir.Type) -> Sizes | None:
 
 
 def element_type(type_: mlir.Type) -> mlir.Type:
-    """Returns the element type of a shaped type, and any other type itself."""
+    """Return the element type of a shaped type, and any other type itself."""
     return type_.element_type if isinstance(type_, mlir.ShapedType) else type_

@@ -53,7 +53,7 @@ class ExecutableTarget:
 
 
 def read_executable_target(attribute: mlir.Attribute) -> ExecutableTarget | None:
-    """Returns what is in a `#hal.executable.target`, or None if `attribute` is another one."""
+    """Return what is in a `#hal.executable.target`, or None if `attribute` is another one."""
     with attribute.context:
         if attribute.typeid != mlir.Attribute.parse('#hal.executable.target<"", "">').typeid:
             return None
@@ -74,13 +74,13 @@ def read_executable_target(attribute: mlir.Attribute) -> ExecutableTarget | None
 
 
 def string(attributes: Mapping[str, mlir.Attribute], name: str) -> str:
-    """Returns the string attribute `name`, or an empty string where it is no string or missing."""
+    """Return the string attribute `name`, or an empty string where it is no string or missing."""
     attribute = attributes.get(name)
     return attribute.value if isinstance(attribute, mlir.StringAttr) else ""
 
 
 def _sku(gpu_target: mlir.Attribute) -> str | None:
-    """Returns the SKU, which is in the last parameter of a GPU target, `chip = <…>`."""
+    """Return the SKU, which is in the last parameter of a GPU target, `chip = <…>`."""
     _, result, chip = str(gpu_target).rpartition(" chip = <")
     parsed = (
         parse_attribute(f"{{{chip.removesuffix('>>')}}}", gpu_target.context) if result else None
@@ -90,7 +90,7 @@ def _sku(gpu_target: mlir.Attribute) -> str | None:
 
 
 def _is_gpu_target(attribute: mlir.Attribute | None) -> bool:
-    """Tells whether `attribute` is a `#iree_gpu.target`, by comparison with one that has next to nothing."""
+    """Return whether `attribute` is a `#iree_gpu.target`, by comparison with one that has next to nothing."""
     if attribute is None:
         return False
     smallest = (

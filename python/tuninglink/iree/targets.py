@@ -76,7 +76,7 @@ class Target:
 
     @classmethod
     def parse(cls, name: str) -> Target:
-        """Returns the target that a user calls `name`, in upper or lower case.
+        """Return the target that a user calls `name`, in upper or lower case.
 
         Raises:
             TargetError: no target has this name.
@@ -93,7 +93,7 @@ class Target:
 
     @classmethod
     def from_attribute(cls, attribute: mlir.Attribute, at: Anchor = None) -> Target:
-        """Returns the target that a `#hal.executable.target` describes.
+        """Return the target that a `#hal.executable.target` describes.
 
         Args:
             attribute: the attribute.
@@ -129,19 +129,19 @@ def _gpu(backend: str, gpu: GpuTarget) -> Target:
 
 
 def _unless(family: str, architecture: str) -> str | None:
-    """Returns `architecture` unless it is but another word for the family, as some of vulkan's are."""
+    """Return `architecture` unless it is but another word for the family, as some of vulkan's are."""
     return None if architecture == family else architecture
 
 
 def _family(architecture: str) -> str | None:
-    """Returns the family of a GPU's architecture; a family is its own."""
+    """Return the family of a GPU's architecture; a family is its own."""
     known = known_target_names().get(architecture)
     return known.family if known else None
 
 
 @cache
 def _cuda_skus() -> dict[tuple[str, int], str]:
-    """Returns the SKU of each architecture and number of compute units."""
+    """Return the SKU of each architecture and number of compute units."""
     return {
         (architecture, compute_units): sku
         for architectures in known_targets.CUDA.values()
@@ -152,7 +152,7 @@ def _cuda_skus() -> dict[tuple[str, int], str]:
 
 @cache
 def known_target_names() -> Mapping[str, Target]:
-    """Returns every name that `Target.parse` takes, with the target that it stands for."""
+    """Return every name that `Target.parse` takes, with the target that it stands for."""
     gpus = {
         **_gpu_names("rocm", known_targets.ROCM),
         **_gpu_names("cuda", known_targets.CUDA),

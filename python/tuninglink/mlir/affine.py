@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def value_range(expression: Any, sizes: Sequence[Any]) -> tuple[Any, Any]:
-    """Returns the least and the greatest value of an affine expression over loops.
+    """Return the least and the greatest value of an affine expression over loops.
 
     Args:
         expression: a sum of dimensions, constants, and dimensions multiplied by constants.

@@ -21,24 +21,24 @@ _BUILTIN = (
 
 
 def parameters(attribute: mlir.Attribute) -> mlir.ArrayAttr | None:
-    """Returns the parameters of an attribute that is written like an array, None if it is not."""
+    """Return the parameters of an attribute that is written like an array, None if it is not."""
     result = parse_attribute(f"[{_between_brackets(attribute)}]", attribute.context)
     return result if isinstance(result, mlir.ArrayAttr) else None
 
 
 def named_parameters(attribute: mlir.Attribute) -> dict[str, mlir.Attribute] | None:
-    """Returns the parameters of an attribute that is written like a dictionary, None if it is not."""
+    """Return the parameters of an attribute that is written like a dictionary, None if it is not."""
     result = parse_attribute(f"{{{_between_brackets(attribute)}}}", attribute.context)
     return entries_of(result) if isinstance(result, mlir.DictAttr) else None
 
 
 def is_of_a_dialect(attribute: mlir.Attribute) -> bool:
-    """Tells whether an attribute is of a dialect of the compiler, not one of MLIR's common ones."""
+    """Return whether an attribute is of a dialect of the compiler, not one of MLIR's common ones."""
     return not isinstance(attribute, _BUILTIN)
 
 
 def entries_of(attribute: mlir.Attribute | None) -> dict[str, mlir.Attribute]:
-    """Returns the entries of a dictionary attribute; none of any other attribute."""
+    """Return the entries of a dictionary attribute; none of any other attribute."""
     if not isinstance(attribute, mlir.DictAttr):
         return {}
     named = (attribute[position] for position in range(len(attribute)))
@@ -46,19 +46,19 @@ def entries_of(attribute: mlir.Attribute | None) -> dict[str, mlir.Attribute]:
 
 
 def integers_of(attribute: mlir.Attribute | None) -> list[int]:
-    """Returns the integers in an array attribute; none of any other attribute."""
+    """Return the integers in an array attribute; none of any other attribute."""
     elements = attribute if isinstance(attribute, mlir.ArrayAttr) else ()
     return [int(element.value) for element in elements if isinstance(element, mlir.IntegerAttr)]
 
 
 def integer_value(attribute: mlir.Attribute) -> int:
-    """Returns the value of an attribute that is an integer of any width."""
+    """Return the value of an attribute that is an integer of any width."""
     assert isinstance(attribute, mlir.IntegerAttr)
     return int(attribute.value)
 
 
 def parse_attribute(text: str, context: mlir.Context) -> mlir.Attribute | None:
-    """Returns an attribute that is written down, None if the compiler does not accept it."""
+    """Return an attribute that is written down, None if the compiler does not accept it."""
     try:
         return mlir.Attribute.parse(text, context)
     except mlir.MLIRError:

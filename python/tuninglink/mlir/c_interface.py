@@ -26,11 +26,11 @@ class StringRef(Structure):
 
     @staticmethod
     def of(data: bytes) -> StringRef:
-        """Returns a reference to `data`."""
+        """Return a reference to `data`."""
         return StringRef(ctypes.cast(c_char_p(data), c_void_p), len(data))
 
     def copy(self) -> bytes:
-        """Returns a copy of what is referred to."""
+        """Return a copy of what is referred to."""
         return ctypes.string_at(self.data, self.length)
 
 
@@ -47,13 +47,13 @@ _capsule = ctypes.PYFUNCTYPE(py_object, c_void_p, c_char_p, c_void_p)(
 
 
 def pointer_of(wrapped: Any) -> int:
-    """Returns what the C interface calls an object of the bindings, such as a context."""
+    """Return what the C interface calls an object of the bindings, such as a context."""
     capsule = wrapped._CAPIPtr  # noqa: SLF001 - meant for this
     return cast("int", _pointer(capsule, _name(capsule)))
 
 
 def object_at(kind: type[_Object], pointer: int) -> _Object:
-    """Returns an object of the C interface as the bindings know it.
+    """Return an object of the C interface as the bindings know it.
 
     Args:
         kind: its class in `iree.compiler.ir`. A module is freed with its last Python handle; an operation belongs
@@ -67,13 +67,13 @@ def object_at(kind: type[_Object], pointer: int) -> _Object:
 
 @functools.cache
 def _library() -> ctypes.CDLL:
-    """Returns the library, which the bindings have loaded already."""
+    """Return the library, which the bindings have loaded already."""
     return ctypes.CDLL(str(Path(_mlir_libs.__file__).parent / "libIREECompiler.so"))
 
 
 @functools.cache
 def function(name: str, result: Any, *parameters: Any) -> Callable[..., Any]:
-    """Returns a function of the library.
+    """Return a function of the library.
 
     Args:
         name: its name.

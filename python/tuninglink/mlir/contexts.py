@@ -21,7 +21,7 @@ _local = threading.local()
 
 
 def thread_context() -> mlir.Context:
-    """Returns the context of the calling thread, made at the first call."""
+    """Return the context of the calling thread, made at the first call."""
     context: mlir.Context | None = getattr(_local, "context", None)
     if context is None:
         context = _local.context = mlir.Context()
@@ -30,7 +30,7 @@ def thread_context() -> mlir.Context:
 
 @contextmanager
 def collected_diagnostics(context: mlir.Context) -> Iterator[list[Diagnostic]]:
-    """Collects what the compiler says about IR in `context` while the block runs.
+    """Collect what the compiler says about IR in `context` while the block runs.
 
     Errors that an `MLIRError` carries are not among them. The block runs without MLIR's threads: one that
     reports something would wait for the Python that waits for it.

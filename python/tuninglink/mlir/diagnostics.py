@@ -56,7 +56,7 @@ Anchor = mlir.Operation | mlir.OpView | mlir.Location | Place | None
 
 
 def place_of(location: mlir.Location) -> Place | None:
-    """Returns the first source position in `location`, or None if it names no file.
+    """Return the first source position in `location`, or None if it names no file.
 
     Fused locations give their first part with a position, call sites give the callee, named locations
     what they stand for.
@@ -77,7 +77,7 @@ def place_of(location: mlir.Location) -> Place | None:
 
 
 def _file_name(location: mlir.FileLineColLoc) -> str:
-    """Returns the file's name. In damaged bytecode it may be no UTF-8, on which the bindings end the process."""
+    """Return the file's name. In damaged bytecode it may be no UTF-8, on which the bindings end the process."""
     text = str(location)
     if "\\" not in text:
         return location.filename
@@ -88,17 +88,17 @@ def _file_name(location: mlir.FileLineColLoc) -> str:
 
 
 def note(message: str, at: Anchor = None) -> Diagnostic:
-    """Returns a note, to be attached to another diagnostic."""
+    """Return a note, to be attached to another diagnostic."""
     return Diagnostic(Severity.NOTE, message, _place(at))
 
 
 def error(message: str, at: Anchor = None, notes: Iterable[Diagnostic] = ()) -> Diagnostic:
-    """Returns an error; attach it to an exception or give it to a `DiagnosticSink`."""
+    """Return an error; attach it to an exception or give it to a `DiagnosticSink`."""
     return Diagnostic(Severity.ERROR, message, _place(at), tuple(notes))
 
 
 def from_mlir(diagnostic: mlir.Diagnostic | mlir.DiagnosticInfo) -> Diagnostic:
-    """Returns the compiler's diagnostic as ours; the original dies with the call that delivered it."""
+    """Return the compiler's diagnostic as ours; the original dies with the call that delivered it."""
     return Diagnostic(
         Severity[diagnostic.severity.name],
         diagnostic.message,
@@ -122,25 +122,25 @@ class DiagnosticSink:
         self.error_count = 0
 
     def emit(self, diagnostic: Diagnostic) -> None:
-        """Hands on a diagnostic that exists already."""
+        """Hand on a diagnostic that exists already."""
         self.error_count += diagnostic.severity is Severity.ERROR
         self._handler(diagnostic)
 
     def error(self, message: str, at: Anchor = None, notes: Iterable[Diagnostic] = ()) -> None:
-        """Emits an error at an operation, a location or a place."""
+        """Emit an error at an operation, a location or a place."""
         self.emit(error(message, at, notes))
 
     def warning(self, message: str, at: Anchor = None, notes: Iterable[Diagnostic] = ()) -> None:
-        """Emits a warning."""
+        """Emit a warning."""
         self.emit(Diagnostic(Severity.WARNING, message, _place(at), tuple(notes)))
 
     def remark(self, message: str, at: Anchor = None, notes: Iterable[Diagnostic] = ()) -> None:
-        """Emits a remark."""
+        """Emit a remark."""
         self.emit(Diagnostic(Severity.REMARK, message, _place(at), tuple(notes)))
 
 
 def once(diagnostics: DiagnosticSink) -> DiagnosticSink:
-    """Returns a sink that hands each diagnostic on once, however often it is emitted."""
+    """Return a sink that hands each diagnostic on once, however often it is emitted."""
     said: set[Diagnostic] = set()
 
     def emit(diagnostic: Diagnostic) -> None:

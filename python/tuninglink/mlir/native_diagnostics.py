@@ -25,7 +25,7 @@ _Handler = CFUNCTYPE(c_int8, c_void_p, c_void_p)
 
 @contextmanager
 def handled(context: mlir.Context, handle: Callable[[Diagnostic], None]) -> Iterator[None]:
-    """Gives what the compiler says about IR in `context` to a function while the block runs."""
+    """Give what the compiler says about IR in `context` to a function while the block runs."""
     detach = attach(pointer_of(context), lambda pointer: handle(read_diagnostic(pointer)))
     try:
         yield
@@ -56,7 +56,7 @@ def attach(context: int, handle: Callable[[int], None]) -> Callable[[], None]:
 def read_diagnostic(
     pointer: int, notes_at: Callable[[mlir.Location], Iterable[Diagnostic]] = lambda _: ()
 ) -> Diagnostic:
-    """Returns a diagnostic of the compiler as ours.
+    """Return a diagnostic of the compiler as ours.
 
     Args:
         pointer: the diagnostic.

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def option(default: Any, help: str, *, name: str | None = None) -> Any:  # noqa: A002 - the word that users of a CLI know
-    """Returns a dataclass field that is an option of a pass.
+    """Return a dataclass field that is an option of a pass.
 
     Args:
         default: the value without the option; its field's annotation is the option's type: `bool`, `int`,
@@ -46,7 +46,7 @@ class Pass(ABC):
 
     @abstractmethod
     def apply(self, operation: mlir.Operation, diagnostics: DiagnosticSink) -> None:
-        """Runs the pass on `operation`.
+        """Run the pass on `operation`.
 
         The pass decides whether it is legal before it changes anything. It fails by emitting an error to
         `diagnostics` or by raising a `TuninglinkError`, and then leaves the operation as it was.

@@ -27,7 +27,7 @@ _SEQUENCE: Final = re.compile(r"transform\.named_sequence\s+(?:\w+\s+)?@([\w$.\-
 
 
 def with_remedy(diagnostic: Diagnostic, text: str) -> Diagnostic:
-    """Returns an error of the parser or the verifier, with notes: the nearest known word, and the sequence.
+    """Return an error of the parser or the verifier, with notes: the nearest known word, and the sequence.
 
     Args:
         diagnostic: the error.
@@ -42,7 +42,7 @@ def with_remedy(diagnostic: Diagnostic, text: str) -> Diagnostic:
 
 
 def _misspelt(diagnostic: Diagnostic, text: str) -> tuple[str, list[str]]:
-    """Returns the word that an error is about, and the words that may stand there; nothing if it is about none."""
+    """Return the word that an error is about, and the words that may stand there; nothing if it is about none."""
     message = diagnostic.message
     if match := _UNKNOWN_PARAMETER.match(message):
         return match[1], list(_OPTIONS)
@@ -56,7 +56,7 @@ def _misspelt(diagnostic: Diagnostic, text: str) -> tuple[str, list[str]]:
 
 
 def _enclosing(diagnostic: Diagnostic, text: str) -> list[Diagnostic]:
-    """Returns a note with the named sequence that an error is in."""
+    """Return a note with the named sequence that an error is in."""
     place = diagnostic.place
     if place is None:
         return []

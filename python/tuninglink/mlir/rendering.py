@@ -45,12 +45,12 @@ class Sources:
         self._lines: dict[str, list[bytes]] = {}
 
     def add(self, name: str, text: bytes) -> None:
-        """Makes `text` the content of `name`."""
+        """Make `text` the content of `name`."""
         self._texts[name] = text
         self._lines.pop(name, None)
 
     def line(self, place: Place) -> bytes | None:
-        """Returns the line at `place` without its end, or None if there is none to be shown."""
+        """Return the line at `place` without its end, or None if there is none to be shown."""
         if place.line < 1 or place.column < 1:
             return None
         lines = self._lines.get(place.file)
@@ -67,7 +67,7 @@ class Sources:
 
 
 def read_source(name: str) -> bytes:
-    """Returns the content of a file, or nothing if `name` is none: a device or a pipe is not to be read."""
+    """Return the content of a file, or nothing if `name` is none: a device or a pipe is not to be read."""
     path = Path(name)
     try:
         return path.read_bytes() if path.is_file() else b""
@@ -82,7 +82,7 @@ def render(
     color: bool = False,
     nowhere: str = "",
 ) -> str:
-    """Returns a diagnostic and its notes as text that ends with a newline.
+    """Return a diagnostic and its notes as text that ends with a newline.
 
     A note at the place of what comes before it is shown without the source line, as MLIR does it.
 
@@ -109,7 +109,7 @@ def print_diagnostic(
     *,
     nowhere: str = "",
 ) -> None:
-    """Renders a diagnostic to standard error or another stream, in colors if that is a terminal."""
+    """Render a diagnostic to standard error or another stream, in colors if that is a terminal."""
     stream = stream or sys.stderr
     text = render(diagnostic, sources, color=wants_color(stream), nowhere=nowhere)
     # The compiler writes to the same place; what is said first must be read first.
@@ -118,7 +118,7 @@ def print_diagnostic(
 
 
 def wants_color(stream: TextIO) -> bool:
-    """Tells whether to use colors on `stream`: on a terminal, unless NO_COLOR is set."""
+    """Return whether to use colors on `stream`: on a terminal, unless NO_COLOR is set."""
     return not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb" and stream.isatty()
 
 
@@ -142,7 +142,7 @@ def _render_one(
 
 
 def _source_line(line: bytes, column: int) -> tuple[str, int]:
-    """Returns a line as it is shown, and how many characters of it stand before the caret.
+    """Return a line as it is shown, and how many characters of it stand before the caret.
 
     Columns count bytes, from 1; characters are what is seen.
     """

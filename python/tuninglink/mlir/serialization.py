@@ -35,7 +35,7 @@ def is_bytecode(data: bytes) -> bool:
 
 
 def parse_module(data: bytes, source: str, context: mlir.Context) -> mlir.Operation:
-    """Parses and verifies a module.
+    """Parse and verifies a module.
 
     Args:
         data: MLIR text in UTF-8, except for its comments, or bytecode.
@@ -76,7 +76,7 @@ def parse_module(data: bytes, source: str, context: mlir.Context) -> mlir.Operat
 
 
 def decode(data: bytes, source: str) -> str:
-    """Returns MLIR text that comes as bytes.
+    """Return MLIR text that comes as bytes.
 
     Raises:
         SpecError: there is nothing, or it is no text in UTF-8.
@@ -88,12 +88,12 @@ def decode(data: bytes, source: str) -> str:
 
 
 def without_mark(data: bytes) -> bytes:
-    """Returns text without the byte order mark that some editors put before UTF-8."""
+    """Return text without the byte order mark that some editors put before UTF-8."""
     return data.removeprefix(codecs.BOM_UTF8)
 
 
 def is_undecodable(failure: BaseException) -> bool:
-    """Tells whether an exception is that of the bindings for a string in the IR that is not UTF-8."""
+    """Return whether an exception is that of the bindings for a string in the IR that is not UTF-8."""
     return isinstance(failure, RuntimeError) and "conversion error" in str(failure)
 
 
@@ -108,7 +108,7 @@ def _text(data: bytes, start: Place) -> str:
 
 
 def _decode_code(data: bytes, start: Place) -> str:
-    """Decodes text in which only comments may have bytes that are not UTF-8, as for the compiler's parser.
+    """Decode text in which only comments may have bytes that are not UTF-8, as for the compiler's parser.
 
     Such comments are taken for Latin-1.
 
@@ -133,7 +133,7 @@ def _decode_line(line: bytes, start: Place, number: int) -> str:
 
 
 def _is_program(text: str, context: mlir.Context) -> bool:
-    """Tells whether text with several operations at the top level is a program."""
+    """Return whether text with several operations at the top level is a program."""
     try:
         module = mlir.Module.parse(text, context)
     except mlir.MLIRError:
@@ -142,7 +142,7 @@ def _is_program(text: str, context: mlir.Context) -> bool:
 
 
 def _placed(diagnostic: Diagnostic, start: Place) -> Diagnostic:
-    """Gives a place to errors that the parser puts at line 0 of its buffer, or nowhere."""
+    """Give a place to errors that the parser puts at line 0 of its buffer, or nowhere."""
     if diagnostic.place and diagnostic.place.line:
         return diagnostic
     if diagnostic.message.startswith(_PARSERS_SEVERAL):
@@ -152,12 +152,12 @@ def _placed(diagnostic: Diagnostic, start: Place) -> Diagnostic:
 
 
 def to_bytecode(operation: mlir.Operation | mlir.OpView) -> bytes:
-    """Returns `operation` as bytecode, locations included."""
+    """Return `operation` as bytecode, locations included."""
     buffer = io.BytesIO()
     operation.write_bytecode(buffer)
     return buffer.getvalue()
 
 
 def to_text(operation: mlir.Operation | mlir.OpView) -> str:
-    """Returns `operation` as text without locations, ending with a newline."""
+    """Return `operation` as text without locations, ending with a newline."""
     return str(operation).rstrip("\n") + "\n"

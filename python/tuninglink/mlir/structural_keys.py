@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def structural_key(
     operation: mlir.Operation, replaced: Mapping[str, str] = MappingProxyType({})
 ) -> Hashable:
-    """Returns the structural key of an operation, regions included; only for comparison within one context.
+    """Return the structural key of an operation, regions included; only for comparison within one context.
 
     Locations and the symbol that the operation defines do not count.
 

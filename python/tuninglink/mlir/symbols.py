@@ -16,18 +16,18 @@ if TYPE_CHECKING:
 
 
 def symbol_name(operation: mlir.Operation | mlir.OpView) -> str | None:
-    """Returns the name of the symbol that `operation` defines, or None if it defines none."""
+    """Return the name of the symbol that `operation` defines, or None if it defines none."""
     attribute = operation.attributes.get(names.SYMBOL_NAME)
     return attribute.value if isinstance(attribute, mlir.StringAttr) else None
 
 
 def symbols(table: mlir.Operation | mlir.OpView) -> dict[str, mlir.Operation]:
-    """Returns the symbols that `table` defines, in order."""
+    """Return the symbols that `table` defines, in order."""
     return {name: op for op in body(table) if (name := symbol_name(op)) is not None}
 
 
 def join_path(path: Iterable[str]) -> str:
-    """Returns a nested reference as one string: names joined with `::`, those that need it in quotes.
+    """Return a nested reference as one string: names joined with `::`, those that need it in quotes.
 
     Different references give different strings, so that a symbol named `a::b` is not the symbol `b` in `a`.
     """
@@ -35,7 +35,7 @@ def join_path(path: Iterable[str]) -> str:
 
 
 def reference(attribute: mlir.Attribute) -> str:
-    """Returns a symbol reference as one string, as `join_path` writes it."""
+    """Return a symbol reference as one string, as `join_path` writes it."""
     if isinstance(attribute, mlir.FlatSymbolRefAttr):
         return join_path([attribute.value])
     assert isinstance(attribute, mlir.SymbolRefAttr)
@@ -43,7 +43,7 @@ def reference(attribute: mlir.Attribute) -> str:
 
 
 def split_path(path: str) -> list[str]:
-    """Returns the names that `join_path` joined."""
+    """Return the names that `join_path` joined."""
     if '"' not in path:
         return path.split("::")
     finditer = _PATH_NAME.finditer(path)
@@ -73,7 +73,7 @@ class FreshNames:
         self._next: dict[str, int] = {}
 
     def take(self, wanted: str) -> str:
-        """Returns `wanted` if nobody has taken it, else the first free `wanted_N`, and takes it."""
+        """Return `wanted` if nobody has taken it, else the first free `wanted_N`, and takes it."""
         if wanted not in self._taken:
             self._taken.add(wanted)
             return wanted
@@ -86,7 +86,7 @@ class FreshNames:
 
 
 def rename_symbols(table: mlir.Operation, renames: Mapping[str, str]) -> None:
-    """Renames symbols of `table` and every reference to them, in one walk.
+    """Rename symbols of `table` and every reference to them, in one walk.
 
     References are found wherever they stand: as the callee of an `include`, in the lists of a
     `foreach_match`, at the root of a nested reference, inside arrays, dictionaries and dialect attributes.
@@ -106,7 +106,7 @@ def rename_symbols(table: mlir.Operation, renames: Mapping[str, str]) -> None:
 
 
 def references(attribute: mlir.Attribute) -> Iterator[tuple[str, ...]]:
-    """Yields every reference to a symbol in `attribute`, from the outermost name to the innermost.
+    """Yield every reference to a symbol in `attribute`, from the outermost name to the innermost.
 
     Of attributes whose parts the bindings do not show, the names that can be meant are read off the printed
     form: too many rather than too few.
@@ -129,7 +129,7 @@ def references(attribute: mlir.Attribute) -> Iterator[tuple[str, ...]]:
 
 
 def referring_sequences(module: mlir.Operation) -> set[str]:
-    """Returns the symbols of the named sequences in a module that may refer to symbols, found in one walk."""
+    """Return the symbols of the named sequences in a module that may refer to symbols, found in one walk."""
     referring: set[str] = set()
     refers: dict[mlir.Attribute, bool] = {}
     sequence = ""
@@ -163,7 +163,7 @@ def referring_sequences(module: mlir.Operation) -> set[str]:
 
 
 def references_in(root: mlir.Operation) -> Iterator[tuple[str, ...]]:
-    """Yields every reference to a symbol in `root`, as often as it stands there.
+    """Yield every reference to a symbol in `root`, as often as it stands there.
 
     What a matcher shows of a program refers to the program's symbols, and is left out.
     """
@@ -194,28 +194,28 @@ class SymbolRenaming:
         self._done: dict[mlir.Attribute, mlir.Attribute] = {}
 
     def __bool__(self) -> bool:
-        """Tells whether any name changes."""
+        """Return whether any name changes."""
         return bool(self._renames)
 
     def rename(self, operation: mlir.Operation) -> None:
-        """Renames the symbol that an op in the table defines, and the references in the op, in its context."""
+        """Rename the symbol that an op in the table defines, and the references in the op, in its context."""
         self.rename_symbol(operation, symbol_name(operation))
         self.rename_references(operation)
 
     def rename_symbol(self, operation: mlir.Operation, name: str | None) -> None:
-        """Renames the symbol `name` that an op in the table defines."""
+        """Rename the symbol `name` that an op in the table defines."""
         if name in self._renames:
             operation.attributes[names.SYMBOL_NAME] = mlir.StringAttr.get(self._renames[name])
 
     def rename_references(self, operation: mlir.Operation) -> None:
-        """Renames the references in an op in the table."""
+        """Rename the references in an op in the table."""
         if operation.name == names.MODULE:
             self._rename_in_table(operation)
         else:
             visit(operation, self._rename_in_op)
 
     def _rename_in_table(self, table: mlir.Operation) -> None:
-        """Renames the references in a nested table, whose own symbols hide those around it."""
+        """Rename the references in a nested table, whose own symbols hide those around it."""
         hidden = self._renames.keys() & symbols(table).keys()
         inner = self
         if hidden:
@@ -236,7 +236,7 @@ class SymbolRenaming:
         return mlir.WalkResult.SKIP if operation.name in _SHOWING else None
 
     def replace(self, attribute: mlir.Attribute) -> mlir.Attribute:
-        """Returns an attribute with the references in it renamed; the same object if there are none."""
+        """Return an attribute with the references in it renamed; the same object if there are none."""
         if isinstance(attribute, _LEAVES):
             return attribute
         done = self._done.get(attribute)
@@ -261,7 +261,7 @@ class SymbolRenaming:
         return self._replace_inside(attribute)
 
     def _replace_inside(self, attribute: mlir.Attribute) -> mlir.Attribute:
-        """Replaces references inside an attribute whose parts the bindings do not show.
+        """Replace references inside an attribute whose parts the bindings do not show.
 
         MLIR's own replacement does know the parts, one symbol at a time. Which symbols can occur is read
         off the printed form; that may only skip symbols that cannot be there.

@@ -17,7 +17,7 @@ def visit(
     visitor: Callable[[mlir.Operation], mlir.WalkResult | None],
     order: mlir.WalkOrder = mlir.WalkOrder.PRE_ORDER,
 ) -> None:
-    """Calls `visitor` with `root` and every operation inside, parents before their children by default.
+    """Call `visitor` with `root` and every operation inside, parents before their children by default.
 
     The visitor may return a `WalkResult` to skip what is inside the operation or to end the walk. It may
     change attributes, but must not erase or move operations: collect them first. An exception of the
@@ -38,7 +38,7 @@ def visit(
 
 
 def collect(root: mlir.Operation | mlir.OpView, *names: str) -> list[mlir.Operation]:
-    """Returns the operations in `root`, itself included, whose name is one of `names`, in walk order."""
+    """Return the operations in `root`, itself included, whose name is one of `names`, in walk order."""
     wanted = frozenset(names)
     result: list[mlir.Operation] = []
 
@@ -51,7 +51,7 @@ def collect(root: mlir.Operation | mlir.OpView, *names: str) -> list[mlir.Operat
 
 
 def children(operation: mlir.Operation) -> list[mlir.Operation]:
-    """Returns the operations directly inside all regions of `operation`, in order.
+    """Return the operations directly inside all regions of `operation`, in order.
 
     Iterating a block makes an `OpView` of each operation, for which the bindings import the Python module of its
     dialect; 0.2 s for linalg. A walk does not.
@@ -71,7 +71,7 @@ def children(operation: mlir.Operation) -> list[mlir.Operation]:
 def postorder(
     roots: Iterable[Node], successors: Callable[[Node], Iterable[Node]]
 ) -> Iterator[Node]:
-    """Yields all nodes that `roots` lead to, each once and behind its successors, cycles aside."""
+    """Yield all nodes that `roots` lead to, each once and behind its successors, cycles aside."""
     entered: set[Node] = set()
     path: list[Node] = []
     waiting = [iter(roots)]
@@ -88,7 +88,7 @@ def postorder(
 
 
 def body(operation: mlir.Operation | mlir.OpView) -> Iterator[mlir.Operation]:
-    """Yields the operations directly inside the first region of `operation`, in order.
+    """Yield the operations directly inside the first region of `operation`, in order.
 
     The operations may be moved or erased while iterating only after they were yielded to a list.
     """

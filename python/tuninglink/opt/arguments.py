@@ -53,14 +53,14 @@ class OptRequest:
     handed_over: tuple[str, ...] = ()
 
     def pipeline_for(self, root: str) -> OpPipeline:
-        """Returns the passes for an input whose outermost operation is called `root`."""
+        """Return the passes for an input whose outermost operation is called `root`."""
         return replace(self.pipeline, anchor=root) if self.nest_implicitly else self.pipeline
 
 
 def resolve(
     options: Options, arguments: Sequence[str], registry: PassRegistry, context: mlir.Context
 ) -> OptRequest:
-    """Finds out what is to be run on what, with passes of the compiler looked up in `context`.
+    """Find out what is to be run on what, with passes of the compiler looked up in `context`.
 
     Raises:
         UsageError: the command line is wrong.
@@ -109,7 +109,7 @@ def resolve(
 
 
 def dump(pipeline: OpPipeline) -> str:
-    """Returns a pipeline as `--dump-pass-pipeline` prints it."""
+    """Return a pipeline as `--dump-pass-pipeline` prints it."""
     count = len(pipeline.children)
     return f"Pass Manager with {count} passes:\n{_indented(pipeline, '')}\n\n"
 
@@ -125,7 +125,7 @@ def _is_pass(flag: Unknown, lookup: PassLookup) -> bool:
 
 
 def _prints_inside_pipelines(options: Options, pipeline: OpPipeline, lookup: PassLookup) -> bool:
-    """Tells whether selected passes are to be printed that may be inside pipelines of the compiler."""
+    """Return whether selected passes are to be printed that may be inside pipelines of the compiler."""
     compiler = lookup.compiler
     return options.instrumentation.is_selective and any(
         compiler.knows(leaf.name) and compiler.expand(leaf) != (leaf,) for leaf in leaves(pipeline)
@@ -133,7 +133,7 @@ def _prints_inside_pipelines(options: Options, pipeline: OpPipeline, lookup: Pas
 
 
 def _check_spelling(flag: Unknown, registry: PassRegistry) -> None:
-    """Refuses what looks like one of our own flags, which the compiler cannot suggest.
+    """Refuse what looks like one of our own flags, which the compiler cannot suggest.
 
     Raises:
         UsageError: there is no such flag; names the nearest.

@@ -53,7 +53,7 @@ class PipelineBuilder:
         self._print_selected = instrumentation.is_selective
 
     def build(self, pipeline: OpPipeline) -> NativePassManager:
-        """Returns a pass manager that runs `pipeline`.
+        """Return a pass manager that runs `pipeline`.
 
         Raises:
             PipelineError: a pass or an option does not exist, or a pass stands at a wrong place.
@@ -69,7 +69,7 @@ class PipelineBuilder:
         return manager
 
     def _runs_python_below(self, pipeline: OpPipeline) -> bool:
-        """Tells whether a pass written in Python runs on other operations than the outermost."""
+        """Return whether a pass written in Python runs on other operations than the outermost."""
         nests = [child for child in pipeline.children if isinstance(child, OpPipeline)]
         below = (self._lookup.python_pass(leaf.name) for nest in nests for leaf in leaves(nest))
         passes = map(self._lookup.python_pass, (leaf.name for leaf in leaves(pipeline)))
@@ -101,7 +101,7 @@ class PipelineBuilder:
             self._add_element(target, child, python_pass)
 
     def _looks_into(self, pipeline: Element, expanded: OpPipeline) -> bool:
-        """Tells whether to take a pipeline apart, in order to print around some of its passes."""
+        """Return whether to take a pipeline apart, in order to print around some of its passes."""
         if not self._print_selected:
             return False
         unnamed = [
@@ -116,7 +116,7 @@ class PipelineBuilder:
         return not unnamed
 
     def _restriction(self, parts: tuple[Element | OpPipeline, ...], anchor: str) -> str | None:
-        """Returns what the first of `parts` that cannot run on `anchor` would run on."""
+        """Return what the first of `parts` that cannot run on `anchor` would run on."""
         if anchor == ANY:
             return None
         # What is nested in a pipeline has been placed by who wrote the pipeline.
@@ -150,7 +150,7 @@ class PipelineBuilder:
         )
 
     def _add_printed(self, passes: Passes, element: Element, pass_: Pass | None) -> None:
-        """Adds a pass inside a pass manager of its own, the only kind that prints around one pass."""
+        """Add a pass inside a pass manager of its own, the only kind that prints around one pass."""
         managers: dict[str, NativePassManager] = {}
 
         def run(operation: mlir.Operation) -> bool:

@@ -46,7 +46,7 @@ _SHOWN = {
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Runs a command line, the name of the program first, and returns its exit code."""
+    """Run a command line, the name of the program first, and returns its exit code."""
     program = Path(arguments[0]).name
     reporter = _Reporter()
     try:
@@ -121,7 +121,7 @@ class _Run:
         self._spare = None if request.compiler_flags or options.expectations else request.context
 
     def process(self) -> int:
-        """Processes the input and writes the output; returns the exit code."""
+        """Process the input and writes the output; returns the exit code."""
         options, path = self._options, self._request.input
         data = without_mark(_read(path))
         name = _STANDARD_INPUT if path == STANDARD_STREAM else path
@@ -152,7 +152,7 @@ class _Run:
         return 0 if succeeded else 1
 
     def _process(self, chunk: Chunk) -> bytes | None:
-        """Returns the output for one chunk, or None if there were errors."""
+        """Return the output for one chunk, or None if there were errors."""
         context, self._spare = self._spare or _new_context(), None
         if self._request.runs_python:
             # What Python builds must be known beforehand; the parser and the compiler load what they need.
@@ -205,7 +205,7 @@ class _Run:
 
 
 def _new_context() -> mlir.Context:
-    """Returns a context that loads dialects when they are met: loading all takes longer than a small run."""
+    """Return a context that loads dialects when they are met: loading all takes longer than a small run."""
     create: Any = (
         mlir.Context
     )  # what the bindings make of it takes more arguments than the stubs know
@@ -214,7 +214,7 @@ def _new_context() -> mlir.Context:
 
 
 def _about(options: Options, registry: PassRegistry, program: str) -> str | None:
-    """Returns what is asked for about the program itself, None if it is to run."""
+    """Return what is asked for about the program itself, None if it is to run."""
     if not (options.help or options.version or options.list_passes or options.completion):
         return None
     from tuninglink.opt import help as opt_help  # noqa: PLC0415 - seldom needed

@@ -38,14 +38,14 @@ class CompilerPasses:
         self._known: dict[str, bool] = {}
 
     def knows(self, name: str) -> bool:
-        """Tells whether there is a pass or a pipeline called `name`."""
+        """Return whether there is a pass or a pipeline called `name`."""
         known = self._known.get(name)
         if known is None:
             known = self._known[name] = UNKNOWN not in (self._failure(ANY, name) or "")
         return known
 
     def expand(self, element: Element) -> tuple[Element | OpPipeline, ...]:
-        """Returns what a pipeline consists of, or the pass itself.
+        """Return what a pipeline consists of, or the pass itself.
 
         Raises:
             PipelineError: the options are wrong.
@@ -60,19 +60,19 @@ class CompilerPasses:
         return children
 
     def needs_target_backends(self, element: Element) -> bool:
-        """Tells whether a pass, or one in a pipeline, looks for the target backends of the process."""
+        """Return whether a pass, or one in a pipeline, looks for the target backends of the process."""
         try:
             return _TARGET_BACKENDS in self._printed(element)
         except ValueError:
             return False  # What is wrong with it will be said when it is used.
 
     def restriction(self, element: Element, anchor: str) -> str | None:
-        """Returns the operation that a pass is restricted to, if that keeps it from running on `anchor`."""
+        """Return the operation that a pass is restricted to, if that keeps it from running on `anchor`."""
         restricted = _RESTRICTED.search(self._failure(anchor, str(element)) or "")
         return restricted[1] if restricted else None
 
     def explain(self, element: Element, failure: str) -> Diagnostic:
-        """Returns the compiler's message about wrong options as a diagnostic."""
+        """Return the compiler's message about wrong options as a diagnostic."""
         lines = [line for line in failure.splitlines() if line]
         message = lines[0] if lines else f"failed to add '{element}'"
         notes = [note(line) for line in lines[1:]]
@@ -84,14 +84,14 @@ class CompilerPasses:
         return error(message, element.place, notes)
 
     def options(self, name: str) -> dict[str, str]:
-        """Returns the options of a pass and their defaults, as far as the compiler prints them."""
+        """Return the options of a pass and their defaults, as far as the compiler prints them."""
         match parse_pipeline(self._printed(Element(name))).children:
             case (Element(name=found, options=text),) if found == name:
                 return dict(split_options(text))
         return {}
 
     def _printed(self, element: Element) -> str:
-        """Returns a pass or a pipeline as the compiler prints it, with the defaults of its options.
+        """Return a pass or a pipeline as the compiler prints it, with the defaults of its options.
 
         Raises:
             ValueError: the options are wrong.

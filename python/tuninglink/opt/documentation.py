@@ -14,12 +14,12 @@ _SECTION = re.compile(r"^([A-Z][A-Za-z ]*):\n(?=(?:\n| {4}))", re.MULTILINE)
 
 
 def summary(pass_type: type[Pass]) -> str:
-    """Returns the first line of a pass's docstring, without the full stop."""
+    """Return the first line of a pass's docstring, without the full stop."""
     return _docstring(pass_type).partition("\n")[0].rstrip(".")
 
 
 def sections(pass_type: type[Pass]) -> list[tuple[str, str]]:
-    """Returns the titles and texts of the sections of a pass's docstring.
+    """Return the titles and texts of the sections of a pass's docstring.
 
     The first has no title: it is what stands before `Example:` and the like. Indentation is removed.
     """

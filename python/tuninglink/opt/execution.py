@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def run_pass(pass_: Pass, operation: mlir.Operation, diagnostics: DiagnosticSink) -> bool:
-    """Runs one pass and returns whether it succeeded; `diagnostics` has been told if not.
+    """Run one pass and returns whether it succeeded; `diagnostics` has been told if not.
 
     The context of the operation is current while the pass runs.
     """
@@ -109,7 +109,7 @@ class Execution:
         return str(self._manager.bindings)
 
     def run(self, operation: mlir.Operation) -> bool:
-        """Runs the pipeline and returns whether it succeeded; `diagnostics` has been told if not."""
+        """Run the pipeline and returns whether it succeeded; `diagnostics` has been told if not."""
         errors_before = self._diagnostics.error_count
         succeeded = self._manager.run(operation)
         if self._interruption:
@@ -120,7 +120,7 @@ class Execution:
         return succeeded
 
     def finish(self) -> None:
-        """Ends the execution; the timing report and the statistics are printed now, if wanted."""
+        """End the execution; the timing report and the statistics are printed now, if wanted."""
         self._manager.close()
 
     def _run_pass(self, pass_: Pass, operation: mlir.Operation) -> bool:

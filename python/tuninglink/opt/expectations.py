@@ -73,13 +73,13 @@ class Expectations:
         self._by_file = {name: _read(name, text, self._fail)}
 
     def check(self, diagnostic: Diagnostic) -> None:
-        """Checks whether a diagnostic, and each of its notes, is expected."""
+        """Check whether a diagnostic, and each of its notes, is expected."""
         self._check_one(diagnostic)
         for note in diagnostic.notes:
             self._check_one(note)
 
     def verify(self) -> bool:
-        """Reports what was expected and did not come; returns whether everything was as expected."""
+        """Report what was expected and did not come; returns whether everything was as expected."""
         missing = [each for each in chain(*self._by_file.values()) if not each.met]
         # Those that have no place come last.
         for each in sorted(missing, key=lambda each: each.line is None):
@@ -120,7 +120,7 @@ class Expectations:
 
 
 def _read(name: str, text: bytes, fail: Callable[[str, Place | None], None]) -> list[_Expectation]:
-    """Returns the expectations in `text`, in order."""
+    """Return the expectations in `text`, in order."""
     result: list[_Expectation] = []
     for_next_line: list[_Expectation] = []
     # `@above` and `@below` mean the nearest line that is no expectation itself.
@@ -163,7 +163,7 @@ def _read(name: str, text: bytes, fail: Callable[[str, Place | None], None]) -> 
 
 
 def _pattern(text: str, *, is_regex: bool) -> re.Pattern[str]:
-    """Returns what a message is searched for: literal text, with regular expressions in `{{}}`."""
+    """Return what a message is searched for: literal text, with regular expressions in `{{}}`."""
     if not is_regex:
         return re.compile(re.escape(text))
     literal, *parts = text.split("{{")
@@ -177,7 +177,7 @@ def _pattern(text: str, *, is_regex: bool) -> re.Pattern[str]:
 
 
 def _python_syntax(pattern: str) -> str:
-    """Writes a POSIX regular expression as Python reads it."""
+    """Write a POSIX regular expression as Python reads it."""
     for posix, python in _POSIX_CLASSES.items():
         pattern = pattern.replace(posix, python)
     return pattern

@@ -52,7 +52,7 @@ class Chunk:
 def split_input(
     name: str, data: bytes, marker: str, diagnostics: DiagnosticSink | None = None
 ) -> Iterator[Chunk]:
-    """Splits an input at each `marker`, wherever it stands; what comes before the first may be missing.
+    """Split an input at each `marker`, wherever it stands; what comes before the first may be missing.
 
     A marker with a mistake at its end is no marker, and worth a warning.
     """
@@ -81,7 +81,7 @@ def split_input(
 def parse(
     chunk: Chunk, context: mlir.Context, diagnostics: DiagnosticSink, *, implicit_module: bool
 ) -> mlir.Operation | None:
-    """Parses and verifies a chunk.
+    """Parse and verifies a chunk.
 
     Args:
         chunk: what to parse.
@@ -109,7 +109,7 @@ def parse(
 
 
 def _parse(source: bytes, name: str, context: mlir.Context) -> mlir.Operation | None:
-    """Parses and verifies one operation, which the bindings cannot do with bytes under a name.
+    """Parse and verifies one operation, which the bindings cannot do with bytes under a name.
 
     The handlers of the context get the errors. One that was attached through the bindings must not be among them: it
     crashes without Python's lock.
@@ -134,7 +134,7 @@ def _parse_into_module(
 
 
 def _relocate(module: mlir.Operation, chunk: Chunk) -> None:
-    """Gives locations in a source without a name the name that it should have had."""
+    """Give locations in a source without a name the name that it should have had."""
     context = module.context
 
     def relocated(location: mlir.Location) -> mlir.Location | None:
@@ -161,7 +161,7 @@ def _relocate(module: mlir.Operation, chunk: Chunk) -> None:
 
 
 def _placed(diagnostic: Diagnostic, chunk: Chunk) -> Diagnostic:
-    """Gives a diagnostic the name of its source, and what is about all of a chunk the chunk's place."""
+    """Give a diagnostic the name of its source, and what is about all of a chunk the chunk's place."""
     place = diagnostic.place
     if place and place.file == _UNNAMED:
         place = replace(place, file=chunk.name)

@@ -56,7 +56,7 @@ class Instrumentation:
         return self.is_selective or self.before_all or self.after_all or self.only_on_failure
 
     def around(self, name: str) -> Instrumentation:
-        """Returns what is told by a pass manager with the pass called `name` alone."""
+        """Return what is told by a pass manager with the pass called `name` alone."""
         return replace(
             self,
             before_all=self.before_all or name in split_names(self.before),
@@ -68,7 +68,7 @@ class Instrumentation:
         )
 
     def apply(self, manager: PassManager) -> None:
-        """Prepares a pass manager, except for printing around selected passes."""
+        """Prepare a pass manager, except for printing around selected passes."""
         manager.enable_verifier(self.verify_each)
         if self.prints and not self.is_selective:
             manager.enable_ir_printing(
@@ -86,5 +86,5 @@ class Instrumentation:
 
 
 def split_names(lists: Iterable[str]) -> set[str]:
-    """Returns the names in lists that commas separate."""
+    """Return the names in lists that commas separate."""
     return {name for list_ in lists for name in list_.split(",")}

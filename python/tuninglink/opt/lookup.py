@@ -30,7 +30,7 @@ class PassLookup:
         self._registry = registry
 
     def python_pass(self, name: str) -> type[Pass] | None:
-        """Returns the pass called `name` if it is written in Python.
+        """Return the pass called `name` if it is written in Python.
 
         Where both know a name the compiler's pass is meant, so that a plug-in cannot change what a
         pipeline of the compiler does. Plug-ins are only looked for if nobody else knows the name.
@@ -42,7 +42,7 @@ class PassLookup:
         return self._registry.own.get(name) or self._registry.plugged_in.get(name)
 
     def check(self, name: str, place: Place | None = None, prefix: str = "") -> None:
-        """Checks that there is a pass or a pipeline called `name`, which was written at `place`.
+        """Check that there is a pass or a pipeline called `name`, which was written at `place`.
 
         Raises:
             PipelineError: there is none; gives the nearest name.

@@ -49,12 +49,12 @@ class Passes:
         self._handle = handle
 
     def nest(self, anchor: str) -> Passes:
-        """Appends a list that runs on each operation called `anchor` directly inside."""
+        """Append a list that runs on each operation called `anchor` directly inside."""
         nest = function("mlirOpPassManagerGetNestedUnder", c_void_p, c_void_p, StringRef)
         return Passes(self._manager, nest(self._handle, self._manager.keep_string(anchor)))
 
     def add_native(self, text: str) -> None:
-        """Appends passes of the compiler, given as text.
+        """Append passes of the compiler, given as text.
 
         Raises:
             ValueError: the text is wrong, or a pass does not run on operations of this kind; carries the
@@ -73,7 +73,7 @@ class Passes:
     def add_python(
         self, title: str, text: str, anchor: str, run: Callable[[mlir.Operation], bool]
     ) -> None:
-        """Appends a pass that calls a function.
+        """Append a pass that calls a function.
 
         Args:
             title: what the pass is called in timing reports and in front of printed IR.
@@ -104,7 +104,7 @@ class NativePassManager:
         self.passes = Passes(self, of(pointer_of(self.bindings)))
 
     def run(self, operation: mlir.Operation) -> bool:
-        """Runs all passes and returns whether they succeeded; handlers of the context get diagnostics.
+        """Run all passes and returns whether they succeeded; handlers of the context get diagnostics.
 
         Other Python threads run meanwhile, so that an interrupt need not wait for the compiler.
         """
@@ -112,16 +112,16 @@ class NativePassManager:
         return bool(run(pointer_of(self.bindings), pointer_of(operation)))
 
     def close(self) -> None:
-        """Ends the pass manager, which prints its timing report and statistics if it is to."""
+        """End the pass manager, which prints its timing report and statistics if it is to."""
         del self.bindings
         self._kept.clear()
 
     def keep_string(self, text: str) -> StringRef:
-        """Returns a string that lives as long as the pass manager."""
+        """Return a string that lives as long as the pass manager."""
         return StringRef.of(self.keep(text.encode()))
 
     def keep(self, value: _Kept) -> _Kept:
-        """Keeps something that the compiler holds on to."""
+        """Keep something that the compiler holds on to."""
         self._kept.append(value)
         return value
 

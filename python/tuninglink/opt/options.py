@@ -50,7 +50,7 @@ class Option:
         return f"{value},..." if self.is_list else value
 
     def parse(self, text: str) -> Any:
-        """Returns the value that `text` stands for.
+        """Return the value that `text` stands for.
 
         Raises:
             ValueError: it stands for none; says what is expected.
@@ -60,7 +60,7 @@ class Option:
         return tuple(map(self._parse_one, split_list(text)))
 
     def print(self, value: Any) -> str:
-        """Returns the text that `parse` reads as `value`."""
+        """Return the text that `parse` reads as `value`."""
         if not self.is_list:
             return _print_one(value)
         return "{" + ",".join(map(_print_one, value)) + "}"
@@ -81,7 +81,7 @@ class Option:
 
 @cache
 def options_of(pass_type: type[Pass]) -> tuple[Option, ...]:
-    """Returns the options of a pass in the order in which they are declared.
+    """Return the options of a pass in the order in which they are declared.
 
     Raises:
         TypeError: a field has a type that options do not have, or no default.
@@ -92,7 +92,7 @@ def options_of(pass_type: type[Pass]) -> tuple[Option, ...]:
 
 
 def make_pass(pass_type: type[Pass], text: str) -> Pass:
-    """Returns a pass with the options in `text`, as in `name=value flag list={a,b} quoted='x y'`.
+    """Return a pass with the options in `text`, as in `name=value flag list={a,b} quoted='x y'`.
 
     Raises:
         PipelineError: there is no such option, or a value does not fit; names the nearest option.
@@ -116,7 +116,7 @@ def make_pass(pass_type: type[Pass], text: str) -> Pass:
 
 
 def print_pass(pass_: Pass) -> str:
-    """Returns the text of a pass in a pipeline, with all its options as MLIR prints them."""
+    """Return the text of a pass in a pipeline, with all its options as MLIR prints them."""
     options = options_of(type(pass_))
     if not options:
         return pass_.name
@@ -125,14 +125,14 @@ def print_pass(pass_: Pass) -> str:
 
 
 def split_options(text: str) -> Iterator[tuple[str, str]]:
-    """Yields names and values in the text of options; what is only named has an empty value."""
+    """Yield names and values in the text of options; what is only named has an empty value."""
     for part in _split(text, None):
         name, _, value = part.partition("=")
         yield name, value
 
 
 def split_list(text: str) -> tuple[str, ...]:
-    """Returns the elements of `a,b`, `{a,b}` or `{'a, b',c}`."""
+    """Return the elements of `a,b`, `{a,b}` or `{'a, b',c}`."""
     inner = _unwrap(text.strip(), "{")
     if not inner.strip():
         return ()
@@ -140,7 +140,7 @@ def split_list(text: str) -> tuple[str, ...]:
 
 
 def opens_quote(text: str, index: int) -> bool:
-    """Tells whether a quoted value starts at `index`: not every apostrophe is a quote."""
+    """Return whether a quoted value starts at `index`: not every apostrophe is a quote."""
     return text[index] in _QUOTES and (index == 0 or text[index - 1] in "=,{ \t\n")
 
 
@@ -170,7 +170,7 @@ def _no_such_option(pass_name: str, name: str, options: Iterable[str]) -> Any:
 
 
 def _split(text: str, separator: str | None) -> list[str]:
-    """Splits at `separator`, or at white space, wherever it is not quoted or in braces."""
+    """Split at `separator`, or at white space, wherever it is not quoted or in braces."""
     parts: list[str] = []
     start, depth, quote = 0, 0, ""
     for index, character in enumerate(text):
@@ -190,7 +190,7 @@ def _split(text: str, separator: str | None) -> list[str]:
 
 
 def _unwrap(text: str, openings: str) -> str:
-    """Removes the quotes or braces around `text` that start with one of `openings`."""
+    """Remove the quotes or braces around `text` that start with one of `openings`."""
     closing = {"{": "}"}.get(text[:1], text[:1])
     if len(text) > 1 and text[0] in openings and text[-1] == closing:
         return text[1:-1]

@@ -50,7 +50,7 @@ class PassRegistry:
         return plugged
 
     def all(self) -> dict[str, type[Pass]]:
-        """Returns all passes by name, in alphabetical order."""
+        """Return all passes by name, in alphabetical order."""
         return dict(sorted({**self.plugged_in, **self.own}.items()))
 
     def _load(self, entry_point: EntryPoint, passes: dict[str, type[Pass]]) -> None:
@@ -79,7 +79,7 @@ class PassRegistry:
 
 
 def check_pass(pass_type: object) -> None:
-    """Checks that `pass_type` is a pass that can be made with its default options.
+    """Check that `pass_type` is a pass that can be made with its default options.
 
     Raises:
         TypeError: it is not; says why.

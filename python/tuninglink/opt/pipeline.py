@@ -40,7 +40,7 @@ class OpPipeline:
 
 
 def parse_pipeline(text: str) -> OpPipeline:
-    """Returns the tree of a pipeline, whose names may or may not exist.
+    """Return the tree of a pipeline, whose names may or may not exist.
 
     Raises:
         PipelineError: the text is malformed, or is not wrapped in one anchor.
@@ -60,7 +60,7 @@ def parse_pipeline(text: str) -> OpPipeline:
 
 
 def leaves(nest: OpPipeline) -> list[Element]:
-    """Returns all elements in `nest`, however deep, in order."""
+    """Return all elements in `nest`, however deep, in order."""
     result: list[Element] = []
     for child in nest.children:
         result += leaves(child) if isinstance(child, OpPipeline) else [child]
@@ -73,7 +73,7 @@ class _Parser:
         self._offset = 0
 
     def children(self) -> tuple[Element | OpPipeline, ...]:
-        """Reads elements up to the end or to a closing parenthesis."""
+        """Read elements up to the end or to a closing parenthesis."""
         result: list[Element | OpPipeline] = []
         while True:
             child = self._child()
@@ -90,7 +90,7 @@ class _Parser:
         return self._offset == len(self._text)
 
     def failure(self, message: str, offset: int | None = None) -> PipelineError:
-        """Returns the error that something is wrong at `offset`, or where the parser stands."""
+        """Return the error that something is wrong at `offset`, or where the parser stands."""
         place = self._place(self._offset if offset is None else offset)
         return PipelineError(error(message, place))
 
@@ -122,7 +122,7 @@ class _Parser:
         return OpPipeline(anchor, children, self._place(start))
 
     def _options(self, start: int) -> str:
-        """Reads options in braces, which may hold quotes and further braces."""
+        """Read options in braces, which may hold quotes and further braces."""
         opening = self._offset
         depth = 0
         while self._offset < len(self._text):

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def set_up_process(program: str, flags: Sequence[str], *, target_backends: bool) -> None:
-    """Sets flags of the compiler and makes its target backends known, if they are needed.
+    """Set flags of the compiler and makes its target backends known, if they are needed.
 
     To be called once, from the main thread, before contexts are made that are to heed the flags. A flag
     that does not exist, or whose value is wrong, ends the process with the compiler's own message and exit

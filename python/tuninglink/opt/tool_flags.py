@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def _switch(target: str, help: str, *, sets: bool = True) -> Flag:  # noqa: A002 - of the command
-    """Returns a flag that sets a field, or clears it."""
+    """Return a flag that sets a field, or clears it."""
     return Flag(target, lambda text: read_boolean(text) is sets, switch=True, help=help)
 
 
@@ -27,13 +27,13 @@ def _value(
     optional: bool = False,
     repeats: bool = False,
 ) -> Flag:
-    """Returns a flag with a value."""
+    """Return a flag with a value."""
     value = value if "|" in value else f"<{value}>"
     return Flag(target, read, optional, repeats, help, metavar=value)
 
 
 def _choice(target: str, value: str, help: str, *, optional: bool = False) -> Flag:  # noqa: A002 - as above
-    """Returns a flag whose value is one of some words; without one, the first."""
+    """Return a flag whose value is one of some words; without one, the first."""
     words = value.split("|")
     read = one_of("", *words) if optional else one_of(*words)
     return _value(target, value, help, lambda text: read(text) or words[0], optional=optional)
@@ -214,7 +214,7 @@ class Options:
 
 
 def read_options(arguments: Sequence[str]) -> Options:
-    """Reads a command line, without the name of the program.
+    """Read a command line, without the name of the program.
 
     Raises:
         UsageError: something is wrong with it.

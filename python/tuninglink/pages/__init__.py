@@ -13,7 +13,7 @@ _DATA: Final = "/*data*/null"
 
 
 def render_page(package: str, template: str, data: object) -> str:
-    """Returns a page.
+    """Return a page.
 
     The page holds its data as JSON, and a script makes elements of them, so that no text of a program or of a spec is
     ever taken for HTML.

@@ -38,13 +38,13 @@ _CONFIGURATIONS: Final = (names.LOWERING_CONFIG, names.COMPILATION_INFO)
 
 
 def matches(entry: Entry, payload: Payload) -> bool:
-    """Tells whether an entry, were it alone in its spec, matches the root op of a payload."""
+    """Return whether an entry, were it alone in its spec, matches the root op of a payload."""
     (number,) = _matching_entries([entry], [payload])
     return number is not None
 
 
 def winners(anatomy: Anatomy, payloads: Sequence[Payload]) -> list[Entry | None]:
-    """Returns the entry of a spec that matches the root op of each payload first, None where none does.
+    """Return the entry of a spec that matches the root op of each payload first, None where none does.
 
     All payloads are given to the interpreter at once. The actions do not run, only the matchers do.
     """
@@ -54,13 +54,13 @@ def winners(anatomy: Anatomy, payloads: Sequence[Payload]) -> list[Entry | None]
 
 
 def configures(entry: Entry, payload: Payload) -> bool:
-    """Tells whether, in its whole spec, an entry is the one that configures the root op of a payload."""
+    """Return whether, in its whole spec, an entry is the one that configures the root op of a payload."""
     (winner,) = winners(entry.anatomy, [payload])
     return winner == entry and configuration(entry, payload) is not None
 
 
 def configuration(entry: Entry, payload: Payload) -> str | None:
-    """Returns the configuration that the root op of a payload gets from an entry alone, as text.
+    """Return the configuration that the root op of a payload gets from an entry alone, as text.
 
     None if it gets none, or what it gets is refused.
     """
@@ -76,7 +76,7 @@ def configuration(entry: Entry, payload: Payload) -> str | None:
 
 
 def configured(entry: Entry, payload: Payload, target: mlir.Attribute | None = None) -> Workload:
-    """Returns the dispatch of a payload as an entry alone configures it, in the context of the entry.
+    """Return the dispatch of a payload as an entry alone configures it, in the context of the entry.
 
     The dispatch is for `target`, a `#hal.executable.target` of any context.
 
@@ -93,7 +93,7 @@ def configured(entry: Entry, payload: Payload, target: mlir.Attribute | None = N
 def configured_if_matched(
     entry: Entry, module: mlir.Operation, target: mlir.Attribute
 ) -> Workload | None:
-    """Returns the dispatch in the body of a payload as an entry alone configures it, None if it does not match.
+    """Return the dispatch in the body of a payload as an entry alone configures it, None if it does not match.
 
     That takes one run of the interpreter, where `matches` and `configured` take two.
 
@@ -118,7 +118,7 @@ def configured_if_matched(
 
 
 def spec_of(*entries: Entry) -> bytes:
-    """Returns a spec with nothing but some entries of a spec and what they use, as bytecode."""
+    """Return a spec with nothing but some entries of a spec and what they use, as bytecode."""
     return _alone(*entries).bytecode()
 
 
@@ -129,7 +129,7 @@ def _alone(*entries: Entry) -> _Interpreted:
 
 
 def _matching_entries(entries: Sequence[Entry], payloads: Sequence[Payload]) -> list[int | None]:
-    """Returns the position of the first entry that matches each payload."""
+    """Return the position of the first entry that matches each payload."""
     if not entries or not payloads:
         return [None] * len(payloads)
     spec = _Interpreted(entries[0].anatomy, entries)
@@ -144,7 +144,7 @@ def _matching_entries(entries: Sequence[Entry], payloads: Sequence[Payload]) -> 
 
 
 def _module_of(payloads: Iterable[Payload], context: mlir.Context) -> mlir.Operation:
-    """Returns one module with the functions of all payloads, in order."""
+    """Return one module with the functions of all payloads, in order."""
     module = mlir.Module.create(mlir.Location.unknown(context)).operation
     block = module.regions[0].blocks[0]
     for number, payload in enumerate(payloads):
@@ -176,7 +176,7 @@ class _Interpreted:
         self._fresh = FreshNames(symbols(self._module))
 
     def _used(self) -> Iterable[mlir.Operation]:
-        """Returns what the entries use of the spec; it costs as much as that is, however large the spec."""
+        """Return what the entries use of the spec; it costs as much as that is, however large the spec."""
         reached: dict[str, mlir.Operation] = {}
         waiting = [
             split_path(path)[0]
@@ -193,7 +193,7 @@ class _Interpreted:
         return reached.values()
 
     def tagging_action(self, entry: Entry, number: int, behind: str = "") -> str:
-        """Adds an action that notes the number of an entry on the operation that it gets; returns its name.
+        """Add an action that notes the number of an entry on the operation that it gets; returns its name.
 
         Args:
             entry: the entry.
@@ -218,7 +218,7 @@ class _Interpreted:
         return name
 
     def add_entry_point(self, actions: Sequence[str]) -> None:
-        """Adds the entry point, with an action for each entry.
+        """Add the entry point, with an action for each entry.
 
         Of entries with the same matcher only the first is there, as the others never win: a `foreach_match` that
         names a matcher twice sends the compiler into an endless recursion.
@@ -239,11 +239,11 @@ class _Interpreted:
             yield_(list(loop.results))
 
     def bytecode(self) -> bytes:
-        """Returns the copy as bytecode."""
+        """Return the copy as bytecode."""
         return to_bytecode(self._module)
 
     def run(self, module: mlir.Operation) -> None:
-        """Applies the spec to a module.
+        """Apply the spec to a module.
 
         Raises:
             MLIRError: the interpreter fails.

@@ -25,22 +25,22 @@ class Ranks:
     least: Mapping[int, int]
 
     def allow(self, *ranks: int) -> bool:
-        """Tells whether operands, from the first on, may have these ranks."""
+        """Return whether operands, from the first on, may have these ranks."""
         return all(
             self.exact.get(at, rank) == rank and self.least.get(at, 0) <= rank
             for at, rank in enumerate(ranks)
         )
 
     def mention(self, count: int) -> bool:
-        """Tells whether each of the first operands has a constraint."""
+        """Return whether each of the first operands has a constraint."""
         return all(at in self.exact or at in self.least for at in range(count))
 
     def tightened(self) -> Ranks:
-        """Returns the constraints with each least rank as the exact one."""
+        """Return the constraints with each least rank as the exact one."""
         return Ranks({**self.least, **self.exact}, {})
 
     def likely(self, operand: int) -> int:
-        """Returns a rank that an operand may have."""
+        """Return a rank that an operand may have."""
         return self.exact.get(operand, max(2, self.least.get(operand, 0)))
 
     @property
@@ -56,7 +56,7 @@ class _Loops:
         self._count = 0
 
     def take(self, count: int) -> Expressions:
-        """Returns the next loops."""
+        """Return the next loops."""
         self._count += count
         return [
             mlir.AffineExpr.get_dim(position)
@@ -64,12 +64,12 @@ class _Loops:
         ]
 
     def maps(self, *operands: Sequence[mlir.AffineExpr]) -> list[mlir.AffineMap]:
-        """Returns the maps of operands."""
+        """Return the maps of operands."""
         return [mlir.AffineMap.get(self._count, 0, list(operand)) for operand in operands]
 
 
 def contractions(counts: Mapping[str, int], ranks: Ranks) -> Iterator[list[mlir.AffineMap]]:
-    """Yields maps of contractions, given how many dimensions a role has, such as `contraction m`."""
+    """Yield maps of contractions, given how many dimensions a role has, such as `contraction m`."""
     for batch, m, n, k in _dimension_counts(counts, ranks):
         for k_is_last_in_lhs, k_is_last_in_rhs in ((1, 0), (1, 1), (0, 0), (0, 1)):
             loops = _Loops()
@@ -90,7 +90,7 @@ def _in_turns(first: Expressions, second: Expressions) -> Expressions:
 
 
 def _dimension_counts(counts: Mapping[str, int], ranks: Ranks) -> list[tuple[int, int, int, int]]:
-    """Returns the numbers of dimensions of the roles, those of a plain matmul first."""
+    """Return the numbers of dimensions of the roles, those of a plain matmul first."""
     wanted = [counts.get(f"contraction {role}") for role in ("batch", "m", "n", "k")]
     choices = [range(_MOST_OF_A_ROLE + 1) if each is None else (each,) for each in wanted]
     result = [
@@ -102,21 +102,21 @@ def _dimension_counts(counts: Mapping[str, int], ranks: Ranks) -> list[tuple[int
 
 
 def elementwise(ranks: Ranks, last: int) -> Iterator[list[mlir.AffineMap]]:
-    """Yields maps of operations without reduction on operands of one rank, up to the operand `last`."""
+    """Yield maps of operations without reduction on operands of one rank, up to the operand `last`."""
     loops = _Loops()
     identity = loops.take(ranks.common)
     yield loops.maps(*([identity] * max(2, last + 1)))
 
 
 def separate(ranks: Ranks, last: int) -> Iterator[list[mlir.AffineMap]]:
-    """Yields maps of operations whose operands share no loop, so that they fit shapes of any kind."""
+    """Yield maps of operations whose operands share no loop, so that they fit shapes of any kind."""
     loops = _Loops()
     operands = [loops.take(ranks.likely(position)) for position in range(max(2, last + 1))]
     yield loops.maps(*operands)
 
 
 def _images(counts: Mapping[str, int]) -> Sequence[int]:
-    """Returns how many dimensions an image may have: each has a size, a filter, a stride and a dilation."""
+    """Return how many dimensions an image may have: each has a size, a filter, a stride and a dilation."""
     roles = ("output_image", "filter", "strides", "dilations")
     known = {counts[name] for role in roles if (name := f"convolution {role}") in counts}
     return sorted(known) or _IMAGES
@@ -128,7 +128,7 @@ def convolutions(
     strides: Mapping[int, int],
     dilations: Mapping[int, int],
 ) -> Iterator[list[mlir.AffineMap]]:
-    """Yields maps of convolutions.
+    """Yield maps of convolutions.
 
     Args:
         counts: how many dimensions a role has, such as `convolution filter`.
@@ -167,7 +167,7 @@ def convolutions(
 
 
 def attentions(outputs: int) -> Iterator[list[mlir.AffineMap]]:
-    """Yields maps of attentions with so many outputs, without a mask and with one."""
+    """Yield maps of attentions with so many outputs, without a mask and with one."""
     for batch, has_mask in product(_BATCHES, (False, True)):
         loops = _Loops()
         b = loops.take(batch)

@@ -64,7 +64,7 @@ class Candidates:
         return bool(self._shown)
 
     def all(self) -> Iterator[Template]:
-        """Yields operations with the structure that the matcher demands; sizes may not fit."""
+        """Yield operations with the structure that the matcher demands; sizes may not fit."""
         if names.MATCH_DAG in self._shown:
             yield _graph(self._shown[names.MATCH_DAG])
             return
@@ -80,7 +80,7 @@ class Candidates:
                 yield from self._named(name)
 
     def _names(self) -> list[str]:
-        """Returns the names of the operations to try, in the order in which a backend leaves them as they are."""
+        """Return the names of the operations to try, in the order in which a backend leaves them as they are."""
         wanted = self._condition.names
         if wanted is None:
             return [names.GENERIC]
@@ -97,7 +97,7 @@ class Candidates:
         return [result.get(position) for position in range(count)]
 
     def _named(self, name: str) -> Iterator[Template]:
-        """Yields named operations, with the indexing maps that are demanded if they can have them."""
+        """Yield named operations, with the indexing maps that are demanded if they can have them."""
         # Builds classes for the operations, which takes 90 ms.
         from tuninglink.payloads.named_operations import TAKING_MAPS, named  # noqa: PLC0415
 
@@ -148,7 +148,7 @@ class Candidates:
         }
 
     def _filled(self, count: int) -> list[mlir.Type]:
-        """Returns element types, those that are open as the others or as they usually are."""
+        """Return element types, those that are open as the others or as they usually are."""
         types = self._types(count)
         inputs = next((kind for kind in types[:-1] if kind is not None), None)
         output = types[-1]
@@ -157,7 +157,7 @@ class Candidates:
         return [*(kind or inputs for kind in types[:-1]), output or inputs]
 
     def _with_regions(self, shown: mlir.Operation) -> Template:
-        """Returns the operation whose regions are demanded; all else of it is open."""
+        """Return the operation whose regions are demanded; all else of it is open."""
         target = next(body(shown))
         types = [_opened(operand.type) for operand in target.operands]
         owner, block = new_block(types)

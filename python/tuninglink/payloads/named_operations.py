@@ -29,7 +29,7 @@ _MATMUL_RANKS: Final = {
 
 
 def named(name: str, types: Sequence[mlir.Type | None], rank: int) -> Iterator[Template]:
-    """Yields named structured operations; the compiler may refuse some of them.
+    """Yield named structured operations; the compiler may refuse some of them.
 
     Args:
         name: such as `linalg.batch_matmul`.
@@ -61,7 +61,7 @@ def named(name: str, types: Sequence[mlir.Type | None], rank: int) -> Iterator[T
 def _defined(
     builder: Any, operands: Sequence[Any], types: Sequence[mlir.Type | None], rank: int | None
 ) -> Template:
-    """Returns an operation that the bindings define."""
+    """Return an operation that the bindings define."""
     elements: dict[str, mlir.Type] = {
         "I32": mlir.IntegerType.get_signless(32),
         "I64": mlir.IntegerType.get_signless(64),
@@ -89,7 +89,7 @@ def _defined(
 
 
 def _listed(name: str, types: Sequence[mlir.Type | None], rank: int) -> Template:
-    """Returns one of the ops with a builder of their own."""
+    """Return one of the ops with a builder of their own."""
     inputs, build = _BUILDERS[name]
     operands = [open_tensor(rank, each) for each in _filled(types, inputs + 1)]
     owner, block = new_block(operands)

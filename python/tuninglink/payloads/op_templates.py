@@ -80,26 +80,26 @@ class Template:
 
 
 def destination_count(operation: mlir.Operation) -> int:
-    """Returns how many of the last operands are destinations."""
+    """Return how many of the last operands are destinations."""
     is_structured = operation.name.startswith(("linalg.", "iree_linalg_ext."))
     return len(operation.results) if is_structured else 0
 
 
 def is_number(kind: mlir.Type) -> bool:
-    """Tells whether arithmetic is defined on a type: a float, or a signless integer."""
+    """Return whether arithmetic is defined on a type: a float, or a signless integer."""
     return isinstance(kind, mlir.FloatType) or (
         isinstance(kind, mlir.IntegerType) and kind.is_signless
     )
 
 
 def open_tensor(rank: int, element: mlir.Type) -> mlir.RankedTensorType:
-    """Returns the type of a tensor whose sizes are all dynamic."""
+    """Return the type of a tensor whose sizes are all dynamic."""
     location = mlir.Location.unknown(element.context)
     return mlir.RankedTensorType.get([DYNAMIC] * rank, element, loc=location)
 
 
 def new_block(types: Sequence[mlir.Type]) -> tuple[mlir.Operation, mlir.Block]:
-    """Returns a block with arguments of these types, and the module that keeps it alive."""
+    """Return a block with arguments of these types, and the module that keeps it alive."""
     module = mlir.Module.create().operation
     with mlir.InsertionPoint(module.regions[0].blocks[0]):
         holder = mlir.Operation.create(names.MODULE, regions=1)
@@ -110,7 +110,7 @@ def new_block(types: Sequence[mlir.Type]) -> tuple[mlir.Operation, mlir.Block]:
 def new_function(
     inputs: Sequence[mlir.Type], results: Sequence[mlir.Type]
 ) -> tuple[mlir.Operation, mlir.Block]:
-    """Returns a module with one function, and the block of its body."""
+    """Return a module with one function, and the block of its body."""
     module = mlir.Module.create().operation
     kind = mlir.FunctionType.get(list(inputs), list(results))
     with mlir.InsertionPoint(module.regions[0].blocks[0]):
@@ -127,7 +127,7 @@ def new_function(
 
 
 def build(name: str, result: mlir.Type, *operands: Value, **attributes: mlir.Attribute) -> Value:
-    """Builds an operation with one result at the current insertion point, and returns the result."""
+    """Build an operation with one result at the current insertion point, and returns the result."""
     operation = mlir.Operation.create(
         name, results=[result], operands=list(operands), attributes=attributes
     )
@@ -138,7 +138,7 @@ def build(name: str, result: mlir.Type, *operands: Value, **attributes: mlir.Att
 def clone_into(
     operation: mlir.Operation, values: dict[Value, Value], results: Iterable[mlir.Type]
 ) -> mlir.Operation:
-    """Clones an operation at the current insertion point, with other types of its results.
+    """Clone an operation at the current insertion point, with other types of its results.
 
     Args:
         operation: the operation.
@@ -156,7 +156,7 @@ def clone_into(
 
 
 def _replace_inside(operation: mlir.Operation, values: dict[Value, Value]) -> None:
-    """Replaces the values that operations in a region use from around it."""
+    """Replace the values that operations in a region use from around it."""
     for region in operation.regions:
         for block in region.blocks:
             for each in block.operations:

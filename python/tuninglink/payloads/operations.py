@@ -21,7 +21,7 @@ class UnknownArithmeticError(Exception):
 
 
 def generic(maps: Sequence[mlir.AffineMap], types: Sequence[mlir.Type]) -> Template:
-    """Returns a `linalg.generic` with one output that multiplies its inputs and adds the products up.
+    """Return a `linalg.generic` with one output that multiplies its inputs and adds the products up.
 
     With one input it adds that up, and without loops to reduce it writes what it computes.
 
@@ -74,7 +74,7 @@ def _arithmetic(what: str, lhs: Value, rhs: Value) -> Value:
 
 
 def _cast(value: Value, wanted: mlir.Type) -> Value:
-    """Builds the conversion of a number to another type, as frontends write it."""
+    """Build the conversion of a number to another type, as frontends write it."""
     kind = value.type
     if kind == wanted:
         return value
@@ -90,7 +90,7 @@ def _cast(value: Value, wanted: mlir.Type) -> Value:
 
 
 def attention(name: str, maps: Sequence[mlir.AffineMap], types: Sequence[mlir.Type]) -> Template:
-    """Returns an attention, online or not, with the maps and element types of its operands."""
+    """Return an attention, online or not, with the maps and element types of its operands."""
     outputs = ATTENTION_OUTPUTS[name]
     operands = [
         kind if position == _SCALE else open_tensor(len(each.results), kind)

@@ -89,7 +89,7 @@ class Payload:
     def dispatch(
         self, target: mlir.Attribute | None = None, context: mlir.Context | None = None
     ) -> Workload:
-        """Returns the dispatch, for providers of constraints: nothing is compiled for it.
+        """Return the dispatch, for providers of constraints: nothing is compiled for it.
 
         Args:
             target: a `#hal.executable.target` of any context, which goes onto the function.
@@ -105,6 +105,6 @@ class Payload:
 
 
 def root_of(function: mlir.Operation) -> mlir.Operation:
-    """Returns the root op of the function of a payload's body."""
+    """Return the root op of the function of a payload's body."""
     *_, root, _ = body(function)
     return root

@@ -47,7 +47,7 @@ _NO_TILES: Final = frozenset({"promote_operands", "subgroup_basis", "lane_basis"
 
 
 def usual_sizes(op: StructuredOp) -> list[int]:
-    """Returns a moderate size of each loop of an op."""
+    """Return a moderate size of each loop of an op."""
     result = [_USUAL_ELSEWHERE] * op.loop_count
     for role, loops in op.loops.items():
         for loop in loops:
@@ -58,7 +58,7 @@ def usual_sizes(op: StructuredOp) -> list[int]:
 
 
 def preferred_sizes(usual: int, tile: int) -> list[int]:
-    """Returns the sizes to try for a loop that is tiled by `tile`, best ones first: `usual` is a moderate one."""
+    """Return the sizes to try for a loop that is tiled by `tile`, best ones first: `usual` is a moderate one."""
     together = lcm(usual, tile)
     best = together if together <= _LARGEST else tile
     rounded = -(-usual // tile) * tile
@@ -66,7 +66,7 @@ def preferred_sizes(usual: int, tile: int) -> list[int]:
 
 
 def tiles(configurations: Iterable[mlir.Attribute], op: StructuredOp) -> dict[int, int]:
-    """Returns for each loop a preferred divisor of its size: what a configuration tiles it by."""
+    """Return for each loop a preferred divisor of its size: what a configuration tiles it by."""
     result: dict[int, int] = {}
     for config in map(_lowering_config, configurations):
         entries = _entries(config)
@@ -82,7 +82,7 @@ def tiles(configurations: Iterable[mlir.Attribute], op: StructuredOp) -> dict[in
 
 
 def constants(sequences: Iterable[mlir.Operation]) -> tuple[mlir.Attribute, ...]:
-    """Returns the constants in sequences, which may be configurations."""
+    """Return the constants in sequences, which may be configurations."""
     return tuple(
         each.attributes["value"]
         for sequence in sequences
@@ -97,7 +97,7 @@ def _lowering_config(value: mlir.Attribute) -> mlir.Attribute:
 
 
 def _entries(config: mlir.Attribute) -> dict[str, mlir.Attribute]:
-    """Returns the parameters of a lowering configuration; empty for any other attribute.
+    """Return the parameters of a lowering configuration; empty for any other attribute.
 
     Those for CPUs and the common ones have no class in the bindings, but what stands in their brackets is
     written as a dictionary is, and the compiler's parser takes it apart.
@@ -110,7 +110,7 @@ def _entries(config: mlir.Attribute) -> dict[str, mlir.Attribute]:
 
 
 def _rows(attribute: mlir.Attribute) -> Iterator[list[int]]:
-    """Yields the lists of sizes in an attribute."""
+    """Yield the lists of sizes in an attribute."""
     if not isinstance(attribute, mlir.ArrayAttr):
         return
     numbers = integers_of(attribute)
@@ -123,7 +123,7 @@ def _rows(attribute: mlir.Attribute) -> Iterator[list[int]]:
 def _add_intrinsic(
     config: iree_gpu.LoweringConfigAttr, op: StructuredOp, found: dict[int, int]
 ) -> None:
-    """Rounds the innermost loops of m, n and k up to whole intrinsics."""
+    """Round the innermost loops of m, n and k up to whole intrinsics."""
     kind = config.mma_kind
     if not isinstance(kind, iree_gpu.MMAAttr | iree_gpu.VirtualMMAAttr):
         return

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def write_body(template: Template, sized: Sized, *, fills: bool) -> mlir.Operation:
-    """Returns a module with a function that does what the template does, on arguments.
+    """Return a module with a function that does what the template does, on arguments.
 
     It is built in the current context. What is accumulated starts from a `linalg.fill` if the body `fills`, as it does
     in models; else from an argument.
@@ -47,7 +47,7 @@ def write_body(template: Template, sized: Sized, *, fills: bool) -> mlir.Operati
 
 
 def write_program(template: Template, sized: Sized, *, fills: bool) -> mlir.Operation:
-    """Returns a program with a dispatch that does what the template does.
+    """Return a program with a dispatch that does what the template does.
 
     The dispatch is formed already, so that the compiler neither adds operations to it nor collapses its loops.
     Destinations are created in it, as they are in the dispatches of models, from a `linalg.fill` only if the program
@@ -91,7 +91,7 @@ _SCALE: Final = 0.125
 
 
 def _clone_all(template: Template, sized: Sized, values: dict[Value, Value]) -> list[Value]:
-    """Clones the operations at the current insertion point; returns the results of the root op."""
+    """Clone the operations at the current insertion point; returns the results of the root op."""
     for operation in template.operations:
         results = [_sized(result, sized) for result in operation.results]
         clone = clone_into(operation, values, results)
@@ -117,17 +117,17 @@ def _extract(tensor: Value) -> Value:
 
 
 def _is_made(template: Template, argument: Value, *, fills: bool) -> bool:
-    """Tells whether a destination is created in the dispatch, not passed to it."""
+    """Return whether a destination is created in the dispatch, not passed to it."""
     return not _accumulates(template, argument) or (fills and _is_filled(template, argument))
 
 
 def _is_filled(template: Template, argument: Value) -> bool:
-    """Tells whether a destination can start from a constant."""
+    """Return whether a destination can start from a constant."""
     return _accumulates(template, argument) and is_number(argument.type.element_type)
 
 
 def _accumulates(template: Template, argument: Value) -> bool:
-    """Tells whether an op reads its destination."""
+    """Return whether an op reads its destination."""
     return any(
         argument in list(operation.operands) and _reads(operation, argument)
         for operation in template.operations
@@ -143,7 +143,7 @@ def _reads(operation: mlir.Operation, argument: Value) -> bool:
 
 
 def _start(template: Template, argument: Value, kind: mlir.Type) -> Value:
-    """Builds a destination: zeros to add to, or minus infinity to take the maximum with."""
+    """Build a destination: zeros to add to, or minus infinity to take the maximum with."""
     assert isinstance(kind, mlir.RankedTensorType)
     empty = build("tensor.empty", kind)
     if not _accumulates(template, argument):

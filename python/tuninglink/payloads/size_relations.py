@@ -63,7 +63,7 @@ class SizeRelations:
             self._add_operation(operation)
 
     def size(self, dimension: Dimension) -> Expression | None:
-        """Returns the size of a dimension of the root op, None if it has no such dimension."""
+        """Return the size of a dimension of the root op, None if it has no such dimension."""
         kind, index, position = dimension
         root = self._template.root
         if kind == "loop":
@@ -88,7 +88,7 @@ class SizeRelations:
             ]
 
     def _add_operation(self, operation: mlir.Operation) -> None:
-        """Adds the relation between the shapes of an operation's operands and results."""
+        """Add the relation between the shapes of an operation's operands and results."""
         outputs = destination_count(operation)
         destinations = list(operation.operands)[len(operation.operands) - outputs :]
         for destination, result in zip(destinations, operation.results, strict=False):
@@ -129,7 +129,7 @@ class SizeRelations:
 
     @cached_property
     def _role_sizes(self) -> dict[str, list[Expression]]:
-        """Returns the sizes in each role of the root op, and the strides and dilations of a convolution."""
+        """Return the sizes in each role of the root op, and the strides and dilations of a convolution."""
         op = self._template.op
         sizes = {
             role.name.lower(): [self.loops[at] for at in loops] for role, loops in op.loops.items()

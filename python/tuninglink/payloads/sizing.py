@@ -63,7 +63,7 @@ class NoSizes:
 def find_sizes(
     unsized: UnsizedOp, facts: Iterable[HasExtent], configurations: tuple[mlir.Attribute, ...]
 ) -> Sized | NoSizes:
-    """Finds sizes with which an operation satisfies facts, multiples of what configurations tile by if possible."""
+    """Find sizes with which an operation satisfies facts, multiples of what configurations tile by if possible."""
     try:
         sizes = unsized.relations
         demands = _demands(facts, sizes.size)
@@ -79,7 +79,7 @@ def find_sizes(
 
 
 def find_contradiction(facts: Iterable[HasExtent]) -> NoSizes | None:
-    """Returns why facts contradict each other whatever the operation is, None if they do not."""
+    """Return why facts contradict each other whatever the operation is, None if they do not."""
     facts = list(facts)
     if static_sizes(static_box(box(facts))) is not None:
         return None
@@ -94,7 +94,7 @@ def find_contradiction(facts: Iterable[HasExtent]) -> NoSizes | None:
 def _demands(
     facts: Iterable[HasExtent], size_of: Callable[[Dimension], Expression | None]
 ) -> list[tuple[str, Expression]]:
-    """Returns facts in words and as conditions."""
+    """Return facts in words and as conditions."""
     demands = []
     for fact in sorted(facts, key=repr):
         size = size_of(fact.dimension)
@@ -138,7 +138,7 @@ class _Question:
             self.solver.assert_and_track(self.writer.truth(condition.term), label)
 
     def refutation(self) -> NoSizes:
-        """Returns which demands contradict each other."""
+        """Return which demands contradict each other."""
         core = [self.labels[str(each)] for each in self.solver.unsat_core()]
         return NoSizes(Verdict.REFUTED, contradiction(sorted(core)))
 
@@ -163,7 +163,7 @@ class _Choice:
         self._slack = [write.truth(each.term) for each in sizes.slack]
 
     def solve(self, tiles: Mapping[int, int]) -> Sized | NoSizes:
-        """Decides whether there are sizes, and chooses some."""
+        """Decide whether there are sizes, and chooses some."""
         result = self._solver.check()
         if result == z3.unsat:
             return self._question.refutation()
@@ -187,14 +187,14 @@ class _Choice:
         return self._sized(demanded)
 
     def _is_determined(self) -> bool:
-        """Tells whether no size can have another value than in the model that was found."""
+        """Return whether no size can have another value than in the model that was found."""
         model = self._solver.model()
         others = [each != model.eval(each, model_completion=True) for each in self._unknowns]
         nothing = z3.BoolVal(val=False, ctx=self._context)
         return bool(self._solver.check(z3.Or(nothing, *others)) == z3.unsat)
 
     def _sized(self, demanded: frozenset[int]) -> Sized:
-        """Returns the sizes that the solver finds."""
+        """Return the sizes that the solver finds."""
         self._solver.check()
         model = self._solver.model()
 
@@ -205,7 +205,7 @@ class _Choice:
         return _sized(self._sizes, demanded, value)
 
     def _only_value(self, size: z3.ArithRef) -> int | None:
-        """Returns the only value that an unknown can have, None if it can have others."""
+        """Return the only value that an unknown can have, None if it can have others."""
         assert self._solver.check() == z3.sat
         value = int(self._solver.model().eval(size, model_completion=True).as_long())
         return value if self._solver.check(size != value) == z3.unsat else None
@@ -217,7 +217,7 @@ class _Choice:
         return True
 
     def _choose(self, size: z3.ArithRef, wanted: Iterable[int]) -> None:
-        """Fixes an unknown to the first of the wanted values that it can have, else to the least."""
+        """Fix an unknown to the first of the wanted values that it can have, else to the least."""
         if self._only_value(size) is not None or any(self._try(size == each) for each in wanted):
             return
         self._try(size >= 1)
@@ -233,7 +233,7 @@ class _Choice:
 
 
 def holds(fact: HasExtent, size: Expression) -> Expression:
-    """Returns that a fact holds for a static size."""
+    """Return that a fact holds for a static size."""
     asked = fact.extent
     parts = [] if asked.size is None else [size == asked.size]
     parts += [size >= int(asked.low)] if asked.low > -math.inf else []
@@ -243,7 +243,7 @@ def holds(fact: HasExtent, size: Expression) -> Expression:
 
 
 def in_words(fact: HasExtent) -> str:
-    """Returns a fact in words."""
+    """Return a fact in words."""
     kind, number, position = fact.dimension
     if kind in ("operand", "result"):
         what = f"dimension {position} of {kind} {number}"
@@ -253,7 +253,7 @@ def in_words(fact: HasExtent) -> str:
 
 
 def contradiction(facts: Sequence[str]) -> str:
-    """Returns in words that facts, which are in words themselves, contradict each other."""
+    """Return in words that facts, which are in words themselves, contradict each other."""
     if not facts:
         return "its operation has no sizes that fit together"
     if len(facts) == 1:

@@ -46,7 +46,7 @@ _GENERALIZING: Final = frozenset({"rocm", "cuda"})
 
 
 def payload_for(entry: Entry, target: Target | str | None = None) -> Payload:
-    """Makes a program that an entry matches.
+    """Make a program that an entry matches.
 
     The operation is what the matcher demands, and the most common one where it leaves that open. The sizes that
     it demands are found by a solver; those that it leaves open are moderate multiples of the tiles of the
@@ -82,11 +82,11 @@ class Synthesizer:
         self._unsized_ops = UnsizedOps(generalizes=generalizes)
 
     def payload(self, entry: Entry) -> Payload:
-        """Makes a program that an entry matches; see `payload_for`."""
+        """Make a program that an entry matches; see `payload_for`."""
         return self._made(entry, None).write()
 
     def configured(self, entry: Entry, attribute: mlir.Attribute) -> Configured:
-        """Makes a program that an entry matches, and has the entry configure it.
+        """Make a program that an entry matches, and has the entry configure it.
 
         Args:
             entry: the entry.
@@ -150,7 +150,7 @@ class _Draft:
         return ", ".join(str(operand.type) for operand in root.operands)
 
     def payload(self) -> Payload:
-        """Writes the payload."""
+        """Write the payload."""
         with self.entry.anatomy.module.context, mlir.Location.unknown():
             body = write_body(self.template, self.sized, fills=self.fills)
             program = write_program(self.template, self.sized, fills=self.fills)
@@ -182,7 +182,7 @@ class _Synthesis:
         return PayloadError(self._entry, reason, verdict)
 
     def run(self) -> Configured:
-        """Tries all operations that may do, and returns the first that does.
+        """Try all operations that may do, and returns the first that does.
 
         Raises:
             PayloadError: none does.
@@ -204,7 +204,7 @@ class _Synthesis:
             raise self._error(str(failure)) from None
 
     def _first_that_fits(self, condition: Condition) -> Configured:
-        """Returns a payload with the first operation that fits."""
+        """Return a payload with the first operation that fits."""
         action = _involved(self._entry.anatomy.table, self._entry.action)
         configurations = constants([*self._matcher, *action])
         failures: list[NoSizes] = []
@@ -232,7 +232,7 @@ class _Synthesis:
         raise self._error(first.reason, first.verdict if is_proof else Verdict.NOT_DECIDED)
 
     def _no_operation(self, wanted: frozenset[str]) -> PayloadError:
-        """Returns the error for operations of which none can be built."""
+        """Return the error for operations of which none can be built."""
         if not wanted:
             return self._error("no operation has operands of the ranks that it asks for")
         context = self._entry.anatomy.module.context
@@ -244,7 +244,7 @@ class _Synthesis:
         return self._error(f"no program with {names_} is known that fits")
 
     def _made(self, unsized: UnsizedOp, sized: Sized, condition: Condition) -> Configured | NoSizes:
-        """Returns the payload with a sized operation, if the compiler takes it and the entry matches it."""
+        """Return the payload with a sized operation, if the compiler takes it and the entry matches it."""
         fills = _leaves_fills_alone(condition)
         draft = _Draft(self._entry, self._target, unsized, sized, fills)
         try:
@@ -264,13 +264,13 @@ class _Synthesis:
         return NoSizes(Verdict.NOT_DECIDED, reason)
 
     def _matched(self, draft: _Draft) -> Configured | None:
-        """Returns a payload, None if the entry does not match it."""
+        """Return a payload, None if the entry does not match it."""
         payload = draft.payload()
         is_matched = matches(self._entry, payload)
         return Configured(payload.shapes, None, lambda: payload) if is_matched else None
 
     def _configured(self, draft: _Draft) -> Configured | None:
-        """Returns a payload as the entry configures it, None if the entry does not match it."""
+        """Return a payload as the entry configures it, None if the entry does not match it."""
         assert self._attribute is not None
         body, shapes = draft.body, draft.shapes
         try:
@@ -281,12 +281,12 @@ class _Synthesis:
 
 
 def _leaves_fills_alone(condition: Condition) -> bool:
-    """Tells whether a matcher surely does not match the fills beside the operation that it looks for."""
+    """Return whether a matcher surely does not match the fills beside the operation that it looks for."""
     if condition.names is not None:
         return names.FILL not in condition.names
     return bool(condition.kinds or condition.root is not None or condition.maps is not None)
 
 
 def _involved(table: SequenceTable, path: str) -> list[mlir.Operation]:
-    """Returns a sequence and, behind it, what it runs."""
+    """Return a sequence and, behind it, what it runs."""
     return [sequence for _, sequence in table.closure(path)][::-1]

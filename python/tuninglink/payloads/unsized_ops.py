@@ -44,7 +44,7 @@ class UnsizedOp:
         return SizeRelations(self.template)
 
     def tiles(self, configurations: tuple[mlir.Attribute, ...]) -> Mapping[int, int]:
-        """Returns what configurations tile its loops by, see `preferences.tiles`."""
+        """Return what configurations tile its loops by, see `preferences.tiles`."""
         if configurations not in self._tiles:
             _make_room(self._tiles)
             self._tiles[configurations] = tiles(configurations, self.template.op)
@@ -63,7 +63,7 @@ class UnsizedOps:
         self._known: dict[Hashable, _Replayed] = {}
 
     def of(self, condition: Condition, matcher: Sequence[mlir.Operation]) -> Iterator[UnsizedOp]:
-        """Yields the operations that a matcher may look for, most likely ones first.
+        """Yield the operations that a matcher may look for, most likely ones first.
 
         Args:
             condition: what it demands.
@@ -101,7 +101,7 @@ class _Replayed:
 
 
 def _key(condition: Condition) -> Hashable:
-    """Returns all of a condition that candidates depend on."""
+    """Return all of a condition that candidates depend on."""
     maps = condition.maps
     tables = (condition.types, condition.ranks, condition.least_ranks, condition.counts)
     return (

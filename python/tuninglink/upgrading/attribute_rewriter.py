@@ -49,7 +49,7 @@ class AttributeRewriter:
     _expanded: int = 0
 
     def rewrite(self, rewrites: Rewrites) -> None:
-        """Adds the changes to `rewrites`.
+        """Add the changes to `rewrites`.
 
         Raises:
             SpecError: aliases would grow beyond all measure.
@@ -68,7 +68,7 @@ class AttributeRewriter:
                 rewrites.edits.replace(start, end, fresh)
 
     def _upgrade_unused_aliases(self, rewrites: Rewrites) -> None:
-        """Upgrades what unused aliases stand for, the last first, as they may use those before."""
+        """Upgrade what unused aliases stand for, the last first, as they may use those before."""
         for alias in reversed(self.outline.aliases.values()):
             if self._definitions[alias.name] is None:
                 tree = self._tree(alias.name)
@@ -77,7 +77,7 @@ class AttributeRewriter:
                     self._upgrade(use, alias.value, rewrites, is_alias=True)
 
     def _spans(self) -> Iterator[tuple[int, int]]:
-        """Yields where attributes stand that are in no other, apart from the definitions of aliases."""
+        """Yield where attributes stand that are in no other, apart from the definitions of aliases."""
         source, aliases = self.outline.source, self.outline.aliases
         done = 0
         for mark in source.marks:
@@ -99,7 +99,7 @@ class AttributeRewriter:
                     yield token.start, token.end
 
     def _end(self, mark: Mark) -> int | None:
-        """Returns where the attribute at `mark` ends, None if no rule could care for it."""
+        """Return where the attribute at `mark` ends, None if no rule could care for it."""
         if mark.text in self.outline.aliases:
             return mark.end
         closer = self.outline.source.closers.get(mark.end)
@@ -112,7 +112,7 @@ class AttributeRewriter:
         return self._expand(value)
 
     def _tree(self, alias: str) -> Node | None:
-        """Returns what an alias is defined as, None if it is nothing that rules look at."""
+        """Return what an alias is defined as, None if it is nothing that rules look at."""
         if alias not in self._trees:
             self._trees[alias] = None  # an alias in terms of itself is none
             result = self.outline.aliases[alias]
@@ -127,7 +127,7 @@ class AttributeRewriter:
         return self._trees[alias]
 
     def _expand(self, value: Value) -> Value:
-        """Puts what aliases stand for in the place of aliases."""
+        """Put what aliases stand for in the place of aliases."""
         if isinstance(value, Leaf) and value.text in self.outline.aliases:
             tree = self._tree(value.text)
             if tree is None:
@@ -147,7 +147,7 @@ class AttributeRewriter:
     def _upgrade(
         self, root: Value, start: int, rewrites: Rewrites, *, is_alias: bool = False
     ) -> bool:
-        """Applies the rules to one attribute, and tells whether that went well."""
+        """Apply the rules to one attribute, and tells whether that went well."""
         sequence = self.outline.sequence_at(start)
         kinds, known, count = _kinds(root), 0, 0
         for rule in self.rules:
@@ -175,7 +175,7 @@ class AttributeRewriter:
 
 
 def _kinds(root: Value) -> dict[str, list[Node]]:
-    """Returns the nodes of a tree by what they are."""
+    """Return the nodes of a tree by what they are."""
     kinds: dict[str, list[Node]] = {}
     pending: list[tuple[Node, str, str | None]] = []
     first = as_node(root)
@@ -197,7 +197,7 @@ def _kinds(root: Value) -> dict[str, list[Node]]:
 
 
 def _kind(node: Node, parent: str, key: str | None) -> str:
-    """Returns what a node is, by its name, or by where it stands if it has none."""
+    """Return what a node is, by its name, or by where it stands if it has none."""
     if node.head:
         return node.head[1:]
     if node.bracket == "<":
@@ -212,7 +212,7 @@ def _kind(node: Node, parent: str, key: str | None) -> str:
 
 
 def known_failure(node: Node, find_space: Callable[[], IterationSpace | None]) -> str | None:
-    """Returns why code generation with an upgraded compilation info fails, None if that is not known."""
+    """Return why code generation with an upgraded compilation info fails, None if that is not known."""
     info = CompilationInfo.of(node)
     levels = info.levels if info is not None else None
     if info is None or levels is None:

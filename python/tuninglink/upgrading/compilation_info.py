@@ -37,7 +37,7 @@ class CompilationInfo:
 
     @staticmethod
     def of(node: Node) -> CompilationInfo | None:
-        """Returns the compilation info that `node` is, None if a part is missing."""
+        """Return the compilation info that `node` is, None if a part is missing."""
         lowering, translation = node.node("lowering_config"), node.node("translation_info")
         if lowering is None or translation is None:
             return None
@@ -59,7 +59,7 @@ class CompilationInfo:
         return [integers(field.value) for field in lists.fields] if lists is not None else []
 
     def tile_by_levels(self, **levels: Iterable[int]) -> None:
-        """Replaces the lowering config by a GPU lowering config with both operands promoted."""
+        """Replace the lowering config by a GPU lowering config with both operands promoted."""
         node = Node("", "{")
         for name, sizes in sorted({"promote_operands": (0, 1), **levels}.items()):
             node.add(name, int_list(sizes))
@@ -73,7 +73,7 @@ class CompilationInfo:
 
 
 def options_of(translation: Node) -> Node | None:
-    """Returns the options of a translation info, the dictionary at its end."""
+    """Return the options of a translation info, the dictionary at its end."""
     for field in translation.fields:
         node = as_node(field.value)
         if field.key is None and node is not None and node.bracket == "{":
@@ -82,26 +82,26 @@ def options_of(translation: Node) -> Node | None:
 
 
 def levels_of(lowering: Node | None) -> Node | None:
-    """Returns the dictionary in a GPU lowering config."""
+    """Return the dictionary in a GPU lowering config."""
     field = lowering.positional() if lowering is not None else None
     return as_node(field.value) if field is not None else None
 
 
 def subgroup_counts(levels: Node | None) -> list[int | None] | None:
-    """Returns the subgroups along rows and columns, each None if it is no number; None without counts."""
+    """Return the subgroups along rows and columns, each None if it is no number; None without counts."""
     if levels is None or not any(levels.find(name) for name in SUBGROUP_COUNTS):
         return None
     return [integer(levels.value(name)) if levels.find(name) else 1 for name in SUBGROUP_COUNTS]
 
 
 def remove_subgroup_counts(levels: Node) -> None:
-    """Takes the subgroup counts out of a GPU lowering config."""
+    """Take the subgroup counts out of a GPU lowering config."""
     for name in SUBGROUP_COUNTS:
         levels.remove(name)
 
 
 def set_subgroup_basis(levels: Node, basis: list[int], loops: Iterable[int]) -> str:
-    """Puts a subgroup basis in the place of subgroup counts, and returns its text."""
+    """Put a subgroup basis in the place of subgroup counts, and returns its text."""
     text = f"[{basis}, {list(loops)}]"
     field = next(result for name in SUBGROUP_COUNTS if (result := levels.find(name)) is not None)
     field.key, field.value = "subgroup_basis", Leaf(text)

@@ -22,15 +22,15 @@ class Edits:
     edits: list[Edit] = field(default_factory=list)
 
     def replace(self, start: int, end: int, text: str) -> None:
-        """Replaces what stands from `start` to `end`."""
+        """Replace what stands from `start` to `end`."""
         self.edits.append(Edit(start, end, text))
 
     def insert(self, at: int, text: str) -> None:
-        """Adds `text` before the character at `at`."""
+        """Add `text` before the character at `at`."""
         self.edits.append(Edit(at, at, text))
 
     def apply(self, text: str) -> Edited:
-        """Makes the changes."""
+        """Make the changes."""
         pieces: list[str] = []
         anchors: list[tuple[int, int]] = [(0, 0)]
         position = length = 0
@@ -63,7 +63,7 @@ class Edited:
     anchors: tuple[tuple[int, int], ...]
 
     def original(self, offset: int) -> int:
-        """Returns where in the old text the thing at `offset` of the new text comes from."""
+        """Return where in the old text the thing at `offset` of the new text comes from."""
         index = bisect_right(self.anchors, (offset, len(self.text) + offset + 1 << 32)) - 1
         fresh, old = self.anchors[index]
         following = self.anchors[index + 1][1] if index + 1 < len(self.anchors) else None

@@ -28,14 +28,14 @@ _LONGEST: Final = 80
 
 @cache
 def gpu_enumerators(enumeration: str) -> frozenset[str]:
-    """Returns the enumerators of an enumeration of the bindings of `iree_gpu`, such as `MMAIntrinsic`."""
+    """Return the enumerators of an enumeration of the bindings of `iree_gpu`, such as `MMAIntrinsic`."""
     from iree.compiler.dialects import iree_gpu  # noqa: PLC0415 - loads the compiler
 
     return frozenset(each.name for each in getattr(iree_gpu, enumeration))
 
 
 def unknown(what: str, name: str, known: Iterable[str], likely: str | None = None) -> str:
-    """Returns the message that a name is not known, with the nearest known one.
+    """Return the message that a name is not known, with the nearest known one.
 
     Args:
         what: what it is a name of.

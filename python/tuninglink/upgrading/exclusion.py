@@ -36,7 +36,7 @@ def exclude(
     refused: Mapping[int, tuple[str, int]],
     aliases: Mapping[str, str],
 ) -> Exclusion:
-    """Turns sequences into comments, and those that depend on them, with the entries that they make up.
+    """Turn sequences into comments, and those that depend on them, with the entries that they make up.
 
     Args:
         outline: the spec.
@@ -63,7 +63,7 @@ def exclude(
 
 
 def _with_dependents(outline: SpecOutline, refused: Mapping[int, str]) -> dict[int, str]:
-    """Adds the sequences that refer to a refused one in any other way than as an entry's."""
+    """Add the sequences that refer to a refused one in any other way than as an entry's."""
     excluded = dict(refused)
     users: dict[tuple[int, str], list[int]] = {}
     for index, sequence in enumerate(outline.sequences):
@@ -87,7 +87,7 @@ def _with_dependents(outline: SpecOutline, refused: Mapping[int, str]) -> dict[i
 
 
 def _comment(outline: SpecOutline, part: NamedSequence | Alias, written: str, reason: str) -> Edit:
-    """Replaces a part of the text by a comment that says why, and holds what was written there."""
+    """Replace a part of the text by a comment that says why, and holds what was written there."""
     text = outline.source.text
     before = text[outline.source.line_start(part.start) : part.start]
     indent, lead = ("", "\n") if before.strip() else (before, "")
@@ -107,7 +107,7 @@ def _leave_out_pairs(
     names: set[tuple[int, str]],
     edits: Edits,
 ) -> None:
-    """Turns the pairs of a `foreach_match` with one of `names` into comments, and takes a comma out for each."""
+    """Turn the pairs of a `foreach_match` with one of `names` into comments, and takes a comma out for each."""
     pairs = foreach_match.pairs
     has_survivor = False
     for index, pair in enumerate(pairs):

@@ -36,7 +36,7 @@ _VALUE: Final = re.compile(r'"(?:[^"\\\n]|\\.)*"|(?P<value>%[\w$.\-]+)')
 
 
 def is_named_operation(name: str) -> bool:
-    """Tells whether an operation is one that is generalized."""
+    """Return whether an operation is one that is generalized."""
     return _NAMED.fullmatch(name) is not None
 
 
@@ -96,7 +96,7 @@ class Generalization:
         return sorted(self._edits.edits)
 
     def _edits_in(self, start: int, end: int) -> list[Edit]:
-        """Returns the changes to a part of the text, relative to its start."""
+        """Return the changes to a part of the text, relative to its start."""
         first = bisect_left(self._sorted_edits, start, key=lambda edit: edit.start)
         last = bisect_left(self._sorted_edits, end, key=lambda edit: edit.start)
         return [
@@ -105,7 +105,7 @@ class Generalization:
         ]
 
     def configures_gpu(self, sequence: NamedSequence) -> bool:
-        """Tells whether a sequence, or one that includes it, configures for a GPU."""
+        """Return whether a sequence, or one that includes it, configures for a GPU."""
         return sequence.start in self._gpu_sequences
 
     @cached_property
@@ -145,7 +145,7 @@ class Generalization:
                     yield _NamedDag(dag, name, arguments, colon.end, sequence)
 
     def _generalized(self, dags: Sequence[_NamedDag]) -> list[GenericDag | None]:
-        """Returns what DAGs are on a GPU, None where the compiler cannot tell."""
+        """Return what DAGs are on a GPU, None where the compiler cannot tell."""
         if not dags:
             return []
         with mlir.Context() as context, collected_diagnostics(context):
@@ -187,7 +187,7 @@ class Generalization:
     def _printed(
         self, named: _NamedDag, block: mlir.Block, operations: list[mlir.Operation]
     ) -> str:
-        """Returns operations as text, with the names that the matcher had for its values."""
+        """Return operations as text, with the names that the matcher had for its values."""
         source = self._outline.source
         inside = source.tokens(named.arguments.start + 1, named.arguments.end - 1)
         arguments = [token.text for token in inside if token.text[0] == "%"]
@@ -218,7 +218,7 @@ class Generalization:
         return body + "\n" + (before_bracket if not before_bracket.strip() else "")
 
     def _unused_prefix(self, sequence: NamedSequence) -> str:
-        """Returns a prefix that no value of a sequence has."""
+        """Return a prefix that no value of a sequence has."""
         text = self._outline.source.text
         used = {
             match["value"] or "" for match in _VALUE.finditer(text, sequence.start, sequence.end)
@@ -230,7 +230,7 @@ class Generalization:
 
 
 def _keep(block: mlir.Block) -> None:
-    """Uses what the last operation computes, which would be dropped otherwise."""
+    """Use what the last operation computes, which would be dropped otherwise."""
     *_, last, terminator = block.operations
     with terminator.operation.location, mlir.InsertionPoint(terminator):
         mlir.Operation.create(_KEEP, operands=list(last.operation.results))

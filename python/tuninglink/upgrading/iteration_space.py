@@ -114,7 +114,7 @@ class IterationSpaces:
         self._found: dict[int, IterationSpace | None] = {}
 
     def of(self, sequence: NamedSequence | None) -> IterationSpace | None:
-        """Returns the iteration space of what a matcher matches or an action configures, if the text shows it."""
+        """Return the iteration space of what a matcher matches or an action configures, if the text shows it."""
         if sequence is None:
             return None
         if sequence.start not in self._found:
@@ -129,7 +129,7 @@ class IterationSpaces:
         return self._found[sequence.start]
 
     def _matched(self, sequence: NamedSequence, seen: set[str]) -> IterationSpace | None:
-        """Returns the iteration space that a matcher shows, or a sequence that it includes."""
+        """Return the iteration space that a matcher shows, or a sequence that it includes."""
         for matched in self._shown(sequence):
             if matched is not None:
                 return matched
@@ -142,7 +142,7 @@ class IterationSpaces:
         return None
 
     def _shown(self, sequence: NamedSequence) -> Iterator[IterationSpace | None]:
-        """Yields what the operations of a sequence show."""
+        """Yield what the operations of a sequence show."""
         is_attention = False
         for mark in self.outline.marks(sequence.start, sequence.end):
             if mark.text == names.MATCH_OPERATION_NAME:
@@ -156,7 +156,7 @@ class IterationSpaces:
                 yield self._of_matcher(mark)
 
     def _of_dag(self, dag: Dag) -> IterationSpace | None:
-        """Returns the iteration space of the root of a DAG."""
+        """Return the iteration space of the root of a DAG."""
         source, is_attention = self.outline.source, "attention" in dag.root.text
         attributes, after_equals = None, False
         for token in source.tokens(dag.root.end, dag.region.end - 1):
@@ -181,7 +181,7 @@ class IterationSpaces:
         return attributes
 
     def _of_matcher(self, mark: Mark) -> IterationSpace | None:
-        """Returns the iteration space that `match.contraction` and the like ask for."""
+        """Return the iteration space that `match.contraction` and the like ask for."""
         source, previous = self.outline.source, ""
         for token in source.following(mark):
             is_maps = token.text == "[" and previous == "indexing_maps"
@@ -209,7 +209,7 @@ class IterationSpaces:
 
 @lru_cache(maxsize=1024)
 def _of_attributes(text: str, *, is_attention: bool) -> IterationSpace | None:
-    """Reads attributes that use no alias; many matchers of a spec have the same."""
+    """Read attributes that use no alias; many matchers of a spec have the same."""
     maps = _maps_in(parse(Source(text), 0, len(text)))
     if not isinstance(maps, Node):
         return None
@@ -226,13 +226,13 @@ def _space(maps: list[str], is_attention: bool) -> IterationSpace | None:  # noq
 
 
 def _names_attention(source: Source, mark: Mark) -> bool:
-    """Tells whether an operation matched by name is an attention."""
+    """Return whether an operation matched by name is an attention."""
     listed = next((each for each in source.following(mark) if each.text == "["), None)
     return listed is not None and "attention" in source.text[listed.start : listed.end]
 
 
 def _usual_attention(source: Source, mark: Mark) -> IterationSpace | None:
-    """Returns the iteration space of an attention whose query has the type that is checked at `mark`."""
+    """Return the iteration space of an attention whose query has the type that is checked at `mark`."""
     type_ = next((each for each in source.following(mark) if each.text == "<"), None)
     rank = source.text.count("x", type_.start, type_.end) if type_ is not None else 0
     if rank not in _QUERY_RANKS:
@@ -247,7 +247,7 @@ def _usual_attention(source: Source, mark: Mark) -> IterationSpace | None:
 
 
 def _maps_in(attributes: Value | None) -> Value | None:
-    """Returns the indexing maps in `{…}` or `<{…}>` or `<…>`."""
+    """Return the indexing maps in `{…}` or `<{…}>` or `<…>`."""
     node = as_node(attributes)
     if node is None:
         return None
@@ -257,7 +257,7 @@ def _maps_in(attributes: Value | None) -> Value | None:
 
 
 def read_affine_map(text: str) -> tuple[int, Dimensions] | None:
-    """Reads `affine_map<(d0, d1) -> (d0 + d1)>`: how many loops, and which index each dimension."""
+    """Read `affine_map<(d0, d1) -> (d0 + d1)>`: how many loops, and which index each dimension."""
     attribute = parse_attribute(text, thread_context())
     if not isinstance(attribute, mlir.AffineMapAttr):
         return None

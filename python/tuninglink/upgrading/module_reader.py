@@ -35,7 +35,7 @@ def read_module(
     upgrade: bool = True,
     diagnostics: DiagnosticSink | None = None,
 ) -> mlir.Operation:
-    """Parses a spec, after an upgrade if it was written for an older compiler.
+    """Parse a spec, after an upgrade if it was written for an older compiler.
 
     Args:
         data: MLIR text in UTF-8, or bytecode, which is never upgraded.
@@ -72,7 +72,7 @@ def read_module(
 
 
 def _upgraded(data: bytes, name: str, context: mlir.Context) -> Upgraded | None:
-    """Returns the upgraded spec, None if nothing in it shows that it is old."""
+    """Return the upgraded spec, None if nothing in it shows that it is old."""
     from tuninglink.upgrading.upgrader import upgrade_bytes  # noqa: PLC0415 - most specs need no rules
 
     try:
@@ -83,7 +83,7 @@ def _upgraded(data: bytes, name: str, context: mlir.Context) -> Upgraded | None:
 
 
 def _telling_changes(upgraded: Upgraded) -> list[RuleChange]:
-    """Returns the changes that tell an old spec from one of today with a mistake in it.
+    """Return the changes that tell an old spec from one of today with a mistake in it.
 
     An old operation alone does so only if all is well with it: nothing is left out for it.
     """
@@ -133,7 +133,7 @@ def _tell(upgraded: Upgraded, name: str, diagnostics: DiagnosticSink | None) -> 
 
 
 def restore_places(module: mlir.Operation, upgraded: Upgraded) -> None:
-    """Gives the operations that were parsed from an upgraded text the places that they had before."""
+    """Give the operations that were parsed from an upgraded text the places that they had before."""
     lines = upgraded.text.splitlines(keepends=True)
     starts = [0, *accumulate(map(len, lines))]
     places: dict[tuple[int, int], Place] = {}

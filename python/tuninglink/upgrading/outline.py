@@ -31,7 +31,7 @@ _REFERENCE: Final = re.compile(
 
 
 def plain(symbol: str) -> str:
-    """Returns a symbol without `@` and quotes."""
+    """Return a symbol without `@` and quotes."""
     return symbol[1:].strip('"')
 
 
@@ -43,7 +43,7 @@ class SpecOutline:
         self._starts = [mark.start for mark in source.marks]
 
     def marks(self, start: int, end: int) -> Sequence[Mark]:
-        """Returns the marks from `start` to `end`."""
+        """Return the marks from `start` to `end`."""
         first = bisect_left(self._starts, start)
         return self.source.marks[first : bisect_left(self._starts, end)]
 
@@ -83,7 +83,7 @@ class SpecOutline:
         return tuple(result)
 
     def is_function(self, sequence: NamedSequence) -> bool:
-        """Tells whether what is listed as a sequence is a function."""
+        """Return whether what is listed as a sequence is a function."""
         return self.source.text.startswith(_FUNCTIONS, sequence.start)
 
     def _sequence(self, mark: Mark) -> NamedSequence | None:
@@ -118,14 +118,14 @@ class SpecOutline:
         return [sequence.start for sequence in self.sequences]
 
     def sequence_at(self, offset: int) -> NamedSequence | None:
-        """Returns the sequence that the text at `offset` belongs to."""
+        """Return the sequence that the text at `offset` belongs to."""
         index = bisect_right(self._sequence_starts, offset) - 1
         if index < 0 or offset >= self.sequences[index].end:
             return None
         return self.sequences[index]
 
     def index_of(self, sequence: NamedSequence) -> int:
-        """Returns the position of a sequence among the sequences."""
+        """Return the position of a sequence among the sequences."""
         return bisect_left(self._sequence_starts, sequence.start)
 
     @cached_property
@@ -146,11 +146,11 @@ class SpecOutline:
         return matchers
 
     def matchers_of(self, action: NamedSequence) -> Sequence[NamedSequence]:
-        """Returns the matchers that an action is paired with."""
+        """Return the matchers that an action is paired with."""
         return self._matchers.get((action.scope, action.name), ())
 
     def includes(self, sequence: NamedSequence) -> Iterator[NamedSequence]:
-        """Yields the sequences that a sequence includes."""
+        """Yield the sequences that a sequence includes."""
         for mark in self.marks(sequence.start, sequence.end):
             if mark.text == names.INCLUDE:
                 target = next(self.source.tokens(mark.end, sequence.end), None)
@@ -160,14 +160,14 @@ class SpecOutline:
                     yield other
 
     def dags(self, sequence: NamedSequence) -> Iterator[Dag]:
-        """Yields the DAGs that a sequence matches."""
+        """Yield the DAGs that a sequence matches."""
         for mark in self.marks(sequence.start, sequence.end):
             dag = self.dag(mark) if mark.text == names.MATCH_DAG else None
             if dag is not None:
                 yield dag
 
     def dag(self, mark: Mark) -> Dag | None:
-        """Returns the DAG of the operation at `mark`."""
+        """Return the DAG of the operation at `mark`."""
         for region in self.source.following(mark):
             if region.text == "{":
                 roots = [
@@ -181,7 +181,7 @@ class SpecOutline:
         return None
 
     def foreach_matches(self, sequence: NamedSequence) -> Iterator[ForeachMatch]:
-        """Yields the `foreach_match` operations in a sequence."""
+        """Yield the `foreach_match` operations in a sequence."""
         body = sequence.body
         if body is None:
             return
@@ -205,7 +205,7 @@ class SpecOutline:
         return ForeachMatch(mark.start, end, pairs, results[0] if results else None)
 
     def references(self, start: int, end: int) -> set[str]:
-        """Returns the symbols that a part of the text refers to."""
+        """Return the symbols that a part of the text refers to."""
         return {
             plain(match["symbol"])
             for match in _REFERENCE.finditer(self.source.text, start, end)
@@ -214,12 +214,12 @@ class SpecOutline:
 
 
 def _is_of_foreach_match(token: Token) -> bool:
-    """Tells whether a token is part of a `foreach_match`, not the name or results of the next operation."""
+    """Return whether a token is part of a `foreach_match`, not the name or results of the next operation."""
     return token.text != "=" and (token.kind != "word" or token.text in _FOREACH_WORDS)
 
 
 def _pairs(tokens: Iterable[Token]) -> Iterator[Pair]:
-    """Yields the pairs among the tokens of a `foreach_match`."""
+    """Yield the pairs among the tokens of a `foreach_match`."""
     for is_comma, piece in groupby(tokens, key=lambda token: token.text == ","):
         paths = [each for each in piece if each.kind == "symbol" or each.text in {"::", "->"}]
         arrows = [index for index, each in enumerate(paths) if each.text == "->"]
@@ -229,5 +229,5 @@ def _pairs(tokens: Iterable[Token]) -> Iterator[Pair]:
 
 
 def _path(tokens: Iterable[Token]) -> str:
-    """Returns a symbol reference, nested ones joined with `::`."""
+    """Return a symbol reference, nested ones joined with `::`."""
     return "".join(plain(token.text) if token.kind == "symbol" else token.text for token in tokens)

@@ -24,7 +24,7 @@ _TYPE: Final = re.compile(r"![A-Za-z_$][\w$.\-]*")
 
 
 def parse_failure(text: str, name: str, context: mlir.Context) -> tuple[str, int | None] | None:
-    """Returns why the compiler rejects a text, and where if it says so; None if it takes the text."""
+    """Return why the compiler rejects a text, and where if it says so; None if it takes the text."""
     try:
         parse_module(text.encode(errors="replace"), name, context)
     except SpecError as failure:
@@ -37,7 +37,7 @@ def parse_failure(text: str, name: str, context: mlir.Context) -> tuple[str, int
 def find_rejected(
     exclusion: Exclusion, outline: SpecOutline, context: mlir.Context
 ) -> tuple[dict[int, tuple[str, int]], dict[str, str]]:
-    """Finds the parts of a spec that the compiler rejects, apart from those that are left out already.
+    """Find the parts of a spec that the compiler rejects, apart from those that are left out already.
 
     Returns:
         By the index of a named sequence, why it is rejected and where; and by the name of an alias, why.
@@ -65,7 +65,7 @@ def find_rejected(
 def _check_sequence(
     outline: SpecOutline, sequence: NamedSequence, types: dict[str, str], context: mlir.Context
 ) -> tuple[str, int] | None:
-    """Parses one sequence, with declarations of those that it refers to and the aliases that it uses."""
+    """Parse one sequence, with declarations of those that it refers to and the aliases that it uses."""
     text = outline.source.text
     if next(outline.foreach_matches(sequence), None) is not None:
         return None  # its matchers and actions are checked; it fails when one of them does
@@ -87,7 +87,7 @@ def _check_sequence(
 
 
 def _type_aliases(source: Source) -> dict[str, str]:
-    """Returns the definitions of type aliases, by name, `!` included."""
+    """Return the definitions of type aliases, by name, `!` included."""
     before = takewhile(lambda token: token.text != "module", source.tokens(0, len(source.text)))
     tokens = list(before)
     starts = [index for index, (_, equals) in enumerate(pairwise(tokens)) if equals.text == "="]
@@ -99,7 +99,7 @@ def _type_aliases(source: Source) -> dict[str, str]:
 
 
 def _types_of(text: str, types: dict[str, str]) -> str:
-    """Returns the definitions of the type aliases that a part of the text uses."""
+    """Return the definitions of the type aliases that a part of the text uses."""
     needed: set[str] = set()
     pending = _TYPE.findall(text) if types else []
     while pending:
@@ -111,7 +111,7 @@ def _types_of(text: str, types: dict[str, str]) -> str:
 
 
 def _aliases_of(outline: SpecOutline, start: int, end: int) -> str:
-    """Returns the definitions of the aliases that a part of the text uses, those first that others need."""
+    """Return the definitions of the aliases that a part of the text uses, those first that others need."""
     needed = set()
     pending = [(start, end)]
     while pending:
@@ -140,7 +140,7 @@ def _said(message: str) -> str:
 
 
 def _offset(text: str, place: Place) -> int:
-    """Returns the offset of a place, whose column counts bytes."""
+    """Return the offset of a place, whose column counts bytes."""
     position = 0
     for _ in range(place.line - 1):
         position = text.find("\n", position) + 1

@@ -35,7 +35,7 @@ class Rewrites:
     is_old: bool = False
 
     def record(self, rule: str, offset: int, notes: Iterable[tuple[str, bool]]) -> None:
-        """Records what a rule did at `offset`."""
+        """Record what a rule did at `offset`."""
         sequence = self.outline.sequence_at(offset)
         name = sequence.name if sequence is not None else None
         for message, is_decision in notes:
@@ -44,14 +44,14 @@ class Rewrites:
             self.is_old = True
 
     def refuse(self, offset: int, reason: str) -> None:
-        """Records that what stands at `offset` cannot be upgraded, nor the sequence that it is in."""
+        """Record that what stands at `offset` cannot be upgraded, nor the sequence that it is in."""
         sequence = self.outline.sequence_at(offset)
         if sequence is not None:
             self.refused.setdefault(self.outline.index_of(sequence), (reason, offset))
         self.is_old = True
 
     def add(self, others: Rewrites) -> None:
-        """Adds what other rules do."""
+        """Add what other rules do."""
         self.edits.edits += others.edits.edits
         self.changes += others.changes
         self.refused = {**others.refused, **self.refused}

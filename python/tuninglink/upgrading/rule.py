@@ -67,7 +67,7 @@ class UpgradeRule:
     is_decisive: bool
 
     def links(self) -> Iterator[tuple[str, str]]:
-        """Yields the title and the address of each piece of evidence."""
+        """Yield the title and the address of each piece of evidence."""
         for each in self.evidence:
             repository, kind, what = re.split("([#@])", each, maxsplit=1)
             address = f"https://github.com/{_REPOSITORIES[repository]}"
@@ -94,7 +94,7 @@ class OperationRule(UpgradeRule):
 def attribute_rule(
     *targets: str, since: tuple[int, int], before: str, after: str, evidence: tuple[str, ...]
 ) -> Callable[[Callable[[AttributeSite], None]], Callable[[AttributeSite], None]]:
-    """Registers a function as a rule for attributes; the arguments are those of `UpgradeRule`."""
+    """Register a function as a rule for attributes; the arguments are those of `UpgradeRule`."""
     facts = (before, after, evidence, frozenset(targets), True)
     return lambda function: _register(function, AttributeRule, since, *facts)
 
@@ -107,7 +107,7 @@ def operation_rule(
     evidence: tuple[str, ...],
     is_decisive: bool = True,
 ) -> Callable[[Callable[[OperationSite], None]], Callable[[OperationSite], None]]:
-    """Registers a function as a rule for operations; the arguments are those of `UpgradeRule`."""
+    """Register a function as a rule for operations; the arguments are those of `UpgradeRule`."""
     facts = (before, after, evidence, frozenset(targets), is_decisive)
     return lambda function: _register(function, OperationRule, since, *facts)
 
@@ -131,11 +131,11 @@ class Site:
     notes: list[tuple[str, bool]] = field(default_factory=list, kw_only=True)
 
     def changed(self, message: str) -> None:
-        """Records a change."""
+        """Record a change."""
         self.notes.append((message, False))
 
     def decided(self, message: str) -> None:
-        """Records a decision: a change where another one would have been possible."""
+        """Record a decision: a change where another one would have been possible."""
         self.notes.append((message, True))
 
 
@@ -187,22 +187,22 @@ class OperationSite(Site):
         return self.outline.sequence_at(self.mark.start)
 
     def tokens(self) -> Iterator[Token]:
-        """Yields the tokens behind the name, up to the end of the block."""
+        """Yield the tokens behind the name, up to the end of the block."""
         return self.source.following(self.mark)
 
     def head(self) -> Iterator[Token]:
-        """Yields the tokens behind the name of a transform operation, up to its types."""
+        """Yield the tokens behind the name of a transform operation, up to its types."""
         for token in self.tokens():
             if token.text == ":" or token.is_transform:
                 return
             yield token
 
     def name_list(self) -> Token | None:
-        """Returns the brackets with the names that a `transform.match.operation_name` asks for."""
+        """Return the brackets with the names that a `transform.match.operation_name` asks for."""
         return next((each for each in self.head() if each.text == "["), None)
 
     def asked_names(self) -> list[Token]:
-        """Returns the names that a `transform.match.operation_name` asks for."""
+        """Return the names that a `transform.match.operation_name` asks for."""
         listed = self.name_list()
         if listed is None:
             return []

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def table(rules: Iterable[UpgradeRule]) -> str:
-    """Returns a table of rules in Markdown."""
+    """Return a table of rules in Markdown."""
     rows = [
         "| rule | new form since | what changed | evidence |",
         "| --- | --- | --- | --- |",

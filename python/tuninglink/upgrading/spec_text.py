@@ -103,7 +103,7 @@ class Cursor:
         self._next = next(tokens, None)
 
     def take(self, text: str | None = None) -> Token | None:
-        """Returns the next token if its text is as given, and goes on to the one behind it."""
+        """Return the next token if its text is as given, and goes on to the one behind it."""
         token = self._next
         if token is None or text not in (None, token.text):
             return None
@@ -111,7 +111,7 @@ class Cursor:
         return token
 
     def take_kind(self, kind: str) -> Token | None:
-        """Returns the next token if it is of a kind, and goes on to the one behind it."""
+        """Return the next token if it is of a kind, and goes on to the one behind it."""
         return self.take() if self._next is not None and self._next.kind == kind else None
 
 
@@ -153,7 +153,7 @@ class Source:
         self._scan()
 
     def _scan(self) -> None:
-        """Matches the brackets, and finds the marks on the way."""
+        """Match the brackets, and finds the marks on the way."""
         text = self.text
         stack: list[int] = []
         words = self._words()
@@ -225,42 +225,42 @@ class Source:
         return [0, *(match.end() for match in re.finditer("\n", self.text))]
 
     def place(self, offset: int) -> Place:
-        """Returns the place of an offset; its column counts bytes, as the compiler's does."""
+        """Return the place of an offset; its column counts bytes, as the compiler's does."""
         line = bisect_right(self._lines, offset)
         before = self.text[self._lines[line - 1] : offset]
         return Place(self.name, line, len(before.encode(errors="replace")) + 1)
 
     def offset(self, place: Place) -> int:
-        """Returns the offset of a place, whose column counts bytes."""
+        """Return the offset of a place, whose column counts bytes."""
         start = self._lines[min(place.line, len(self._lines)) - 1]
         line = self.text[start : self.line_end(start)].encode(errors="replace")
         return start + len(line[: place.column - 1].decode(errors="replace"))
 
     def indent(self, offset: int) -> str:
-        """Returns the space that the line of an offset begins with, up to the offset."""
+        """Return the space that the line of an offset begins with, up to the offset."""
         line = self.text[self.line_start(offset) : offset]
         return line[: len(line) - len(line.lstrip())]
 
     def line_start(self, offset: int) -> int:
-        """Returns where the line of an offset begins."""
+        """Return where the line of an offset begins."""
         return self.text.rfind("\n", 0, offset) + 1
 
     def line_end(self, offset: int) -> int:
-        """Returns where the line of an offset ends."""
+        """Return where the line of an offset ends."""
         end = self.text.find("\n", offset)
         return end if end >= 0 else len(self.text)
 
     def results(self, start: int) -> tuple[int, list[str]]:
-        """Returns where the results of the operation at `start` begin, and their names, none without `=`."""
+        """Return where the results of the operation at `start` begin, and their names, none without `=`."""
         match_ = _RESULTS.search(self.text, max(0, start - _LONGEST_RESULTS), start)
         return (match_.start(), VALUE.findall(match_["names"])) if match_ else (start, [])
 
     def following(self, mark: Mark) -> Iterator[Token]:
-        """Yields the tokens behind a mark, up to the end of the brackets that it stands in."""
+        """Yield the tokens behind a mark, up to the end of the brackets that it stands in."""
         return self.tokens(mark.end, self.closers.get(mark.inside, len(self.text)))
 
     def tokens(self, start: int, end: int) -> Iterator[Token]:
-        """Yields the tokens in a part of the text, without space and comments.
+        """Yield the tokens in a part of the text, without space and comments.
 
         A bracket and all that it holds is one token, so that this is linear in what stands outside of
         brackets.

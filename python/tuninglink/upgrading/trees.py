@@ -25,11 +25,11 @@ class Leaf:
     text: str
 
     def render(self) -> str:
-        """Returns the text."""
+        """Return the text."""
         return self.text
 
     def copy(self) -> Leaf:
-        """Returns a leaf of its own with the same text."""
+        """Return a leaf of its own with the same text."""
         return Leaf(self.text)
 
 
@@ -64,12 +64,12 @@ class Field:
         return word.strip('"') if word else None
 
     def render(self) -> str:
-        """Returns the field as text."""
+        """Return the field as text."""
         key = self.key + self.equals if self.key is not None else ""
         return f"{self.lead}{key}{self.value.render()}{self.trail}{self.comma}"
 
     def copy(self) -> Field:
-        """Returns a field of its own with the same text."""
+        """Return a field of its own with the same text."""
         return Field(self.value.copy(), self.key, self.lead, self.equals, self.trail, self.comma)
 
 
@@ -90,41 +90,41 @@ class Node:
     tail: str = ""
 
     def render(self) -> str:
-        """Returns the attribute as text."""
+        """Return the attribute as text."""
         inside = "".join(each.render() for each in self.fields)
         return f"{self.head}{self.bracket}{inside}{self.tail}{_CLOSERS[self.bracket]}"
 
     def copy(self) -> Node:
-        """Returns a tree of its own with the same text."""
+        """Return a tree of its own with the same text."""
         fields = [each.copy() for each in self.fields]
         return Node(self.head, self.bracket, fields, self.tail)
 
     def find(self, name: str) -> Field | None:
-        """Returns the field with the key `name`, or the unit attribute or enumerator `name`."""
+        """Return the field with the key `name`, or the unit attribute or enumerator `name`."""
         return next((each for each in self.fields if each.name == name), None)
 
     def value(self, name: str) -> Value | None:
-        """Returns the value under the key `name`."""
+        """Return the value under the key `name`."""
         result = self.find(name)
         return result.value if result is not None and result.key is not None else None
 
     def node(self, name: str) -> Node | None:
-        """Returns the value under the key `name` if it is in brackets."""
+        """Return the value under the key `name` if it is in brackets."""
         return as_node(self.value(name))
 
     def positional(self) -> Field | None:
-        """Returns the first value without key."""
+        """Return the first value without key."""
         return next((each for each in self.fields if each.key is None), None)
 
     def remove(self, name: str) -> Field | None:
-        """Takes a field out, and the comma that it no longer needs, and returns it."""
+        """Take a field out, and the comma that it no longer needs, and returns it."""
         result = self.find(name)
         if result is not None:
             self.remove_field(result)
         return result
 
     def remove_field(self, gone: Field) -> None:
-        """Takes a field out, and the comma that it no longer needs."""
+        """Take a field out, and the comma that it no longer needs."""
         position = next(i for i, each in enumerate(self.fields) if each is gone)
         del self.fields[position]
         if position < len(self.fields):
@@ -134,11 +134,11 @@ class Node:
             self.fields[-1].trail, self.fields[-1].comma = gone.trail, ""
 
     def add(self, key: str | None, value: Value | str) -> None:
-        """Adds a field at the end, with its value as tree or as text."""
+        """Add a field at the end, with its value as tree or as text."""
         self.insert(len(self.fields), key, value)
 
     def insert(self, position: int, key: str | None, value: Value | str) -> None:
-        """Adds a field before the one at `position`, with its value as tree or as text."""
+        """Add a field before the one at `position`, with its value as tree or as text."""
         fresh = Field(Leaf(value) if isinstance(value, str) else value, key)
         if position < len(self.fields):
             following = self.fields[position]
@@ -164,16 +164,16 @@ class Definitions:
         self._uses: dict[str, dict[int, Node]] = {}
 
     def use(self, alias: str, node: Node) -> Expanded:
-        """Returns a use of `alias`, with a copy of what it stands for."""
+        """Return a use of `alias`, with a copy of what it stands for."""
         self._uses.setdefault(alias, {})[id(node)] = node
         return Expanded(alias, node, self)
 
     def withdraw(self, use: Expanded) -> None:
-        """Forgets a use that will not be in the result."""
+        """Forget a use that will not be in the result."""
         self._uses.get(use.alias, {}).pop(id(use.node), None)
 
     def __getitem__(self, alias: str) -> Node | None:
-        """Returns what `alias` is to stand for, None if it is used nowhere."""
+        """Return what `alias` is to stand for, None if it is used nowhere."""
         return next(iter(self._uses.get(alias, {}).values()), None)
 
 
@@ -192,7 +192,7 @@ class Expanded:
     definitions: Definitions
 
     def render(self) -> str:
-        """Returns the alias if it stands for the right thing, else the thing."""
+        """Return the alias if it stands for the right thing, else the thing."""
         first = self.definitions[self.alias]
         if first is self.node:
             return self.alias
@@ -200,7 +200,7 @@ class Expanded:
         return self.alias if first is not None and first.render() == text else text
 
     def copy(self) -> Expanded:
-        """Returns another use of the alias."""
+        """Return another use of the alias."""
         return self.definitions.use(self.alias, self.node.copy())
 
 
@@ -211,14 +211,14 @@ _CLOSERS = {"(": ")", "[": "]", "{": "}", "<": ">"}
 
 
 def _like(lead: str) -> str:
-    """Returns space for a field to stand like the one whose space is `lead`."""
+    """Return space for a field to stand like the one whose space is `lead`."""
     if "//" in lead or not lead:
         return " "
     return lead
 
 
 def parse(source: Source, start: int, end: int) -> Value:
-    """Reads the attribute in a part of the text, from its first to its last character."""
+    """Read the attribute in a part of the text, from its first to its last character."""
     tokens = list(source.tokens(start, end))
     return _value(source, tokens)
 
@@ -235,7 +235,7 @@ def _value(source: Source, tokens: list[Token]) -> Value:
 
 
 def _fill(source: Source, node: Node, start: int, end: int) -> None:
-    """Reads the fields of `node`, which stand between `start` and `end`."""
+    """Read the fields of `node`, which stand between `start` and `end`."""
     text = source.text
     position = start
     for key, equals, value, comma in _pieces(list(source.tokens(start, end))):
@@ -265,7 +265,7 @@ def _fill(source: Source, node: Node, start: int, end: int) -> None:
 def _pieces(
     tokens: list[Token],
 ) -> Iterator[tuple[Token | None, Token | None, list[Token], Token | None]]:
-    """Splits tokens into fields: key, `=`, the tokens of the value, and the comma behind."""
+    """Split tokens into fields: key, `=`, the tokens of the value, and the comma behind."""
     position, count = 0, len(tokens)
     while position < count:
         key = equals = comma = None
@@ -295,14 +295,14 @@ def _is_key(tokens: list[Token], position: int) -> bool:
 
 
 def _ends_value(last: Token, token: Token) -> bool:
-    """Tells whether `token` begins another value, although no comma stands between."""
+    """Return whether `token` begins another value, although no comma stands between."""
     return (
         last.kind == "group" and token.kind in {"word", "string", "name"} and token.start > last.end
     )
 
 
 def uses(value: Value) -> Iterator[Expanded]:
-    """Yields the uses of aliases in a tree."""
+    """Yield the uses of aliases in a tree."""
     pending = [value]
     while pending:
         each = pending.pop()
@@ -314,7 +314,7 @@ def uses(value: Value) -> Iterator[Expanded]:
 
 
 def int_list(values: Iterable[int]) -> Node:
-    """Returns a list of integers as a tree."""
+    """Return a list of integers as a tree."""
     node = Node("", "[")
     for value in values:
         node.add(None, str(value))
@@ -322,14 +322,14 @@ def int_list(values: Iterable[int]) -> Node:
 
 
 def as_node(value: Value | None) -> Node | None:
-    """Returns the node that a value is or stands for, None for anything else."""
+    """Return the node that a value is or stands for, None for anything else."""
     if isinstance(value, Expanded):
         return value.node
     return value if isinstance(value, Node) else None
 
 
 def enumerator(value: Value | None) -> str | None:
-    """Returns the enumerator in `X`, `<X>`, `#dialect.attribute<X>` or such an alias, None in anything else."""
+    """Return the enumerator in `X`, `<X>`, `#dialect.attribute<X>` or such an alias, None in anything else."""
     node = as_node(value)
     if node is not None:
         field = node.positional()
@@ -341,7 +341,7 @@ def enumerator(value: Value | None) -> str | None:
 
 
 def integers(value: Value | None) -> list[int] | None:
-    """Returns the integers in a list such as `[1, 2 : index]`, None if it is anything else."""
+    """Return the integers in a list such as `[1, 2 : index]`, None if it is anything else."""
     node = as_node(value)
     if node is None or node.bracket != "[" or node.head:
         return None
@@ -351,7 +351,7 @@ def integers(value: Value | None) -> list[int] | None:
 
 
 def integer(value: Value | None) -> int | None:
-    """Returns an integer such as `2` or `2 : i64`, None for anything else."""
+    """Return an integer such as `2` or `2 : i64`, None for anything else."""
     if not isinstance(value, Leaf):
         return None
     digits = value.text.partition(":")[0].strip()

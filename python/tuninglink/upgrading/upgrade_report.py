@@ -100,7 +100,7 @@ class Upgraded:
 
 
 def render_report(upgraded: Upgraded) -> str:
-    """Returns what became of each entry, for people: what was changed and why, and what could not be."""
+    """Return what became of each entry, for people: what was changed and why, and what could not be."""
     states = Counter(each.state for each in upgraded.entries)
     counts = ", ".join(
         f"{states[state]} {state}" for state in ("upgraded", "unchanged", "kept out")

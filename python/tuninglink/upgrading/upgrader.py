@@ -40,7 +40,7 @@ def upgrade(
     written_for: tuple[int, int] | None = None,
     context: mlir.Context | None = None,
 ) -> Upgraded:
-    """Brings a spec that was written for an older compiler into today's syntax.
+    """Bring a spec that was written for an older compiler into today's syntax.
 
     What no rule changes comes back as it was, comments and layout included; a spec in today's syntax comes
     back character for character. What cannot be upgraded stands in the result as a comment, with the
@@ -69,7 +69,7 @@ def upgrade_bytes(
     written_for: tuple[int, int] | None = None,
     context: mlir.Context | None = None,
 ) -> Upgraded:
-    """Upgrades a spec that comes as bytes, as files do.
+    """Upgrade a spec that comes as bytes, as files do.
 
     Raises:
         SpecError: as `upgrade` does, and when the bytes are no text.
@@ -78,7 +78,7 @@ def upgrade_bytes(
 
 
 def rewrite(outline: SpecOutline, written_for: tuple[int, int]) -> Rewrites:
-    """Applies the rules for changes after a version; those that are not decisive only to an old spec."""
+    """Apply the rules for changes after a version; those that are not decisive only to an old spec."""
     rules = [rule for rule in RULES.values() if rule.since > written_for]
     operation_rules = [rule for rule in rules if isinstance(rule, OperationRule)]
     rewrites, attributes, others = Rewrites(outline), Rewrites(outline), Rewrites(outline)
@@ -116,7 +116,7 @@ def _rewrite_operations(
 
 
 def _hints(rewrites: Rewrites, kept_out: set[str]) -> Iterator[Diagnostic]:
-    """Yields what to know of the result: of old configurations, or of the entry point of a spec of today."""
+    """Yield what to know of the result: of old configurations, or of the entry point of a spec of today."""
     outline = rewrites.outline
     for offset, reason in rewrites.failures:
         sequence = outline.sequence_at(offset)
@@ -133,7 +133,7 @@ def _hints(rewrites: Rewrites, kept_out: set[str]) -> Iterator[Diagnostic]:
 
 
 def _verified(rewrites: Rewrites, context: mlir.Context) -> Upgraded:
-    """Returns the upgraded spec without the parts that today's compiler rejects.
+    """Return the upgraded spec without the parts that today's compiler rejects.
 
     Raises:
         SpecError: nothing is left, or the compiler rejects the rest as a whole.
@@ -163,7 +163,7 @@ def _verified(rewrites: Rewrites, context: mlir.Context) -> Upgraded:
 
 
 def _result(rewrites: Rewrites, edited: Edited, exclusion: Exclusion) -> Upgraded:
-    """Returns the upgraded spec with what became of each entry.
+    """Return the upgraded spec with what became of each entry.
 
     Raises:
         SpecError: no entry is left.

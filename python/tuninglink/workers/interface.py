@@ -21,4 +21,4 @@ class JobPool(Protocol):
         """Has a process call a function; see `Pool.submit`."""
 
     def close(self) -> None:
-        """Ends all jobs; see `Pool.close`."""
+        """End all jobs; see `Pool.close`."""

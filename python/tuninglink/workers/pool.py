@@ -103,7 +103,7 @@ class Pool:
         return job.future
 
     def close(self) -> None:
-        """Cancels the jobs that wait, kills those that run, and ends the processes.
+        """Cancel the jobs that wait, kills those that run, and ends the processes.
 
         A job that was running fails with `CancelledError`.
         """
@@ -119,7 +119,7 @@ class Pool:
         self._finish()
 
     def _finish(self) -> None:
-        """Waits until all jobs are done and ends the processes."""
+        """Wait until all jobs are done and ends the processes."""
         with self._lock:
             self._is_closed = True
         for _ in self._threads:
@@ -128,7 +128,7 @@ class Pool:
             thread.join()
 
     def _start(self) -> None:
-        """Starts a thread that runs jobs in a process of its own."""
+        """Start a thread that runs jobs in a process of its own."""
         process = WorkerProcess(self._initial)
         # A daemon, as a program that ends need not wait for jobs.
         thread = threading.Thread(target=self._serve, args=(process,), daemon=True)
@@ -137,7 +137,7 @@ class Pool:
         thread.start()
 
     def _serve(self, process: WorkerProcess) -> None:
-        """Runs jobs in a process until there are no more."""
+        """Run jobs in a process until there are no more."""
         while (job := self._jobs.get()) is not None:
             if job.future.set_running_or_notify_cancel():
                 self._run(job, process)
@@ -168,7 +168,7 @@ class Pool:
         self._unfinished = 0
 
     def _forget(self) -> None:
-        """Lets go of the processes, which belong to the process that this one was forked from."""
+        """Let go of the processes, which belong to the process that this one was forked from."""
         for process in self._processes:
             process.forget()
         self._reset()
@@ -188,7 +188,7 @@ def _pickled(function: Callable[..., object], *arguments: object) -> bytes:
 
 
 def _importable(function: Callable[..., T]) -> Callable[..., T]:
-    """Returns a function, unless it is one of the program's own."""
+    """Return a function, unless it is one of the program's own."""
     if getattr(function, "__module__", None) == "__main__":
         name = getattr(function, "__qualname__", function)
         raise ValueError(f"'{name}' is defined in __main__, which no worker imports")

@@ -24,7 +24,7 @@ LENGTH: Final = struct.Struct("<Q")
 
 
 def main(channel: int, lifeline: int) -> None:
-    """Answers calls until there are no more.
+    """Answer calls until there are no more.
 
     Args:
         channel: the socket that calls come from and outcomes go to.
@@ -58,7 +58,7 @@ def die_with(lifeline: int) -> None:
 
 
 def initialize(initializer: Callable[..., object], arguments: tuple[object, ...]) -> None:
-    """Runs an initializer, whose result nobody needs."""
+    """Run an initializer, whose result nobody needs."""
     initializer(*arguments)
 
 
@@ -75,7 +75,7 @@ def _receive(stream: BinaryIO) -> bytes | None:
 
 
 def _run(call: bytes) -> bytes:
-    """Returns the pickled outcome of a pickled call."""
+    """Return the pickled outcome of a pickled call."""
     try:
         function: Callable[..., object]
         function, arguments = pickle.loads(call)  # noqa: S301 - the command's own
@@ -85,7 +85,7 @@ def _run(call: bytes) -> bytes:
 
 
 def _portable(failure: Exception) -> Exception:
-    """Returns an exception that survives pickling, with the traceback as a note."""
+    """Return an exception that survives pickling, with the traceback as a note."""
     from tuninglink.workers.job_failures import JobError  # noqa: PLC0415 - found through the command's sys.path
 
     trace = "".join(traceback.format_exception(failure))

@@ -40,7 +40,7 @@ class Connection:
         self._poll.register(process, select.POLLIN)
 
     def exchange(self, frame: bytes, seconds: float) -> bytes:
-        """Sends a frame and returns the next one that arrives.
+        """Send a frame and returns the next one that arrives.
 
         Raises:
             EOFError: the process ended, or closed its end.
@@ -62,7 +62,7 @@ class Connection:
         return self._tail.decode(errors="replace")
 
     def read_output(self) -> bool:
-        """Reads all that the pipe holds of what was printed; returns False if it is closed."""
+        """Read all that the pipe holds of what was printed; returns False if it is closed."""
         try:
             part = os.read(self._output, _CHUNK)
         except BlockingIOError:
@@ -92,7 +92,7 @@ class Connection:
         return bytes(data)
 
     def _wait(self, event: int, deadline: float) -> None:
-        """Waits until the channel is ready for an event."""
+        """Wait until the channel is ready for an event."""
         self._poll.register(self._channel, event)
         while (rest := deadline - time.monotonic()) > 0.0:
             ready = [file for file, _ in self._poll.poll(rest * 1000)]

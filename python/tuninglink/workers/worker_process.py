@@ -39,7 +39,7 @@ class WorkerProcess:
         self._is_closed = False
 
     def run(self, call: bytes, seconds: float) -> object:
-        """Runs a call, `(function, arguments)`, and returns its result.
+        """Run a call, `(function, arguments)`, and returns its result.
 
         Raises:
             CancelledError: `close` was called.
@@ -54,14 +54,14 @@ class WorkerProcess:
         return self._outcome(call, seconds)
 
     def close(self) -> None:
-        """Kills the process, for good; a call that is running fails."""
+        """Kill the process, for good; a call that is running fails."""
         with self._lock:
             self._is_closed = True
             if self._running is not None:
                 self._running.kill()
 
     def forget(self) -> None:
-        """Lets go of a process that belongs to the process that this one was forked from."""
+        """Let go of a process that belongs to the process that this one was forked from."""
         if self._running is not None:
             self._running.forget()
 
@@ -94,7 +94,7 @@ class WorkerProcess:
         return value
 
     def _crashed(self) -> Exception:
-        """Ends a process that closed its connection, and returns what to raise."""
+        """End a process that closed its connection, and returns what to raise."""
         running = self._running
         assert running is not None
         if not self._is_closed:
@@ -103,7 +103,7 @@ class WorkerProcess:
         return CancelledError() if self._is_closed else running.crash()
 
     def end(self) -> None:
-        """Ends the process, if there is one."""
+        """End the process, if there is one."""
         with self._lock:
             running, self._running = self._running, None
             if running is not None:
@@ -138,29 +138,29 @@ class _Running:
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
     def has_ended(self, seconds: float) -> bool:
-        """Tells whether the process ends within `seconds`. It stays a zombie, so that nothing takes its number."""
+        """Return whether the process ends within `seconds`. It stays a zombie, so that nothing takes its number."""
         poll = select.poll()
         poll.register(self._descriptor, select.POLLIN)
         return bool(poll.poll(seconds * 1000))
 
     def kill(self) -> None:
-        """Kills the process and those that it started."""
+        """Kill the process and those that it started."""
         with suppress(ProcessLookupError):
             os.killpg(self._process.pid, signal.SIGKILL)
 
     def end(self) -> None:
-        """Kills the process, waits for it and closes the pipes."""
+        """Kill the process, waits for it and closes the pipes."""
         self.kill()
         self._process.wait()
         self.connection.read_output()
         self._resources.close()
 
     def crash(self) -> WorkerCrashedError:
-        """Returns how a process that was ended did so."""
+        """Return how a process that was ended did so."""
         return WorkerCrashedError(self._process.wait(), self.connection.last_output)
 
     def forget(self) -> None:
-        """Closes the pipes without a word to the process."""
+        """Close the pipes without a word to the process."""
         self._process.returncode = 0  # nobody is to wait for it here
         self._resources.close()
 

@@ -44,7 +44,7 @@ def attention_basis(site: AttributeSite) -> None:
 
 
 def _loops(site: AttributeSite, *, is_first: bool) -> tuple[int, int, int, tuple[int, ...]]:
-    """Returns how many loops there are, that of the rows and of the columns, and those of the product."""
+    """Return how many loops there are, that of the rows and of the columns, and those of the product."""
     space = site.find_space()
     if space is None or not space.is_attention or not space.query_rows:
         *batches, m, n, k1, k2 = range(_BATCHES + 4)

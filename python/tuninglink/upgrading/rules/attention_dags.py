@@ -91,7 +91,7 @@ def attention_dags(site: OperationSite) -> None:
 
 
 def _types(site: OperationSite, dag: Dag) -> list[str]:
-    """Returns the types of the operands of an attention.
+    """Return the types of the operands of an attention.
 
     Raises:
         Refusal: the DAG says more than a matcher of online attention can.
@@ -115,7 +115,7 @@ def _types(site: OperationSite, dag: Dag) -> list[str]:
 
 
 def _typed(source: Source, group: Token) -> dict[str, str]:
-    """Returns the types of the arguments of a block, by name."""
+    """Return the types of the arguments of a block, by name."""
     typed: dict[str, str] = {}
     name, start = "", -1
     for token in source.tokens(group.start + 1, group.end - 1):
@@ -128,7 +128,7 @@ def _typed(source: Source, group: Token) -> dict[str, str]:
 
 
 def _operands(source: Source, dag: Dag) -> list[str]:
-    """Returns the names of the operands of an attention, in order."""
+    """Return the names of the operands of an attention, in order."""
     tokens = list(source.tokens(dag.root.end, dag.region.end - 1))
     return [
         each
@@ -139,7 +139,7 @@ def _operands(source: Source, dag: Dag) -> list[str]:
 
 
 def _is_plain(source: Source, dag: Dag) -> bool:
-    """Tells whether the scores of an attention are used as they are."""
+    """Return whether the scores of an attention are used as they are."""
     groups = [
         token for token in source.tokens(dag.root.end, dag.region.end - 1) if token.text == "{"
     ]
@@ -149,7 +149,7 @@ def _is_plain(source: Source, dag: Dag) -> bool:
 
 
 def _maps(source: Source, dag: Dag) -> Token:
-    """Returns the brackets with the indexing maps of an attention."""
+    """Return the brackets with the indexing maps of an attention."""
     tokens = source.tokens(dag.root.end, dag.region.end - 1)
     group = next((token for token in tokens if token.text in "<{"), None)
     while group is not None:
@@ -162,13 +162,13 @@ def _maps(source: Source, dag: Dag) -> Token:
 
 
 def _element(type_: str) -> str:
-    """Returns the element type of a tensor, or a scalar's type itself."""
+    """Return the element type of a tensor, or a scalar's type itself."""
     inside = type_.partition("<")[2].removesuffix(">") or type_
     return inside.rpartition("x")[2].strip()
 
 
 def _fresh(site: OperationSite, wanted: tuple[str, ...]) -> list[str]:
-    """Returns names for values that the sequence does not have."""
+    """Return names for values that the sequence does not have."""
     assert site.sequence is not None
     text = site.source.text[site.sequence.start : site.sequence.end]
     prefix = "%"

@@ -61,7 +61,7 @@ def _intrinsic(product: Node | None) -> Node | None:
 
 
 def _reuses(first: Node, second: Node) -> bool:
-    """Tells whether the second product can take the first one's result as it lies, both transposed."""
+    """Return whether the second product can take the first one's result as it lies, both transposed."""
     result, operand = _SHAPE.search(first.render()), _SHAPE.search(second.render())
     if result is None or operand is None or result["mn"] != operand["mn"]:
         return False

@@ -54,7 +54,7 @@ def elementwise_operations(site: OperationSite) -> None:
 
 
 def _function(attributes: object, default: str) -> str:
-    """Returns the function in the attributes of an operation."""
+    """Return the function in the attributes of an operation."""
     assert isinstance(attributes, Node)
     cast = attributes.value("cast")
     if isinstance(cast, Leaf) or (cast is not None and "cast_unsigned" in cast.render()):

@@ -64,7 +64,7 @@ def entry_points(site: OperationSite) -> None:
 
 
 def unmarked(outline: SpecOutline) -> Iterator[NamedSequence]:
-    """Yields entry points that today's compiler only knows by their name."""
+    """Yield entry points that today's compiler only knows by their name."""
     for sequence in outline.sequences:
         is_entry_point = sequence.name == names.KERNEL_CONFIG and sequence.body is not None
         if is_entry_point and not _is_marked(outline, sequence):
@@ -79,7 +79,7 @@ def _is_marked(outline: SpecOutline, sequence: NamedSequence) -> bool:
 
 
 def _yield(site: OperationSite, sequence: NamedSequence, argument: str) -> bool:
-    """Makes the entry point yield, and tells whether that can be done."""
+    """Make the entry point yield, and tells whether that can be done."""
     body = sequence.body
     assert body is not None
     yields = [

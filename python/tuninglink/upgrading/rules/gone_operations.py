@@ -44,7 +44,7 @@ def gone_operations(site: OperationSite) -> None:
 
 
 def _end(site: OperationSite) -> int:
-    """Returns where an operation without results ends."""
+    """Return where an operation without results ends."""
     end, is_type = site.mark.end, False
     for token in site.tokens():
         if is_type:

@@ -48,7 +48,7 @@ def intrinsic_names(site: AttributeSite) -> None:
 
 
 def _candidates(name: str) -> Iterator[str]:
-    """Yields what an old name may be called today, the likeliest first."""
+    """Yield what an old name may be called today, the likeliest first."""
     turned = name
     match = _OLD.fullmatch(name)
     if match:

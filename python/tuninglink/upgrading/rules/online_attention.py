@@ -39,7 +39,7 @@ def online_attention(site: OperationSite) -> None:
 
 
 def _restructure(site: OperationSite) -> None:
-    """Turns a matcher of attention into one of online attention."""
+    """Turn a matcher of attention into one of online attention."""
     fields: dict[str, Token] = {}
     previous = key = ""
     for token in site.head():
@@ -67,7 +67,7 @@ def _restructure(site: OperationSite) -> None:
 
 
 def row_map(source: Source, maps: Token) -> str:
-    """Returns the map of the rows: of the result without its columns.
+    """Return the map of the rows: of the result without its columns.
 
     Raises:
         Refusal: the maps cannot be read.

@@ -61,7 +61,7 @@ def pipeline_attributes(site: AttributeSite) -> None:
 
 
 def attribute_for(name: str) -> str:
-    """Returns the attribute that replaces an enumerator.
+    """Return the attribute that replaces an enumerator.
 
     Raises:
         Refusal: there is none.

@@ -48,7 +48,7 @@ def pipeline_options(site: AttributeSite) -> None:
 
 
 def _option(field: Field) -> tuple[str, str]:
-    """Returns the option that an old one becomes."""
+    """Return the option that an old one becomes."""
     name, value = field.name or "", field.value
     text = value.text.strip('"') if isinstance(value, Leaf) and field.key is not None else ""
     if name == "no_reorder_workgroups":

@@ -49,7 +49,7 @@ def simt_matmuls(site: AttributeSite) -> None:
 
 
 def _threads(translation: Node) -> list[int]:
-    """Returns the number of threads along x, y and z."""
+    """Return the number of threads along x, y and z."""
     threads = integers(translation.value("workgroup_size")) or []
     if not threads or integer(translation.value("subgroup_size")) is None:
         raise Refusal(

@@ -88,7 +88,7 @@ def _assign(
 def _loops(
     sizes: list[int], levels: Node, site: AttributeSite
 ) -> tuple[int, tuple[int, ...], tuple[int, ...]]:
-    """Returns how many loops there are, and which are rows and columns."""
+    """Return how many loops there are, and which are rows and columns."""
     space = site.find_space()
     if space is not None and space.is_contraction_like:
         return max(space.loops, len(sizes)), space.m, space.n

@@ -58,7 +58,7 @@ def tile_levels(site: AttributeSite) -> None:
 
 
 def split_sizes(sizes: list[int], site: AttributeSite) -> tuple[list[int], list[int]]:
-    """Splits tile sizes into those of a workgroup and those of the reductions.
+    """Split tile sizes into those of a workgroup and those of the reductions.
 
     Raises:
         Refusal: the operation has fewer loops, or there is no telling.
@@ -69,7 +69,7 @@ def split_sizes(sizes: list[int], site: AttributeSite) -> tuple[list[int], list[
 
 
 def _reductions(loops: int, site: AttributeSite) -> tuple[int, ...]:
-    """Returns which loops of an operation with so many tile sizes are reductions."""
+    """Return which loops of an operation with so many tile sizes are reductions."""
     space = site.find_space()
     if space is not None:
         if space.loops < loops:
