@@ -1,4 +1,4 @@
-"""The sizes that dynamic dimensions have for given arguments of a program, on the host and in dispatches."""
+"""The values of dynamic sizes for given arguments of a program, on the host and in dispatches."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 DISPATCH: Final = "stream.cmd.dispatch"
 BUFFER_VIEW_DIM: Final = "hal.buffer_view.dim"
-"""Returns the size of a dimension of an argument of the program."""
+"""The op that returns the size of a dimension of an argument."""
 
 _LOAD: Final = "iree_tensor_ext.dispatch.tensor.load"
 _EMPTY: Final = "tensor.empty"
@@ -52,15 +52,15 @@ _UNCHANGED: Final = frozenset(
         "util.assume.int",
     }
 )
-"""Operations whose results are their operands, of other types at most; sizes fit into all of them."""
+"""Ops that return their operand, perhaps with another type that also holds any size."""
 
 
 class SizeEvaluator:
-    """Evaluates sizes, as far as they follow from what is given.
+    """Evaluates dynamic sizes.
 
     Args:
         size_of: the sizes of the program's arguments; None within a dispatch.
-        arguments: the values that a dispatch gets.
+        arguments: the values that a dispatch receives.
     """
 
     def __init__(
@@ -71,7 +71,7 @@ class SizeEvaluator:
         self._known: dict[Value, int | None] = {}
 
     def value(self, value: Value) -> int | None:
-        """Return an integer, None if it is not known."""
+        """Return the value of an integer, or None if it is unknown."""
         if value not in self._known:
             self._known[value] = self._evaluate(value)
         return self._known[value]
@@ -91,19 +91,19 @@ class SizeEvaluator:
                 return self.value(op.operands[mlir.OpResult(value).result_number])
             case name if op is not None and name in _ARITHMETIC:
                 left, right = map(self.value, op.operands)
-                known = left is not None and right is not None
-                return _ARITHMETIC[name](left or 0, right or 0) if known else None
+                is_known = left is not None and right is not None
+                return _ARITHMETIC[name](left or 0, right or 0) if is_known else None
         return None
 
     def _dimension(self, op: mlir.Operation | None, dimension: int) -> int | None:
-        """Return the size of a dimension of an argument of the program."""
+        """Return the size of a dimension of a program argument."""
         source = op.operands[0] if op is not None else None
         if self._size_of is None or not isinstance(source, mlir.BlockArgument):
             return None
         return self._size_of(source.arg_number, dimension)
 
     def shape(self, value: Value) -> Sizes | None:
-        """Return the sizes of a tensor; dynamic ones as far as they are known."""
+        """Return the sizes of a tensor. Unknown ones are None."""
         static = shape(value.type)
         op = _owner(value)
         if static is None or None not in static or op is None:
@@ -117,13 +117,13 @@ class SizeEvaluator:
             start = source + dimensions + offsets
             dynamic = list(op.operands)[start : start + sizes]
         elif op.name.startswith(("linalg.", "iree_linalg_ext.")) and op.results:
-            # A result has the type of the output that it stands for.
+            # A result has the shape of its output operand.
             number = mlir.OpResult(value).result_number
             return self.shape(op.operands[len(op.operands) - len(op.results) + number])
         if len(dynamic) != static.count(None):
             return static
-        known = iter(map(self.value, dynamic))
-        return tuple(next(known) if size is None else size for size in static)
+        dynamic_sizes = iter(map(self.value, dynamic))
+        return tuple(next(dynamic_sizes) if size is None else size for size in static)
 
     def loops(self, op: StructuredOp) -> Sizes:
         """Return the sizes of the loops of an op."""
@@ -145,7 +145,7 @@ def _owner(value: Value) -> mlir.Operation | None:
 def dispatch_arguments(
     program: mlir.Operation, size_of: SizeLookup
 ) -> dict[str, list[tuple[int | None, ...]]]:
-    """Return the values that dispatches get at each of their calls, by the names of dispatches.
+    """Return the values that each call passes to a dispatch, by the name of the dispatch.
 
     Args:
         program: a program at `executable-sources`.

@@ -1,4 +1,4 @@
-"""Sizes that a user gives to the dynamic dimensions of a program's arguments."""
+"""Sizes that a user assigns to the dynamic dimensions of a program's arguments."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _WRITTEN: Final = re.compile(r"(?:(\d+)\.(\d+)=)?(\S+)")
 _SIZE: Final = re.compile(r"([1-9]\d*)(?::([1-9]\d*))?")
 
 SizeLookup = Callable[[int, int], int | None]
-"""Returns the size of a dimension of an argument, None where none is given."""
+"""Returns the size of a dimension of an argument, or None."""
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class GivenSizes:
 
     Attributes:
         sizes: the sizes and their weights.
-        argument: the position of an argument of the functions that callers see; None for every argument.
+        argument: the position of an argument of the public functions; None for every argument.
         dimension: the position of one of its dimensions; None for every dynamic one.
     """
 
@@ -38,7 +38,7 @@ class GivenSizes:
         """Read `[ARGUMENT.DIMENSION=]SIZE[:WEIGHT][,SIZE[:WEIGHT]]...`.
 
         Raises:
-            ValueError: the text is something else.
+            ValueError: the text has another form.
         """
         match_ = _WRITTEN.fullmatch(text)
         parts = [_SIZE.fullmatch(word) for word in match_[3].split(",")] if match_ else []
@@ -52,12 +52,12 @@ class GivenSizes:
         return cls(sizes, int(match_[1]), int(match_[2]))
 
     def is_about(self, argument: int, dimension: int) -> bool:
-        """Return whether a dimension gets these sizes."""
+        """Return whether these sizes apply to a dimension."""
         return self.argument is None or (self.argument, self.dimension) == (argument, dimension)
 
     @property
     def place(self) -> str:
-        """The dimension, as a user writes it: `0.1`, or `*` for every dynamic one."""
+        """The dimension in the user's notation: `0.1`, or `*` for every dynamic one."""
         return "*" if self.argument is None else f"{self.argument}.{self.dimension}"
 
     def __str__(self) -> str:
@@ -69,12 +69,12 @@ class GivenSizes:
 
 @dataclass(frozen=True)
 class SizeCombination:
-    """One size for each of the dimensions that a user gives sizes to.
+    """One size for each dimension with given sizes.
 
     Attributes:
-        given: the dimensions.
-        sizes: the size of each of them.
-        weight: how much the combination counts.
+        given: the sizes of the dimensions.
+        sizes: the chosen size of each of them.
+        weight: the weight of the combination.
     """
 
     given: tuple[GivenSizes, ...]
@@ -82,7 +82,7 @@ class SizeCombination:
     weight: int
 
     def size_of(self, argument: int, dimension: int) -> int | None:
-        """Return the size of a dimension of an argument, None where none is given; of two the later one holds."""
+        """Return the size of a dimension of an argument, or None. The last assignment wins."""
         matches = (
             size
             for given, size in zip(reversed(self.given), reversed(self.sizes), strict=True)
@@ -97,7 +97,7 @@ class SizeCombination:
 
 
 def combinations(given: Sequence[GivenSizes]) -> list[SizeCombination]:
-    """Return all combinations of sizes; of two for one dimension the later one holds."""
+    """Return all combinations of sizes. The last assignment to a dimension wins."""
     return [
         SizeCombination(
             tuple(given),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from iree.compiler import ir as mlir
 
-# `iree.compiler.dialects.linalg` hands this on, but takes 90 ms to build classes for the operations.
+# `iree.compiler.dialects.linalg` re-exports this, but takes 90 ms to build the classes of the ops.
 from iree.compiler._mlir_libs import _mlirDialectsLinalg  # type: ignore[attr-defined]
 
 from tuninglink.iree.op_kinds import (
@@ -51,7 +51,7 @@ class ValueType:
 
     @staticmethod
     def of(type_: mlir.Type) -> ValueType:
-        """Return a type as data."""
+        """Convert a type to data."""
         is_tensor = isinstance(type_, mlir.RankedTensorType)
         encoding = str(type_.encoding or "") if isinstance(type_, mlir.RankedTensorType) else ""
         return ValueType(
@@ -73,11 +73,11 @@ class ValueType:
 
 @dataclass(frozen=True)
 class Accumulation:
-    """How an op accumulates over its reduction loops.
+    """The accumulation of an op over its reduction loops.
 
     Attributes:
         element_type: the element type of the accumulator, as MLIR prints it.
-        starts_from_fill: whether the accumulator starts from a constant; else from given values.
+        starts_from_fill: whether the accumulator starts from a constant, or else from given values.
     """
 
     element_type: str
@@ -88,10 +88,10 @@ class Accumulation:
 class StructuredOp:
     """A structured op as data.
 
-    Each property is read from the op when first used, and once. An op without indexing maps has no loops.
+    Each property is computed once, at its first use. An op without indexing maps has no loops.
 
     Attributes:
-        operation: the op; it must live as long as this object is asked.
+        operation: the op, which must outlive this object.
     """
 
     operation: mlir.Operation
@@ -103,7 +103,7 @@ class StructuredOp:
 
     @cached_property
     def kind(self) -> OpKind:
-        """What the op computes."""
+        """The kind of computation."""
         if self.name in ATTENTION_OUTPUTS:
             return OpKind.ATTENTION
         if not self._is_linalg:
@@ -133,7 +133,7 @@ class StructuredOp:
 
     @cached_property
     def operand_loops(self) -> tuple[tuple[int | None, ...], ...]:
-        """For each operand and each of its dimensions, the loop that indexes it; None for another expression."""
+        """For each operand and each of its dimensions, the loop that indexes it, or None for another expression."""
         return tuple(map(indexing_loops, self.maps))
 
     @property
@@ -143,9 +143,9 @@ class StructuredOp:
 
     @cached_property
     def iterator_types(self) -> tuple[str, ...]:
-        """For each loop, `parallel` or `reduction`.
+        """The iterator type of each loop, `parallel` or `reduction`.
 
-        Named ops do not spell them out: there, the loops that index no output are reductions.
+        Named ops have no attribute for it: there, loops that index no output are reductions.
         """
         if self._iterators is not None:
             return self._iterators
@@ -171,7 +171,7 @@ class StructuredOp:
 
     @cached_property
     def sizes(self) -> Sizes:
-        """The size of each loop: that of the first static dimension that it alone indexes."""
+        """The size of each loop: that of the first static dimension that it indexes alone."""
         sizes: list[int | None] = [None] * self.loop_count
         for operand, loops in zip(self.operation.operands, self.operand_loops, strict=False):
             for loop, size in zip(loops, shape(operand.type) or (), strict=False):
@@ -212,9 +212,9 @@ class StructuredOp:
 
     @cached_property
     def accumulation(self) -> Accumulation | None:
-        """How the op accumulates; None if it has no reduction loop.
+        """The accumulation of the op, or None without a reduction loop.
 
-        Attention makes its accumulators itself, in f32; the other ops update their output.
+        Attention creates its accumulators, in f32. Other ops update their output.
         """
         if REDUCTION not in self.iterator_types:
             return None
@@ -234,13 +234,13 @@ class StructuredOp:
         iterators = self.operation.attributes.get("iterator_types")
         if not isinstance(iterators, mlir.ArrayAttr):
             return None
-        # An element would come as an object of the dialect's Python module, see `_mlirDialectsLinalg`.
+        # Reading an element would import the dialect's Python module, see `_mlirDialectsLinalg`.
         printed = str(iterators).split(",") if len(iterators) else []
-        return tuple(PARALLEL if f"<{PARALLEL}>" in each else REDUCTION for each in printed)
+        return tuple(PARALLEL if f"<{PARALLEL}>" in iterator else REDUCTION for iterator in printed)
 
     @cached_property
     def _convolution(self) -> Any:
-        """The compiler's own answer about a convolution; None for the other kinds."""
+        """The dimensions of a convolution as the compiler infers them, or None for other kinds."""
         if self.kind is not OpKind.CONVOLUTION:
             return None
         return _mlirDialectsLinalg.infer_convolution_dimensions(self.operation)
@@ -257,5 +257,5 @@ def shape(type_: mlir.Type) -> Sizes | None:
 
 
 def element_type(type_: mlir.Type) -> mlir.Type:
-    """Return the element type of a shaped type, and any other type itself."""
+    """Return the element type of a shaped type, or any other type unchanged."""
     return type_.element_type if isinstance(type_, mlir.ShapedType) else type_

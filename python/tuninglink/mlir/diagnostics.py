@@ -1,7 +1,7 @@
-"""Diagnostics as data: what is wrong, where, and what else is involved.
+"""Diagnostics as data: a severity, a message, a place, and notes.
 
-The compiler's own diagnostics and ours become the same `Diagnostic`, and reach whoever renders or checks
-them through one `DiagnosticSink`.
+The compiler's diagnostics and Tuninglink's own have the same class, `Diagnostic`, and reach the renderer or the
+checker through one `DiagnosticSink`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Severity(Enum):
-    """How grave a diagnostic is; the value is the word that is printed."""
+    """The severity of a diagnostic. The value is the word that is printed."""
 
     ERROR = "error"
     WARNING = "warning"
@@ -39,7 +39,7 @@ class Place:
 
 @dataclass(frozen=True)
 class Diagnostic:
-    """One message, its place if it has one, and notes about the other places involved."""
+    """A message, its place if it has one, and notes about related places."""
 
     severity: Severity
     message: str
@@ -52,17 +52,17 @@ class Diagnostic:
 
 
 Anchor = mlir.Operation | mlir.OpView | mlir.Location | Place | None
-"""What a diagnostic can be attached to."""
+"""The places that a diagnostic can be attached to."""
 
 
 def place_of(location: mlir.Location) -> Place | None:
-    """Return the first source position in `location`, or None if it names no file.
+    """Return the first source position in `location`, or None if it contains none.
 
-    Fused locations give their first part with a position, call sites give the callee, named locations
-    what they stand for.
+    A fused location yields the position of its first part that has one, a call site that of the callee, a named
+    location that of its child.
     """
     if type(location) is mlir.Location:
-        # The locations of diagnostics come without their kind.
+        # Locations of diagnostics have the base class.
         location = mlir.Location.from_attr(location.attr, location.context)
     if isinstance(location, mlir.FileLineColLoc):
         return Place(_file_name(location), location.start_line, location.start_col)
@@ -77,7 +77,7 @@ def place_of(location: mlir.Location) -> Place | None:
 
 
 def _file_name(location: mlir.FileLineColLoc) -> str:
-    """Return the file's name. In damaged bytecode it may be no UTF-8, on which the bindings end the process."""
+    """Return the name of the file. The bindings abort on a name that is not UTF-8, as damaged bytecode may contain."""
     text = str(location)
     if "\\" not in text:
         return location.filename
@@ -93,28 +93,28 @@ def note(message: str, at: Anchor = None) -> Diagnostic:
 
 
 def error(message: str, at: Anchor = None, notes: Iterable[Diagnostic] = ()) -> Diagnostic:
-    """Return an error; attach it to an exception or give it to a `DiagnosticSink`."""
+    """Return an error, to be raised in an exception or emitted to a `DiagnosticSink`."""
     return Diagnostic(Severity.ERROR, message, _place(at), tuple(notes))
 
 
 def from_mlir(diagnostic: mlir.Diagnostic | mlir.DiagnosticInfo) -> Diagnostic:
-    """Return the compiler's diagnostic as ours; the original dies with the call that delivered it."""
+    """Convert a diagnostic of the compiler, which does not outlive the call that delivers it."""
     return Diagnostic(
         Severity[diagnostic.severity.name],
         diagnostic.message,
         place_of(diagnostic.location),
-        tuple(from_mlir(each) for each in diagnostic.notes),
+        tuple(from_mlir(note_) for note_ in diagnostic.notes),
     )
 
 
 class DiagnosticSink:
-    """Where diagnostics go. Whatever produces them knows the sink, never what becomes of them.
+    """A consumer of diagnostics, which hides from their producers what happens to them.
 
     Args:
-        handler: called with each diagnostic, in the order in which they are emitted.
+        handler: called with each diagnostic, in the order of emission.
 
     Attributes:
-        error_count: the number of errors emitted so far; a pass has failed when it grew.
+        error_count: the number of errors emitted so far. A pass that increases it has failed.
     """
 
     def __init__(self, handler: Callable[[Diagnostic], None]) -> None:
@@ -122,7 +122,7 @@ class DiagnosticSink:
         self.error_count = 0
 
     def emit(self, diagnostic: Diagnostic) -> None:
-        """Hand on a diagnostic that exists already."""
+        """Emit an existing diagnostic."""
         self.error_count += diagnostic.severity is Severity.ERROR
         self._handler(diagnostic)
 
@@ -140,12 +140,12 @@ class DiagnosticSink:
 
 
 def once(diagnostics: DiagnosticSink) -> DiagnosticSink:
-    """Return a sink that hands each diagnostic on once, however often it is emitted."""
-    said: set[Diagnostic] = set()
+    """Return a sink that forwards each diagnostic once, however often it is emitted."""
+    emitted: set[Diagnostic] = set()
 
     def emit(diagnostic: Diagnostic) -> None:
-        if diagnostic not in said:
-            said.add(diagnostic)
+        if diagnostic not in emitted:
+            emitted.add(diagnostic)
             diagnostics.emit(diagnostic)
 
     return DiagnosticSink(emit)

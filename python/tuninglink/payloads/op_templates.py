@@ -21,12 +21,12 @@ DYNAMIC = mlir.ShapedType.get_dynamic_size()
 
 @dataclass(frozen=True)
 class Template:
-    """A root op with the ops that compute its operands; a dynamic size is not yet chosen.
+    """A root op with the ops that compute its operands. A dynamic size is not yet chosen.
 
     Attributes:
-        owner: the operation around the block, which keeps it alive.
-        block: its arguments are the inputs; its last operation, a yield aside, is the root op.
-        is_exact: whether the matcher accepts these operations only.
+        owner: the operation that contains the block and keeps it alive.
+        block: its arguments are the inputs. Its last operation except for a yield is the root op.
+        is_exact: whether the matcher accepts only these operations.
     """
 
     owner: mlir.Operation
@@ -36,8 +36,8 @@ class Template:
     @cached_property
     def operations(self) -> tuple[mlir.Operation, ...]:
         """The operations, the root op last."""
-        result = [operation.operation for operation in self.block.operations]
-        return tuple(each for each in result if each.name != names.YIELD)
+        operations = [operation.operation for operation in self.block.operations]
+        return tuple(op for op in operations if op.name != names.YIELD)
 
     @property
     def root(self) -> mlir.Operation:
@@ -46,14 +46,14 @@ class Template:
 
     @cached_property
     def op(self) -> StructuredOp:
-        """The root op as data; only for templates whose attributes no longer change."""
+        """The root op as data. Use it only once the attributes of the template are final."""
         return StructuredOp(self.root)
 
     @cached_property
     def forgotten(self) -> int | None:
-        """The first argument whose users all match by name only, None without one.
+        """The first argument whose users all match by name only, or None.
 
-        The compiler matches no graph with such an argument.
+        The compiler does not match a graph with such an argument.
         """
         seen = {
             operand
@@ -69,18 +69,18 @@ class Template:
     def destinations(self) -> frozenset[Value]:
         """The arguments that are only used as destinations."""
         arguments = set(self.block.arguments)
-        starts, others = set[Value](), set[Value]()
+        starts, inputs = set[Value](), set[Value]()
         for operation in self.operations:
             outputs = destination_count(operation)
             operands = list(operation.operands)
             first = len(operands) - outputs
             starts |= arguments.intersection(operands[first:])
-            others |= arguments.intersection(operands[:first])
-        return frozenset(starts - others)
+            inputs |= arguments.intersection(operands[:first])
+        return frozenset(starts - inputs)
 
 
 def destination_count(operation: mlir.Operation) -> int:
-    """Return how many of the last operands are destinations."""
+    """Return the number of trailing operands that are destinations."""
     is_structured = operation.name.startswith(("linalg.", "iree_linalg_ext."))
     return len(operation.results) if is_structured else 0
 
@@ -127,7 +127,7 @@ def new_function(
 
 
 def build(name: str, result: mlir.Type, *operands: Value, **attributes: mlir.Attribute) -> Value:
-    """Build an operation with one result at the current insertion point, and returns the result."""
+    """Build an operation with one result at the current insertion point, and return the result."""
     operation = mlir.Operation.create(
         name, results=[result], operands=list(operands), attributes=attributes
     )
@@ -142,7 +142,7 @@ def clone_into(
 
     Args:
         operation: the operation.
-        values: the replacement of each value that it uses; its results are added.
+        values: the replacement of each value that it uses. Its results are added.
         results: the types of the results.
     """
     clone = operation.clone().operation
@@ -156,11 +156,11 @@ def clone_into(
 
 
 def _replace_inside(operation: mlir.Operation, values: dict[Value, Value]) -> None:
-    """Replace the values that operations in a region use from around it."""
+    """Replace the values that operations in regions use from outside."""
     for region in operation.regions:
         for block in region.blocks:
-            for each in block.operations:
-                inner = each.operation
+            for child in block.operations:
+                inner = child.operation
                 for position, operand in enumerate(inner.operands):
                     inner.operands[position] = values.get(operand, operand)
                 _replace_inside(inner, values)

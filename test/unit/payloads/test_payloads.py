@@ -433,7 +433,7 @@ def test_not_every_layout_is_tried() -> None:
         (contraction() + operand(0) + cast(0, "tensor<f16>"), "the ranks that it asks for"),
         (
             contraction("lhs_type = si8, rhs_type = si8, output_type = si32"),
-            "how to compute with 'si8' is not known",
+            "no arithmetic for 'si8'",
         ),
         (
             graph(
