@@ -1,4 +1,4 @@
-"""Entry points of written specs: what they prepare in a dispatch, and the walk over it."""
+"""Entry points of generated specs: the preparation of a dispatch, and the walk over it."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ _DATA_TILED: Final = (
     "linalg.unpack",
     "iree_codegen.inner_tiled",
 )
-"""What the compiler makes of data-tiled operations and of changes of their layouts."""
+"""The compiler's lowering of data-tiled operations and of layout changes."""
 
 
 class Preparation(Enum):
-    """Passes that llvm-cpu runs after specs, on what entries are for; in the compiler's order.
+    """Passes that llvm-cpu runs after specs and that replace ops of entries, in the compiler's order.
 
-    A spec that runs them itself configures what they leave, also with the stock compiler.
+    A spec that runs them first configures the resulting ops, also with the stock compiler.
     """
 
     ENCODINGS = names.MATERIALIZE_ENCODINGS
@@ -50,14 +50,14 @@ class Preparation(Enum):
             return False
         if self is Preparation.ENCODINGS:
             return bool(collect(dispatch.function, *_DATA_TILED))
-        # Loops of one iteration are gone before dispatches are made, so such a batch loop is the compiler's.
+        # The compiler removes loops of one iteration before it forms dispatches, so it added such a batch loop.
         problem = dispatch.problem
         return problem.kind is OpKind.CONVOLUTION and any(
             problem.dimensions[loop].size == 1 for loop in problem.loops(Role.BATCH)
         )
 
     def add(self, root: Value) -> Value:
-        """Add the preparation at the current insertion point; returns the handle to the module that it leaves."""
+        """Add the preparation at the current insertion point. Return the handle to the prepared module."""
         name = mlir.StringAttr.get(self.value)
         if self is Preparation.BATCH_LOOP:
             return create(names.RUN_REGISTERED, [root], [_ANY_OP], pass_name=name)[0]
@@ -76,14 +76,14 @@ class Preparation(Enum):
 def add_entry_point(
     module: mlir.Operation, pairs: Sequence[tuple[str, str]], preparations: Sequence[Preparation]
 ) -> None:
-    """Add an entry point that prepares a dispatch, and walks it with one `foreach_match`.
+    """Add an entry point that prepares a dispatch and walks it with one `foreach_match`.
 
     Args:
         module: the spec.
-        pairs: the matcher and the action of each entry; without any, the entry point does nothing.
-        preparations: what comes before the walk.
+        pairs: the matcher and the action of each entry. Without pairs, the entry point does nothing.
+        preparations: the preparations before the walk.
     """
-    # Functions are consumed to prepare encodings, not the module around them.
+    # The preparation of encodings consumes functions, not the module.
     consumes = bool(pairs) and Preparation.ENCODINGS not in preparations
     entry_point = add_kernel_config(module, consumes=consumes)
     block = entry_point.regions[0].blocks[0]
