@@ -1,4 +1,4 @@
-"""Upgrading specs that were written for older compilers."""
+"""Upgrades of specs that were written for older compilers."""
 
 from typing import TYPE_CHECKING
 
