@@ -1,4 +1,4 @@
-"""The table of the rules in docs/upgrade.md: `python -m tuninglink.upgrading.rule_reference` prints it."""
+"""The table of rules in docs/upgrade.md, printed by `python -m tuninglink.upgrading.rule_reference`."""
 
 from __future__ import annotations
 
