@@ -653,7 +653,7 @@ CORPUS = SHARED / "corpus"
     ("name", "entries", "shadowed"),
     [("boo_2025_06", 51, 8), ("sdxl_int8", 16, 0), ("iree_default_gfx942", 2, 0), ("punet_mi300", 17, 0)],
 )  # fmt: skip
-@pytest.mark.filterwarnings("ignore:.*is left out, as it cannot be upgraded")
+@pytest.mark.filterwarnings("ignore:.*is excluded, as it cannot be upgraded")
 def test_published_specs_have_payloads(name: str, entries: int, shadowed: int) -> None:
     spec = load_spec((CORPUS / f"{name}.mlir").read_bytes(), name=name)
     payloads = [

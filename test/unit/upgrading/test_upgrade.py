@@ -166,7 +166,7 @@ def test_what_needs_something_kept_out_is_kept_out_too() -> None:
     )  # fmt: skip
     result = upgraded(spec(helper, using, matcher("a"), pairs="@using -> @apply, @a -> @apply"))
     assert {each.what: each.reason.split(":")[0] for each in result.kept_out} == {
-        "@helper": "today's compiler refuses it",
+        "@helper": "today's compiler rejects it",
         "@using": "it needs '@helper', which is kept out",
     }
 
@@ -270,7 +270,7 @@ def test_a_name_that_nothing_has_any_more_is_told(name: str, reason: str) -> Non
     result = upgraded(text)
     (out,) = result.kept_out
     assert out.what == "@asking"
-    assert f"it asks for '{name}' by name, {reason}" in out.reason
+    assert f"it matches '{name}' by name, {reason}" in out.reason
     assert 'transform.match.operation_name %op ["linalg.generic"]' in result.text
 
 
