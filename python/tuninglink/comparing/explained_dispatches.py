@@ -19,7 +19,7 @@ _CONFIGURATION: Final = ("translation_info", "lowering_config", "decomposition_c
 def compare_explanations(old: Object, new: Object) -> Iterator[Change]:
     """Yield the changes, in the order of the dispatches.
 
-    A dispatch that is no longer tuned, or is missing, is a regression. One that is newly tuned is an improvement.
+    A dispatch that was tuned and now is not, or is missing, is a regression. One that is newly tuned is an improvement.
 
     Args:
         old: an explanation, as `tuninglink explain` writes it.

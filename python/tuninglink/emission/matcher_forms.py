@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     Value = mlir.Value[Any]
     Matcher = Callable[["Workload", Value], None]
-    """Adds to a matcher of an operation what tells the root op of a dispatch from others."""
+    """Adds ops to a matcher that distinguish the root op of a dispatch from other ops."""
 
 _PARAMETER: Final = "!transform.param<i64>"
 _ANY_VALUE: Final = "!transform.any_value"

@@ -154,6 +154,7 @@ def _add_matcher(module: mlir.Operation, name: str, entry: SpecEntry) -> None:
     results = [_ANY_OP, *[_ANY_PARAMETER] * len(configurations)]
     block = _add_sequence(module, name, [_ANY_OP], results)
     operation = block.arguments[0]
+    # The body matches the op, and yields it with its configuration.
     with mlir.InsertionPoint(block):
         create(names.HAS_NO_LOWERING_CONFIG, [operation], [])
         if entry.ranges:
@@ -166,6 +167,7 @@ def _add_matcher(module: mlir.Operation, name: str, entry: SpecEntry) -> None:
             for configuration in configurations
         ]
         yield_([operation, *parameters])
+    # The attributes of the sequence.
     sequence: Any = block.owner
     if entry.target is not None:
         bind(sequence.operation, [entry.target.name])

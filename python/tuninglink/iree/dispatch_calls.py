@@ -213,5 +213,5 @@ def _constant(value: Value) -> int | None:
     operation = _defining(value)
     if operation is None or operation.name != "arith.constant":
         return None
-    result = operation.attributes["value"]
-    return int(result.value) if isinstance(result, mlir.IntegerAttr) else None
+    constant = operation.attributes["value"]
+    return int(constant.value) if isinstance(constant, mlir.IntegerAttr) else None

@@ -178,5 +178,5 @@ def _width(type_: mlir.Type) -> int | None:
     if isinstance(type_, mlir.ComplexType):
         part = _width(type_.element_type)
         return None if part is None else 2 * part
-    result: Any = getattr(type_, "width", None)
-    return int(result) if result else None
+    width: Any = getattr(type_, "width", None)
+    return int(width) if width else None

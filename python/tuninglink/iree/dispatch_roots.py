@@ -70,8 +70,8 @@ def _roots(
     rule = surroundings.rule(function)
     if rule is not RootOpRule.CPU and surroundings.is_one_workgroup(function):
         return ()
-    result = root_op(ops, rule)
-    return () if result is None else (result,)
+    root = root_op(ops, rule)
+    return () if root is None else (root,)
 
 
 _RULES: Final = {

@@ -63,16 +63,16 @@ def containers(root: mlir.Operation) -> list[mlir.Operation]:
 
     Functions are not entered: the cost of the walk grows with the dispatches, not with their ops.
     """
-    result: list[mlir.Operation] = []
+    operations: list[mlir.Operation] = []
 
     def visitor(operation: mlir.Operation) -> mlir.WalkResult | None:
         if operation.name in _CONTAINERS or operation == root:
-            result.append(operation)
+            operations.append(operation)
             return None
         return mlir.WalkResult.SKIP
 
     visit(root, visitor)
-    return result
+    return operations
 
 
 def find_dispatches(root: mlir.Operation) -> list[Dispatch]:

@@ -21,14 +21,14 @@ _BUILTIN = (
 
 def parameters(attribute: mlir.Attribute) -> mlir.ArrayAttr | None:
     """Return the parameters of an attribute that is printed like an array, or None."""
-    result = parse_attribute(f"[{_between_brackets(attribute)}]", attribute.context)
-    return result if isinstance(result, mlir.ArrayAttr) else None
+    parsed = parse_attribute(f"[{_between_brackets(attribute)}]", attribute.context)
+    return parsed if isinstance(parsed, mlir.ArrayAttr) else None
 
 
 def named_parameters(attribute: mlir.Attribute) -> dict[str, mlir.Attribute] | None:
     """Return the parameters of an attribute that is printed like a dictionary, or None."""
-    result = parse_attribute(f"{{{_between_brackets(attribute)}}}", attribute.context)
-    return entries_of(result) if isinstance(result, mlir.DictAttr) else None
+    parsed = parse_attribute(f"{{{_between_brackets(attribute)}}}", attribute.context)
+    return entries_of(parsed) if isinstance(parsed, mlir.DictAttr) else None
 
 
 def is_of_a_dialect(attribute: mlir.Attribute) -> bool:

@@ -42,7 +42,7 @@ class _KeyBuilder:
         results = tuple((self._number(result), result.type) for result in operation.results)
         replaced = self._replaced
         if operation.name in (names.MATCH_DAG, names.MATCH_REGIONS):
-            self._replaced = {}  # The program that a matcher shows has symbols of its own.
+            self._replaced = {}  # The program that a matcher shows has its own symbols.
         blocks = tuple(
             tuple(self._block(block) for block in region.blocks) for region in operation.regions
         )

@@ -141,6 +141,7 @@ def referring_sequences(module: mlir.Operation) -> set[str]:
         name = operation.name
         attributes = operation.attributes
         count = len(attributes)
+        # `count` becomes the number of attributes that may hold references, apart from `value`.
         if name == names.NAMED_SEQUENCE:
             sequence = symbol_name(operation) or ""
             value = attributes.get("arg_attrs")
@@ -169,7 +170,7 @@ def references_in(root: mlir.Operation) -> Iterator[tuple[str, ...]]:
 
     The program that a matcher shows is left out: its references are to its own symbols.
     """
-    result: list[tuple[str, ...]] = []
+    reference_paths: list[tuple[str, ...]] = []
     paths_by_attribute: dict[mlir.Attribute, tuple[tuple[str, ...], ...]] = {}
 
     def visitor(operation: mlir.Operation) -> mlir.WalkResult | None:
@@ -177,11 +178,11 @@ def references_in(root: mlir.Operation) -> Iterator[tuple[str, ...]]:
             paths = paths_by_attribute.get(attribute)
             if paths is None:
                 paths = paths_by_attribute[attribute] = tuple(references(attribute))
-            result.extend(paths)
+            reference_paths.extend(paths)
         return mlir.WalkResult.SKIP if operation.name in _SHOWING else None
 
     visit(root, visitor)
-    yield from result
+    yield from reference_paths
 
 
 class SymbolRenaming:

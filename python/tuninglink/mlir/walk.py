@@ -40,14 +40,14 @@ def visit(
 def collect(root: mlir.Operation | mlir.OpView, *names: str) -> list[mlir.Operation]:
     """Return the operations in `root`, including itself, whose name is one of `names`, in walk order."""
     name_set = frozenset(names)
-    result: list[mlir.Operation] = []
+    operations: list[mlir.Operation] = []
 
     def keep(operation: mlir.Operation) -> None:
         if operation.name in name_set:
-            result.append(operation)
+            operations.append(operation)
 
     visit(root, keep)
-    return result
+    return operations
 
 
 def children(operation: mlir.Operation) -> list[mlir.Operation]:
@@ -56,16 +56,16 @@ def children(operation: mlir.Operation) -> list[mlir.Operation]:
     Iterating a block creates an `OpView` for each operation, for which the bindings import the module of its dialect:
     0.2 s for linalg. A walk does not.
     """
-    result: list[mlir.Operation] = []
+    operations: list[mlir.Operation] = []
 
     def keep(inner: mlir.Operation) -> mlir.WalkResult | None:
         if inner == operation:
             return None
-        result.append(inner)
+        operations.append(inner)
         return mlir.WalkResult.SKIP
 
     visit(operation, keep)
-    return result
+    return operations
 
 
 def postorder(

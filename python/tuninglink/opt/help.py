@@ -28,8 +28,8 @@ _PASS_OR_OPTION = re.compile(r" {6}(?:--(?P<pass>[\w.-]+)| {2}--(?P<option>[\w.-
 
 def version(program: str) -> str:
     """Return the versions of this program and of the compiler."""
-    ours, compiler = installed_version("tuninglink"), installed_version("iree-base-compiler")
-    return f"{program} {ours}\niree-base-compiler {compiler}\n"
+    own, compiler = installed_version("tuninglink"), installed_version("iree-base-compiler")
+    return f"{program} {own}\niree-base-compiler {compiler}\n"
 
 
 def help_text(program: str, registry: PassRegistry) -> str:

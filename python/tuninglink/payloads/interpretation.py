@@ -69,10 +69,10 @@ def configuration(entry: Entry, payload: Payload) -> str | None:
     except mlir.MLIRError:
         return None
     attributes = [
-        *(dispatch.root.attributes.get(each) for each in _CONFIGURATIONS),
+        *(dispatch.root.attributes.get(name) for name in _CONFIGURATIONS),
         dispatch.function.attributes.get(names.TRANSLATION_INFO),
     ]
-    return ", ".join(str(each) for each in attributes if each is not None) or None
+    return ", ".join(str(attribute) for attribute in attributes if attribute is not None) or None
 
 
 def configured(entry: Entry, payload: Payload, target: mlir.Attribute | None = None) -> Workload:
@@ -106,7 +106,7 @@ def configured_if_matched(
         MLIRError: the compiler rejects the configuration. Whether the entry matches stays open.
     """
     spec = _Interpreted(entry.anatomy, [entry])
-    spec.add_entry_point([spec.tagging_action(entry, 0, behind=entry.action)])
+    spec.add_entry_point([spec.tagging_action(entry, 0, after=entry.action)])
     (function,) = collect(module, names.FUNCTION)
     function.attributes[names.EXECUTABLE_TARGET] = target
     spec.run(module)
@@ -194,13 +194,13 @@ class _Interpreted:
             waiting.extend(self._anatomy.table.referenced(name))
         return reached.values()
 
-    def tagging_action(self, entry: Entry, number: int, behind: str = "") -> str:
+    def tagging_action(self, entry: Entry, number: int, after: str = "") -> str:
         """Add an action that annotates its operation with the number of an entry. Return its name.
 
         Args:
             entry: the entry.
             number: the number.
-            behind: an action to run before it; none by default.
+            after: an action to run before it; none by default.
         """
         sequence = self._anatomy.table.lookup(entry.matcher)
         assert sequence is not None
@@ -210,8 +210,8 @@ class _Interpreted:
             with mlir.InsertionPoint(self._module.regions[0].blocks[0]):
                 block = named_sequence(name, types).regions[0].blocks[0]
             with mlir.InsertionPoint(block):
-                if behind:
-                    include(split_path(behind), list(block.arguments), [], FAILURES_PROPAGATE)
+                if after:
+                    include(split_path(after), list(block.arguments), [], FAILURES_PROPAGATE)
                 for argument in block.arguments:
                     if is_any_op(argument.type):
                         annotate(argument, _TAG, number)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from tuninglink.matching.conditions import Condition
 
-CONVOLUTION_STEPS: Final = frozenset(f"convolution {each}" for each in STEPS)
+CONVOLUTION_STEPS: Final = frozenset(f"convolution {step}" for step in STEPS)
 """Roles in conditions that are strides and dilations, not sizes."""
 
 _ATTENTIONS: Final = (names.ONLINE_ATTENTION, names.ATTENTION)

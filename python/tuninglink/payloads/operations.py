@@ -60,12 +60,12 @@ def generic(maps: Sequence[mlir.AffineMap], types: Sequence[mlir.Type]) -> Templ
     # The body multiplies the inputs, and adds the product to the accumulator.
     with mlir.InsertionPoint(inner):
         *inputs, accumulator = inner.arguments
-        result = _cast(inputs[0], types[-1])
+        value = _cast(inputs[0], types[-1])
         for input_ in inputs[1:]:
-            result = _arithmetic("mul", result, _cast(input_, types[-1]))
+            value = _arithmetic("mul", value, _cast(input_, types[-1]))
         if "reduction" in iterators:
-            result = _arithmetic("add", accumulator, result)
-        mlir.Operation.create("linalg.yield", operands=[result])
+            value = _arithmetic("add", accumulator, value)
+        mlir.Operation.create("linalg.yield", operands=[value])
     return Template(owner, block, is_exact=False)
 
 

@@ -164,10 +164,10 @@ class _Choice:
 
     def solve(self, tiles: Mapping[int, int]) -> Sized | NoSizes:
         """Decide whether sizes exist, and choose some."""
-        result = self._solver.check()
-        if result == z3.unsat:
+        status = self._solver.check()
+        if status == z3.unsat:
             return self._question.refutation()
-        if result == z3.unknown:
+        if status == z3.unknown:
             reason = f"the solver gave up: {self._solver.reason_unknown()}"
             return NoSizes(Verdict.NOT_DECIDED, reason)
         if self._is_determined():

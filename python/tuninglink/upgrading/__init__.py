@@ -17,4 +17,4 @@ _HOMES = {
     **dict.fromkeys(("upgrade", "upgrade_bytes"), "upgrading.upgrader"),
 }
 
-__getattr__ = lazy_face(__name__, _HOMES)  # whoever loads specs of today needs no rules
+__getattr__ = lazy_face(__name__, _HOMES)  # present specs need no rules

@@ -159,6 +159,7 @@ class Source:
         waiting = next(words, None)
         for match in _STRUCTURE.finditer(text):
             start, end = match.span()
+            # Words before this part of the structure are marks.
             while waiting is not None and waiting.start() < start:
                 self._mark(waiting.group(), waiting.start(), stack)
                 waiting = next(words, None)
@@ -172,6 +173,7 @@ class Source:
             else:  # a string, a comment or an arrow
                 if first == '"' and end == start + 1:
                     self._fail(start, "the string that begins here is not closed on its line")
+                # Words inside of it are not marks.
                 while waiting is not None and waiting.start() < end:
                     waiting = next(words, None)
         while waiting is not None:

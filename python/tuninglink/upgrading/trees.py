@@ -117,14 +117,14 @@ class Node:
         return next((item for item in self.fields if item.key is None), None)
 
     def remove(self, name: str) -> Field | None:
-        """Remove a field, with a comma that is no longer needed, and return it."""
+        """Remove a field, with a comma that becomes redundant, and return it."""
         removed = self.find(name)
         if removed is not None:
             self.remove_field(removed)
         return removed
 
     def remove_field(self, gone: Field) -> None:
-        """Remove a field, with a comma that is no longer needed."""
+        """Remove a field, with a comma that becomes redundant."""
         position = next(at for at, item in enumerate(self.fields) if item is gone)
         del self.fields[position]
         if position < len(self.fields):

@@ -117,7 +117,7 @@ def _rewrite_operations(
 
 
 def _hints(rewrites: Rewrites, kept_out: set[str]) -> Iterator[Diagnostic]:
-    """Yield diagnostics about the result: failing configurations, or an unmarked entry point of a present spec."""
+    """Yield warnings about failing configurations, or remarks on unmarked entry points of a present spec."""
     outline = rewrites.outline
     for offset, reason in rewrites.failures:
         sequence = outline.sequence_at(offset)

@@ -308,7 +308,7 @@ def test_old_specs_are_refused_where_they_must_not_be_upgraded() -> None:
 def test_what_is_left_out_of_a_loaded_spec_is_told() -> None:
     broken = CONFIGURATION.replace("LLVMGPUVectorDistribute", "LLVMGPUWarpReduction")
     text = spec(matcher("a"), matcher("bad", broken), pairs="@a -> @apply, @bad -> @apply")
-    with pytest.warns(UserWarning, match="'@bad' is left out"):
+    with pytest.warns(UserWarning, match="'@bad' is excluded"):
         loaded = tuninglink.load_spec(text.encode())
     assert [each.matcher for each in loaded.entries] == ["a"]
 

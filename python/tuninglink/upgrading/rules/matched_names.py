@@ -45,6 +45,7 @@ def matched_names(site: OperationSite) -> None:
     is_for_gpu = site.generalization.configures_gpu(sequence)
     if not gone and not (is_for_gpu and named and len(named) == len(op_names)):
         return
+    # Another matcher op identifies the operation, or the entry is excluded.
     old = (gone or named)[0]
     other_ops = {mark.text for mark in site.outline.marks(sequence.start, sequence.end)}
     if is_for_gpu and names.MATCH_DAG in other_ops:

@@ -37,6 +37,7 @@ def mma_schedule(site: AttributeSite) -> None:
             f"an 'mma_schedule' with the pipeline '{pipeline}': its lowering config has "
             "no place for the intrinsic"
         )
+    # Move the intrinsic and the subgroup counts.
     intrinsic = schedule.value("intrinsic")
     if intrinsic is not None and levels.find("mma_kind") is None:
         levels.insert(0, "mma_kind", intrinsic.copy())
@@ -44,6 +45,7 @@ def mma_schedule(site: AttributeSite) -> None:
         count = schedule.value(name)
         if count is not None and levels.find(name) is None:
             levels.add(name, count.copy())
+    # Remove the schedule, and options that become empty.
     options.remove("mma_schedule")
     if not options.fields:
         fields = info.translation.fields
