@@ -174,7 +174,9 @@ def _backend_of(flags: Sequence[str]) -> str:
 
 def _sets(backend: str, options: TuneOptions) -> list[FlagSet]:
     allows = options.settings.numerics is Numerics.ANY
-    return flag_sets(backend, options.flag_sets, options.flags, allows_numerics=allows)
+    return flag_sets(
+        backend, options.flag_sets, options.flags, allows_numerics=allows, program=options.input
+    )
 
 
 def write_flags(options: TuneOptions, result: FlagsResult) -> None:
