@@ -40,12 +40,12 @@ class GivenSizes:
             ValueError: the text is something else.
         """
         written = _WRITTEN.fullmatch(text)
-        parts = [_SIZE.fullmatch(each) for each in written[2].split(",")] if written else []
+        parts = [_SIZE.fullmatch(word) for word in written[2].split(",")] if written else []
         if written is None or not all(parts):
             raise ValueError(
                 "expected [ARGUMENT.DIMENSION=]SIZE[:WEIGHT],... such as 0.0=1,8:2,64,512"
             )
-        sizes = tuple((int(each[1]), int(each[2] or 1)) for each in parts if each)
+        sizes = tuple((int(part[1]), int(part[2] or 1)) for part in parts if part)
         places = [place.split(".") for place in written[1].split("=")[:-1]]
         return cls(sizes, tuple((int(argument), int(number)) for argument, number in places))
 

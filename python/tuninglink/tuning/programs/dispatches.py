@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Final
 from iree.compiler import ir as mlir
 
 from tuninglink.compiler.encodings import materialize_encodings
-from tuninglink.compiler.inputs import refuse_spec
 from tuninglink.compiler.phases import Phase
+from tuninglink.compiler.program_sources import refuse_spec
 from tuninglink.errors import CompileError
 from tuninglink.iree.dispatch_calls import count_calls
 from tuninglink.iree.dispatches import dispatch_name
