@@ -55,10 +55,10 @@ def _change(before: Object | None, after: Object | None) -> tuple[ChangeKind, st
 def _entries(dispatch: Object) -> str:
     matches = [each["match"] for each in dispatch["operations"] if each["match"]]
     return ", ".join(
-        each["entry"]["matcher"] if each["entry"] else each["spec"] for each in matches
+        match["entry"]["matcher"] if match["entry"] else match["spec"] for match in matches
     )
 
 
 def _configurations(dispatch: Object) -> list[list[str | None]]:
-    found = [each["configuration"] for each in dispatch["operations"]]
-    return [[each[name] for name in _CONFIGURATION] for each in found]
+    result = [each["configuration"] for each in dispatch["operations"]]
+    return [[each[name] for name in _CONFIGURATION] for each in result]

@@ -34,7 +34,7 @@ class ConvertedEntry:
         names = f"@{self.matcher} -> @{self.action}"
         if not self.matcher_ops:
             return f"{names}: as it was: {self.reason}"
-        replaced_by = " and ".join(f"'{each}'" for each in self.matcher_ops)
+        replaced_by = " and ".join(f"'{op}'" for op in self.matcher_ops)
         return f"{names}: {replaced_by}; the same answers on {self.programs} programs"
 
 
@@ -52,7 +52,7 @@ class ConvertedSpec:
 
     def __str__(self) -> str:
         """The results for people, one line each."""
-        count = sum(bool(each.matcher_ops) for each in self.entries)
+        count = sum(bool(entry.matcher_ops) for entry in self.entries)
         lines = [f"{count} of {len(self.entries)} entries modernized"]
-        lines += [f"  {each}" for each in self.entries]
+        lines += [f"  {entry}" for entry in self.entries]
         return "\n".join(lines) + "\n"

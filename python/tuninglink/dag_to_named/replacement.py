@@ -51,10 +51,10 @@ def _checks_name(name: mlir.Attribute, dag: mlir.Operation) -> bool:
     """Tells whether a matcher checks the name of the op beside its DAG."""
     block: Any = dag.operation.block
     return any(
-        each.operation.name == names.MATCH_OPERATION_NAME
-        and each.operation.operands[0] == dag.operands[0]
-        and each.operation.attributes["op_names"] == name
-        for each in block.operations
+        operation.operation.name == names.MATCH_OPERATION_NAME
+        and operation.operation.operands[0] == dag.operands[0]
+        and operation.operation.attributes["op_names"] == name
+        for operation in block.operations
     )
 
 
@@ -66,7 +66,7 @@ def _dimensions(matcher: DagMatcher, handle: Any) -> list[tuple[mlir.Attribute, 
     """Builds the named matcher op; returns the sizes that each role must have, with the handle to them."""
     op = matcher.op
     lhs, rhs, result = (
-        mlir.TypeAttr.get(element_type(each.type)) for each in op.operation.operands
+        mlir.TypeAttr.get(element_type(operand.type)) for operand in op.operation.operands
     )
     count = len(op.loops) + (_WINDOW_RESULTS if op.kind is OpKind.CONVOLUTION else 0)
     named = mlir.Operation.create(
@@ -82,9 +82,9 @@ def _dimensions(matcher: DagMatcher, handle: Any) -> list[tuple[mlir.Attribute, 
     )
     found: list[tuple[mlir.Attribute, Any]] = []
     for dimensions, loops in zip(named.results, op.loops.values(), strict=False):
-        sizes = [matcher.size(each) for each in loops]
-        if any(each is not None for each in sizes):
-            wanted = [_DYNAMIC if each is None else each for each in sizes]
+        sizes = [matcher.size(loop) for loop in loops]
+        if any(size is not None for size in sizes):
+            wanted = [_DYNAMIC if size is None else size for size in sizes]
             found.append((mlir.DenseI64ArrayAttr.get(wanted), dimensions))
     return found
 

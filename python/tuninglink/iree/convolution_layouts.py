@@ -33,7 +33,7 @@ def layout(maps: Sequence[mlir.AffineMap]) -> str:
         return ""  # A pooling has no channels.
     letters = {loop: letter for role, letter in _LETTERS.items() for loop in loops[role]}
     image, filter_ = (
-        "".join(_letter(each, letters, loops) for each in map_.results) for map_ in maps[:2]
+        "".join(_letter(result, letters, loops) for result in map_.results) for map_ in maps[:2]
     )
     return f"{image}_{filter_}" if "?" not in image + filter_ else ""
 

@@ -72,7 +72,7 @@ def resolve(
     if passes and options.pipeline is not None:
         raise UsageError("'-pass-pipeline' option can't be used with individual pass options")
     if options.pipeline is None:
-        elements = (Element(each.name, each.value or "") for each in passes)
+        elements = (Element(pass_.name, pass_.value or "") for pass_ in passes)
         pipeline = OpPipeline(names.MODULE, tuple(elements))
     else:
         pipeline = parse_pipeline(options.pipeline)

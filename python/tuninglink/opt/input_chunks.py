@@ -56,21 +56,21 @@ def split_input(
 
     A marker with a mistake at its end is no marker, and worth a warning.
     """
-    wanted = marker.encode()
-    prefix, tail = wanted[:-_MARKER_TAIL], wanted[-_MARKER_TAIL:]
+    encode = marker.encode()
+    prefix, tail = encode[:-_MARKER_TAIL], encode[-_MARKER_TAIL:]
     start, search = 0, 0
     line, line_start = 1, 0
-    while (found := data.find(prefix, search)) >= 0:
-        search = found + len(prefix)
+    while (result := data.find(prefix, search)) >= 0:
+        search = result + len(prefix)
         if data[search : search + len(tail)] != tail or search + len(tail) >= len(data):
             if diagnostics:
                 column = search - (data.rfind(b"\n", 0, search) + 1) + 1
                 place = Place(name, line + data.count(b"\n", line_start, search), column)
                 diagnostics.warning("near miss with file split marker", place)
             continue
-        if found > start:
-            yield Chunk(name, data[start:found], line, start - line_start + 1)
-        search = found + len(wanted)
+        if result > start:
+            yield Chunk(name, data[start:result], line, start - line_start + 1)
+        search = result + len(encode)
         line += data.count(b"\n", line_start, search)
         line_start = data.rfind(b"\n", 0, search) + 1
         start = search
@@ -93,17 +93,17 @@ def parse(
         The operation, or None if there were errors.
     """
     source = chunk.in_place
-    found: list[Diagnostic] = []
-    with handled(context, found.append):
+    result: list[Diagnostic] = []
+    with handled(context, result.append):
         operation = _parse(source, chunk.name, context)
     if implicit_module and (operation is None or operation.name != names.MODULE):
         # The bindings put what is not one module into one, but do not let the source have a name.
-        found.clear()
-        with handled(context, found.append):
-            operation = _parse_into_module(source, context, found)
+        result.clear()
+        with handled(context, result.append):
+            operation = _parse_into_module(source, context, result)
         if operation is not None:
             _relocate(operation, chunk)
-    for diagnostic in found:
+    for diagnostic in result:
         diagnostics.emit(_placed(diagnostic, chunk))
     return operation
 
@@ -116,11 +116,11 @@ def _parse(source: bytes, name: str, context: mlir.Context) -> mlir.Operation | 
     """
     parse = function("mlirOperationCreateParse", c_void_p, c_void_p, StringRef, StringRef)
     encoded = name.encode(errors="surrogateescape")
-    found = parse(pointer_of(context), StringRef.of(source), StringRef.of(encoded))
-    if not found:
+    result = parse(pointer_of(context), StringRef.of(source), StringRef.of(encoded))
+    if not result:
         return None
-    module = function("mlirModuleFromOperation", c_void_p, c_void_p)(found)
-    return object_at(mlir.Module, module).operation if module else object_at(mlir.Operation, found)
+    module = function("mlirModuleFromOperation", c_void_p, c_void_p)(result)
+    return object_at(mlir.Module, module).operation if module else object_at(mlir.Operation, result)
 
 
 def _parse_into_module(
@@ -167,5 +167,5 @@ def _placed(diagnostic: Diagnostic, chunk: Chunk) -> Diagnostic:
         place = replace(place, file=chunk.name)
     if place == Place(chunk.name, 0, 0) and not chunk.is_first:
         place = Place(chunk.name, chunk.line, chunk.column)
-    notes = tuple(_placed(each, chunk) for each in diagnostic.notes)
+    notes = tuple(_placed(note, chunk) for note in diagnostic.notes)
     return replace(diagnostic, place=place, notes=notes)

@@ -49,5 +49,5 @@ class PassLookup:
         """
         if self.python_pass(name) or self.compiler.knows(name):
             return
-        meant = did_you_mean(name, chain(self._registry.all(), iree_opt.pass_names()))
-        raise PipelineError(error(f"{prefix}'{name}' {UNKNOWN}{meant}", place))
+        you_mean = did_you_mean(name, chain(self._registry.all(), iree_opt.pass_names()))
+        raise PipelineError(error(f"{prefix}'{name}' {UNKNOWN}{you_mean}", place))

@@ -44,10 +44,10 @@ class PassRegistry:
 
         A plug-in that cannot be loaded, or whose pass is not one, is named in a warning and skipped.
         """
-        found: dict[str, type[Pass]] = {}
+        plugged: dict[str, type[Pass]] = {}
         for entry_point in sorted(self._entry_points(), key=lambda each: each.name):
-            self._load(entry_point, found)
-        return found
+            self._load(entry_point, plugged)
+        return plugged
 
     def all(self) -> dict[str, type[Pass]]:
         """Returns all passes by name, in alphabetical order."""
@@ -56,14 +56,14 @@ class PassRegistry:
     def _load(self, entry_point: EntryPoint, passes: dict[str, type[Pass]]) -> None:
         try:
             loaded = entry_point.load()
-            found: list[type[Pass]] = [loaded] if isinstance(loaded, type) else list(loaded)
-            for each in found:
+            result: list[type[Pass]] = [loaded] if isinstance(loaded, type) else list(loaded)
+            for each in result:
                 check_pass(each)
         except Exception as failure:  # noqa: BLE001 - whatever a stranger's code does wrong
             reason = f"{type(failure).__name__}: {failure}"
             self._skip(entry_point, reason)
             return
-        for each in found:
+        for each in result:
             if each.name in self.own or each.name in passes:
                 self._skip(entry_point, f"there is a pass '{each.name}' already")
             else:

@@ -52,11 +52,11 @@ class Candidates:
     @cached_property
     def _shown(self) -> Mapping[str, mlir.Operation]:
         """The first of the ops that show a graph, or regions, by their names."""
-        found: dict[str, mlir.Operation] = {}
+        shown: dict[str, mlir.Operation] = {}
         for sequence in self._sequences:
             for each in collect(sequence, names.MATCH_DAG, names.MATCH_REGIONS):
-                found.setdefault(each.name, each)
-        return found
+                shown.setdefault(each.name, each)
+        return shown
 
     @property
     def are_shown(self) -> bool:
@@ -93,8 +93,8 @@ class Candidates:
         return sorted(wanted, key=order)
 
     def _types(self, count: int) -> list[mlir.Type | None]:
-        found = {at: mlir.Type.parse(each) for at, each in self._condition.types.items()}
-        return [found.get(position) for position in range(count)]
+        result = {at: mlir.Type.parse(each) for at, each in self._condition.types.items()}
+        return [result.get(position) for position in range(count)]
 
     def _named(self, name: str) -> Iterator[Template]:
         """Yields named operations, with the indexing maps that are demanded if they can have them."""
@@ -121,8 +121,8 @@ class Candidates:
             yield attention(name, each, filled)
 
     def _generics(self) -> Iterator[Template]:
-        for each in [self._maps] if self._maps else self._layouts():
-            yield generic(each, self._filled(len(each)))
+        for layout in [self._maps] if self._maps else self._layouts():
+            yield generic(layout, self._filled(len(layout)))
 
     def _layouts(self) -> Iterator[list[mlir.AffineMap]]:
         condition, ranks = self._condition, self._ranks
@@ -130,11 +130,11 @@ class Candidates:
         attempts = (ranks.tightened(), ranks) if ranks.mention(3) else (ranks,)
         if OpKind.CONVOLUTION in condition.kinds:
             strides, dilations = self._steps("strides"), self._steps("dilations")
-            for each in attempts:
-                yield from layouts.convolutions(condition.counts, each, strides, dilations)
+            for attempt in attempts:
+                yield from layouts.convolutions(condition.counts, attempt, strides, dilations)
             return
-        for each in attempts:
-            yield from layouts.contractions(condition.counts, each)
+        for attempt in attempts:
+            yield from layouts.contractions(condition.counts, attempt)
         if OpKind.CONTRACTION not in condition.kinds:
             last = condition.operands - 1
             yield from layouts.elementwise(ranks, last)
@@ -159,11 +159,11 @@ class Candidates:
     def _with_regions(self, shown: mlir.Operation) -> Template:
         """Returns the operation whose regions are demanded; all else of it is open."""
         target = next(body(shown))
-        types = [_opened(each.type) for each in target.operands]
+        types = [_opened(operand.type) for operand in target.operands]
         owner, block = new_block(types)
         values: dict[Any, Any] = dict(zip(target.operands, block.arguments, strict=True))
         with mlir.InsertionPoint(block):
-            clone = clone_into(target, values, [_opened(each.type) for each in target.results])
+            clone = clone_into(target, values, [_opened(result.type) for result in target.results])
         maps = self._maps_attribute
         if maps is not None:
             clone.attributes["indexing_maps"] = maps

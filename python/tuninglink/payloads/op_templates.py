@@ -36,8 +36,8 @@ class Template:
     @cached_property
     def operations(self) -> tuple[mlir.Operation, ...]:
         """The operations, the root op last."""
-        found = [each.operation for each in self.block.operations]
-        return tuple(each for each in found if each.name != names.YIELD)
+        result = [operation.operation for operation in self.block.operations]
+        return tuple(each for each in result if each.name != names.YIELD)
 
     @property
     def root(self) -> mlir.Operation:
@@ -61,7 +61,9 @@ class Template:
             if NAME_ONLY not in operation.attributes
             for operand in operation.operands
         }
-        return next((each.arg_number for each in self.block.arguments if each not in seen), None)
+        return next(
+            (argument.arg_number for argument in self.block.arguments if argument not in seen), None
+        )
 
     @cached_property
     def destinations(self) -> frozenset[Value]:

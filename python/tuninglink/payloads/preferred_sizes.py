@@ -48,13 +48,13 @@ _NO_TILES: Final = frozenset({"promote_operands", "subgroup_basis", "lane_basis"
 
 def usual_sizes(op: StructuredOp) -> list[int]:
     """Returns a moderate size of each loop of an op."""
-    found = [_USUAL_ELSEWHERE] * op.loop_count
+    result = [_USUAL_ELSEWHERE] * op.loop_count
     for role, loops in op.loops.items():
         for loop in loops:
             # Of several, the innermost is tiled, and the others are like a batch.
             is_outer = loop != loops[-1] and role not in _ALIKE
-            found[loop] = _USUAL_OUTER if is_outer else _USUAL[op.kind][role]
-    return found
+            result[loop] = _USUAL_OUTER if is_outer else _USUAL[op.kind][role]
+    return result
 
 
 def preferred_sizes(usual: int, tile: int) -> list[int]:
@@ -67,7 +67,7 @@ def preferred_sizes(usual: int, tile: int) -> list[int]:
 
 def tiles(configurations: Iterable[mlir.Attribute], op: StructuredOp) -> dict[int, int]:
     """Returns for each loop a preferred divisor of its size: what a configuration tiles it by."""
-    found: dict[int, int] = {}
+    result: dict[int, int] = {}
     for config in map(_lowering_config, configurations):
         entries = _entries(config)
         for name, attribute in entries.items():
@@ -75,10 +75,10 @@ def tiles(configurations: Iterable[mlir.Attribute], op: StructuredOp) -> dict[in
                 for row in _rows(attribute):
                     for loop, size in enumerate(row):
                         if size > 0:
-                            found[loop] = lcm(found.get(loop, 1), size)
+                            result[loop] = lcm(result.get(loop, 1), size)
         if isinstance(config, iree_gpu.LoweringConfigAttr):
-            _add_intrinsic(config, op, found)
-    return {loop: tile for loop, tile in found.items() if tile <= _LARGEST}
+            _add_intrinsic(config, op, result)
+    return {loop: tile for loop, tile in result.items() if tile <= _LARGEST}
 
 
 def constants(sequences: Iterable[mlir.Operation]) -> tuple[mlir.Attribute, ...]:

@@ -30,9 +30,13 @@ def write_body(template: Template, sized: Sized, *, fills: bool) -> mlir.Operati
     It is built in the current context. What is accumulated starts from a `linalg.fill` if the body `fills`, as it does
     in models; else from an argument.
     """
-    made = [each for each in template.destinations if fills and _is_filled(template, each)]
-    given = [each for each in template.block.arguments if each not in made]
-    kinds = [_sized(each, sized) for each in template.root.results]
+    made = [
+        destination
+        for destination in template.destinations
+        if fills and _is_filled(template, destination)
+    ]
+    given = [argument for argument in template.block.arguments if argument not in made]
+    kinds = [_sized(result, sized) for result in template.root.results]
     module, block = new_function([_sized(each, sized) for each in given], kinds)
     values: dict[Value, Value] = dict(zip(given, block.arguments, strict=True))
     with mlir.InsertionPoint(block):
@@ -49,13 +53,17 @@ def write_program(template: Template, sized: Sized, *, fills: bool) -> mlir.Oper
     Destinations are created in it, as they are in the dispatches of models, from a `linalg.fill` only if the program
     `fills`; other destinations are arguments.
     """
-    made = {each for each in template.destinations if _is_made(template, each, fills=fills)}
+    made = {
+        destination
+        for destination in template.destinations
+        if _is_made(template, destination, fills=fills)
+    }
     scalars = {each for each in template.block.arguments if each not in sized.shapes}
     # The compiler would take the fill with a constant for a constant.
     is_fill = template.root.name == names.FILL
-    taken = {each for each in scalars if is_fill or not is_number(each.type)}
+    taken = {scalar for scalar in scalars if is_fill or not is_number(scalar.type)}
     given = [each for each in template.block.arguments if each not in made | (scalars - taken)]
-    results = [_sized(each, sized) for each in template.root.results]
+    results = [_sized(result, sized) for result in template.root.results]
     module, block = new_function([_argument_type(each, sized) for each in given], results)
     with mlir.InsertionPoint(block):
         region = mlir.Operation.create(
@@ -85,11 +93,11 @@ _SCALE: Final = 0.125
 def _clone_all(template: Template, sized: Sized, values: dict[Value, Value]) -> list[Value]:
     """Clones the operations at the current insertion point; returns the results of the root op."""
     for operation in template.operations:
-        results = [_sized(each, sized) for each in operation.results]
+        results = [_sized(result, sized) for result in operation.results]
         clone = clone_into(operation, values, results)
         if NAME_ONLY in clone.attributes:
             del clone.attributes[NAME_ONLY]
-    return [values[each] for each in template.root.results]
+    return [values[result] for result in template.root.results]
 
 
 def _sized(value: Value, sized: Sized) -> mlir.Type:

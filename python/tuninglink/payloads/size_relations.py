@@ -135,7 +135,7 @@ class SizeRelations:
             role.name.lower(): [self.loops[at] for at in loops] for role, loops in op.loops.items()
         }
         for role, steps in zip(STEPS, (op.strides, op.dilations), strict=True):
-            sizes[role] = [number(each) for each in steps]
+            sizes[role] = [number(step) for step in steps]
         return {role_name(op.kind, role): each for role, each in sizes.items()}
 
 

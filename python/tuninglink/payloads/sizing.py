@@ -87,7 +87,7 @@ def find_contradiction(facts: Iterable[HasExtent]) -> NoSizes | None:
     def size_of(dimension: Dimension) -> Expression:
         return unknown(f"size {representative(dimension)}")
 
-    question = _Question([size_of(each.dimension) >= 0 for each in facts], _demands(facts, size_of))
+    question = _Question([size_of(fact.dimension) >= 0 for fact in facts], _demands(facts, size_of))
     return question.refutation() if question.solver.check() == z3.unsat else None
 
 
@@ -107,7 +107,7 @@ def _sized(
     sizes: SizeRelations, demanded: frozenset[int], value: Callable[[Expression], int]
 ) -> Sized:
     shapes = {key: [value(each) for each in shape] for key, shape in sizes.shapes.items()}
-    return Sized([value(each) for each in sizes.loops], demanded, shapes)
+    return Sized([value(loop) for loop in sizes.loops], demanded, shapes)
 
 
 class _Question:
@@ -159,7 +159,7 @@ class _Choice:
         self._context = self._solver.ctx
         write = self._question.writer
         self._unknowns = [write.number(each.term) for each in sizes.unknowns]
-        self._loops = [write.number(each.term) for each in sizes.loops]
+        self._loops = [write.number(loop.term) for loop in sizes.loops]
         self._slack = [write.truth(each.term) for each in sizes.slack]
 
     def solve(self, tiles: Mapping[int, int]) -> Sized | NoSizes:

@@ -109,8 +109,8 @@ def _key(condition: Condition) -> Hashable:
         condition.kinds,
         None if maps is None else maps.text,
         condition.operands,
-        *(frozenset(each.items()) for each in tables),
-        frozenset(each for each in condition.sizes if each.dimension[0] in CONVOLUTION_STEPS),
+        *(frozenset(table.items()) for table in tables),
+        frozenset(size for size in condition.sizes if size.dimension[0] in CONVOLUTION_STEPS),
     )
 
 

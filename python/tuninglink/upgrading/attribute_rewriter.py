@@ -115,15 +115,15 @@ class AttributeRewriter:
         """Returns what an alias is defined as, None if it is nothing that rules look at."""
         if alias not in self._trees:
             self._trees[alias] = None  # an alias in terms of itself is none
-            found = self.outline.aliases[alias]
+            result = self.outline.aliases[alias]
             source = self.outline.source
             before = self._expanded
-            is_relevant = source.text.startswith((*_DIALECTS, "{"), found.value)
-            value = parse(source, found.value, found.end) if is_relevant else None
+            is_relevant = source.text.startswith((*_DIALECTS, "{"), result.value)
+            value = parse(source, result.value, result.end) if is_relevant else None
             self._trees[alias] = as_node(self._expand(value)) if value is not None else None
-            for each in uses(self._trees[alias] or Leaf("")):
-                self._definitions.withdraw(each)  # copies of the tree are used, not the tree
-            self._sizes[alias] = found.end - found.value + self._expanded - before
+            for use in uses(self._trees[alias] or Leaf("")):
+                self._definitions.withdraw(use)  # copies of the tree are used, not the tree
+            self._sizes[alias] = result.end - result.value + self._expanded - before
         return self._trees[alias]
 
     def _expand(self, value: Value) -> Value:
@@ -160,8 +160,8 @@ class AttributeRewriter:
                 except Refusal as refusal:
                     if not is_alias:
                         rewrites.refuse(start, str(refusal))
-                    for each in uses(root):
-                        self._definitions.withdraw(each)
+                    for use in uses(root):
+                        self._definitions.withdraw(use)
                     return False
                 finally:
                     if site.notes:
@@ -176,7 +176,7 @@ class AttributeRewriter:
 
 def _kinds(root: Value) -> dict[str, list[Node]]:
     """Returns the nodes of a tree by what they are."""
-    found: dict[str, list[Node]] = {}
+    kinds: dict[str, list[Node]] = {}
     pending: list[tuple[Node, str, str | None]] = []
     first = as_node(root)
     if first is not None:
@@ -185,7 +185,7 @@ def _kinds(root: Value) -> dict[str, list[Node]]:
         node, parent, key = pending.pop()
         kind = _kind(node, parent, key)
         if kind:
-            found.setdefault(kind, []).append(node)
+            kinds.setdefault(kind, []).append(node)
         for each in reversed(node.fields):
             value = each.value
             if isinstance(value, Leaf):
@@ -193,7 +193,7 @@ def _kinds(root: Value) -> dict[str, list[Node]]:
             inner = value.node if isinstance(value, Expanded) else value
             if inner.bracket != "[":
                 pending.append((inner, kind, each.key))
-    return found
+    return kinds
 
 
 def _kind(node: Node, parent: str, key: str | None) -> str:

@@ -56,7 +56,7 @@ class CompilationInfo:
     def tile_sizes(self) -> list[list[int] | None]:
         """The lists of tile sizes of a lowering config, None for one that is more than numbers."""
         lists = as_node(self.lowering.value("tile_sizes"))
-        return [integers(each.value) for each in lists.fields] if lists is not None else []
+        return [integers(field.value) for field in lists.fields] if lists is not None else []
 
     def tile_by_levels(self, **levels: Iterable[int]) -> None:
         """Replaces the lowering config by a GPU lowering config with both operands promoted."""
@@ -74,9 +74,9 @@ class CompilationInfo:
 
 def options_of(translation: Node) -> Node | None:
     """Returns the options of a translation info, the dictionary at its end."""
-    for each in translation.fields:
-        node = as_node(each.value)
-        if each.key is None and node is not None and node.bracket == "{":
+    for field in translation.fields:
+        node = as_node(field.value)
+        if field.key is None and node is not None and node.bracket == "{":
             return node
     return None
 
@@ -103,7 +103,7 @@ def remove_subgroup_counts(levels: Node) -> None:
 def set_subgroup_basis(levels: Node, basis: list[int], loops: Iterable[int]) -> str:
     """Puts a subgroup basis in the place of subgroup counts, and returns its text."""
     text = f"[{basis}, {list(loops)}]"
-    field = next(found for name in SUBGROUP_COUNTS if (found := levels.find(name)) is not None)
+    field = next(result for name in SUBGROUP_COUNTS if (result := levels.find(name)) is not None)
     field.key, field.value = "subgroup_basis", Leaf(text)
     remove_subgroup_counts(levels)
     return text

@@ -89,7 +89,7 @@ class Generalization:
         """The DAGs that the compiler can generalize, by where their region begins."""
         named = list(self._named_dags())
         generic = zip(named, self._generalized(named), strict=True)
-        return {each.dag.region.start: found for each, found in generic if found is not None}
+        return {each.dag.region.start: result for each, result in generic if result is not None}
 
     @cached_property
     def _sorted_edits(self) -> list[Edit]:
@@ -113,23 +113,23 @@ class Generalization:
         """Where the sequences begin that configure for a GPU, and those that these include."""
         outline, text = self._outline, self._outline.source.text
         gpu_aliases = {
-            each.name
-            for each in outline.aliases.values()
-            if _FOR_GPU.search(text, each.value, each.end)
+            alias.name
+            for alias in outline.aliases.values()
+            if _FOR_GPU.search(text, alias.value, alias.end)
         }
         pending = [
-            each
-            for each in outline.sequences
-            if _FOR_GPU.search(text, each.start, each.end)
-            or any(mark.text in gpu_aliases for mark in outline.marks(each.start, each.end))
+            sequence
+            for sequence in outline.sequences
+            if _FOR_GPU.search(text, sequence.start, sequence.end)
+            or any(mark.text in gpu_aliases for mark in outline.marks(sequence.start, sequence.end))
         ]
-        found = {each.start for each in pending}
+        gpu_sequences = {each.start for each in pending}
         while pending:
             for other in outline.includes(pending.pop()):
-                if other.start not in found:
-                    found.add(other.start)
+                if other.start not in gpu_sequences:
+                    gpu_sequences.add(other.start)
                     pending.append(other)
-        return found
+        return gpu_sequences
 
     def _named_dags(self) -> Iterator[_NamedDag]:
         outline = self._outline
@@ -155,14 +155,14 @@ class Generalization:
             except mlir.MLIRError:
                 if len(dags) == 1:
                     return [None]
-        return [self._generalized([each])[0] for each in dags]
+        return [self._generalized([dag])[0] for dag in dags]
 
     def _run(self, dags: Sequence[_NamedDag], context: mlir.Context) -> Iterator[GenericDag | None]:
         text = self._outline.source.text
         aliases = "".join(
-            f"{each.name} = {text[each.value : each.end]}\n"
-            for each in self._outline.aliases.values()
-            if text.startswith("affine_map<", each.value)
+            f"{alias.name} = {text[alias.value : alias.end]}\n"
+            for alias in self._outline.aliases.values()
+            if text.startswith("affine_map<", alias.value)
         )
         functions = "".join(
             f"func.func @f{index}{text[each.arguments.start : each.arguments.end]} {{\n"
@@ -171,7 +171,7 @@ class Generalization:
             for index, each in enumerate(dags)
         )
         module = mlir.Module.parse(aliases + functions, context)
-        blocks = [each.operation.regions[0].blocks[0] for each in module.body.operations]
+        blocks = [operation.operation.regions[0].blocks[0] for operation in module.body.operations]
         for block in blocks:
             _keep(block)
         PassManager.parse(_PIPELINE, context).run(module.operation)
@@ -197,7 +197,7 @@ class Generalization:
         root = named.dag.root
         _, results = source.results(root.start)
         renamed.update(
-            zip((each.get_name() for each in operations[-1].results), results, strict=False)
+            zip((result.get_name() for result in operations[-1].results), results, strict=False)
         )
         prefix = self._unused_prefix(named.sequence)
 

@@ -95,7 +95,7 @@ def _telling_changes(upgraded: Upgraded) -> list[RuleChange]:
         for rule in RULES.values()
         if isinstance(rule, AttributeRule) or (rule.is_decisive and not upgraded.kept_out)
     }
-    return [each for each in upgraded.changes if each.rule in telling]
+    return [change for change in upgraded.changes if change.rule in telling]
 
 
 def _refusal(upgraded: Upgraded) -> Diagnostic:
@@ -125,11 +125,11 @@ def _tell(upgraded: Upgraded, name: str, diagnostics: DiagnosticSink | None) -> 
         message = f"'{name}' was written for an older compiler, and is upgraded as it is loaded"
         remedy = note("'tuninglink upgrade --report' says what is changed, and writes the result")
         diagnostics.emit(Diagnostic(Severity.REMARK, message, None, (remedy,)))
-    for each in (*kept_out, *upgraded.hints):
+    for hint in (*kept_out, *upgraded.hints):
         if diagnostics is None:
-            warnings.warn(str(each), stacklevel=4)
+            warnings.warn(str(hint), stacklevel=4)
         else:
-            diagnostics.emit(each)
+            diagnostics.emit(hint)
 
 
 def restore_places(module: mlir.Operation, upgraded: Upgraded) -> None:

@@ -45,9 +45,9 @@ def find_rejected(
     sequences, types = {}, _type_aliases(outline.source)
     for index, sequence in enumerate(outline.sequences):
         if index not in exclusion.excluded:
-            found = _check_sequence(outline, sequence, types, context)
-            if found is not None:
-                sequences[index] = found
+            result = _check_sequence(outline, sequence, types, context)
+            if result is not None:
+                sequences[index] = result
     uses = Counter(mark.text for mark in outline.source.marks)
     aliases = {}
     for alias in outline.aliases.values():
@@ -80,8 +80,8 @@ def _check_sequence(
     failure = parse_failure(whole, "<sequence>", context)
     if failure is None:
         return None
-    message, found = failure
-    offset = sequence.start + (found or 0) - len(lead)
+    message, result = failure
+    offset = sequence.start + (result or 0) - len(lead)
     is_inside = sequence.start <= offset < sequence.end
     return _said(message), offset if is_inside else sequence.start
 

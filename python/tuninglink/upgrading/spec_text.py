@@ -205,13 +205,13 @@ class Source:
         self.marks.append(Mark(word, start, start + len(word), len(stack), inside))
 
     def _mismatch(self, offset: int, stack: list[int]) -> NoReturn:
-        found = self.text[offset]
+        result = self.text[offset]
         if not stack:
-            self._fail(offset, f"'{found}' closes nothing")
+            self._fail(offset, f"'{result}' closes nothing")
         opener = self.text[stack[-1]]
         raise SpecError(
             error(
-                f"expected '{_OPENERS[opener]}' before '{found}'",
+                f"expected '{_OPENERS[opener]}' before '{result}'",
                 self.place(offset),
                 [note(f"to close this '{opener}'", self.place(stack[-1]))],
             )
@@ -252,8 +252,8 @@ class Source:
 
     def results(self, start: int) -> tuple[int, list[str]]:
         """Returns where the results of the operation at `start` begin, and their names, none without `=`."""
-        found = _RESULTS.search(self.text, max(0, start - _LONGEST_RESULTS), start)
-        return (found.start(), VALUE.findall(found["names"])) if found else (start, [])
+        match_ = _RESULTS.search(self.text, max(0, start - _LONGEST_RESULTS), start)
+        return (match_.start(), VALUE.findall(match_["names"])) if match_ else (start, [])
 
     def following(self, mark: Mark) -> Iterator[Token]:
         """Yields the tokens behind a mark, up to the end of the brackets that it stands in."""

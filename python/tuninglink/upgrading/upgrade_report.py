@@ -96,7 +96,7 @@ class Upgraded:
     @property
     def decisions(self) -> tuple[RuleChange, ...]:
         """The changes that are decisions."""
-        return tuple(each for each in self.changes if each.is_decision)
+        return tuple(change for change in self.changes if change.is_decision)
 
 
 def render_report(upgraded: Upgraded) -> str:
@@ -112,7 +112,7 @@ def render_report(upgraded: Upgraded) -> str:
         if entry.kept_out:
             lines.append(f"  {entry.kept_out.what}: {entry.kept_out.reason}")
         lines += map(_line, entry.changes)
-        told |= {each.sequence for each in entry.changes}
+        told |= {change.sequence for change in entry.changes}
     elsewhere = [each for each in upgraded.changes if each.sequence not in told]
     if elsewhere:
         lines += ["", "outside of the entries"]
@@ -121,7 +121,7 @@ def render_report(upgraded: Upgraded) -> str:
         lines += ["", "kept out, as comments"]
         lines += [f"  {each.what} ({each.place}): {each.reason}" for each in upgraded.kept_out]
     if upgraded.hints:
-        lines += ["", "notes", *(f"  {each}" for each in upgraded.hints)]
+        lines += ["", "notes", *(f"  {hint}" for hint in upgraded.hints)]
     return "\n".join(lines) + "\n"
 
 

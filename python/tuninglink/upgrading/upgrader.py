@@ -181,9 +181,9 @@ def _result(rewrites: Rewrites, edited: Edited, exclusion: Exclusion) -> Upgrade
         KeptOut(name, reason, place(outline.aliases[name].start))
         for name, reason in exclusion.aliases.items()
     )
-    changes = tuple(each for each in rewrites.changes if each.sequence not in out)
+    changes = tuple(change for change in rewrites.changes if change.sequence not in out)
     entries = tuple(_entries(outline, changes, out))
-    if entries and all(each.kept_out for each in entries):
+    if entries and all(entry.kept_out for entry in entries):
         notes = [error(f"{each.what}: {each.reason}", each.place) for each in kept_out]
         raise SpecError(error("no entry of the spec can be upgraded", place(0)), *notes)
 
@@ -203,7 +203,7 @@ def _entries(
         for foreach_match in outline.foreach_matches(sequence):
             for pair in foreach_match.pairs:
                 parts = (pair.matcher, pair.action)
-                found = tuple(one for each in parts for one in by_sequence.get(each, ()))
-                kept_out = next((out[each] for each in parts if each in out), None)
+                result = tuple(one for part in parts for one in by_sequence.get(part, ()))
+                kept_out = next((out[part] for part in parts if part in out), None)
                 place = outline.source.place(pair.start)
-                yield UpgradedEntry(pair.matcher, pair.action, place, found, kept_out)
+                yield UpgradedEntry(pair.matcher, pair.action, place, result, kept_out)

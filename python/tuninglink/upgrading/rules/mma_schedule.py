@@ -48,6 +48,6 @@ def mma_schedule(site: AttributeSite) -> None:
     if not options.fields:
         fields = info.translation.fields
         info.translation.remove_field(
-            next(each for each in fields if as_node(each.value) is options)
+            next(field for field in fields if as_node(field.value) is options)
         )
     site.changed("intrinsic and subgroup counts moved from 'mma_schedule' into the lowering config")

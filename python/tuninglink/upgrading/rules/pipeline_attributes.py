@@ -79,5 +79,7 @@ def attribute_for(name: str) -> str:
         return _ALONE[name]
     if name in _GONE:
         raise Refusal(f"the pipeline '{name}' is gone: {_GONE[name]}")
-    known = {prefix + each for prefix, _, enumerators in families for each in enumerators}
+    known = {
+        prefix + enumerator for prefix, _, enumerators in families for enumerator in enumerators
+    }
     raise Refusal(unknown("pipeline", name, known | _ALONE.keys() | _GONE.keys()))
