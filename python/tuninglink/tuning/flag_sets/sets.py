@@ -49,10 +49,11 @@ class FlagSet:
 
     def suits(self, program: str) -> bool:
         """Tells whether the set may be for a program, by the bytes of its file: text, bytecode or ONNX."""
-        if not self.word or not program or not Path(program).stat().st_size:
+        path = Path(program)
+        if not self.word or not path.is_file() or not path.stat().st_size:
             return True
         with (
-            Path(program).open("rb") as file,
+            path.open("rb") as file,
             mmap(file.fileno(), 0, access=ACCESS_READ) as content,
         ):
             return content.find(self.word.encode()) >= 0
