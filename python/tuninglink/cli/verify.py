@@ -21,15 +21,15 @@ USAGE: Final = Usage(
     "INPUT [--spec SPEC]... [--device URI] [any iree-compile flag]...",
     "Run a program dispatch by dispatch, and compare what each computes with a reference.",
     """
-The reference of a dispatch is the same dispatch compiled for the CPU of this machine, and some elements computed with
-NumPy; that of the whole program, the last row, is the same program on the CPU, or what --expected names. Nothing is tuned.
-Run it after a compiler upgrade, or with a spec before you ship it.
+The reference of a dispatch is the same dispatch compiled for the CPU of this machine, and some elements computed
+with NumPy; that of the whole program, the last row, is the same program on the CPU, or what --expected names.
+Nothing is tuned. Run it after a compiler upgrade, or with a spec before you ship it.
 
 A result is right, wrong, not decided (the reference differs, and nothing else supports it), or not checked; or the
 dispatch fails: it does not compile, or crashes. The exit code is 1 if a result is wrong or a dispatch fails.
 
-INPUT is a program in MLIR, a model of ONNX (*.onnx), one dispatch, or a dispatch benchmark that iree-compile has dumped;
-- is standard input. It is compiled with the flags that you give.
+INPUT is a program in MLIR, a model of ONNX (*.onnx), one dispatch, or a dispatch benchmark that iree-compile has
+dumped; - is standard input. It is compiled with the flags that you give.
 """,
     VERIFY_FLAGS,
     (
