@@ -150,6 +150,7 @@ def _operation(operation: OperationReport) -> Object:
         "shadowed": [_entry(each) for each in operation.shadowed],
         "nearest": [_near_miss(each) for each in operation.nearest],
         "cannot_tell": list(operation.cannot_tell),
+        "hint": operation.hint,
     }
 
 
