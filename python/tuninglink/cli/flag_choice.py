@@ -135,7 +135,10 @@ def _compare(options: TuneOptions) -> FlagChoice:
         if backend != expected:
             jobs = {each: comparison.begin(compiler, each) for each in _sets(backend, options)}
         if not jobs:
-            reason = f"there are no sets for backend '{backend}'"
+            source = (
+                f"in '{options.flag_sets}'" if options.flag_sets else f"for backend '{backend}'"
+            )
+            reason = f"there is no set {source} whose flags are not given already"
             return FlagChoice(options, FlagsResult(reason=reason))
         uri = settings.devices[0] if settings.devices else default_device(backend)
         try:

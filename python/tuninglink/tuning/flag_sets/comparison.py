@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 _TIMING: Final = 0.25
 """The part of the time that is kept for measuring."""
 
+_DEFAULT_SECONDS: Final = 1800.0
+"""How long the default may compile."""
+
 
 @dataclass(frozen=True)
 class TunedSet:
@@ -69,7 +72,8 @@ class FlagComparison:
     def begin(self, compiler: SetCompiler, flag_set: FlagSet, spec: str = "") -> Job:
         """Begins to compile the program under a set of flags, with a spec or without."""
         # The default is never late: there is nothing to compare without it.
-        seconds = (1 - _TIMING) * self.seconds if flag_set.flags or spec else self.seconds
+        is_default = not (flag_set.flags or spec)
+        seconds = _DEFAULT_SECONDS if is_default else (1 - _TIMING) * self.seconds
         flags = (*self.flags, *flag_set.flags)
         return compiler.submit(self.source, flags, self._began + seconds, spec)
 
@@ -175,16 +179,18 @@ class FlagComparison:
     def _decide(
         self, times: ProgramTimes, numbers: Sequence[int], results: list[Result]
     ) -> FlagsResult:
-        """Takes the fastest program that is faster than the default by more than its noise."""
+        """Takes the fastest program that gains enough, and certainly more than the default does against itself."""
         for number, milliseconds, speedup in zip(
             numbers, times.milliseconds, times.speedups, strict=True
         ):
             results[number] = replace(results[number], milliseconds=milliseconds, speedup=speedup)
-        bar = max(1 + self.min_gain, times.noise.high)
         winners = [
             result
             for result in results
-            if result.speedup is not None and result.speedup.low > bar and not result.is_rejected
+            if result.speedup is not None
+            and result.median > 1 + self.min_gain
+            and result.speedup.low > max(1.0, times.noise.high)
+            and not result.is_rejected
         ]
         best = max(winners, key=lambda result: result.median, default=None)
         return FlagsResult(tuple(results), best, times.default_ms, times.noise)
