@@ -193,8 +193,17 @@ def write_flags(options: TuneOptions, result: FlagsResult) -> None:
     path = Path(options.output).with_suffix(_SUFFIX)
     if result.flags:
         write_output(str(path), _response(result))
-    elif not result.reason:
+    elif not result.reason and not _is_given(path, options):
         path.unlink(missing_ok=True)
+
+
+def _is_given(path: Path, options: TuneOptions) -> bool:
+    """Tells whether the flags of a response file are given, as by a project file that names it."""
+    try:
+        flags = path.read_text().split()
+    except OSError:
+        return False
+    return bool(flags) and set(flags) <= set(options.flags)
 
 
 def _response(result: FlagsResult) -> bytes:
@@ -225,7 +234,7 @@ def _show(result: FlagsResult) -> None:
     if result.noise is not None:
         say(f"  the default against itself: {result.noise}")
     if result.best is not None:
-        say(f"  taken: {' '.join(result.flags)}")
+        say(f"  taken: {' '.join(result.flags) or 'the spec without further flags'}")
     elif result.reason:
         say(f"  no sets were compared: {result.reason}")
     else:
