@@ -24,6 +24,7 @@ from __future__ import annotations
 import argparse
 import json
 import math
+import re
 import statistics
 import tempfile
 from dataclasses import dataclass
@@ -33,16 +34,19 @@ from typing import TYPE_CHECKING, Any, Final
 from iree.compiler import ir as mlir
 from models import SUITES, Model, StepError, export, run
 
+from tuninglink.emission.entry_points import Preparation, add_entry_point
 from tuninglink.mlir import names
 from tuninglink.mlir.diagnostics import DiagnosticSink
+from tuninglink.mlir.symbols import rename_symbols
+from tuninglink.mlir.walk import collect
 from tuninglink.passes.dedupe_sequences import deduplicate_sequences
 from tuninglink.passes.drop_shadowed import drop_shadowed
 from tuninglink.specs.bindings import BINDING, bind, binding_of
 from tuninglink.specs.linking.linker import link_specs
-from tuninglink.specs.model import Spec
 from tuninglink.specs.provenance import FLAGS, provenance_of
 from tuninglink.specs.revision import Revision
 from tuninglink.specs.sources import SpecFiles, read_specs
+from tuninglink.specs.spec import Spec
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -54,6 +58,8 @@ LEVELS: Final = ("O0", "O2")
 
 
 _LEVEL: Final = "--iree-opt-level="
+_DISPATCH: Final = re.compile(r"^match_.*_dispatch_\d+_")
+"""How a matcher is called that was tuned for a dispatch of a program."""
 
 # --- Tuning ----------------------------------------------------------------------------------------------------
 
@@ -147,7 +153,10 @@ def _tuned(spec: Spec, position: int) -> Tuned:
         provenance[FLAGS] = others
     revision = Revision(spec)
     revision.set_provenance(position, provenance)
-    return Tuned(revision.finish([position]), provenance)
+    entry = revision.finish([position])
+    matcher = entry.entries[0].matcher
+    rename_symbols(entry.module, {matcher: _DISPATCH.sub("match_", matcher)})
+    return Tuned(Spec(entry.module, entry.source), provenance)
 
 
 def merge(name: str, entries: Sequence[Tuned]) -> Spec:
@@ -157,16 +166,40 @@ def merge(name: str, entries: Sequence[Tuned]) -> Spec:
         name: its name.
         entries: the entries in order of precedence.
     """
-    module = link_specs([entry.spec for entry in entries]).spec.module.clone().operation
+    plain = [_with_entry_point(entry.spec, ()) for entry in entries]
+    module = link_specs(plain).spec.module.clone().operation
     drop_shadowed(module)
     deduplicate_sequences(module)
+    used = {value for entry in entries for value in _passes(entry.spec)}
+    preparations = [each for each in Preparation if each.value in used]
+    library = _with_entry_point(Spec(module, name), preparations)
     symbol = f"tuninglink_{name.replace('-', '_')}"
-    with module.context:
-        module.attributes[names.SYMBOL_NAME] = mlir.StringAttr.get(symbol)
-    library = Spec(module, name)
+    with library.module.context:
+        library.module.attributes[names.SYMBOL_NAME] = mlir.StringAttr.get(symbol)
     _bind_module(library)
-    module.verify()
+    library.module.verify()
     return library
+
+
+def _passes(spec: Spec) -> set[str]:
+    """Returns the names of the passes that a spec runs before its entries."""
+    passes = collect(spec.module, names.RUN_REGISTERED)
+    return {str(mlir.StringAttr(each.attributes["pass_name"]).value) for each in passes}
+
+
+def _with_entry_point(spec: Spec, preparations: Sequence[Preparation]) -> Spec:
+    """Returns a copy of a matcher list that runs other passes before its entries."""
+    module = spec.module.clone().operation
+    copy = Spec(module, spec.source)
+    pairs = copy.anatomy.pairs
+    copy.anatomy.entry_points[0].sequence.erase()
+    with module.context, mlir.Location.unknown():
+        add_entry_point(module, pairs, preparations)
+        if preparations and names.DEFAULT_ENTRY_POINT in module.attributes:
+            del module.attributes[names.DEFAULT_ENTRY_POINT]
+        elif not preparations:
+            module.attributes[names.DEFAULT_ENTRY_POINT] = mlir.UnitAttr.get()
+    return Spec(module, spec.source)
 
 
 def _bind_module(library: Spec) -> None:

@@ -18,7 +18,7 @@ import torch
 from iree.turbine import aot
 from program_files import FrameworkRun, largest_error, median_milliseconds, write_runs
 from small_torch_models import ONNX_MODELS, SMALL_MODELS
-from torch_models import HELD_OUT, MODELS, build
+from torch_models import HELD_OUT, MODELS, SHORTENED, build
 
 if TYPE_CHECKING:
     import numpy as np
@@ -104,7 +104,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
-    models = {**MODELS, **HELD_OUT, **SMALL_MODELS, **ONNX_MODELS}
+    models = {**MODELS, **SHORTENED, **HELD_OUT, **SMALL_MODELS, **ONNX_MODELS}
     parser.add_argument("model", choices=sorted(models))
     parser.add_argument("--dtype", choices=sorted(TYPES), default="f16")
     parser.add_argument("--device", choices=("cuda", "cpu"), default="cpu")

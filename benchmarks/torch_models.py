@@ -56,11 +56,11 @@ def _tokens(vocabulary: int, *sizes: int) -> torch.Tensor:
     return torch.randint(0, vocabulary, sizes)
 
 
-def bert() -> Functions:
+def bert(layers: int = 12) -> Functions:
     """BERT-base, one sequence of 384 tokens (Devlin et al. 2018)."""
     from transformers import BertConfig, BertModel  # noqa: PLC0415 - seconds to load
 
-    config = BertConfig()
+    config = BertConfig(num_hidden_layers=layers)
     return transformer(
         BertModel(config, add_pooling_layer=False), _tokens(config.vocab_size, 1, 384)
     )
@@ -82,19 +82,20 @@ def resnet50_image() -> Functions:
     return transformer(model, torch.randn(1, 3, 224, 224))
 
 
-def gpt2() -> Functions:
+def gpt2(layers: int = 12) -> Functions:
     """GPT-2 small, a prompt of 256 tokens (Radford et al. 2019)."""
     from transformers import GPT2Config, GPT2Model  # noqa: PLC0415
 
-    config = GPT2Config(use_cache=False)
+    config = GPT2Config(use_cache=False, n_layer=layers)
     return transformer(GPT2Model(config), _tokens(config.vocab_size, 1, 256))
 
 
-def vit() -> Functions:
+def vit(layers: int = 12) -> Functions:
     """ViT-B/16, a batch of four images (Dosovitskiy et al. 2020)."""
     from transformers import ViTConfig, ViTModel  # noqa: PLC0415
 
-    return transformer(ViTModel(ViTConfig(), add_pooling_layer=False), torch.randn(4, 3, 224, 224))
+    config = ViTConfig(num_hidden_layers=layers)
+    return transformer(ViTModel(config, add_pooling_layer=False), torch.randn(4, 3, 224, 224))
 
 
 def whisper() -> Functions:
@@ -317,7 +318,6 @@ def bottleneck() -> Functions:
 MODELS: Mapping[str, Callable[[], Functions]] = {
     "bert": bert,
     "resnet50": resnet50,
-    "resnet50_image": resnet50_image,
     "llama": llama,
     "gpt2": gpt2,
     "vit": vit,
@@ -326,6 +326,16 @@ MODELS: Mapping[str, Callable[[], Functions]] = {
     "bottleneck": bottleneck,
 }
 """The models by name."""
+
+
+SHORTENED: Mapping[str, Callable[[], Functions]] = {
+    "resnet50_image": resnet50_image,
+    "bert_layers": lambda: bert(2),
+    "gpt2_layers": lambda: gpt2(2),
+    "vit_layers": lambda: vit(2),
+    "llama_layer": lambda: llama(DecoderSizes(layers=1)),
+}
+"""The dispatches of models in smaller programs, which are exported and compiled faster, for `libraries.py`."""
 
 
 def encoder() -> Functions:

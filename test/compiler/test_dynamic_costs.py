@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 import tuninglink
-from tuninglink.cli.explanations import render
-from tuninglink.compiler.flags import ReportFormat
+from tuninglink.cli.explanation_output import render
+from tuninglink.compiler.flags import ExplanationFormat
 from tuninglink.iree.given_sizes import GivenSizes, combinations
 
 FLAGS = [
@@ -44,7 +44,7 @@ def test_the_cost_is_the_mean_over_the_sizes(sizes: str, rows: float) -> None:
 
 def test_a_cost_that_is_not_known_is_no_share() -> None:
     explanation = tuninglink.explain(PROGRAM, flags=FLAGS)
-    table = render(explanation, ReportFormat.TABLE, None)
+    table = render(explanation, ExplanationFormat.TABLE, None)
     assert "depends on dynamic sizes, 1 call" in table
     assert "'--dim ARGUMENT.DIMENSION=SIZE' gives sizes" in table
     assert "0.0 % of" not in table

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from programs import FROM_SOURCES, TARGETS
 from tuning_programs import (
@@ -17,6 +19,9 @@ from tuning_programs import (
 import tuninglink
 from tuninglink.compiler.phases import Phase
 from tuninglink.emission.spec_writer import write_spec
+from tuninglink.iree.op_kinds import Role
+from tuninglink.iree.size_ranges import SizeRange
+from tuninglink.iree.structured_op import StructuredOp
 from tuninglink.specs.applicability import Applicability
 from tuninglink.specs.provenance import provenance_of
 from tuninglink.tuning.candidates.templates import apply_candidate, apply_specs
@@ -93,6 +98,58 @@ def test_entries_are_bound_to_their_targets() -> None:
         applicability = Applicability(spec, task.task.target)
         assert applicability.among(None) == (position,)
         assert list(applicability.foreign()) == []
+
+
+_TALLER = [("x18x18x", "x34x18x"), ("2x16x16x", "2x32x16x")]
+"""Twice the rows of `CONVOLUTION`'s image."""
+_LONGER_KEYS = [
+    ("%k: tensor<2x64x", "%k: tensor<2x128x"),
+    ("%v: tensor<2x64x", "%v: tensor<2x128x"),
+]
+_LONGER_KEYS += [
+    (
+        "tensor<2x64x64xf16>, tensor<2x64x64xf16>, tensor<2x64x64xf16>, f16",
+        "tensor<2x64x64xf16>, tensor<2x128x64xf16>, tensor<2x128x64xf16>, f16",
+    )
+]
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "role", "changes"),
+    [
+        (CONVOLUTION, "llvm-cpu", Role.OUTPUT_IMAGE, _TALLER),
+        (
+            CONVOLUTION,
+            "llvm-cpu",
+            Role.INPUT_CHANNEL,
+            [("x16xf32", "x32xf32"), ("3x3x16", "3x3x32")],
+        ),
+        (ATTENTION, "cuda", Role.K2, _LONGER_KEYS),
+    ],
+)
+def test_an_entry_for_ranges_applies_within_them(
+    source: str, target: str, role: Role, changes: list[tuple[str, str]]
+) -> None:
+    task = prepared(source, target)
+    exact = task.entry(task.spaces.sample(1, 0)[0], {})
+    op = StructuredOp(exact.dispatch.root)
+    loop = op.loops[role][0]
+    size = op.sizes[loop]
+    assert size is not None
+    other = source
+    for old, new in changes:
+        assert old in other
+        other = other.replace(old, new)
+
+    def counts(sizes: SizeRange) -> list[int]:
+        entry = replace(exact, ranges={loop: sizes})
+        spec = tuninglink.load_spec(write_spec("ranges", [entry]).encode())
+        programs = [dispatched(each, target).content for each in (source, other)]
+        return [len(apply_specs(each, TARGETS[target], [spec]).applied) for each in programs]
+
+    assert counts(SizeRange(size, 2 * size, size)) == [1, 1]
+    assert counts(SizeRange(size, 2 * size - 1)) == [1, 0]
+    assert counts(SizeRange(size + 1, 2 * size)) == [0, 1]
 
 
 def test_entries_of_the_same_name_are_kept_apart() -> None:

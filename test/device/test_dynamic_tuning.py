@@ -14,7 +14,7 @@ import tuninglink
 from tuninglink.emission.spec_writer import write_spec
 from tuninglink.iree.given_sizes import GivenSizes
 from tuninglink.iree.size_ranges import UNBOUNDED, SizeRange
-from tuninglink.spaces.registry import ProviderRegistry
+from tuninglink.spaces.provider_registry import ProviderRegistry
 from tuninglink.tuning.candidates.compilation import CandidateCompiler, Compiled
 from tuninglink.tuning.candidates.preparation import PreparedTask, prepare
 from tuninglink.tuning.deciding.size_checks import SizeChecks

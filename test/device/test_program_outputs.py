@@ -187,6 +187,8 @@ def test_without_time_for_the_reference_the_default_is_compared_with(
     assert outputs.source == "the program without a spec"
     assert "takes more than 0.01 s" in outputs.note
     assert case(tuned=0.3, seconds=0.01).compare(SPEC).failure
+    # Entries for wrong defaults are meant to change the outputs.
+    assert not case(tuned=0.3, seconds=0.01).compare(SPEC, mends=True).failure
 
 
 DOUBLE = """
@@ -210,10 +212,10 @@ def test_outputs_are_compared_with_what_the_user_expects(
 ) -> None:
     np.save(tmp_path / "y.npy", np.array([2, 4, 6, 8], np.float64))
     right = given(f"@{tmp_path / 'y.npy'}", "4xi32=2,4,6,8")
-    outputs = case(source=DOUBLE, options=right).default_outputs()
+    outputs = case(source=DOUBLE, options=right).compared_outputs()
     assert (outputs.source, outputs.default_error) == ("--expected", 0.0)
     wrong = given("main:4xf32=2,4,6,9", "4xi32=2,4,6,8")
-    outputs = case(source=DOUBLE, options=wrong).default_outputs()
+    outputs = case(source=DOUBLE, options=wrong).compared_outputs()
     assert outputs.default_is_wrong
 
 

@@ -9,7 +9,9 @@ import pytest
 from iree import runtime
 
 import tuninglink
+from tuninglink.checking.checker import Checker
 from tuninglink.errors import SpecError
+from tuninglink.mlir.diagnostics import Severity
 from tuninglink.specs.linking.linker import link_specs
 from tuninglink.specs.loading import load_spec
 
@@ -136,6 +138,30 @@ def test_without_ranges_the_open_entry_has_the_op_to_itself() -> None:
 def test_ranges_of_another_form_are_an_error() -> None:
     with pytest.raises(SpecError, match="must hold a range for each loop"):
         tuninglink.compile(PROGRAM, specs=[spec('"x"')], default_specs=False, flags=FLAGS)
+
+
+SHORT = RANGES.replace("<umin = 1, umax = 1>, <>, <>", "<umin = 1, umax = 1>, <>")
+COUNT = "list 0 of 'tuninglink.specialization_ranges' has 2 ranges, and the operation 3 loops"
+
+
+def test_a_wrong_number_of_ranges_is_refused() -> None:
+    with pytest.raises(SpecError, match=COUNT) as caught:
+        tuninglink.compile(PROGRAM, specs=[spec(SHORT)], default_specs=False, flags=FLAGS)
+    (remedy,) = caught.value.diagnostics[0].notes
+    assert remedy.message == "write a range for each loop, <> for any size"
+
+
+def test_check_warns_of_a_wrong_number_of_ranges() -> None:
+    (warning,) = Checker().check(spec(SHORT)).structure
+    assert warning.severity is Severity.WARNING
+    assert warning.message == COUNT
+    assert not Checker().check(spec()).structure
+
+
+def test_check_calls_ranges_of_another_form_an_error() -> None:
+    (fault,) = Checker().check(spec('"x"')).structure
+    assert fault.severity is Severity.ERROR
+    assert "must hold a range for each loop" in fault.message
 
 
 @pytest.mark.parametrize(

@@ -87,8 +87,8 @@ class RememberingCompiler(CandidateCompiler):
         super().__init__(flags, jobs)
         self.specs: dict[bytes, str] = {}
 
-    def submit_program(self, source: bytes, spec: str, seconds: float) -> Future:
-        job = super().submit_program(source, spec, seconds)
+    def submit_whole(self, source: bytes, spec: str, seconds: float) -> Future:
+        job = super().submit_whole(source, spec, seconds)
         compiled = job.result()
         assert isinstance(compiled, Compiled), compiled
         self.specs[compiled.image] = spec

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 import sys
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -25,10 +25,10 @@ from tuninglink.tuning.flag_sets.sets import DEFAULT, NONE, flag_sets
 from tuninglink.tuning.settings import Numerics
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from tuninglink.cli.tune_options import TuneOptions
-    from tuninglink.tuning.flag_sets.comparison import TunedSet
+    from tuninglink.tuning.flag_sets.comparison import Job, TunedSet
     from tuninglink.tuning.flag_sets.compilation import CompiledSource
     from tuninglink.tuning.flag_sets.results import SetResult
     from tuninglink.tuning.flag_sets.sets import FlagSet
@@ -58,6 +58,7 @@ class FlagChoice:
         options: what the arguments ask for.
         result: what came of comparing the sets.
         default: the program with the flags of the user; None if no sets were compared.
+        jobs: the program under each set.
         uri: the device that ran it.
         seconds: the time that is left.
     """
@@ -65,6 +66,7 @@ class FlagChoice:
     options: TuneOptions
     result: FlagsResult
     default: CompiledSource | None = None
+    jobs: Mapping[FlagSet, Job] = field(default_factory=dict)
     uri: str = ""
     seconds: float = math.inf
 
@@ -94,7 +96,7 @@ class FlagChoice:
         with SetCompiler(_jobs(self.options)) as compiler:
             try:
                 with _device(self.uri, self.options) as device:
-                    pairs = comparison.run_pairs(compiler, self.default, tuned, device)
+                    pairs = comparison.run_pairs(compiler, self.default, self.jobs, tuned, device)
             except DeviceError as failure:
                 pairs = FlagsResult(reason=failure.diagnostics[0].message)
         _show(pairs)
@@ -146,7 +148,7 @@ def _compare(options: TuneOptions) -> FlagChoice:
                 result = comparison.run(default, jobs, device)
         except DeviceError as failure:
             result = FlagsResult(reason=failure.diagnostics[0].message)
-        return FlagChoice(options, result, default, uri)
+        return FlagChoice(options, result, default, jobs, uri)
 
 
 def _comparison(options: TuneOptions, seconds: float) -> FlagComparison:
@@ -177,7 +179,9 @@ def _backend_of(flags: Sequence[str]) -> str:
 
 def _sets(backend: str, options: TuneOptions) -> list[FlagSet]:
     allows = options.settings.numerics is Numerics.ANY
-    return flag_sets(backend, options.flag_sets, options.flags, allows_numerics=allows)
+    return flag_sets(
+        backend, options.flag_sets, options.flags, allows_numerics=allows, program=options.input
+    )
 
 
 def write_flags(options: TuneOptions, result: FlagsResult) -> None:

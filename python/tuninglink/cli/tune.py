@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Final
 
 from tuninglink.cli import process
 from tuninglink.cli.measuring_options import MEASURING_HELP
-from tuninglink.cli.project import HELP as PROJECT_HELP
-from tuninglink.cli.project import with_project
+from tuninglink.cli.project_options import HELP as PROJECT_HELP
+from tuninglink.cli.project_options import with_project
 from tuninglink.cli.tune_options import parse_tune_arguments
 from tuninglink.cli.usage import COMMON_FLAGS, flag_lines
 from tuninglink.compiler.probing import check_targets

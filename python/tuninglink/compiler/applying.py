@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from tuninglink.matching.materialization import LinkedDispatch
     from tuninglink.specs.library import DefaultLibrary
     from tuninglink.specs.linking.linker import LinkedSpec
-    from tuninglink.specs.model import Spec
+    from tuninglink.specs.spec import Spec
 
 
 _TRACED: Final = 32

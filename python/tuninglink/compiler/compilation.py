@@ -10,8 +10,8 @@ from tuninglink.compiler import native
 from tuninglink.compiler.applying import Application, SpecChoice
 from tuninglink.compiler.encodings import materialize_encodings
 from tuninglink.compiler.flags import Mode, OutputFormat
-from tuninglink.compiler.inputs import open_program, refuse_spec, wrap_program
 from tuninglink.compiler.phases import Phase
+from tuninglink.compiler.program_sources import open_program, refuse_spec, wrap_program
 from tuninglink.compiler.session import (
     Invocation,
     Output,

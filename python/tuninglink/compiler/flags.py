@@ -52,7 +52,7 @@ class Mode(Enum):
     PRECOMPILE = "precompile"
 
 
-class ReportFormat(Enum):
+class ExplanationFormat(Enum):
     """How an explanation is written, named as in `--format`."""
 
     TABLE = "table"
@@ -114,7 +114,7 @@ class CompileOptions:
     prune: bool = True
     derived_entries: bool = True
     explanation: str | None = None
-    report_format: ReportFormat | None = None
+    report_format: ExplanationFormat | None = None
     profile: str | None = None
     database: str | None = None
     sizes: tuple[GivenSizes, ...] = ()
@@ -249,10 +249,10 @@ EXPLAIN_FLAGS: Final = {
     "dim": DIM_FLAG,
     "format": Flag(
         "report_format",
-        member_of(ReportFormat),
+        member_of(ExplanationFormat),
         metavar="FORMAT",
         help="table, json or html. Default: what the name of FILE says, or table.",
-        values=values_of(ReportFormat),
+        values=values_of(ExplanationFormat),
     ),
     "o": replace(
         COMPILE_FLAGS["o"],

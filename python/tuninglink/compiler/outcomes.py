@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Final
 from tuninglink.mlir.diagnostics import Diagnostic, Severity, note
 from tuninglink.specs.applicability import Applicability
 from tuninglink.specs.bindings import binding_of
+from tuninglink.specs.entry_settings import settings_of
 from tuninglink.specs.provenance import FLAGS, provenance_of
-from tuninglink.specs.settings import settings_of
 from tuninglink.specs.structure import SpecKind
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from tuninglink.iree.targets import Target
     from tuninglink.mlir.diagnostics import Place
     from tuninglink.specs.library import DefaultLibrary, DefaultSpecFile
-    from tuninglink.specs.model import Spec
+    from tuninglink.specs.spec import Spec
 
 _MOST_READ: Final = 1_000
 """Up to how many entries of a spec are read for the flags that they were tuned under."""

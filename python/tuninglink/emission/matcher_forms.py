@@ -6,12 +6,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 from iree.compiler import ir as mlir
 
-from tuninglink.iree.op_kinds import OpKind
-from tuninglink.iree.size_ranges import UNBOUNDED, SizeRange
+from tuninglink.iree.op_kinds import OpKind, uses_loop
 from tuninglink.iree.structured_op import StructuredOp, element_type
 from tuninglink.mlir import names
 from tuninglink.mlir.walk import visit
-from tuninglink.specs.builders import yield_
+from tuninglink.specs.transform_ops import yield_
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Mapping, Sequence
@@ -21,9 +20,6 @@ if TYPE_CHECKING:
     Value = mlir.Value[Any]
     Matcher = Callable[["Workload", Value], None]
     """Adds to a matcher of an operation what tells the root op of a dispatch from others."""
-
-CONTRACTION: Final = "contraction"
-"""The form of matchers that can leave sizes open."""
 
 _PARAMETER: Final = "!transform.param<i64>"
 _ANY_VALUE: Final = "!transform.any_value"
@@ -40,106 +36,27 @@ class NoMatcherError(Exception):
     """A form of matchers cannot find an operation; says why not."""
 
 
-def match_contraction_in_ranges(
-    dispatch: Workload, operation: Value, ranges: Mapping[int, SizeRange]
-) -> None:
-    """Adds to a matcher what finds contractions like the root op of a dispatch, with loops of other sizes.
-
-    Args:
-        dispatch: the dispatch.
-        operation: what the matcher is asked about.
-        ranges: the sizes of loops; the others have those of the dispatch.
-
-    Raises:
-        NoMatcherError: the root op is no contraction, or no operand has a ranged loop for a dimension.
-    """
-    _match_contraction(dispatch, operation, ranges)
-    op = StructuredOp(dispatch.root)
-    for loop, sizes in _with_their_roles(op, ranges).items():
-        _match_bounds(operation, *_places(op, loop)[0], sizes)
-
-
-def match_bounds(dispatch: Workload, operation: Value, bounds: Mapping[int, SizeRange]) -> None:
-    """Adds to a matcher what the compiler has to know of the dynamic loops of an operation.
-
-    The output is asked: on GPUs, the compiler knows nothing of the dynamic sizes of a factor.
-
-    Args:
-        dispatch: the dispatch.
-        operation: what the matcher is asked about.
-        bounds: the sizes of loops.
-
-    Raises:
-        NoMatcherError: no operand has a loop for a dimension.
-    """
-    op = StructuredOp(dispatch.root)
-    for loop, sizes in bounds.items():
-        _match_bounds(operation, *_places(op, loop)[-1], sizes)
-
-
-def _places(op: StructuredOp, loop: int) -> list[tuple[int, int]]:
-    """Returns where a loop is the dimension of an operand: the numbers of operands, and of their dimensions.
-
-    Raises:
-        NoMatcherError: nowhere.
-    """
-    places = [
-        (operand, loops.index(loop))
-        for operand, loops in enumerate(op.operand_loops)
-        if loop in loops
-    ]
-    if not places:
-        raise NoMatcherError(f"no operand has loop {loop} for a dimension")
-    return places
-
-
-def _match_bounds(operation: Value, operand: int, dimension: int, sizes: SizeRange) -> None:
-    numbers = mlir.DenseI64ArrayAttr.get([operand])
-    (value,) = create(names.GET_OPERAND, [operation], [_ANY_VALUE], raw_position_list=numbers)
-    bounds = {"lower_bound": _integer(sizes.low)}
-    if sizes.high < UNBOUNDED:
-        bounds["upper_bound"] = _integer(sizes.high)
-    create(names.MATCH_DIM_BOUNDS, [value], [], dim=_integer(dimension), **bounds)
-    if sizes.divisor > 1:
-        divisor = _integer(sizes.divisor)
-        create(names.MATCH_DIM_MULTIPLE, [value], [], dim=_integer(dimension), size=divisor)
-
-
-def _with_their_roles(op: StructuredOp, ranges: Mapping[int, SizeRange]) -> dict[int, SizeRange]:
-    """Returns ranges, and those of a single size for the other loops of the same roles, which one matcher op asks for."""
-    found: dict[int, SizeRange] = {}
-    for loops in op.loops.values():
-        if any(each in ranges for each in loops):
-            exact = {each: SizeRange(op.sizes[each] or 0, op.sizes[each] or 0) for each in loops}
-            found |= {each: ranges.get(each, exact[each]) for each in loops}
-    return found
-
-
-def _integer(value: int) -> mlir.Attribute:
-    return mlir.IntegerAttr.get(mlir.IntegerType.get_signless(64), value)
-
-
 def _match_contraction(dispatch: Workload, operation: Value, ranges: Container[int] = ()) -> None:
     if dispatch.problem.kind is not OpKind.CONTRACTION:
         raise NoMatcherError("it is no contraction")
     _match_product(names.MATCH_CONTRACTION, dispatch, operation, 0, ranges)
 
 
-def _match_convolution(dispatch: Workload, operation: Value) -> None:
+def _match_convolution(dispatch: Workload, operation: Value, ranges: Container[int] = ()) -> None:
     if dispatch.problem.kind is not OpKind.CONVOLUTION:
         raise NoMatcherError("it is no convolution")
-    _match_product(names.MATCH_CONVOLUTION, dispatch, operation, _CONVOLUTION_STEPS)
+    _match_product(names.MATCH_CONVOLUTION, dispatch, operation, _CONVOLUTION_STEPS, ranges)
 
 
 def _match_product(
-    form: str, dispatch: Workload, operation: Value, steps: int, ranges: Container[int] = ()
+    form: str, dispatch: Workload, operation: Value, steps: int, ranges: Container[int]
 ) -> None:
     op = StructuredOp(dispatch.root)
     loops = list(op.loops.values())
-    types = [each.type for each in dispatch.root.operands]
-    if len(types) != _OPERANDS or not all(isinstance(each, mlir.ShapedType) for each in types):
+    types = [operand.type for operand in dispatch.root.operands]
+    if len(types) != _OPERANDS or not all(isinstance(type_, mlir.ShapedType) for type_ in types):
         raise NoMatcherError("it has other operands than two factors and a result")
-    lhs, rhs, output = (mlir.TypeAttr.get(each.element_type) for each in types)
+    lhs, rhs, output = (mlir.TypeAttr.get(type_.element_type) for type_ in types)
     results = create(
         form,
         [operation],
@@ -152,17 +69,32 @@ def _match_product(
     _match_sizes(dispatch, results, loops, ranges)
     if form == names.MATCH_CONVOLUTION:
         # The loops leave open how much of the image there is behind the last window.
-        _match_type(operation, 0, types[0])
+        _match_type(operation, 0, _with_open_sizes(types[0], op.maps[0], ranges))
 
 
-def _match_attention(dispatch: Workload, operation: Value) -> None:
+def _with_open_sizes(
+    image: mlir.ShapedType, map_: mlir.AffineMap, ranges: Container[int]
+) -> mlir.Type:
+    """Returns the type of an image, with the sizes left open that depend on a loop with a range."""
+    ranged = [loop for loop in range(map_.n_dims) if loop in ranges]
+    if not ranged:
+        return image
+    dynamic = mlir.ShapedType.get_dynamic_size()
+    sizes = [
+        dynamic if any(uses_loop(each, loop) for loop in ranged) else image.get_dim_size(position)
+        for position, each in enumerate(map_.results)
+    ]
+    return mlir.RankedTensorType.get(sizes, image.element_type)
+
+
+def _match_attention(dispatch: Workload, operation: Value, ranges: Container[int] = ()) -> None:
     root = dispatch.root
     if root.name not in (names.ATTENTION, names.ONLINE_ATTENTION):
         raise NoMatcherError("it is no attention")
     is_online = root.name == names.ONLINE_ATTENTION
     op = StructuredOp(root)
-    operands = [each.type for each in root.operands]
-    outputs = [each.type for each in root.results]
+    operands = [operand.type for operand in root.operands]
+    outputs = [result.type for result in root.results]
     if op.first_output > len(_ATTENTION_INPUTS):
         raise NoMatcherError("the compiler's matchers of attention refuse a mask")
     inputs = dict(zip(_ATTENTION_INPUTS, operands, strict=False))
@@ -175,7 +107,7 @@ def _match_attention(dispatch: Workload, operation: Value) -> None:
     loops = list(op.loops.values())
     types = [_PARAMETER] * len(loops)
     results = create(form, [operation], types, indexing_maps=_maps(op), **named)
-    _match_sizes(dispatch, results, loops)
+    _match_sizes(dispatch, results, loops, ranges)
 
 
 def _match_dag(dispatch: Workload, operation: Value) -> None:
@@ -200,7 +132,7 @@ def _match_dag(dispatch: Workload, operation: Value) -> None:
     operands = list(dict.fromkeys(root.operands))
     location = mlir.Location.unknown()
     block = dag.regions[0].blocks.append(
-        *(each.type for each in operands), arg_locs=[location] * len(operands)
+        *(operand.type for operand in operands), arg_locs=[location] * len(operands)
     )
     with mlir.InsertionPoint(block):
         copy = root.operation.clone().operation
@@ -214,16 +146,23 @@ def _captures(root: mlir.Operation) -> bool:
     inside: list[mlir.Operation] = []
     visit(root, inside.append)
     for operation in inside[1:]:
-        for each in operation.operands:
-            owner = each.owner
+        for operand in operation.operands:
+            owner = operand.owner
             holder = owner.owner.operation if isinstance(owner, mlir.Block) else owner.operation
             if holder not in inside:
                 return True
     return False
 
 
+RANGED_FORMS: Final[Mapping[str, Callable[[Workload, Value, Container[int]], None]]] = {
+    "contraction": _match_contraction,
+    "convolution": _match_convolution,
+    "attention": _match_attention,
+}
+"""The forms of matchers that can leave the sizes of some loops open."""
+
 FORMS: Final[Mapping[str, Matcher]] = {
-    CONTRACTION: _match_contraction,
+    "contraction": _match_contraction,
     "convolution": _match_convolution,
     "attention": _match_attention,
     "dag": _match_dag,
@@ -245,10 +184,10 @@ def _match_sizes(
 ) -> None:
     """Asks for the sizes of the dispatch, but for the roles that have a loop with a range, and leaves dynamic ones open."""
     for handle, numbers in zip(handles, loops, strict=False):
-        sizes = [dispatch.problem.dimensions[each].size for each in numbers]
-        if all(each is None for each in sizes) or any(each in ranges for each in numbers):
+        sizes = [dispatch.problem.dimensions[number].size for number in numbers]
+        if all(size is None for size in sizes) or any(each in ranges for each in numbers):
             continue
-        expected = [_ANY_SIZE if each is None else each for each in sizes]
+        expected = [_ANY_SIZE if size is None else size for size in sizes]
         create(
             names.MATCH_DIMS_EQUAL,
             [handle],
@@ -274,7 +213,7 @@ def create(
     operation = mlir.Operation.create(
         name,
         operands=list(operands),
-        results=[mlir.Type.parse(each) for each in results],
+        results=[mlir.Type.parse(result) for result in results],
         attributes=attributes,
     )
     return list(operation.results)

@@ -11,9 +11,8 @@ from tuninglink.emission.entry_points import Preparation, add_entry_point
 from tuninglink.emission.matcher_forms import (
     FORMS,
     create,
-    match_bounds,
-    match_contraction_in_ranges,
 )
+from tuninglink.emission.ranged_matchers import match_bounds, match_in_ranges
 from tuninglink.iree.size_ranges import specialization_ranges
 from tuninglink.matching.specialization_ranges import RANGES
 from tuninglink.mlir import names
@@ -21,8 +20,8 @@ from tuninglink.mlir.contexts import thread_context
 from tuninglink.mlir.serialization import to_text
 from tuninglink.mlir.symbols import FreshNames
 from tuninglink.specs.bindings import bind
-from tuninglink.specs.builders import yield_
 from tuninglink.specs.provenance import PROVENANCE, provenance_attribute
+from tuninglink.specs.transform_ops import yield_
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -47,7 +46,7 @@ class SpecEntry:
             compiler.
         provenance: what `tuninglink.provenance` says.
         target: what the entry is bound to; None for any target.
-        ranges: of a contraction, the sizes of loops that may differ from those of the dispatch.
+        ranges: the sizes of loops that may differ from those of the dispatch, for one of `RANGED_FORMS`.
         bounds: what the compiler has to know of the sizes of dynamic loops.
         specializations: the boxes of sizes for which the op gets code of its own; see `specialization_ranges`.
     """
@@ -80,7 +79,7 @@ def write_spec(name: str, entries: Sequence[SpecEntry]) -> str:
     with context, mlir.Location.unknown(context):
         module = mlir.Module.create().operation
         unit = mlir.UnitAttr.get()
-        dispatches = [each.dispatch for each in entries]
+        dispatches = [entry.dispatch for entry in entries]
         module.attributes[names.SYMBOL_NAME] = mlir.StringAttr.get(name)
         module.attributes[names.WITH_NAMED_SEQUENCE] = unit
         preparations = [each for each in Preparation if any(map(each.is_for, dispatches))]
@@ -120,8 +119,8 @@ def _add_sequence(
     module: mlir.Operation, name: str, inputs: Sequence[str], outputs: Sequence[str]
 ) -> mlir.Block:
     """Adds a named sequence that only reads its arguments, and returns its block."""
-    types = [mlir.Type.parse(each) for each in inputs]
-    results = [mlir.Type.parse(each) for each in outputs]
+    types = [mlir.Type.parse(input_) for input_ in inputs]
+    results = [mlir.Type.parse(output) for output in outputs]
     readonly = mlir.DictAttr.get({names.READONLY: mlir.UnitAttr.get()})
     attributes = {
         names.SYMBOL_NAME: mlir.StringAttr.get(name),
@@ -158,13 +157,13 @@ def _add_matcher(module: mlir.Operation, name: str, entry: SpecEntry) -> None:
     with mlir.InsertionPoint(block):
         create(names.HAS_NO_LOWERING_CONFIG, [operation], [])
         if entry.ranges:
-            match_contraction_in_ranges(entry.dispatch, operation, entry.ranges)
+            match_in_ranges(entry.form, entry.dispatch, operation, entry.ranges)
         else:
             FORMS[entry.form](entry.dispatch, operation)
         match_bounds(entry.dispatch, operation, entry.bounds)
         parameters = [
-            create(names.PARAM_CONSTANT, [], [_ANY_PARAMETER], value=each)[0]
-            for each in configurations
+            create(names.PARAM_CONSTANT, [], [_ANY_PARAMETER], value=configuration)[0]
+            for configuration in configurations
         ]
         yield_([operation, *parameters])
     sequence: Any = block.owner

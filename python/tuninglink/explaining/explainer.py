@@ -13,9 +13,9 @@ from tuninglink.compiler.prepared_dispatches import (
 )
 from tuninglink.explaining.catalog import Catalog
 from tuninglink.explaining.compilers_choices import CompilersChoices, configuration_of
+from tuninglink.explaining.explanation import DispatchReport, Explanation, Status
 from tuninglink.explaining.layout_hints import layout_hint
 from tuninglink.explaining.library_advice import LibraryAdvice
-from tuninglink.explaining.model import DispatchReport, Explanation, Status
 from tuninglink.explaining.operation_report import KnobRow, OperationReport
 from tuninglink.iree.dispatch_calls import count_calls
 from tuninglink.iree.dispatch_roots import find_root_ops

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from iree.compiler import ir as mlir
-
-from tuninglink.iree.op_kinds import OpKind, Role, loops_by_role
+from tuninglink.iree.op_kinds import OpKind, Role, loops_by_role, uses_loop
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+    from iree.compiler import ir as mlir
 
 _SPATIAL: Final = "dhw"
 """The dimensions of an image, as the named ops of linalg call them; the last ones where there are fewer."""
@@ -33,7 +33,7 @@ def layout(maps: Sequence[mlir.AffineMap]) -> str:
         return ""  # A pooling has no channels.
     letters = {loop: letter for role, letter in _LETTERS.items() for loop in loops[role]}
     image, filter_ = (
-        "".join(_letter(each, letters, loops) for each in map_.results) for map_ in maps[:2]
+        "".join(_letter(result, letters, loops) for result in map_.results) for map_ in maps[:2]
     )
     return f"{image}_{filter_}" if "?" not in image + filter_ else ""
 
@@ -48,18 +48,10 @@ def _letter(
     used = [
         loop
         for loop in (*loops[Role.OUTPUT_IMAGE], *loops[Role.FILTER], *letters)
-        if _uses(expression, loop)
+        if uses_loop(expression, loop)
     ]
     for role in (Role.FILTER, Role.OUTPUT_IMAGE):
         for position, loop in enumerate(loops[role]):
             if loop in used:
                 return _SPATIAL[-len(loops[role]) :][position : position + 1] or "?"
     return letters.get(used[0], "?") if used else "?"
-
-
-def _uses(expression: mlir.AffineExpr, loop: int) -> bool:
-    if isinstance(expression, mlir.AffineDimExpr):
-        return bool(expression.position == loop)
-    if isinstance(expression, mlir.AffineBinaryExpr):
-        return _uses(expression.lhs, loop) or _uses(expression.rhs, loop)
-    return False

@@ -40,16 +40,16 @@ class GivenSizes:
         Raises:
             ValueError: the text is something else.
         """
-        found = _WRITTEN.fullmatch(text)
-        parts = [_SIZE.fullmatch(each) for each in found[3].split(",")] if found else []
-        if found is None or not all(parts):
+        match_ = _WRITTEN.fullmatch(text)
+        parts = [_SIZE.fullmatch(word) for word in match_[3].split(",")] if match_ else []
+        if match_ is None or not all(parts):
             raise ValueError(
                 "expected [ARGUMENT.DIMENSION=]SIZE[:WEIGHT],... such as 0.0=1,8:2,64,512"
             )
-        sizes = tuple((int(each[1]), int(each[2] or 1)) for each in parts if each)
-        if found[1] is None:
+        sizes = tuple((int(part[1]), int(part[2] or 1)) for part in parts if part)
+        if match_[1] is None:
             return cls(sizes)
-        return cls(sizes, int(found[1]), int(found[2]))
+        return cls(sizes, int(match_[1]), int(match_[2]))
 
     def is_about(self, argument: int, dimension: int) -> bool:
         """Tells whether a dimension gets these sizes."""

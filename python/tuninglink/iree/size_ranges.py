@@ -52,8 +52,17 @@ def specialization_ranges(
         context: the context of the attribute.
     """
     lists = (", ".join(_assumption(box.get(loop)) for loop in range(loops)) for box in boxes)
-    text = ", ".join(f"[{each}]" for each in lists)
+    text = ", ".join(f"[{list_}]" for list_ in lists)
     return mlir.Attribute.parse(f"#util<int.assumption.multi_array[{text}]>", context)
+
+
+def range_counts(ranges: mlir.Attribute) -> list[int]:
+    """Returns how many ranges each list of a `specialization_ranges` attribute has.
+
+    The bindings know nothing of the attribute but its text.
+    """
+    lists = str(ranges).partition("[")[2].split("[")[1:]
+    return [text.count("<") for text in lists]
 
 
 def _assumption(sizes: SizeRange | None) -> str:

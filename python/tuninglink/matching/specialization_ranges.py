@@ -7,31 +7,48 @@ bounds configure these.
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from iree.compiler import ir as mlir
 
 from tuninglink.errors import SpecError
 from tuninglink.iree.dispatch_roots import find_root_ops
-from tuninglink.iree.size_ranges import SPECIALIZATION_RANGES
+from tuninglink.iree.size_ranges import SPECIALIZATION_RANGES, range_counts
 from tuninglink.matching.differences import compare
 from tuninglink.matching.op_info import OpInfo
+from tuninglink.matching.predicates import HasMaps
 from tuninglink.matching.reader import MatcherReader
-from tuninglink.mlir.diagnostics import error
+from tuninglink.mlir.diagnostics import Severity, error, note
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from tuninglink.matching.matcher import Matcher
     from tuninglink.matching.materialization import LinkedDispatch
+    from tuninglink.mlir.diagnostics import Diagnostic, DiagnosticSink
     from tuninglink.specs.linking.linker import LinkedSpec
+    from tuninglink.specs.spec import Spec
 
 RANGES: Final = "tuninglink.specialization_ranges"
 """The attribute of a matcher: a list of a range for each loop, for each specialization."""
 
 _EXAMPLE: Final = "#util<int.assumption.multi_array[[<umin = 1, umax = 1>, <>, <>]]>"
 
-_Specialization = tuple["Matcher", mlir.Attribute]
+
+@dataclass(frozen=True)
+class _Specialization:
+    """A matcher that carries ranges.
+
+    Attributes:
+        matcher: what it asks for.
+        ranges: the ranges.
+        sequence: the matcher itself.
+    """
+
+    matcher: Matcher
+    ranges: mlir.Attribute
+    sequence: mlir.Operation
 
 
 def specialize_dispatches(dispatches: Iterable[LinkedDispatch]) -> None:
@@ -41,7 +58,7 @@ def specialize_dispatches(dispatches: Iterable[LinkedDispatch]) -> None:
         dispatches: the dispatches, with the specs that are linked for them.
 
     Raises:
-        SpecError: the ranges of an entry are of another form.
+        SpecError: the ranges of an entry are of another form, or not one for each loop.
     """
     known: dict[int, Sequence[_Specialization]] = {}
     for each in dispatches:
@@ -53,36 +70,95 @@ def specialize_dispatches(dispatches: Iterable[LinkedDispatch]) -> None:
             _specialize(each.dispatch.module, known[id(each.linked)])
 
 
+def check_ranges(spec: Spec, diagnostics: DiagnosticSink) -> None:
+    """Reports ranges of a spec of another form as errors, and wrong numbers of ranges as warnings.
+
+    A compilation with the spec is refused for either, as the compiler itself takes wrong numbers silently.
+    """
+    table = spec.anatomy.table
+    reader = MatcherReader(table)
+    for matcher in dict.fromkeys(entry.matcher for entry in spec.entries):
+        sequence = table.lookup(matcher)
+        if sequence is None or RANGES not in sequence.attributes:
+            continue
+        ranges = sequence.attributes[RANGES]
+        fault = _fault(ranges, sequence)
+        if fault is None:
+            fault = _wrong_count(ranges, _loops(reader.read(matcher)), sequence)
+            fault = replace(fault, severity=Severity.WARNING) if fault else None
+        if fault is not None:
+            diagnostics.emit(fault)
+
+
 def _specialize(module: mlir.Operation, specializations: Sequence[_Specialization]) -> None:
     for function in find_root_ops(module):
         for root in function.roots:
             op = OpInfo(root)
             if None not in op.sizes or SPECIALIZATION_RANGES in root.attributes:
                 continue
-            found = (ranges for matcher, ranges in specializations if compare(matcher, op).matches)
-            ranges = next(found, None)
-            if ranges is not None:
-                # The spec and the program live in different contexts.
-                copy = mlir.Attribute.parse(str(ranges), root.context)
-                root.attributes[SPECIALIZATION_RANGES] = copy
+            matches = (each for each in specializations if compare(each.matcher, op).matches)
+            specialization = next(matches, None)
+            if specialization is None:
+                continue
+            ranges = specialization.ranges
+            fault = _wrong_count(ranges, len(op.sizes), specialization.sequence)
+            if fault is not None:
+                raise SpecError(fault)
+            # The spec and the program live in different contexts.
+            copy = mlir.Attribute.parse(str(ranges), root.context)
+            root.attributes[SPECIALIZATION_RANGES] = copy
 
 
 def _specializations(linked: LinkedSpec) -> Sequence[_Specialization]:
-    """Returns the matchers that carry ranges, in order of precedence."""
-    found: list[_Specialization] = []
+    """Returns the matchers that carry ranges, in order of precedence.
+
+    Raises:
+        SpecError: the ranges of an entry are of another form, or not one for each loop.
+    """
+    specializations: list[_Specialization] = []
     for part in linked.parts:
         table = part.spec.anatomy.table
         reader = MatcherReader(table)
         for entry in part.entries:
             sequence = table.lookup(entry.matcher)
             ranges = sequence.attributes.get(RANGES) if sequence is not None else None
-            if sequence is not None and ranges is not None:
-                _check(ranges, sequence)
-                found.append((reader.read(entry.matcher), ranges))
-    return found
+            if sequence is None or ranges is None:
+                continue
+            matcher = reader.read(entry.matcher)
+            fault = _fault(ranges, sequence) or _wrong_count(ranges, _loops(matcher), sequence)
+            if fault is not None:
+                raise SpecError(fault)
+            specializations.append(_Specialization(matcher, ranges, sequence))
+    return specializations
 
 
-def _check(ranges: mlir.Attribute, sequence: mlir.Operation) -> None:
-    if ranges.typeid != mlir.Attribute.parse(_EXAMPLE, ranges.context).typeid:
-        message = f"'{RANGES}' must hold a range for each loop, such as {_EXAMPLE}"
-        raise SpecError(error(message, sequence))
+def _fault(ranges: mlir.Attribute, sequence: mlir.Operation) -> Diagnostic | None:
+    """Returns what is wrong with the form of ranges; None if it is right."""
+    if ranges.typeid == mlir.Attribute.parse(_EXAMPLE, ranges.context).typeid:
+        return None
+    return error(f"'{RANGES}' must hold a range for each loop, such as {_EXAMPLE}", sequence)
+
+
+def _wrong_count(
+    ranges: mlir.Attribute, loops: int | None, sequence: mlir.Operation
+) -> Diagnostic | None:
+    """Returns which list has not as many ranges as there are loops; None if all have, or that is not known."""
+    for number, count in enumerate(range_counts(ranges)):
+        if loops is not None and count != loops:
+            message = (
+                f"list {number} of '{RANGES}' has {_count(count, 'range')}, "
+                f"and the operation {_count(loops, 'loop')}"
+            )
+            remedy = note("write a range for each loop, <> for any size")
+            return error(message, sequence, notes=[remedy])
+    return None
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def _loops(matcher: Matcher) -> int | None:
+    """Returns the number of loops of the operations that a matcher finds; None if it leaves that open."""
+    maps = (each.maps for each in matcher.predicates if isinstance(each, HasMaps))
+    return next((each.loop_count for each in maps), None)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from tuninglink.emission.spec_writer import SpecEntry, write_spec
 from tuninglink.errors import TuninglinkError
 from tuninglink.mlir.diagnostics import Diagnostic, Severity, error, note
-from tuninglink.spaces.registry import ProviderRegistry
+from tuninglink.spaces.provider_registry import ProviderRegistry
 from tuninglink.specs.provenance import FLAGS
 from tuninglink.tuning.candidates.preparation import PreparedTask, prepare
 from tuninglink.tuning.devices.compute_units import COMPUTE_UNITS, compute_units
@@ -29,7 +29,7 @@ from tuninglink.tuning.scheduling.timeline import Stage
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from tuninglink.specs.model import Spec
+    from tuninglink.specs.spec import Spec
     from tuninglink.tuning.programs.dispatches import DispatchedProgram, TuningTask
     from tuninglink.tuning.results.task_result import TaskResult
     from tuninglink.tuning.scheduling.budget import Budget
@@ -102,7 +102,8 @@ class Tuner:
         scheduler = Scheduler(self._task_tuner, self._ledger, self._prepare, self._omit)
         failure: TuninglinkError | None = None
         try:
-            scheduler.run(self._selected(self._program.tasks), partial(self._reserve, guard))
+            tasks = self._selected(self._program.tasks)
+            scheduler.run(tasks, partial(self._reserve, guard), guard.begin)
         except FATAL as fatal:
             failure = fatal  # what was won so far is worth writing
         results = sorted(scheduler.results, key=lambda each: -each.share)

@@ -11,17 +11,17 @@ from dataclasses import dataclass, field
 from inspect import cleandoc
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from tuninglink.upgrading.configuration import levels_of
+from tuninglink.upgrading.compilation_info import levels_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from tuninglink.upgrading.edits import Edits
-    from tuninglink.upgrading.generalization import Generalization
+    from tuninglink.upgrading.generic_forms import Generalization
     from tuninglink.upgrading.iteration_space import IterationSpace
     from tuninglink.upgrading.outline import SpecOutline
     from tuninglink.upgrading.outline_parts import NamedSequence
-    from tuninglink.upgrading.source import Mark, Source, Token
+    from tuninglink.upgrading.spec_text import Mark, Source, Token
     from tuninglink.upgrading.trees import Node
 
 REGISTRY: Final[dict[str, UpgradeRule]] = {}

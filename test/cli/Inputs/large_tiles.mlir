@@ -7,7 +7,7 @@ module @large_tiles attributes {transform.with_named_sequence, iree_codegen.tuni
   transform.named_sequence @match_matmul(%op: !transform.any_op {transform.readonly}) -> (!transform.any_op, !transform.any_param) {
     %batch, %m, %n, %k = transform.iree.match.contraction %op, lhs_type = f32, rhs_type = f32, output_type = f32 : !transform.any_op -> !transform.param<i64>
     %config = transform.param.constant #iree_codegen.compilation_info<
-      lowering_config = #iree_cpu.lowering_config<distribution = [16, 24, 0], vector_common_parallel = [4, 8, 0], vector_reduction = [0, 0, 1]>,
+      lowering_config = #iree_cpu.lowering_config<cache_reduction = [0, 0, 96], distribution = [16, 24, 0], vector_common_parallel = [4, 8, 0], vector_reduction = [0, 0, 1]>,
       translation_info = #iree_codegen.translation_info<pipeline = #iree_cpu.pipeline<DoubleTilingExpert>>> -> !transform.any_param
     transform.yield %op, %config : !transform.any_op, !transform.any_param
   }

@@ -22,6 +22,11 @@ def test_ranges_end_between_sizes_and_one_stands_alone() -> None:
     assert [str(box[0]) for box in boxes] == ["1", "2..22", "23..181", "182.."]
 
 
+def test_a_range_may_need_several_sizes() -> None:
+    boxes = boxes_around(functions((1,), (2,), (8,), (64,)), [0], 2)
+    assert [str(box[0]) for box in boxes] == ["1..2", "3..22", "23.."]
+
+
 def test_a_single_size_has_all_sizes() -> None:
     assert boxes_around(functions((64,)), [0]) == [{0: SizeRange(1, UNBOUNDED)}]
     assert boxes_around(functions((1,)), [0]) == [{0: SizeRange(1, 1)}]

@@ -224,7 +224,8 @@ class Runs:
     slowdowns: dict[str, float]
     failing: str = ""
 
-    def compare(self, spec: str) -> ModelComparison:
+    def compare(self, spec: str, *, mends: bool) -> ModelComparison:
+        assert mends == bool({"a", "b"} & set(spec))
         compared = comparison(self.slowdowns, list(spec))
         return replace(compared, failure="it fails") if self.failing in list(spec) else compared
 

@@ -40,13 +40,25 @@ def add_heuristic_rules(rules: CpuRules) -> None:
             tile, name = rules.tiles.tile(level, loop), rules.tiles.name(level, loop)
             rules.add(tile == 0, f"{name} is not tried ({{}} == 0)", tile)
     for loop in rules.loops:
-        _shape_vector(rules, loop)
-        _shape_cache_reduction(rules, loop)
+        if loop in rules.nest.score_loops:
+            _keep_whole(rules, loop)
+        else:
+            _shape_vector(rules, loop)
+            _shape_cache_reduction(rules, loop)
     for loop in rules.parallel():
         _shape_distribution(rules, loop)
     if rules.nest.vectors:
         _use_registers(rules)
         _use_cache(rules)
+
+
+def _keep_whole(rules: CpuRules, loop: int) -> None:
+    """Adds that a loop is not tiled: code for tiles of the scores of an attention computes wrong results."""
+    for level in (CpuLevel.VECTOR_REDUCTION, CpuLevel.CACHE_REDUCTION):
+        tile, name = rules.tiles.tile(level, loop), rules.tiles.name(level, loop)
+        rules.add(
+            tile == 0, f"{name} should be 0, as parts of scores are not added up ({{}})", tile
+        )
 
 
 def _shape_vector(rules: CpuRules, loop: int) -> None:
@@ -102,7 +114,8 @@ def _use_cache(rules: CpuRules) -> None:
     """Adds that what one vector tile reads fits into the cache of the first level."""
     total = number(rules.nest.widest)
     for loop in rules.loops:
-        total = total * rules.tiles.vector_tile(loop)
+        if loop not in rules.nest.score_loops:
+            total = total * rules.tiles.vector_tile(loop)
     message = (
         f"the elements under a vector tile should fit into {_LEVEL_1_CACHE_BYTES} bytes of cache"
     )

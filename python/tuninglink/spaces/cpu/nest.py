@@ -12,12 +12,12 @@ from tuninglink.iree.root_ops import function_ops
 from tuninglink.iree.structured_op import REDUCTION, StructuredOp
 from tuninglink.mlir.walk import visit
 from tuninglink.solver.answers import UndecidedError
-from tuninglink.spaces.cpu.neighbors import neighbors, width
+from tuninglink.spaces.cpu.neighboring_ops import neighbors, width
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from tuninglink.spaces.cpu.neighbors import Neighbor
+    from tuninglink.spaces.cpu.neighboring_ops import Neighbor
     from tuninglink.spaces.workload import Workload
 
 _VECTORIZED_DIALECTS: Final = ("arith.", "math.", "linalg.yield")
@@ -86,6 +86,7 @@ class LoopNest:
         is_alone: whether no other operation in the dispatch is configured.
         is_on_tensors: whether it reads or overwrites tensors; else buffers.
         is_attention: whether it is an attention.
+        score_loops: the reductions within the scores of an attention.
         is_lost: whether the compiler loses its configuration.
     """
 
@@ -98,6 +99,7 @@ class LoopNest:
     is_alone: bool
     is_on_tensors: bool
     is_attention: bool
+    score_loops: tuple[int, ...] = ()
     is_lost: bool = False
 
     @property
@@ -140,6 +142,7 @@ def read_nest(workload: Workload) -> LoopNest:
         is_alone=is_alone,
         is_on_tensors=any(isinstance(each.type, mlir.RankedTensorType) for each in root.operands),
         is_attention=op.kind is OpKind.ATTENTION,
+        score_loops=op.loops.get(Role.K1, ()),
     )
 
 

@@ -27,10 +27,10 @@ from tuninglink.spaces.gpu.convolutions import has_innermost_channels, read_igem
 from tuninglink.spaces.gpu.copies import Copies
 from tuninglink.spaces.gpu.form_rules import FormRules
 from tuninglink.spaces.gpu.gpu_rules import MOST_INTRINSICS, product
+from tuninglink.spaces.gpu.gpu_space import GpuSpace, Outline
 from tuninglink.spaces.gpu.knob_table import gpu_template
 from tuninglink.spaces.gpu.padding import convolution_padding_slot, padding_slot
 from tuninglink.spaces.gpu.promotion import DirectLoads, Promotion, direct_load_slots
-from tuninglink.spaces.gpu.space import GpuSpace, Outline
 from tuninglink.spaces.gpu.tile_and_fuse_tiles import TileAndFuseTiles
 from tuninglink.spaces.slots import ConstantSlot, IgnoredSlot
 
@@ -38,10 +38,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from tuninglink.spaces.gpu.contractions import Contraction
-    from tuninglink.spaces.gpu.device import Device, Intrinsic
+    from tuninglink.spaces.gpu.target_gpu import Gpu, Intrinsic
+    from tuninglink.spaces.knob_templates import KnobTemplate
     from tuninglink.spaces.problem import Problem
     from tuninglink.spaces.slots import Slot
-    from tuninglink.spaces.templates import KnobTemplate
     from tuninglink.spaces.workload import Workload
 
 _FEW_ROWS: Final = 8
@@ -66,7 +66,7 @@ class _Form:
 
 
 def tile_and_fuse_spaces(
-    workload: Workload, device: Device, pipeline: mlir.Attribute
+    workload: Workload, device: Gpu, pipeline: mlir.Attribute
 ) -> list[GpuSpace]:
     """Returns the spaces of configurations with an intrinsic, one for each form.
 
@@ -109,7 +109,7 @@ class _TileAndFuseRules(FormRules):
         self,
         problem: Problem,
         contraction: Contraction,
-        device: Device,
+        device: Gpu,
         intrinsics: Sequence[Intrinsic],
         pipeline: mlir.Attribute,
         *,

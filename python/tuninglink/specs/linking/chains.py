@@ -16,7 +16,11 @@ from tuninglink.mlir.symbols import (
     symbols,
 )
 from tuninglink.mlir.walk import body
-from tuninglink.specs.builders import (
+from tuninglink.specs.linking.guard_analysis import configures, restrictions
+from tuninglink.specs.linking.guards import guard
+from tuninglink.specs.linking.modernization import free_kernel_config, modernize
+from tuninglink.specs.structure import Anatomy, is_entry_point
+from tuninglink.specs.transform_ops import (
     FAILURES_SUPPRESS,
     add_kernel_config,
     any_op,
@@ -27,10 +31,6 @@ from tuninglink.specs.builders import (
     merge_handles,
     yield_,
 )
-from tuninglink.specs.linking.entry_points import free_kernel_config, modernize
-from tuninglink.specs.linking.guard_analysis import configures, restrictions
-from tuninglink.specs.linking.guards import guard
-from tuninglink.specs.structure import Anatomy, is_entry_point
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -32,6 +32,9 @@ if TYPE_CHECKING:
 Outcome = Benchmark | Failure
 """What comes of compiling a candidate."""
 
+_WHOLE_AT_ONCE: Final = 2
+"""Whole programs that are compiled at once: without a spec and with one."""
+
 _WORKER_FLAGS: Final = ("--mlir-disable-threading",)
 """A worker has one core; the output is the same."""
 
@@ -70,6 +73,7 @@ class CandidateCompiler:
     ) -> None:
         self.jobs = jobs or os.cpu_count() or 1
         self._pool = start(self.jobs, prepare_worker, (tuple(flags),))
+        self._whole_pool = start(_WHOLE_AT_ONCE, prepare_whole_worker, (tuple(flags),))
         for _ in range(self.jobs):
             self._pool.submit(do_nothing)  # all processes start now, at once
 
@@ -82,6 +86,7 @@ class CandidateCompiler:
     def close(self) -> None:
         """Ends the processes, whatever they are at."""
         self._pool.close()
+        self._whole_pool.close()
 
     def submit(
         self, template: BenchmarkTemplate, candidate: Candidate, seconds: float
@@ -114,6 +119,11 @@ class CandidateCompiler:
         return _then(
             self._pool.submit(compile_program, source, spec, seconds=seconds), lambda each: each
         )
+
+    def submit_whole(self, source: bytes, spec: str, seconds: float) -> Future[Compiled | Failure]:
+        """Compiles a program of many dispatches, as `submit_program` does, on all processors."""
+        job = self._whole_pool.submit(compile_program, source, spec, seconds=seconds)
+        return _then(job, lambda each: each)
 
 
 T = TypeVar("T")
@@ -177,6 +187,11 @@ class Compiled:
 def prepare_worker(flags: Sequence[str]) -> None:
     """Sets up the process of a worker."""
     set_up_command_line("tuninglink tune", (*flags, *_WORKER_FLAGS, stack_report_flag()))
+
+
+def prepare_whole_worker(flags: Sequence[str]) -> None:
+    """Sets up the process of a worker that compiles whole programs."""
+    set_up_command_line("tuninglink tune", flags)
 
 
 def compile_candidate(template: bytes, candidate: Candidate) -> bytes | str:

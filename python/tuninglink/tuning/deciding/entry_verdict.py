@@ -60,9 +60,11 @@ def judge_entries(
     known: dict[str, ModelComparison] = {}
 
     def compare(entries: Sequence[TaskResult]) -> ModelComparison:
-        spec = write([entry for entry in won if any(entry is each for each in entries)])
+        chosen = [entry for entry in won if any(entry is each for each in entries)]
+        spec = write(chosen)
         if spec not in known:
-            known[spec] = runs.compare(spec)
+            mends = any(entry.default_is_wrong for entry in chosen)
+            known[spec] = runs.compare(spec, mends=mends)
         return known[spec]
 
     mending = [entry for entry in won if entry.default_is_wrong]
@@ -87,7 +89,7 @@ def judge_default(runs: ModelRuns) -> ModelVerdict:
     """Returns what the whole program computes where there is no entry."""
     reason = "there is no entry"
     try:
-        return ModelVerdict((), reason=reason, default_outputs=runs.default_outputs())
+        return ModelVerdict((), reason=reason, default_outputs=runs.compared_outputs())
     except ModelRunError as failure:
         return ModelVerdict((), reason=f"{reason}, and {failure}")
 

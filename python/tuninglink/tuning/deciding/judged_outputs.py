@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from tuninglink.tuning.deciding.output_checks import OutputChecks
+from tuninglink.tuning.devices.measurement import difference
 from tuninglink.tuning.references.output_verdict import Correctness, OutputVerdict
 from tuninglink.tuning.results.failures import Failure, FailureKind
 from tuninglink.tuning.settings import Numerics
@@ -96,14 +97,16 @@ class JudgedOutputs:
     def _failure(self, benchmark: Benchmark) -> Failure | None:
         if self.numerics is Numerics.BITWISE:
             return self._bitwise_failure(benchmark)
-        if not self.default_is_wrong:
-            failure = self._against_default.failure(benchmark)
-            if failure is not None or self.references is None:
-                return failure
+        default = self._default_outputs if self.references is not None else None
+        if self.references is None or isinstance(default, Failure):
+            return self._against_default.failure(benchmark)
         outputs = self.device.outputs(benchmark)
         if isinstance(outputs, Failure):
             return outputs
-        assert self.references is not None
+        if not self.default_is_wrong and default is not None:
+            failure = difference(benchmark.layout, outputs, default, self.reduction)
+            if failure is not None:
+                return failure
         judgement = self.references.judge(self.task, outputs)
         is_right = judgement.correctness is Correctness.RIGHT
         if is_right or (

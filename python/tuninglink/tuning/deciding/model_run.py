@@ -93,15 +93,20 @@ class ModelRuns:
     _default: Outputs = field(default_factory=dict)
     _expectation: Expectation | None = None
 
-    def compare(self, spec: str) -> ModelComparison:
+    def compare(self, spec: str, *, mends: bool = False) -> ModelComparison:
         """Returns how fast the program is without a spec and with it, interleaved, as exactly as a few seconds tell.
+
+        Args:
+            spec: the spec.
+            mends: whether it has entries for dispatches whose default is wrong. Without a reference for the program, its
+                outputs are then not compared with those of the default.
 
         Raises:
             ModelRunError: it cannot be compiled or run without the spec.
         """
         calls = self._calls()
-        self._begin(spec)
-        integers = self._finite_integers()
+        self.begin(spec)
+        integers = self.finite_integers()
         default = self._default_image()
         try:
             tuned = self._image(spec)
@@ -112,7 +117,7 @@ class ModelRuns:
             return ModelComparison(0.0, 0.0, _NOTHING, failure=str(failure))
         outputs = self._judged(computed)
         rejection = self.judge.rejection(outputs, self._default, computed)
-        if rejection:
+        if rejection and not (mends and outputs.default_error is None):
             return ModelComparison(0.0, 0.0, _NOTHING, failure=rejection, outputs=outputs)
         programs = [
             calls.compiled(call, image, integers)
@@ -122,19 +127,19 @@ class ModelRuns:
         samples = self._samples(programs, max(self.seconds, _SLOW * taken))
         return replace(self._comparison(samples), outputs=outputs)
 
-    def default_outputs(self) -> OutputComparison:
-        """Returns how far the outputs of the program without a spec are from what they should be.
+    def compared_outputs(self, spec: str = "") -> OutputComparison:
+        """Returns how far the outputs of the program are from what they should be, without a spec and with one.
 
         Raises:
             ModelRunError: it cannot be compiled or run.
         """
-        self._finite_integers()
-        return self._judged(None)
+        self.finite_integers()
+        return self._judged(self.outputs(spec) if spec else None)
 
     def _judged(self, tuned: Outputs | None) -> OutputComparison:
         functions = self._functions()
         if self._expectation is None:
-            integers = self._finite_integers()
+            integers = self.finite_integers()
             self._expectation = self.judge.expectation(self._calls(), functions, integers)
         tolerance = self.judge.tolerance(functions, self._default)
         return self.judge.compare(self._expectation, self._default, tuned, tolerance)
@@ -145,7 +150,7 @@ class ModelRuns:
         Raises:
             ModelRunError: it cannot be compiled or run.
         """
-        integers = self._finite_integers()
+        integers = self.finite_integers()
         return self._run(self._image(spec), integers)
 
     def _calls(self) -> ProgramCalls:
@@ -166,16 +171,16 @@ class ModelRuns:
             raise ModelRunError(reasons or "it has no function that callers see")
         return callable_
 
-    def _begin(self, spec: str) -> None:
-        """Begins to compile the program without a spec and with one."""
-        for each in ("", spec):
-            if each not in self._images:
-                self._images[each] = self.compiler.submit_program(
-                    self.program.content, each, _COMPILE_SECONDS
+    def begin(self, *specs: str) -> None:
+        """Begins to compile the program without a spec and with others."""
+        for spec in ("", *specs):
+            if spec not in self._images:
+                self._images[spec] = self.compiler.submit_whole(
+                    self.program.content, spec, _COMPILE_SECONDS
                 )
 
     def _image(self, spec: str) -> bytes:
-        self._begin(spec)
+        self.begin(spec)
         compiled = self._images[spec].result()
         if isinstance(compiled, Failure):
             raise ModelRunError(compiled.message)
@@ -184,7 +189,7 @@ class ModelRuns:
     def _default_image(self) -> bytes:
         return self._image("")
 
-    def _finite_integers(self) -> tuple[int, int]:
+    def finite_integers(self) -> tuple[int, int]:
         """Returns a range of random integers with which all outputs of the program without a spec are finite.
 
         Integers may be indices, for which different ones are best, or masks, of which some functions make infinities

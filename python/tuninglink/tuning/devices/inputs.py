@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from tuninglink.tuning.programs.benchmark import BufferLayout
+    from tuninglink.tuning.programs.benchmark import Binding, BufferLayout
 
     Bytes = NDArray[np.uint8]
 
@@ -24,6 +24,8 @@ _CANARY: Final = np.frombuffer(b"\xa5\x5a\xc3\x96", np.uint8)
 
 _PERIOD: Final = 1_048_583
 """So many elements are drawn, and repeated: a prime, so that no two rows or columns of a large binding are alike."""
+
+_LARGEST_INTEGER: Final = 3
 
 
 def _repeated(pattern: Bytes, length: int) -> Bytes:
@@ -64,14 +66,74 @@ def make_inputs(layout: BufferLayout, sets: int = 1, seed: int = 0) -> Bytes:
 
     The same layout and seed give the same bytes; all sets are equal.
     """
-    one = _repeated(_CANARY, layout.stride)
-    for index, each in enumerate(layout.bindings):
-        count = each.byte_length // _width(each.element_type)
-        raw = random_bytes(each.element_type, count, (seed, index))
-        one[each.offset : each.offset + len(raw)] = raw
+    return filled(layout, patterns(layout, seed), sets)
+
+
+@dataclass(frozen=True)
+class Pattern:
+    """Bytes that a part of a binding repeats.
+
+    Attributes:
+        element_type: the element type of the part.
+        start: where the part starts in the binding, in bytes.
+        length: its length in bytes.
+        content: the bytes.
+    """
+
+    element_type: str
+    start: int
+    length: int
+    content: Bytes
+
+    @property
+    def name(self) -> str:
+        """The element type, or `bytes` for one that is not known here."""
+        return self.element_type if element_type(self.element_type) is not None else "bytes"
+
+
+def patterns(layout: BufferLayout, seed: int) -> list[list[Pattern]]:
+    """Returns what each binding holds before a benchmark runs: a pattern in all of it, and others in parts of it."""
+    return [
+        [
+            _pattern(binding.element_type, 0, binding.byte_length, (seed, index), binding),
+            *(
+                _pattern(
+                    part.element_type,
+                    part.offset,
+                    part.byte_length,
+                    (seed, index, part.offset),
+                    binding,
+                )
+                for part in binding.parts
+            ),
+        ]
+        for index, binding in enumerate(layout.bindings)
+    ]
+
+
+def _pattern(name: str, start: int, length: int, seed: Sequence[int], binding: Binding) -> Pattern:
+    count = length // _width(name)
+    content = random_bytes(name, min(count, _PERIOD), seed, binding.largest_integer)
+    return Pattern(name, start, count * _width(name), content)
+
+
+def filled(layout: BufferLayout, contents: Sequence[Sequence[Pattern]], sets: int = 1) -> Bytes:
+    """Returns a buffer with the given patterns in its bindings, and canaries in its guards."""
     whole = _repeated(_CANARY, buffer_length(layout, sets))
-    whole[: layout.stride * sets].reshape(sets, -1)[:] = one
+    first = whole[: layout.stride]
+    for binding, parts in zip(layout.bindings, contents, strict=True):
+        for part in parts:
+            _repeat(part.content, first[binding.offset + part.start :][: part.length])
+    for number in range(1, sets):
+        whole[number * layout.stride : (number + 1) * layout.stride] = first
     return whole
+
+
+def _repeat(content: Bytes, place: Bytes) -> None:
+    """Fills a place with bytes that repeat; it may take gigabytes, and nothing else here does."""
+    for start in range(0, len(place), max(1, len(content))):
+        end = min(start + len(content), len(place))
+        place[start:end] = content[: end - start]
 
 
 def outputs_of(layout: BufferLayout, buffer: Bytes) -> dict[int, Bytes]:
@@ -102,16 +164,19 @@ def find_violation(layout: BufferLayout, before: Bytes, after: Bytes) -> OutOfBo
     return OutOfBoundsWrite(first, len(places), neighbor)
 
 
-def random_bytes(name: str, count: int, seed: Sequence[int]) -> Bytes:
+def random_bytes(
+    name: str, count: int, seed: Sequence[int], largest_integer: int = _LARGEST_INTEGER
+) -> Bytes:
     """Returns elements of a type that are random and not zero.
 
     Args:
         name: the element type, as MLIR writes it; of an unknown one the elements are bytes.
         count: the number of elements.
         seed: fixes the values.
+        largest_integer: the largest integer of more than one byte.
     """
     if count > _PERIOD:
-        return _repeated(random_bytes(name, _PERIOD, seed), count * _width(name))
+        return _repeated(random_bytes(name, _PERIOD, seed, largest_integer), count * _width(name))
     random = np.random.default_rng(seed)
     dtype = element_type(name)
     if dtype is None:
@@ -125,6 +190,6 @@ def random_bytes(name: str, count: int, seed: Sequence[int]) -> Bytes:
     elif dtype == np.int8:
         values = random.integers(1, 8, count, np.int8) * random.choice((-1, 1), count)
     else:
-        # Integers of this width may be indices: small and positive.
-        values = random.integers(1, 4, count, dtype)
+        # Integers of this width may be indices: small and positive, if there is such an index.
+        values = random.integers(min(1, largest_integer), largest_integer + 1, count, dtype)
     return np.ascontiguousarray(values.astype(dtype)).view(np.uint8)

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 
     from tuninglink.tuning.devices.inputs import Bytes
     from tuninglink.tuning.devices.running import Runnable
+    from tuninglink.tuning.devices.value_traces import DispatchTrace
     from tuninglink.tuning.programs.benchmark import Benchmark, BufferLayout, SizedFunction
     from tuninglink.tuning.programs.compiled_program import CompiledProgram
 
@@ -80,6 +81,29 @@ class Outputs:
 
     bindings: dict[int, Bytes]
     violation: str | None
+
+
+def difference(
+    layout: BufferLayout, actual: Outputs, expected: Outputs, reduction: int
+) -> Failure | None:
+    """Compares what two benchmarks computed on the same inputs.
+
+    Args:
+        layout: their buffer.
+        actual: what the benchmark computed that is checked.
+        expected: what the other one did.
+        reduction: how many products make an element of an output.
+
+    Returns:
+        None if they agree; else what is wrong and where.
+    """
+    if actual.violation is not None:
+        return Failure(FailureKind.OUT_OF_BOUNDS, actual.violation)
+    for index, output in actual.bindings.items():
+        comparison = compare(layout.bindings[index], output, expected.bindings[index], reduction)
+        if not comparison.agrees:
+            return Failure(FailureKind.WRONG, f"binding {index}: {comparison}")
+    return None
 
 
 class Measurer:
@@ -184,6 +208,16 @@ class Measurer:
         """
         return self._programs.outputs(program)
 
+    def program_traces(
+        self, program: CompiledProgram, directory: str
+    ) -> tuple[tuple[NDArray[Any], ...], list[DispatchTrace]]:
+        """Returns what a call of a program computes, and the values of its dispatches; see `ProgramRunner.traces`.
+
+        Raises:
+            MeasurementError: it cannot be loaded or run.
+        """
+        return self._programs.traces(program, directory)
+
     def compare(self, benchmark: Benchmark, reference: Benchmark, reduction: int) -> Failure | None:
         """Compares what a benchmark computes with what another does on the same inputs.
 
@@ -205,15 +239,7 @@ class Measurer:
         if benchmark.sized:
             return None
         expected = self.expected(reference)
-        actual = self.outputs(benchmark)
-        if actual.violation is not None:
-            return Failure(FailureKind.OUT_OF_BOUNDS, actual.violation)
-        for index, output in actual.bindings.items():
-            binding = benchmark.layout.bindings[index]
-            comparison = compare(binding, output, expected.bindings[index], reduction)
-            if not comparison.agrees:
-                return Failure(FailureKind.WRONG, f"binding {index}: {comparison}")
-        return None
+        return difference(benchmark.layout, self.outputs(benchmark), expected, reduction)
 
     def expected(self, benchmark: Benchmark) -> Outputs:
         """Returns what `outputs` does; those of the last module are kept, with which several benchmarks are compared.

@@ -121,7 +121,7 @@ def within(
         tolerance: how far each may be off; infinite where any value is right.
         shape: the shape in which the place of the worst element is given.
     """
-    with np.errstate(invalid="ignore"):
+    with np.errstate(invalid="ignore", over="ignore"):
         excess = np.abs(actual - expected) / np.maximum(tolerance, np.finfo(np.float64).tiny)
     same = (actual == expected) | (np.isnan(actual) & np.isnan(expected)) | np.isposinf(tolerance)
     excess = np.where(same, 0.0, np.where(np.isfinite(excess), excess, np.inf))

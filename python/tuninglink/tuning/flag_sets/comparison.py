@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 _TIMING: Final = 0.25
 """The part of the time that is kept for measuring."""
 
-_DEFAULT_SECONDS: Final = 1800.0
-"""How long the default may compile."""
+_NEEDED_SECONDS: Final = 1800.0
+"""How long a program may compile without which there is nothing to compare."""
 
 
 @dataclass(frozen=True)
@@ -71,9 +71,9 @@ class FlagComparison:
 
     def begin(self, compiler: SetCompiler, flag_set: FlagSet, spec: str = "") -> Job:
         """Begins to compile the program under a set of flags, with a spec or without."""
-        # The default is never late: there is nothing to compare without it.
-        is_default = not (flag_set.flags or spec)
-        seconds = _DEFAULT_SECONDS if is_default else (1 - _TIMING) * self.seconds
+        # The default and the pairs that were tuned are never late: there is nothing to compare without them.
+        is_needed = spec or not flag_set.flags
+        seconds = _NEEDED_SECONDS if is_needed else (1 - _TIMING) * self.seconds
         flags = (*self.flags, *flag_set.flags)
         return compiler.submit(self.source, flags, self._began + seconds, spec)
 
@@ -98,15 +98,27 @@ class FlagComparison:
         self,
         compiler: SetCompiler,
         default: CompiledSource,
+        jobs: Mapping[FlagSet, Job],
         tuned: Sequence[TunedSet],
         device: Device,
     ) -> FlagsResult:
-        """Compares sets of flags with the specs that were tuned under them; see `run`."""
+        """Compares sets of flags with the specs that were tuned under them.
+
+        Args:
+            compiler: compiles them.
+            default: the program with the flags that the user gives.
+            jobs: the program under the sets without specs.
+            tuned: the sets with their specs.
+            device: runs the program.
+        """
         results = [PairResult(each.flag_set, entries=each.entries) for each in tuned]
-        jobs = [
-            self.begin(compiler, each.flag_set, each.spec if each.entries else "") for each in tuned
+        pairs = [
+            self.begin(compiler, each.flag_set, each.spec)
+            if each.entries or each.flag_set not in jobs
+            else jobs[each.flag_set]
+            for each in tuned
         ]
-        return self._compare(default, jobs, results, device)
+        return self._compare(default, pairs, results, device)
 
     def _compare(
         self,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from dataclasses import dataclass
 from importlib.metadata import entry_points
+from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -33,16 +34,29 @@ class FlagSet:
         name: what a report calls them.
         flags: the flags, each `--name` or `--name=value`.
         changes_numerics: whether they were measured to change results beyond the tolerance.
+        word: a word in each program that they are for; empty for any program.
     """
 
     name: str
     flags: tuple[str, ...]
     changes_numerics: bool = False
+    word: str = ""
 
     def conflicts(self, flags: Sequence[str]) -> bool:
         """Tells whether one of the flags is given already, with whatever value."""
         given = {_flag_name(flag) for flag in flags}
         return any(_flag_name(flag) in given for flag in self.flags)
+
+    def suits(self, program: str) -> bool:
+        """Tells whether the set may be for a program, by the bytes of its file: text, bytecode or ONNX."""
+        path = Path(program)
+        if not self.word or not path.is_file() or not path.stat().st_size:
+            return True
+        with (
+            path.open("rb") as file,
+            mmap(file.fileno(), 0, access=ACCESS_READ) as content,
+        ):
+            return content.find(self.word.encode()) >= 0
 
 
 DEFAULT: Final = FlagSet("default", ())
@@ -52,7 +66,20 @@ _TILING: Final = "--iree-opt-data-tiling"
 _IM2COL: Final = "--iree-global-opt-use-im2col-for-convs"
 _UNROLLING: Final = "--iree-llvmcpu-loop-unrolling=true"
 
+_ATTENTION: Final = (
+    "--iree-preprocessing-pass-pipeline=builtin.module(util.func("
+    "iree-linalg-ext-convert-attention-to-online-attention,iree-linalg-ext-decompose-attention,"
+    "canonicalize,cse))"
+)
+"""Attention as two products and a softmax, which have vectors and can be data-tiled; the scores go through memory."""
+
 _CPU: Final = (
+    FlagSet(
+        "attention as products, data tiling, im2col, unrolling",
+        (_ATTENTION, _TILING, _IM2COL, _UNROLLING, "--iree-llvmcpu-mlir-opt-level=O3"),
+        word="ttention",
+    ),
+    FlagSet("attention as products", (_ATTENTION,), word="ttention"),
     FlagSet(
         "data tiling, im2col, unrolling",
         (_TILING, _IM2COL, _UNROLLING, "--iree-llvmcpu-mlir-opt-level=O3"),
@@ -66,7 +93,7 @@ _CPU: Final = (
     FlagSet("im2col, unrolling", (_IM2COL, _UNROLLING, "--iree-llvmcpu-mlir-opt-level=O3")),
     FlagSet("data tiling", (_TILING,)),
 )
-"""The most promising first: what was fastest on one of eight programs among 71 sets, compiled for one CPU.
+"""The most promising first: what was fastest on one of nine programs, compiled for one CPU.
 
 The set with im2col and without data tiling is for programs whose convolutions are tuned after im2col.
 """
@@ -81,7 +108,12 @@ _SETS: Final = {"llvm-cpu": _CPU, "cuda": _GPU, "rocm": _GPU}
 
 
 def flag_sets(
-    backend: str, source: str, flags: Sequence[str], *, allows_numerics: bool = True
+    backend: str,
+    source: str,
+    flags: Sequence[str],
+    *,
+    allows_numerics: bool = True,
+    program: str = "",
 ) -> list[FlagSet]:
     """Returns the sets to try, the most promising first.
 
@@ -90,6 +122,7 @@ def flag_sets(
         source: a file with sets, `none`, or nothing for our list and those of plug-ins.
         flags: the flags that the user gives; sets with another value for one of them are left out.
         allows_numerics: whether sets that change results beyond the tolerance are of interest.
+        program: the path of the program; sets that are certainly not for it are left out.
 
     Raises:
         TuninglinkError: the file cannot be read, or a plug-in fails.
@@ -102,7 +135,9 @@ def flag_sets(
     return [
         flag_set
         for flag_set in sets
-        if not flag_set.conflicts(flags) and (allows_numerics or not flag_set.changes_numerics)
+        if not flag_set.conflicts(flags)
+        and (allows_numerics or not flag_set.changes_numerics)
+        and flag_set.suits(program)
     ]
 
 

@@ -24,6 +24,21 @@ class Access(Enum):
 
 
 @dataclass(frozen=True)
+class TypedPart:
+    """A part of a binding that a dispatch reads as another type.
+
+    Attributes:
+        element_type: the element type, as MLIR writes it.
+        offset: where the part starts in the binding, in bytes.
+        byte_length: its length in bytes.
+    """
+
+    element_type: str
+    offset: int
+    byte_length: int
+
+
+@dataclass(frozen=True)
 class Binding:
     """One buffer binding of a dispatch.
 
@@ -33,6 +48,8 @@ class Binding:
         shape: the static sizes.
         offset: where the binding starts in its set, in bytes.
         byte_length: its length in bytes.
+        largest_integer: the largest integer that it may hold: what is drawn may be an index.
+        parts: what is read as another type, such as indices beside weights.
     """
 
     access: Access
@@ -40,6 +57,8 @@ class Binding:
     shape: tuple[int, ...]
     offset: int
     byte_length: int
+    largest_integer: int = 3
+    parts: tuple[TypedPart, ...] = ()
 
 
 @dataclass(frozen=True)

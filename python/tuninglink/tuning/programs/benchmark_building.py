@@ -7,37 +7,23 @@ with the number of copies of the bindings in it, and works on one copy after ano
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import accumulate
-from math import prod
 from typing import TYPE_CHECKING, Any, Final
 
 from iree.compiler import ir as mlir
 
-from tuninglink.iree.dynamic_sizes import SizeEvaluator
 from tuninglink.mlir import names
 from tuninglink.mlir.symbols import symbol_name
 from tuninglink.mlir.walk import body, collect
-from tuninglink.tuning.programs.benchmark import Access, Binding, BufferLayout
+from tuninglink.tuning.programs.binding_contents import buffer_layout
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from tuninglink.tuning.programs.benchmark import BufferLayout
 
     Value = mlir.Value[Any]
 
-GUARD: Final = 4096
-"""Bytes between two bindings: a page, which is more than a tile that runs over one row of a matrix writes."""
-
-_ALIGNMENT: Final = 256
-"""What the offset of a storage buffer must be a multiple of; the largest that Vulkan allows a device to ask for
-(https://registry.khronos.org/vulkan/specs/latest/html/vkspec.html#limits-minmax, minStorageBufferOffsetAlignment)."""
-
-_DISPATCH: Final = "hal.command_buffer.dispatch"
-_SUBSPAN: Final = "hal.interface.binding.subspan"
-_LOADS: Final = frozenset({"iree_tensor_ext.dispatch.tensor.load", "iree_codegen.load_from_buffer"})
-_STORES: Final = frozenset(
-    {"iree_tensor_ext.dispatch.tensor.store", "iree_codegen.store_to_buffer"}
-)
+DISPATCH: Final = "hal.command_buffer.dispatch"
 
 
 class NoBenchmarkError(Exception):
@@ -92,7 +78,7 @@ def build_benchmark(module: mlir.Operation) -> BenchmarkFunction:
         NoBenchmarkError: it is not of the form that the compiler dumps.
     """
     parts = _read(module)
-    layout = _layout(parts.lengths, _contents(module, SizeEvaluator(arguments=parts.constants)))
+    layout = buffer_layout(module, parts.lengths, parts.constants)
     with module.context, mlir.Location.unknown():
         buffer, sets, stride = _replace_arguments(parts.function)
         _place_bindings(parts, layout, buffer, sets, stride)
@@ -108,17 +94,27 @@ def _read(module: mlir.Operation) -> _Parts:
     for each in others:
         each.erase()
     loops = collect(function, "scf.for")
-    dispatches = collect(function, _DISPATCH)
+    dispatches = collect(function, DISPATCH)
     if len(loops) != 1 or len(dispatches) != 1 or not collect(function, "util.global.load"):
         raise NoBenchmarkError("its benchmark is not of the form that the compiler dumps")
-    constants, _, lengths = _arguments(dispatches[0])
+    _, _, lengths = _arguments(dispatches[0])
     return _Parts(
         function,
         loops[0],
         dispatches[0],
         tuple(map(_constant, lengths)),
-        tuple(map(_constant, constants)),
+        passed_constants(dispatches[0]),
     )
+
+
+def passed_constants(dispatch: mlir.Operation) -> tuple[int, ...]:
+    """Returns the constants that a benchmark passes to its dispatch.
+
+    Raises:
+        NoBenchmarkError: they are only known when the program runs.
+    """
+    constants, _, _ = _arguments(dispatch)
+    return tuple(map(_constant, constants))
 
 
 def _segments(operation: mlir.Operation) -> list[range]:
@@ -145,105 +141,6 @@ def _constant(value: Value) -> int:
         raise NoBenchmarkError("what it is called with is only known when the program runs")
     constant: Any = owner.operation.attributes["value"]
     return int(constant.value)
-
-
-@dataclass(frozen=True)
-class _Content:
-    """What a dispatch has in one binding.
-
-    Attributes:
-        access: how it uses the binding.
-        element_type: the element type.
-        element_bytes: the bytes of one element in memory.
-        shape: the sizes of the largest tensor in it; None if they are not known.
-    """
-
-    access: Access
-    element_type: str
-    element_bytes: int
-    shape: tuple[int, ...] | None
-
-    @property
-    def elements(self) -> int:
-        """The number of elements of the tensor, 0 if it is not known."""
-        return 0 if self.shape is None else prod(self.shape)
-
-    def filling(self, length: int) -> tuple[int, ...]:
-        """Returns the sizes of all elements in a binding of so many bytes."""
-        if self.shape is not None and self.elements * self.element_bytes == length:
-            return self.shape
-        return (length // self.element_bytes,)
-
-
-def _contents(module: mlir.Operation, sizes: SizeEvaluator) -> dict[int, _Content]:
-    """Returns what a dispatch has in its bindings, by their number; the largest thing where there are several."""
-    found: dict[int, _Content] = {}
-    for subspan in collect(module, _SUBSPAN):
-        number: Any = subspan.attributes["binding"]
-        contents = _uses(subspan.results[0], sizes)
-        if not contents:
-            continue
-        this = max(contents, key=lambda content: content.elements)
-        known = found.get(number.value, this)
-        access = this.access if known.access is this.access else Access.READ_WRITE
-        largest = max(known, this, key=lambda content: content.elements)
-        found[number.value] = replace(largest, access=access)
-    return found
-
-
-_BITS_OF_BYTE: Final = 8
-
-
-def _element_bytes(element: Any) -> int:
-    """Returns the bytes of an element in memory; a complex number is one element."""
-    if isinstance(element, mlir.ComplexType):
-        return 2 * _element_bytes(element.element_type)
-    bits = int(getattr(element, "width", 64))  # an index has no width of its own
-    return max(1, bits // _BITS_OF_BYTE)
-
-
-def _uses(value: Value, sizes: SizeEvaluator) -> list[_Content]:
-    """Returns what is loaded from and stored to a binding; all of it with the access of all uses together."""
-    tensors: list[Value] = []
-    loads = stores = False
-    for use in value.uses:
-        user = use.owner.operation
-        if user.name in _LOADS:
-            loads = True
-            tensors.append(user.results[0])
-        elif user.name in _STORES:
-            stores = True
-            tensors.append(user.operands[0])
-        else:
-            # What else there is to do with a binding may do both.
-            loads = stores = True
-    access = Access.READ_WRITE if loads and stores else Access.WRITE if stores else Access.READ
-    return [
-        _content(tensor, access, sizes)
-        for tensor in tensors
-        if isinstance(tensor.type, mlir.ShapedType)
-    ]
-
-
-def _content(tensor: Value, access: Access, sizes: SizeEvaluator) -> _Content:
-    element = tensor.type.element_type
-    shape = [size for size in sizes.shape(tensor) or (None,) if size is not None]
-    is_known = len(shape) == tensor.type.rank
-    return _Content(
-        access, str(element), _element_bytes(element), tuple(shape) if is_known else None
-    )
-
-
-def _layout(lengths: Sequence[int], contents: dict[int, _Content]) -> BufferLayout:
-    bindings: list[Binding] = []
-    offset = GUARD
-    for number, length in enumerate(lengths):
-        content = contents.get(number, _Content(Access.READ_WRITE, "i8", 1, (length,)))
-        bindings.append(
-            Binding(content.access, content.element_type, content.filling(length), offset, length)
-        )
-        offset += -(-length // _ALIGNMENT) * _ALIGNMENT + GUARD
-    return BufferLayout(tuple(bindings), stride=offset, guard=GUARD)
 
 
 def _replace_arguments(function: mlir.Operation) -> tuple[Value, Value, Value]:

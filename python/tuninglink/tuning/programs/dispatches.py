@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Final
 from iree.compiler import ir as mlir
 
 from tuninglink.compiler.encodings import materialize_encodings
-from tuninglink.compiler.inputs import refuse_spec
 from tuninglink.compiler.phases import Phase
+from tuninglink.compiler.program_sources import refuse_spec
 from tuninglink.errors import CompileError
 from tuninglink.iree.dispatch_calls import count_calls
 from tuninglink.iree.dispatches import dispatch_name
@@ -76,8 +76,12 @@ class TuningTask:
     @property
     def short_name(self) -> str:
         """The name of the first dispatch without its variant, and the sizes for which it is specialized."""
-        sizes = ", ".join(f"d{loop} = {sizes}" for loop, sizes in self.bounds.items())
-        return self.name.partition("::")[0] + (f" for {sizes}" if sizes else "")
+        return self.name.partition("::")[0] + (f" for {self.span}" if self.bounds else "")
+
+    @property
+    def span(self) -> str:
+        """The sizes of loops for which the dispatch is specialized; empty for all sizes."""
+        return ", ".join(f"d{loop} = {sizes}" for loop, sizes in self.bounds.items())
 
     @property
     def is_dynamic(self) -> bool:

@@ -16,12 +16,15 @@ Box = dict[int, SizeRange]
 """Ranges of loops, by their numbers."""
 
 
-def boxes_around(functions: Sequence[SizedFunction], loops: Sequence[int]) -> list[Box]:
-    """Returns a box for each combination of sizes that is measured; one box does not overlap another.
+def boxes_around(
+    functions: Sequence[SizedFunction], loops: Sequence[int], least: int = 1
+) -> list[Box]:
+    """Returns boxes around the combinations of sizes that are measured; none overlaps another.
 
     Args:
         functions: the functions for the sizes.
         loops: the numbers of the loops whose sizes differ.
+        least: how many sizes a range has at least.
 
     Returns:
         Nothing if a size is not known.
@@ -33,7 +36,7 @@ def boxes_around(functions: Sequence[SizedFunction], loops: Sequence[int]) -> li
         if len(known) < len(functions):
             return []
         columns[loop] = known
-    ranges = {loop: _ranges(sizes) for loop, sizes in columns.items()}
+    ranges = {loop: _ranges(sizes, least) for loop, sizes in columns.items()}
     boxes: list[Box] = []
     for position in range(len(functions)):
         box = {loop: ranges[loop][columns[loop][position]] for loop in loops}
@@ -42,21 +45,18 @@ def boxes_around(functions: Sequence[SizedFunction], loops: Sequence[int]) -> li
     return boxes
 
 
-def _ranges(sizes: Sequence[int]) -> dict[int, SizeRange]:
+def _ranges(sizes: Sequence[int], least: int) -> dict[int, SizeRange]:
     """Returns the range of each size. One ends where the next size is as near, by their ratio.
 
-    A size of 1 has a range of its own: its code needs no loop.
+    A size of 1 has a range of its own, if that may be: its code needs no loop.
     """
     ordered = sorted(set(sizes))
     ranges: dict[int, SizeRange] = {}
-    low = 1
+    last = SizeRange(0, 0)
     for size, following in zip(ordered, [*ordered[1:], None], strict=True):
-        if size == 1:
-            high = 1
-        elif following is None:
-            high = UNBOUNDED
-        else:
-            high = isqrt(size * following)
-        ranges[size] = SizeRange(low, high)
-        low = high + 1
+        if size > last.high:
+            low = last.high + 1
+            middle = UNBOUNDED if following is None else isqrt(size * following)
+            last = SizeRange(low, 1 if size == least == 1 else max(middle, low + least - 1))
+        ranges[size] = last
     return ranges

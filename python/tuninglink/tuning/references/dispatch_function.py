@@ -10,6 +10,7 @@ import ml_dtypes
 import numpy as np
 from iree.compiler import ir as mlir
 from iree.compiler.dialects import func  # type: ignore[attr-defined]
+from iree.compiler.passmanager import PassManager
 
 from tuninglink.iree.op_kinds import OpKind
 from tuninglink.iree.structured_op import REDUCTION, StructuredOp
@@ -18,13 +19,21 @@ from tuninglink.mlir.contexts import thread_context
 from tuninglink.mlir.walk import collect, visit
 from tuninglink.tuning.programs.element_types import element_type, is_float
 from tuninglink.tuning.references.scalar_ops import UnsupportedOperationError
-from tuninglink.tuning.references.stored_tensors import LOAD, STORE, SUBSPAN, tensor_of
+from tuninglink.tuning.references.stored_tensors import (
+    LOAD,
+    STORE,
+    SUBSPAN,
+    StoredTensor,
+    tensor_of,
+)
 
 if TYPE_CHECKING:
     from tuninglink.tuning.programs.benchmark import BufferLayout
 
 NAME: Final = "dispatch"
 _SUM: Final = 4.0
+_CLEAN_UP: Final = "builtin.module(canonicalize)"
+"""Removes the offsets of bindings, which are left over."""
 
 
 @dataclass(frozen=True)
@@ -33,14 +42,12 @@ class TensorFunction:
 
     Attributes:
         text: a module with the function `NAME`.
-        inputs: the bindings that its arguments are.
-        input_types: the element type and the sizes of each argument.
+        inputs: the tensors in bindings that its arguments are.
         outputs: the bindings that its results are.
     """
 
     text: str
-    inputs: tuple[int, ...]
-    input_types: tuple[tuple[str, tuple[int, ...]], ...]
+    inputs: tuple[StoredTensor, ...]
     outputs: tuple[int, ...]
 
 
@@ -58,7 +65,7 @@ def tensor_function(source: bytes, layout: BufferLayout) -> TensorFunction:
     (dispatch,) = collect(benchmark.operation, names.FUNCTION)
     loads, stores = collect(dispatch, LOAD), collect(dispatch, STORE)
     _expect_whole_loads(loads, layout)
-    inputs = tuple(tensor_of(load.operands[0], layout).binding for load in loads)
+    inputs = tuple(tensor_of(load.operands[0], layout) for load in loads)
     outputs = tuple(tensor_of(store.operands[1], layout).binding for store in stores)
     with benchmark.context, mlir.Location.unknown():
         module = mlir.Module.create()
@@ -78,9 +85,8 @@ def tensor_function(source: bytes, layout: BufferLayout) -> TensorFunction:
             operation.erase()
         else:
             operation.move_before(end)
-    tensors = [mlir.RankedTensorType(type_) for type_ in types]
-    input_types = tuple((str(type_.element_type), tuple(type_.shape)) for type_ in tensors)
-    return TensorFunction(str(module), inputs, input_types, outputs)
+    PassManager.parse(_CLEAN_UP, context=module.context).run(module.operation)
+    return TensorFunction(str(module), inputs, outputs)
 
 
 def summation_error(source: bytes) -> float:

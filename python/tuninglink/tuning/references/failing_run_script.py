@@ -11,14 +11,13 @@ from tuninglink.mlir import names
 from tuninglink.mlir.walk import body
 from tuninglink.tuning.devices.inputs import buffer_length
 from tuninglink.tuning.programs.benchmark import Access
-from tuninglink.tuning.programs.element_types import element_type
-from tuninglink.tuning.references.script_parts import DRAWING
+from tuninglink.tuning.references.script_parts import DRAWING, binding_rows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tuninglink.compiler.phases import Phase
-    from tuninglink.tuning.programs.benchmark import Binding, BufferLayout
+    from tuninglink.tuning.programs.benchmark import BufferLayout
 
 BENCHMARK: Final = "benchmark.mlir"
 REFERENCE: Final = "reference.mlir"
@@ -50,7 +49,8 @@ import numpy as np
 HERE = Path(__file__).parent
 COMPILATIONS = {compilations}  # program: first phase, flags
 FUNCTION = {function}
-BINDINGS = {bindings}  # element type, number of elements, offset in bytes, whether it is written
+BINDINGS = {bindings}  # bytes, largest integer, parts: element type, start, bytes
+PLACES = {places}  # element type, offset in bytes, whether it is written
 LENGTH, STRIDE = {length}, {stride}
 SEED = {seed}
 
@@ -59,8 +59,8 @@ SEED = {seed}
 
 def buffer():
     whole = np.resize(np.frombuffer(b"\\xa5\\x5a\\xc3\\x96", np.uint8), LENGTH)
-    for binding, (name, count, offset, _) in enumerate(BINDINGS):
-        data = values(name, count, binding).view(np.uint8)
+    for binding, (_, offset, _) in enumerate(PLACES):
+        data = content(binding)
         whole[offset : offset + len(data)] = data
     return whole
 
@@ -83,9 +83,10 @@ def run(program, device, seconds):
     return np.load(output).view(np.uint8).reshape(-1)
 
 
-def elements(content, binding):
-    name, count, offset, _ = BINDINGS[binding]
-    return content[offset:][: count * dtype(name).itemsize].view(dtype(name)).astype(np.float64)
+def elements(whole, binding):
+    name, offset, _ = PLACES[binding]
+    length = BINDINGS[binding][0] // dtype(name).itemsize * dtype(name).itemsize
+    return whole[offset : offset + length].view(dtype(name)).astype(np.float64)
 
 
 if __name__ == "__main__":
@@ -95,10 +96,10 @@ if __name__ == "__main__":
     arguments = parser.parse_args()
     actual = run("{benchmark}", arguments.device, arguments.seconds)
     changed = actual != buffer()
-    written = [number for number, (*_, is_written) in enumerate(BINDINGS) if is_written]
+    written = [number for number, (*_, is_written) in enumerate(PLACES) if is_written]
     for number in written:
-        name, count, offset, _ = BINDINGS[number]
-        changed[offset : offset + count * dtype(name).itemsize] = False
+        offset = PLACES[number][1]
+        changed[offset : offset + BINDINGS[number][0]] = False
     print(f"bytes written out of bounds: {{changed.sum()}}")
     fails = changed.any()
     if "{reference}" in COMPILATIONS:
@@ -188,7 +189,10 @@ def failing_run_script(
         seed: the seed of the inputs.
         version: of the compiler.
     """
-    bindings = [_binding(part) for part in layout.bindings]
+    places = [
+        (parts[0][0], binding.offset, binding.access is not Access.READ)
+        for binding, (*_, parts) in zip(layout.bindings, binding_rows(layout), strict=True)
+    ]
     compilations = {name: (p.phase.value, list(p.flags)) for name, p in programs.items()}
     return _SCRIPT.format(
         version=version,
@@ -197,17 +201,11 @@ def failing_run_script(
         reference=REFERENCE,
         compilations=repr(compilations),
         function=repr(function),
-        bindings=repr(bindings),
+        bindings=repr(binding_rows(layout)),
+        places=repr(places),
         length=buffer_length(layout),
         stride=layout.stride,
         seed=seed,
         drawing=DRAWING,
         device=repr(device),
     )
-
-
-def _binding(part: Binding) -> tuple[str, int, int, bool]:
-    """Returns the row of a binding: its element type, elements and offset, and whether it is written."""
-    dtype = element_type(part.element_type)
-    name, width = ("bytes", 1) if dtype is None else (part.element_type, dtype.itemsize)
-    return name, part.byte_length // width, part.offset, part.access is not Access.READ

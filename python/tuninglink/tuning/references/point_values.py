@@ -18,17 +18,27 @@ from iree.compiler.passmanager import PassManager
 from tuninglink.mlir import names
 from tuninglink.mlir.walk import collect
 from tuninglink.tuning.programs.element_types import element_type
-from tuninglink.tuning.references.loop_nests import NestEvaluation, defining_operation
+from tuninglink.tuning.programs.static_values import static_integer
+from tuninglink.tuning.references.loop_nests import NestEvaluation
+from tuninglink.tuning.references.ordered_ops import ORDERED_OPERATIONS
+from tuninglink.tuning.references.point_query import PointQuery, defining_operation, static_shape
 from tuninglink.tuning.references.resources import resource_values
 from tuninglink.tuning.references.scalar_ops import UnsupportedOperationError, evaluate, widened
 from tuninglink.tuning.references.stored_tensors import LOAD, STORE, StoredTensor, tensor_of
+from tuninglink.tuning.references.tensor_ops import (
+    TENSOR_OPERATIONS,
+    in_slice,
+    row_major,
+    static_slice,
+)
 from tuninglink.tuning.references.tolerance import elements
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Sequence
 
     from tuninglink.tuning.devices.inputs import Bytes
     from tuninglink.tuning.programs.benchmark import BufferLayout
+    from tuninglink.tuning.references.drawn_inputs import DrawnInputs
     from tuninglink.tuning.references.scalar_ops import Array
 
     Value = mlir.Value[Any]
@@ -67,7 +77,8 @@ class PointEvaluator:
     Args:
         benchmark: the benchmark of the dispatch at `executable-sources`; it is changed.
         layout: the buffer that it runs on.
-        inputs: the bytes of all bindings, by position.
+        inputs: what the bindings hold before it runs.
+        is_reversed: whether it goes through loops in reverse: a value that changes by that is not defined.
 
     Attributes:
         outputs: the tensors that it stores.
@@ -77,7 +88,12 @@ class PointEvaluator:
     """
 
     def __init__(
-        self, benchmark: mlir.Operation, layout: BufferLayout, inputs: Mapping[int, Bytes]
+        self,
+        benchmark: mlir.Operation,
+        layout: BufferLayout,
+        inputs: DrawnInputs,
+        *,
+        is_reversed: bool = False,
     ) -> None:
         functions = collect(benchmark, names.FUNCTION)
         if len(functions) != 1:
@@ -85,23 +101,13 @@ class PointEvaluator:
         self._benchmark = benchmark  # the function lives in it
         self._function = functions[0]
         self._layout, self._inputs = layout, inputs
+        self._is_reversed = is_reversed
         self._known: dict[tuple[object, ...], Array] = {}
         self._resources: dict[str, Bytes] | None = None
         try:
             PassManager.parse(_TO_GENERICS, context=benchmark.context).run(self._function)
         except mlir.MLIRError as failure:
             raise UnsupportedOperationError("its decomposition") from failure
-        self._handlers: dict[str, Callable[[mlir.Operation, Sequence[Array]], Array]] = {
-            LOAD: self._load,
-            "arith.constant": self._constant_of,
-            "tensor.empty": self._empty,
-            "linalg.fill": self._fill,
-            "tensor.cast": self._cast,
-            "tensor.expand_shape": self._reshaped,
-            "tensor.collapse_shape": self._reshaped,
-            "tensor.extract_slice": self._extracted,
-            "tensor.pad": self._padded,
-        }
         stores = collect(self._function, STORE)
         self.outputs = [self._output(store) for store in stores]
 
@@ -125,10 +131,10 @@ class PointEvaluator:
 
     def _output(self, store: mlir.Operation) -> StoredOutput:
         value = store.operands[0]
-        shape = tuple(mlir.RankedTensorType(value.type).shape)
-        offsets, sizes, strides = _slice(store)
-        if sizes != shape:
-            raise UnsupportedOperationError("a store of lower rank")
+        shape = static_shape(value)
+        offsets, sizes, strides = static_slice(store)
+        if math.prod(sizes) != math.prod(shape):
+            raise UnsupportedOperationError("a store of another size")
         region = tuple(
             slice(first, first + (size - 1) * step + 1, step)
             for first, size, step in zip(offsets, sizes, strides, strict=True)
@@ -136,31 +142,36 @@ class PointEvaluator:
         return StoredOutput(tensor_of(store.operands[1], self._layout), value, shape, region)
 
     def _evaluate(self, operation: mlir.Operation, value: Value, index: Sequence[Array]) -> Array:
-        name = operation.name
-        if name in self._handlers:
-            return self._handlers[name](operation, index)
+        name, number = operation.name, mlir.OpResult(value).result_number
+        query = PointQuery(self.at, operation, number, index, self._is_reversed)
+        if name in _HANDLERS:
+            return _HANDLERS[name](query)
         if name == "linalg.generic":
-            return NestEvaluation(self.at, operation, index).result(
-                mlir.OpResult(value).result_number
-            )
-        if any(isinstance(part.type, mlir.ShapedType) for part in (value, *operation.operands)):
-            raise UnsupportedOperationError(name)
-        operands = [self.at(operand, ()) for operand in operation.operands]
-        return evaluate(operation, operands)
-
-    # --- Operations on tensors ---------------------------------------------------------------------------
+            return NestEvaluation(query).result()
+        if name == LOAD:
+            return self._load(operation, index)
+        if name == "arith.constant":
+            return self._constant_of(operation, index)
+        if name in _PASSED:
+            integer = static_integer(value)
+            if integer is None:
+                raise UnsupportedOperationError(name)
+            return np.asarray(integer)
+        operands = [
+            self.at(operand, index if isinstance(operand.type, mlir.ShapedType) else ())
+            for operand in operation.operands
+        ]
+        return evaluate(operation, operands)  # element by element where it is on tensors
 
     def _load(self, operation: mlir.Operation, index: Sequence[Array]) -> Array:
         tensor = tensor_of(operation.operands[0], self._layout)
-        offsets, _, strides = _slice(operation)
-        dtype = element_type(tensor.part.element_type)
-        assert dtype is not None
-        data = tensor.content(self._inputs).view(dtype).reshape(tensor.part.shape)
-        places = [
-            part * step + first for part, step, first in zip(index, strides, offsets, strict=True)
-        ]
-        result = data[tuple(places)] if places else data
-        return widened(result, mlir.RankedTensorType(operation.results[0].type).element_type)
+        result = mlir.RankedTensorType(operation.results[0].type)
+        places = in_slice(operation, list(result.shape), index)
+        for place, size in zip(places, tensor.part.shape, strict=True):
+            if place.size and (place.min() < 0 or place.max() >= size):
+                raise UnsupportedOperationError("an index out of bounds")
+        position = row_major(places, tensor.part.shape)
+        return widened(self._inputs.elements(tensor, position), result.element_type)
 
     def _constant_of(self, operation: mlir.Operation, index: Sequence[Array]) -> Array:
         attribute = operation.attributes["value"]
@@ -172,12 +183,9 @@ class PointEvaluator:
             if not dense.is_splat:
                 return widened(np.array(dense)[tuple(index)], kind.element_type)
             attribute, kind = dense.get_splat_value(), kind.element_type
-        number = (
-            mlir.FloatAttr(attribute).value
-            if isinstance(attribute, mlir.FloatAttr)
-            else int(mlir.IntegerAttr(attribute).value)
-        )
-        return widened(np.asarray(number), kind)
+        if not isinstance(attribute, (mlir.FloatAttr, mlir.IntegerAttr, mlir.BoolAttr)):
+            raise UnsupportedOperationError(f"a constant of type {kind}")
+        return widened(np.asarray(attribute.value), kind)
 
     def _resource(self, attribute: mlir.Attribute, kind: mlir.RankedTensorType) -> Array:
         if self._resources is None:
@@ -188,77 +196,6 @@ class PointEvaluator:
             raise UnsupportedOperationError(f"the resource '{name}'")
         return self._resources[name].view(dtype).reshape(tuple(kind.shape))
 
-    def _empty(self, operation: mlir.Operation, _: Sequence[Array]) -> Array:
-        kind = mlir.RankedTensorType(operation.results[0].type)
-        return widened(np.zeros(()), kind.element_type)
 
-    def _fill(self, operation: mlir.Operation, _: Sequence[Array]) -> Array:
-        return self.at(operation.operands[0], ())
-
-    def _cast(self, operation: mlir.Operation, index: Sequence[Array]) -> Array:
-        return self.at(operation.operands[0], index)
-
-    def _reshaped(self, operation: mlir.Operation, index: Sequence[Array]) -> Array:
-        """Evaluates an element by its position in row-major order, which reshapes keep."""
-        shape = tuple(mlir.RankedTensorType(operation.results[0].type).shape)
-        source = tuple(mlir.RankedTensorType(operation.operands[0].type).shape)
-        if any(size < 0 for size in (*shape, *source)):
-            raise UnsupportedOperationError("a dynamic reshape")
-        flat: Array = np.zeros((), np.int64)
-        for part, size in zip(index, shape, strict=True):
-            flat = flat * size + part
-        places: list[Array] = []
-        for size in reversed(source):
-            places.insert(0, flat % size)
-            flat = flat // size
-        return self.at(operation.operands[0], places)
-
-    def _extracted(self, operation: mlir.Operation, index: Sequence[Array]) -> Array:
-        offsets, sizes, strides = _slice(operation)
-        kept = len(index) == len(sizes)
-        parts = list(index) if kept else _with_unit_dimensions(operation, sizes, index)
-        places = [
-            part * step + first for part, step, first in zip(parts, strides, offsets, strict=True)
-        ]
-        return self.at(operation.operands[0], places)
-
-    def _padded(self, operation: mlir.Operation, index: Sequence[Array]) -> Array:
-        low = list(mlir.DenseI64ArrayAttr(operation.attributes["static_low"]))
-        source = mlir.RankedTensorType(operation.operands[0].type).shape
-        places = [part - first for part, first in zip(index, low, strict=True)]
-        inside = np.ones((), np.bool_)
-        for place, size in zip(places, source, strict=True):
-            inside = inside & (place >= 0) & (place < size)
-        safe = [np.clip(place, 0, size - 1) for place, size in zip(places, source, strict=True)]
-        terminator = list(operation.regions[0].blocks[0].operations)[-1]
-        padding = self.at(terminator.operands[0], ())
-        return np.where(inside, self.at(operation.operands[0], safe), padding)
-
-
-def _slice(operation: mlir.Operation) -> tuple[list[int], tuple[int, ...], list[int]]:
-    """Returns the static offsets, sizes and strides of an operation on a slice."""
-    parts = [
-        list(mlir.DenseI64ArrayAttr(operation.attributes[f"static_{name}"]))
-        for name in ("offsets", "sizes", "strides")
-    ]
-    if any(number < 0 for part in parts for number in part):
-        raise UnsupportedOperationError(f"{operation.name} of a dynamic slice")
-    return parts[0], tuple(parts[1]), parts[2]
-
-
-def _with_unit_dimensions(
-    operation: mlir.Operation, sizes: Sequence[int], index: Sequence[Array]
-) -> list[Array]:
-    """Returns positions in all dimensions of a slice whose result drops unit dimensions."""
-    remaining = list(mlir.RankedTensorType(operation.results[0].type).shape)
-    parts = list(index)
-    result: list[Array] = []
-    for size in sizes:
-        if remaining and remaining[0] == size:
-            remaining.pop(0)
-            result.append(parts.pop(0))
-        elif size == 1:
-            result.append(np.zeros((), np.int64))
-        else:
-            raise UnsupportedOperationError("a slice of lower rank")
-    return result
+_PASSED: Final = frozenset({"hal.interface.constant.load", "util.assume.int"})
+_HANDLERS: Final = {**TENSOR_OPERATIONS, **ORDERED_OPERATIONS}

@@ -9,13 +9,14 @@ import numpy as np
 from iree.compiler import ir as mlir
 
 from tuninglink.mlir.contexts import thread_context
-from tuninglink.tuning.devices.inputs import make_inputs
+from tuninglink.tuning.devices.inputs import patterns
 from tuninglink.tuning.programs.element_types import element_type
+from tuninglink.tuning.references.drawn_inputs import DrawnInputs
 from tuninglink.tuning.references.point_values import PointEvaluator
 from tuninglink.tuning.references.scalar_ops import UnsupportedOperationError
 from tuninglink.tuning.references.tolerance import (
     Expected,
-    perturbed_inputs,
+    perturbed_patterns,
     tolerance,
 )
 
@@ -27,6 +28,9 @@ if TYPE_CHECKING:
 
 _POINTS: Final = 128
 """Elements that are computed with NumPy, for each output: half of them where two results differ most."""
+
+_END_POINTS: Final = 4
+"""Elements at the end of each dimension of an output."""
 
 
 @dataclass(frozen=True)
@@ -93,16 +97,14 @@ def compare_points(question: PointQuestion) -> list[PointComparison] | str:
     """Computes some elements of each output with NumPy; returns them, or why that is not possible."""
     layout, evaluators = question.layout, []
     try:
-        for buffer in (
-            make_inputs(layout, seed=question.seed),
-            perturbed_inputs(layout, question.seed),
+        for is_reversed, contents in enumerate(
+            (patterns(layout, question.seed), perturbed_patterns(layout, question.seed))
         ):
-            inputs = {
-                position: buffer[part.offset : part.offset + part.byte_length]
-                for position, part in enumerate(layout.bindings)
-            }
             module = mlir.Module.parse(question.source, thread_context())
-            evaluators.append(PointEvaluator(module.operation, layout, inputs))
+            inputs = DrawnInputs(contents)
+            evaluators.append(
+                PointEvaluator(module.operation, layout, inputs, is_reversed=bool(is_reversed))
+            )
         count = len(evaluators[0].outputs)
         return [_compare_output(question, evaluators, number) for number in range(count)]
     except UnsupportedOperationError as failure:
@@ -119,7 +121,7 @@ def _compare_output(
     actual = output.elements(output.target.content(question.actual))
     reference = question.reference.get(output.target.key)
     other = None if reference is None else output.elements(reference)
-    chosen = _chosen(actual, other, question.seed)
+    chosen = _chosen(actual, other, output.shape, question.seed)
     index = np.unravel_index(chosen, output.shape) if output.shape else ()
     exact, moved = (
         np.broadcast_to(
@@ -128,25 +130,38 @@ def _compare_output(
         for evaluator in evaluators
     )
     expected = Expected(_stored(exact, dtype), _stored(moved, dtype))
+    allowed = tolerance(part, expected, question.summation)
+    # What is only defined in one order of the loops says nothing.
+    allowed[np.isnan(moved) & ~np.isnan(exact)] = np.inf
     return PointComparison(
         output.target.binding,
         tuple(zip(*(part.tolist() for part in index), strict=True)) if index else ((),),
         actual[chosen],
         None if other is None else other[chosen],
         exact,
-        tolerance(part, expected, question.summation),
+        allowed,
     )
 
 
-def _chosen(found: np.ndarray, other: np.ndarray | None, seed: int) -> np.ndarray:
-    """Returns the positions of some elements: where two results differ most, at the ends, and at random."""
-    random = np.random.default_rng(seed).integers(0, len(found), _POINTS // 2)
+def _chosen(
+    actual: np.ndarray, other: np.ndarray | None, shape: tuple[int, ...], seed: int
+) -> np.ndarray:
+    """Returns positions of elements: where two results differ most, at the ends of all dimensions, and at random."""
+    random = np.random.default_rng(seed)
+    anywhere = random.integers(0, len(actual), _POINTS // 2)
     worst: Any = []
     if other is not None:
         with np.errstate(invalid="ignore"):
-            off = np.nan_to_num(np.abs(found - other), nan=np.inf)
+            off = np.nan_to_num(np.abs(actual - other), nan=np.inf)
         worst = np.argpartition(-off, min(_POINTS // 2, len(off) - 1))[: _POINTS // 2]
-    return np.unique(np.concatenate([random, worst, [0, len(found) - 1]]).astype(np.int64))
+    ends = [np.array([0, len(actual) - 1])]
+    for dimension, size in enumerate(
+        shape
+    ):  # code for what does not fill a tile is where mistakes are
+        index = [random.integers(0, limit, _END_POINTS) for limit in shape]
+        index[dimension] = np.full(_END_POINTS, size - 1)
+        ends.append(np.ravel_multi_index(index, shape))
+    return np.unique(np.concatenate([anywhere, worst, *ends]).astype(np.int64))
 
 
 def _stored(values: np.ndarray, dtype: np.dtype) -> Bytes:

@@ -30,8 +30,9 @@ def _divide(left: Array, right: Array) -> Array:
     return quotient
 
 
-def _sigmoid(value: Array) -> Array:
-    return 1.0 / (1.0 + np.exp(-value))
+def _divide_up(left: Array, right: Array) -> Array:
+    """Divides integers towards positive infinity."""
+    return -(-left // right)
 
 
 def _erf(value: Array) -> Array:
@@ -63,9 +64,15 @@ _OPERATIONS: Final[dict[str, Callable[..., Array]]] = {
     "arith.divf": np.divide,
     "arith.divsi": _divide,
     "arith.divui": np.floor_divide,
+    "arith.ceildivsi": _divide_up,
+    "arith.ceildivui": _divide_up,
     "arith.floordivsi": np.floor_divide,
+    "arith.remf": np.fmod,
     "arith.remsi": np.fmod,
     "arith.remui": np.remainder,
+    "arith.shli": np.left_shift,
+    "arith.shrsi": np.right_shift,
+    "arith.shrui": np.right_shift,
     "arith.negf": np.negative,
     "arith.maximumf": np.maximum,
     "arith.minimumf": np.minimum,
@@ -90,21 +97,59 @@ _OPERATIONS: Final[dict[str, Callable[..., Array]]] = {
     "math.tanh": np.tanh,
     "math.sin": np.sin,
     "math.cos": np.cos,
+    "math.tan": np.tan,
+    "math.asin": np.arcsin,
+    "math.acos": np.arccos,
+    "math.atan": np.arctan,
+    "math.atan2": np.arctan2,
+    "math.sinh": np.sinh,
+    "math.cosh": np.cosh,
+    "math.asinh": np.arcsinh,
+    "math.acosh": np.arccosh,
+    "math.atanh": np.arctanh,
+    "math.cbrt": np.cbrt,
     "math.erf": _erf,
+    "math.erfc": lambda value: 1.0 - _erf(value),
     "math.absf": np.abs,
     "math.absi": np.abs,
     "math.floor": np.floor,
     "math.ceil": np.ceil,
+    "math.trunc": np.trunc,
+    "math.round": lambda value: np.copysign(np.floor(np.abs(value) + 0.5), value),
+    "math.roundeven": np.rint,
+    "math.copysign": np.copysign,
+    "math.isnan": np.isnan,
+    "math.isinf": np.isinf,
+    "math.isfinite": np.isfinite,
     "math.powf": np.power,
+    "math.fpowi": np.power,
+    "math.ipowi": np.power,
     "math.fma": lambda left, right, addend: left * right + addend,
 }
 
 _WIDENING: Final = frozenset(
-    {"arith.extf", "arith.extsi", "arith.index_cast", "arith.sitofp", "arith.uitofp"}
+    {
+        *("arith.extf", "arith.extsi", "arith.extui", "arith.index_cast", "arith.index_castui"),
+        *("arith.sitofp", "arith.uitofp"),
+    }
 )
 
+_UNSIGNED: Final = frozenset(
+    {
+        *("arith.divui", "arith.ceildivui", "arith.remui", "arith.shrui", "arith.maxui"),
+        *("arith.minui", "arith.extui", "arith.index_castui", "arith.uitofp", "arith.fptoui"),
+    }
+)
+"""Operations that take integers as they are without a sign."""
+
+_NEGATING: Final = frozenset({"arith.extsi", "arith.sitofp", "arith.index_cast"})
+"""Operations for which a true `i1` is -1."""
+
+_FIRST_UNSIGNED_PREDICATE: Final = 6
+_MOST_BITS: Final = 64
+
 _COMPARISONS: Final[dict[str, tuple[Callable[..., Array], ...]]] = {
-    # In the order of arith::CmpIPredicate; operands are non-negative where it is unsigned.
+    # In the order of arith::CmpIPredicate.
     "arith.cmpi": (
         *(np.equal, np.not_equal, np.less, np.less_equal, np.greater, np.greater_equal),
         *(np.less, np.less_equal, np.greater, np.greater_equal),
@@ -140,19 +185,33 @@ REDUCTIONS: Final[dict[str, np.ufunc]] = {
 def evaluate(operation: mlir.Operation, operands: list[Array]) -> Array:
     """Returns the result of a scalar operation on arrays that broadcast.
 
+    The operation may be on tensors, too, element by element.
+
     Raises:
         UnsupportedOperationError: it is not evaluated here.
     """
     name = operation.name
-    if name in _OPERATIONS:
-        return _OPERATIONS[name](*operands)
-    if name in _WIDENING:
-        return widened(operands[0], operation.results[0].type)
-    if name in _COMPARISONS:
+    if name == "arith.cmpi":
         predicate = mlir.IntegerAttr(operation.attributes["predicate"]).value
-        return _COMPARISONS[name][predicate](*operands)
-    if name in ("arith.truncf", "arith.fptosi", "arith.fptoui", "arith.trunci", "arith.extui"):
-        return _narrowed(operation, operands[0])
+        if predicate >= _FIRST_UNSIGNED_PREDICATE:
+            operands = [_unsigned(operation, operand) for operand in operands]
+    elif name in _UNSIGNED:
+        operands = [_unsigned(operation, operand) for operand in operands]
+    elif name in _NEGATING and operands[0].dtype == np.bool_:
+        operands = [-operands[0].astype(np.int64)]
+    result = _element(operation.results[0].type)
+    with np.errstate(all="ignore"):
+        if name in _OPERATIONS:
+            return _wrapped(_OPERATIONS[name](*operands), result)
+        if name in _WIDENING:
+            return widened(operands[0], result)
+        if name in _COMPARISONS:
+            predicate = mlir.IntegerAttr(operation.attributes["predicate"]).value
+            return _COMPARISONS[name][predicate](*operands)
+        if name == "arith.bitcast":
+            return _reinterpreted(operation, operands[0])
+        if name in ("arith.truncf", "arith.fptosi", "arith.fptoui", "arith.trunci"):
+            return _narrowed(name, operands[0], result)
     raise UnsupportedOperationError(name)
 
 
@@ -162,18 +221,55 @@ def widened(value: Array, result: mlir.Type) -> Array:
         return value.astype(np.float64)
     if isinstance(result, mlir.IntegerType) and result.width == 1:
         return value.astype(np.bool_)
-    return value.astype(np.int64)
+    if isinstance(result, (mlir.IntegerType, mlir.IndexType)):
+        return value.astype(np.int64)
+    raise UnsupportedOperationError(f"values of type {result}")
 
 
-def _narrowed(operation: mlir.Operation, value: Array) -> Array:
-    result = operation.results[0].type
-    if operation.name == "arith.extui":
-        operand = operation.operands[0].type
-        assert isinstance(operand, mlir.IntegerType)
-        mask = (1 << operand.width) - 1
-        return value.astype(np.int64) & mask if operand.width < 64 else value  # noqa: PLR2004
-    dtype = element_type(str(result))
+def _element(kind: mlir.Type) -> mlir.Type:
+    """Returns the type of the elements of a tensor, or the type itself."""
+    return kind.element_type if isinstance(kind, mlir.RankedTensorType) else kind
+
+
+def _width(kind: mlir.Type) -> int:
+    """Returns the bits of an integer."""
+    return kind.width if isinstance(kind, mlir.IntegerType) else _MOST_BITS
+
+
+def _unsigned(operation: mlir.Operation, value: Array) -> Array:
+    """Returns operands as integers without a sign; of 64 bits, they are taken as non-negative."""
+    width = _width(_element(operation.operands[0].type))
+    if value.dtype != np.int64 or width >= _MOST_BITS:
+        return value
+    return value & ((1 << width) - 1)
+
+
+def _wrapped(value: Array, kind: mlir.Type) -> Array:
+    """Returns integers modulo their width, with their sign."""
+    width = _width(kind)
+    if value.dtype != np.int64 or width >= _MOST_BITS:
+        return value
+    half = 1 << (width - 1)
+    return ((value + half) & ((1 << width) - 1)) - half
+
+
+def _dtype(kind: mlir.Type) -> np.dtype:
+    dtype = element_type(str(kind))
     if dtype is None:
-        raise UnsupportedOperationError(f"{operation.name} to {result}")
-    with np.errstate(over="ignore", invalid="ignore"):
-        return widened(value.astype(dtype), result)
+        raise UnsupportedOperationError(f"values of type {kind}")
+    return dtype
+
+
+def _narrowed(name: str, value: Array, result: mlir.Type) -> Array:
+    if name == "arith.trunci" and _width(result) == 1:
+        return (value & 1).astype(np.bool_)
+    if name == "arith.trunci":
+        return _wrapped(value, result)
+    return widened(value.astype(_dtype(result)), result)
+
+
+def _reinterpreted(operation: mlir.Operation, value: Array) -> Array:
+    """Returns the bits of values as another type."""
+    source, result = _element(operation.operands[0].type), _element(operation.results[0].type)
+    bits = np.ascontiguousarray(value.astype(_dtype(source)))
+    return widened(bits.view(_dtype(result)).reshape(value.shape), result)

@@ -12,6 +12,7 @@ from tuninglink.mlir.contexts import thread_context
 from tuninglink.mlir.walk import collect
 from tuninglink.tuning.programs.benchmark import Access, Binding
 from tuninglink.tuning.programs.element_types import element_type
+from tuninglink.tuning.programs.static_values import static_integer
 from tuninglink.tuning.references.scalar_ops import UnsupportedOperationError
 
 if TYPE_CHECKING:
@@ -91,7 +92,9 @@ def tensor_of(value: Value, layout: BufferLayout) -> StoredTensor:
     if isinstance(subspan, mlir.Block) or subspan.name != SUBSPAN:
         raise UnsupportedOperationError("a binding that is passed on")
     number = mlir.IntegerAttr(subspan.attributes["binding"]).value
-    offset = sum(_constant(operand) for operand in list(subspan.operands)[:1])
+    offset = static_integer(subspan.operands[0])
+    if offset is None:
+        raise UnsupportedOperationError("a dynamic offset")
     sizes, element = _dispatch_tensor(value)
     dtype = element_type(element)
     access = layout.bindings[number].access
@@ -113,10 +116,3 @@ def _dispatch_tensor(value: Value) -> tuple[tuple[int, ...], str]:
     if not isinstance(inner, mlir.RankedTensorType) or not inner.has_static_shape:
         raise UnsupportedOperationError("a tensor of dynamic size")
     return tuple(inner.shape), str(inner.element_type)
-
-
-def _constant(value: Value) -> int:
-    operation = value.owner
-    if isinstance(operation, mlir.Block) or operation.name != "arith.constant":
-        raise UnsupportedOperationError("a dynamic offset")
-    return int(mlir.IntegerAttr(operation.attributes["value"]).value)

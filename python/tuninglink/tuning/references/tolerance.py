@@ -9,19 +9,21 @@ moved by about one rounding, and an output may be off by a multiple of what that
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 import ml_dtypes
 import numpy as np
 
-from tuninglink.tuning.devices.inputs import make_inputs
+from tuninglink.tuning.devices.inputs import filled, patterns
 from tuninglink.tuning.devices.numerics import Comparison, relative_tolerance, within
 from tuninglink.tuning.programs.benchmark import Access
 from tuninglink.tuning.programs.element_types import element_type, is_float
 
 if TYPE_CHECKING:
-    from tuninglink.tuning.devices.inputs import Bytes
+    from collections.abc import Sequence
+
+    from tuninglink.tuning.devices.inputs import Bytes, Pattern
     from tuninglink.tuning.programs.benchmark import Binding, BufferLayout
 
 _LEAST_PERTURBATION: Final = 2.0**-18
@@ -46,17 +48,31 @@ class Expected:
 
 def perturbed_inputs(layout: BufferLayout, seed: int) -> Bytes:
     """Returns the buffer of `make_inputs` with each floating-point input moved by about one rounding."""
-    buffer = make_inputs(layout, seed=seed).copy()
-    for position, binding in enumerate(layout.bindings):
-        dtype = element_type(binding.element_type)
-        if dtype is None or not is_float(binding.element_type) or binding.access is Access.WRITE:
-            continue
-        part = buffer[binding.offset : binding.offset + binding.byte_length].view(dtype)
-        random = np.random.default_rng((seed, position, 1))
-        step = max(float(ml_dtypes.finfo(dtype).eps), _LEAST_PERTURBATION)  # type: ignore[no-untyped-call]
-        signs = random.integers(0, 2, len(part), np.int8) * 2 - 1
-        part[:] = (part.astype(np.float64) * (1 + signs * step)).astype(dtype)
-    return buffer
+    return filled(layout, perturbed_patterns(layout, seed))
+
+
+def perturbed_patterns(layout: BufferLayout, seed: int) -> list[list[Pattern]]:
+    """Returns what each binding holds in `perturbed_inputs`; see `patterns`."""
+    return [
+        parts
+        if binding.access is Access.WRITE
+        else [_perturbed(part, (seed, position, 1)) for part in parts]
+        for position, (binding, parts) in enumerate(
+            zip(layout.bindings, patterns(layout, seed), strict=True)
+        )
+    ]
+
+
+def _perturbed(part: Pattern, seed: Sequence[int]) -> Pattern:
+    dtype = element_type(part.element_type)
+    if dtype is None or not is_float(part.element_type):
+        return part
+    values = part.content.view(dtype)
+    random = np.random.default_rng(seed)
+    step = max(float(ml_dtypes.finfo(dtype).eps), _LEAST_PERTURBATION)  # type: ignore[no-untyped-call]
+    signs = random.integers(0, 2, len(values), np.int8) * 2 - 1
+    moved = (values.astype(np.float64) * (1 + signs * step)).astype(dtype)
+    return replace(part, content=moved.view(np.uint8))
 
 
 def tolerance(binding: Binding, expected: Expected, summation: float) -> np.ndarray:

@@ -6,11 +6,12 @@ import json
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.tuning.references.dispatch_function import NAME, TensorFunction
-from tuninglink.tuning.references.script_parts import DRAWING
+from tuninglink.tuning.references.script_parts import DRAWING, binding_rows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from tuninglink.tuning.programs.benchmark import BufferLayout
     from tuninglink.tuning.references.output_verdict import OutputVerdict
 
 PROGRAM: Final = "dispatch.mlir"
@@ -38,7 +39,8 @@ NaN, Infinity = float("nan"), float("inf")
 HERE = Path(__file__).parent
 FLAGS = {flags}
 REFERENCE_FLAGS = {reference_flags}
-INPUTS = {inputs}  # element type, shape, binding
+BINDINGS = {bindings}  # bytes, largest integer, parts: element type, start, bytes
+INPUTS = {inputs}  # element type, shape, binding, its offset there
 SEED = {seed}
 SAMPLES = {samples}  # binding, position, actual value, expected value
 
@@ -49,9 +51,10 @@ def run(flags, device, name):
     module = HERE / f"{{name}}.vmfb"
     subprocess.run(["iree-compile", HERE / "{program}", "-o", module, *flags], check=True)
     arguments = []
-    for number, (element, shape, binding) in enumerate(INPUTS):
+    for number, (element, shape, binding, offset) in enumerate(INPUTS):
         path = HERE / f"input{{number}}.bin"
-        path.write_bytes(values(element, int(np.prod(shape)), binding).tobytes())
+        length = int(np.prod(shape)) * dtype(element).itemsize
+        path.write_bytes(content(binding)[offset : offset + length].tobytes())
         sizes = "".join(f"{{size}}x" for size in shape)
         arguments.append(f"--input={{sizes}}{{element}}=@{{path}}")
     outputs = [HERE / f"{{name}}.{{number}}.npy" for number in range({outputs})]
@@ -76,6 +79,7 @@ if __name__ == "__main__":
 
 def reproducer_script(
     function: TensorFunction,
+    layout: BufferLayout,
     judgement: OutputVerdict,
     flags: Sequence[str],
     reference_flags: Sequence[str],
@@ -88,6 +92,7 @@ def reproducer_script(
 
     Args:
         function: the dispatch as a function.
+        layout: the buffer of its benchmark.
         judgement: what is wrong.
         flags: the flags of the compiler that give the wrong result.
         reference_flags: the flags that give the expected one.
@@ -96,8 +101,8 @@ def reproducer_script(
         version: of the compiler.
     """
     inputs = [
-        (element, list(shape), binding)
-        for binding, (element, shape) in zip(function.inputs, function.input_types, strict=True)
+        (tensor.part.element_type, list(tensor.part.shape), tensor.binding, tensor.part.offset)
+        for tensor in function.inputs
     ]
     return _SCRIPT.format(
         drawing=DRAWING,
@@ -106,6 +111,7 @@ def reproducer_script(
         finding=judgement.reason,
         flags=json.dumps(list(flags)),
         reference_flags=json.dumps(list(reference_flags)),
+        bindings=repr(binding_rows(layout)),
         inputs=json.dumps(inputs),
         seed=seed,
         samples=json.dumps([[b, list(p), a, e] for b, p, a, e in judgement.samples]),

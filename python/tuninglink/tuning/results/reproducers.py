@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Sequence
 
-    from tuninglink.specs.model import Spec
+    from tuninglink.specs.spec import Spec
     from tuninglink.tuning.candidates.candidate import Candidate
     from tuninglink.tuning.candidates.tunable import TunableTask
     from tuninglink.tuning.programs.dispatches import TuningTask
@@ -138,6 +138,7 @@ class Reproducers:
             return self.keep_dispatch(task, Failure(FailureKind.WRONG, judgement.reason), device)
         script = reproducer_script(
             function,
+            task.layout,
             judgement,
             self._flags,
             HOST.flags,

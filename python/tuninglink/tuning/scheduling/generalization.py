@@ -1,4 +1,8 @@
-"""Generalized entries: ranges of sizes in which a winner was measured to win, or not to lose."""
+"""Generalized entries: ranges of sizes in which a winner was measured to win, or not to lose.
+
+Ranges are for loops whose sizes change between models: rows, columns and steps of products, images and channels of
+convolutions, and the lengths of attentions.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +11,12 @@ from dataclasses import dataclass, replace
 from itertools import product
 from typing import TYPE_CHECKING, Final
 
-from tuninglink.emission.matcher_forms import CONTRACTION
+from tuninglink.emission.matcher_forms import RANGED_FORMS
 from tuninglink.emission.spec_writer import SpecEntry, write_spec
-from tuninglink.iree.op_kinds import Role
+from tuninglink.iree.op_kinds import OpKind, Role
 from tuninglink.iree.size_ranges import SizeRange
 from tuninglink.iree.structured_op import StructuredOp
-from tuninglink.payloads.preferences import constants, tiles
+from tuninglink.payloads.preferred_sizes import constants, tiles
 from tuninglink.specs.loading import load_spec
 from tuninglink.specs.revision import alone
 from tuninglink.tuning.retuning.results import Standing
@@ -30,6 +34,20 @@ _FACTOR: Final = 2
 
 _INNER_POINTS: Final = 2
 """How many points inside a range are measured beside its corners."""
+
+_ROLES: Final = {
+    OpKind.CONTRACTION: (
+        *((Role.M, Role.N, Role.K), (Role.M, Role.N), (Role.M,)),
+        *((Role.N, Role.K), (Role.N,), (Role.K,)),
+    ),
+    OpKind.CONVOLUTION: (
+        (Role.OUTPUT_IMAGE, Role.OUTPUT_CHANNEL),
+        *((Role.OUTPUT_CHANNEL, Role.INPUT_CHANNEL), (Role.OUTPUT_IMAGE,)),
+        *((Role.BATCH,), (Role.OUTPUT_CHANNEL,), (Role.INPUT_CHANNEL,)),
+    ),
+    OpKind.ATTENTION: ((Role.M, Role.K2), (Role.BATCH,), (Role.M,), (Role.K2,)),
+}
+"""The roles whose loops have ranges at the same time, in the order in which they are tried."""
 
 Ranges = dict[int, SizeRange]
 
@@ -49,7 +67,7 @@ class Generalizer:
     budget: Budget
 
     def generalize(self, entry: SpecEntry) -> SpecEntry | None:
-        """Returns an entry for other sizes of the loops of m and n, too.
+        """Returns an entry for other sizes of some loops, too.
 
         At the corners of the ranges and at points inside them, the configuration was faster than the compiler's choice,
         or at least not slower.
@@ -60,7 +78,7 @@ class Generalizer:
         Returns:
             The entry, with the widest of the ranges that are tried; None if none is good.
         """
-        if entry.target is None or entry.form != CONTRACTION:
+        if entry.target is None or entry.form not in RANGED_FORMS:
             return None
         for ranges in _proposals(entry):
             if self.budget.is_over:
@@ -100,19 +118,30 @@ class Generalizer:
 
 
 def _proposals(entry: SpecEntry) -> Iterator[Ranges]:
-    """Yields ranges, the widest first: for m and n, for m, for n."""
+    """Yields ranges, those of many loops first."""
     op = StructuredOp(entry.dispatch.root)
     spec = load_spec(write_spec("exact", [replace(entry, ranges={})]).encode())
     matcher = spec.anatomy.table.lookup(spec.anatomy.pairs[0][0])
     divisors = tiles(constants([matcher]), op) if matcher is not None else {}
+    tried: list[Ranges] = []
+    for roles in _ROLES.get(op.kind, ()):
+        ranges = _ranges(op, roles, divisors)
+        if ranges and ranges not in tried:
+            tried.append(ranges)
+            yield ranges
+
+
+def _ranges(op: StructuredOp, roles: Sequence[Role], divisors: Mapping[int, int]) -> Ranges:
+    """Returns the ranges of the loops in some roles: the innermost loop of each role, and both of an image."""
     bounded = {loop for loops in op.operand_loops for loop in loops}
-    loops = [loop for role in (Role.M, Role.N) for loop in op.loops[role][-1:] if loop in bounded]
-    found = {loop: _range(op.sizes[loop] or 1, divisors.get(loop, 1)) for loop in loops}
-    wide = {loop: each for loop, each in found.items() if each is not None}
-    if len(wide) > 1:
-        yield wide
-    for loop, each in wide.items():
-        yield {loop: each}
+    loops = [
+        loop
+        for role in roles
+        for loop in op.loops[role][-(2 if role is Role.OUTPUT_IMAGE else 1) :]
+        if loop in bounded
+    ]
+    ranges = {loop: _range(op.sizes[loop] or 1, divisors.get(loop, 1)) for loop in loops}
+    return {loop: sizes for loop, sizes in ranges.items() if sizes is not None}
 
 
 def _range(size: int, tile: int) -> SizeRange | None:

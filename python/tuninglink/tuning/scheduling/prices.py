@@ -26,6 +26,11 @@ _EXPECTED_SPEEDUP: Final = 2.0
 """The speedup of a finalist that is not known yet."""
 
 _LEAST_COMPILE_SECONDS: Final = 0.5
+_SERIAL: Final = 0.1
+"""The part of a compilation that one processor does alone, about."""
+
+_LOADING_SECONDS: Final = 2.0
+"""What it takes to start the processes that compile, and to load the programs."""
 
 
 def task_race_seconds(
@@ -54,7 +59,7 @@ def least_race_seconds(measured: MeasuredTask, rules: RaceRules | None = None) -
 
 
 def guard_seconds(compile_seconds: Sequence[float], program_us: float, jobs: int) -> float:
-    """Returns the price of comparing the whole program: two compilations and the rounds.
+    """Returns the price of comparing the whole program: two compilations at once and the rounds.
 
     Args:
         compile_seconds: how long the dispatches compile, one by one.
@@ -62,6 +67,9 @@ def guard_seconds(compile_seconds: Sequence[float], program_us: float, jobs: int
         jobs: how many compile at once.
     """
     longest = max(compile_seconds, default=0.0)
-    compiling = max(_LEAST_COMPILE_SECONDS, longest, sum(compile_seconds) / max(1, jobs))
+    total = sum(compile_seconds)
+    compiling = max(_LEAST_COMPILE_SECONDS, longest, 2 * total / max(1, jobs)) + _SERIAL * total
     rounds = _MODEL_ROUNDS * 2 * program_us * 1e-6
-    return 2 * compiling + min(max(rounds, _LEAST_MODEL_SECONDS), _MOST_MODEL_SECONDS)
+    return (
+        _LOADING_SECONDS + compiling + min(max(rounds, _LEAST_MODEL_SECONDS), _MOST_MODEL_SECONDS)
+    )

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from tuninglink.upgrading.configuration import TILE_SIZES_CONFIG
+from tuninglink.upgrading.compilation_info import TILE_SIZES_CONFIG
 from tuninglink.upgrading.rule import AttributeSite, attribute_rule
 
 

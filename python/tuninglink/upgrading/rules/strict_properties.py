@@ -66,7 +66,7 @@ def strict_properties(site: OperationSite) -> None:
         return
     tree = parse(site.source, group.start, group.end)
     assert isinstance(tree, Node)
-    taken = [each for each in tree.fields if each.name in _NAMES[operation]]
+    taken = [field for field in tree.fields if field.name in _NAMES[operation]]
     if not taken:
         return
     for each in taken:

@@ -4,7 +4,7 @@ import re
 from math import gcd
 from typing import Final
 
-from tuninglink.upgrading.configuration import (
+from tuninglink.upgrading.compilation_info import (
     TILE_AND_FUSE,
     VECTOR_DISTRIBUTE,
     CompilationInfo,

@@ -6,7 +6,7 @@ from tuninglink.upgrading.rule import OperationSite, operation_rule
 
 
 def _maps(domain: str, *results: str) -> str:
-    return ", ".join(f"affine_map<({domain}) -> ({each})>" for each in results)
+    return ", ".join(f"affine_map<({domain}) -> ({result})>" for result in results)
 
 
 _MATMUL: Final = "d0, d1, d2"

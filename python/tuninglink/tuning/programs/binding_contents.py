@@ -1,0 +1,165 @@
+"""What a dispatch has in its bindings, and where they lie in the buffer of its benchmark."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from math import prod
+from typing import TYPE_CHECKING, Any, Final
+
+from iree.compiler import ir as mlir
+
+from tuninglink.iree.dynamic_sizes import SizeEvaluator
+from tuninglink.mlir.walk import collect
+from tuninglink.tuning.programs.benchmark import Access, Binding, BufferLayout, TypedPart
+from tuninglink.tuning.programs.index_limits import largest_index
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    Value = mlir.Value[Any]
+
+GUARD: Final = 4096
+"""Bytes between two bindings: a page, which is more than a tile that runs over one row of a matrix writes."""
+
+_ALIGNMENT: Final = 256
+"""What the offset of a storage buffer must be a multiple of; the largest that Vulkan allows a device to ask for
+(https://registry.khronos.org/vulkan/specs/latest/html/vkspec.html#limits-minmax, minStorageBufferOffsetAlignment)."""
+
+_SUBSPAN: Final = "hal.interface.binding.subspan"
+_LOADS: Final = frozenset({"iree_tensor_ext.dispatch.tensor.load", "iree_codegen.load_from_buffer"})
+_STORES: Final = frozenset(
+    {"iree_tensor_ext.dispatch.tensor.store", "iree_codegen.store_to_buffer"}
+)
+
+
+def buffer_layout(
+    module: mlir.Operation, lengths: Sequence[int], constants: Sequence[int]
+) -> BufferLayout:
+    """Returns the buffer of a benchmark.
+
+    Args:
+        module: the benchmark at `executable-sources`.
+        lengths: the bytes of each binding.
+        constants: the constants that the dispatch gets.
+    """
+    contents = _contents(module, SizeEvaluator(arguments=constants))
+    return _layout(lengths, contents, largest_index(module))
+
+
+@dataclass(frozen=True)
+class _Content:
+    """What a dispatch has in one binding.
+
+    Attributes:
+        access: how it uses the binding.
+        element_type: the element type.
+        element_bytes: the bytes of one element in memory.
+        shape: the sizes of the largest tensor in it; None if they are not known.
+        parts: the tensors that are loaded from it.
+    """
+
+    access: Access
+    element_type: str
+    element_bytes: int
+    shape: tuple[int, ...] | None
+    parts: tuple[TypedPart, ...] = ()
+
+    @property
+    def elements(self) -> int:
+        """The number of elements of the tensor, 0 if it is not known."""
+        return 0 if self.shape is None else prod(self.shape)
+
+    def filling(self, length: int) -> tuple[int, ...]:
+        """Returns the sizes of all elements in a binding of so many bytes."""
+        if self.shape is not None and self.elements * self.element_bytes == length:
+            return self.shape
+        return (length // self.element_bytes,)
+
+
+def _contents(module: mlir.Operation, sizes: SizeEvaluator) -> dict[int, _Content]:
+    """Returns what a dispatch has in its bindings, by their number; the largest thing where there are several."""
+    found: dict[int, _Content] = {}
+    for subspan in collect(module, _SUBSPAN):
+        number: Any = subspan.attributes["binding"]
+        contents = _uses(subspan.results[0], sizes)
+        if not contents:
+            continue
+        this = max(contents, key=lambda content: content.elements)
+        parts = _parts(this, sizes.value(subspan.operands[0]))
+        known = found.get(number.value, this)
+        access = this.access if known.access is this.access else Access.READ_WRITE
+        largest = max(known, this, key=lambda content: content.elements)
+        found[number.value] = replace(largest, access=access, parts=known.parts + parts)
+    return found
+
+
+def _parts(content: _Content, offset: int | None) -> tuple[TypedPart, ...]:
+    """Returns the part of a binding that a tensor takes, if it is loaded and its place is known."""
+    if offset is None or content.shape is None or content.access is Access.WRITE:
+        return ()
+    return (TypedPart(content.element_type, offset, content.elements * content.element_bytes),)
+
+
+_BITS_OF_BYTE: Final = 8
+
+
+def _element_bytes(element: Any) -> int:
+    """Returns the bytes of an element in memory; a complex number is one element."""
+    if isinstance(element, mlir.ComplexType):
+        return 2 * _element_bytes(element.element_type)
+    bits = int(getattr(element, "width", 64))  # an index has no width of its own
+    return max(1, bits // _BITS_OF_BYTE)
+
+
+def _uses(value: Value, sizes: SizeEvaluator) -> list[_Content]:
+    """Returns what is loaded from and stored to a binding; all of it with the access of all uses together."""
+    tensors: list[Value] = []
+    loads = stores = False
+    for use in value.uses:
+        user = use.owner.operation
+        if user.name in _LOADS:
+            loads = True
+            tensors.append(user.results[0])
+        elif user.name in _STORES:
+            stores = True
+            tensors.append(user.operands[0])
+        else:
+            # What else there is to do with a binding may do both.
+            loads = stores = True
+    access = Access.READ_WRITE if loads and stores else Access.WRITE if stores else Access.READ
+    return [
+        _content(tensor, access, sizes)
+        for tensor in tensors
+        if isinstance(tensor.type, mlir.ShapedType)
+    ]
+
+
+def _content(tensor: Value, access: Access, sizes: SizeEvaluator) -> _Content:
+    element = tensor.type.element_type
+    shape = [size for size in sizes.shape(tensor) or (None,) if size is not None]
+    is_known = len(shape) == tensor.type.rank
+    return _Content(
+        access, str(element), _element_bytes(element), tuple(shape) if is_known else None
+    )
+
+
+def _layout(
+    lengths: Sequence[int], contents: dict[int, _Content], largest_integer: int
+) -> BufferLayout:
+    bindings: list[Binding] = []
+    offset = GUARD
+    for number, length in enumerate(lengths):
+        content = contents.get(number, _Content(Access.READ_WRITE, "i8", 1, (length,)))
+        bindings.append(
+            Binding(
+                content.access,
+                content.element_type,
+                content.filling(length),
+                offset,
+                length,
+                largest_integer,
+                tuple(part for part in content.parts if part.element_type != content.element_type),
+            )
+        )
+        offset += -(-length // _ALIGNMENT) * _ALIGNMENT + GUARD
+    return BufferLayout(tuple(bindings), stride=offset, guard=GUARD)

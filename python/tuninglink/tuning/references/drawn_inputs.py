@@ -1,0 +1,64 @@
+"""Elements of inputs without the inputs: bindings repeat a pattern, and may be gigabytes of weights."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tuninglink.tuning.programs.element_types import element_type
+from tuninglink.tuning.references.scalar_ops import UnsupportedOperationError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tuninglink.tuning.devices.inputs import Pattern
+    from tuninglink.tuning.references.scalar_ops import Array
+    from tuninglink.tuning.references.stored_tensors import StoredTensor
+
+
+@dataclass(frozen=True)
+class DrawnInputs:
+    """What the bindings of a benchmark hold before it runs.
+
+    Attributes:
+        patterns: the patterns of each binding; later ones lie over earlier ones.
+    """
+
+    patterns: Sequence[Sequence[Pattern]]
+
+    def elements(self, tensor: StoredTensor, position: Array) -> Array:
+        """Returns elements of a tensor in a binding.
+
+        Args:
+            tensor: the tensor.
+            position: their positions in row-major order.
+
+        Raises:
+            UnsupportedOperationError: the elements do not lie at multiples of their size.
+        """
+        dtype = element_type(tensor.part.element_type)
+        pattern = self._pattern(tensor)
+        start = tensor.part.offset - pattern.start
+        if dtype is None or start % dtype.itemsize:
+            raise UnsupportedOperationError(f"elements of {tensor.part.element_type}")
+        repeats = dtype.itemsize // math.gcd(len(pattern.content), dtype.itemsize)
+        values = np.tile(pattern.content, repeats).view(dtype)
+        result: Array = values[(start // dtype.itemsize + position) % len(values)]
+        return result
+
+    def _pattern(self, tensor: StoredTensor) -> Pattern:
+        """Returns the last pattern that a tensor lies in.
+
+        Raises:
+            UnsupportedOperationError: it lies in several.
+        """
+        begin, end = tensor.part.offset, tensor.part.offset + tensor.part.byte_length
+        for pattern in reversed(self.patterns[tensor.binding]):
+            if pattern.start <= begin and end <= pattern.start + pattern.length:
+                return pattern
+            if pattern.start < end and begin < pattern.start + pattern.length:
+                raise UnsupportedOperationError("a tensor that overlaps another one")
+        raise UnsupportedOperationError("a tensor beyond its binding")

@@ -1,0 +1,82 @@
+"""Questions for some elements of an operation's result."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from iree.compiler import ir as mlir
+
+from tuninglink.tuning.references.scalar_ops import UnsupportedOperationError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from tuninglink.tuning.references.scalar_ops import Array
+
+    Value = mlir.Value[Any]
+
+
+@dataclass(frozen=True)
+class PointQuery:
+    """A question for some elements of a result.
+
+    Attributes:
+        at: evaluates elements of an operand, or a scalar.
+        operation: the operation.
+        result: the number of the result.
+        index: the positions of the elements in each dimension; arrays that broadcast.
+        is_reversed: whether the operation goes through its loops in reverse, where their order is not defined.
+    """
+
+    at: Callable[[Value, Sequence[Array]], Array]
+    operation: mlir.Operation
+    result: int
+    index: Sequence[Array]
+    is_reversed: bool = False
+
+    def operand(self, number: int, index: Sequence[Array]) -> Array:
+        """Returns elements of an operand."""
+        return self.at(self.operation.operands[number], index)
+
+    def shape(self, number: int) -> tuple[int, ...]:
+        """Returns the sizes of an operand.
+
+        Raises:
+            UnsupportedOperationError: they are dynamic.
+        """
+        return static_shape(self.operation.operands[number])
+
+    def integers(self, name: str) -> list[int]:
+        """Returns an attribute that is a list of integers; an absent one is empty."""
+        if name not in self.operation.attributes:
+            return []
+        return list(mlir.DenseI64ArrayAttr(self.operation.attributes[name]))
+
+    def integer(self, name: str) -> int:
+        """Returns an attribute that is an integer."""
+        return int(mlir.IntegerAttr(self.operation.attributes[name]).value)
+
+
+def static_shape(value: Value) -> tuple[int, ...]:
+    """Returns the sizes of a tensor.
+
+    Raises:
+        UnsupportedOperationError: they are dynamic.
+    """
+    shape = tuple(mlir.RankedTensorType(value.type).shape)
+    if any(size < 0 for size in shape):
+        raise UnsupportedOperationError("a dynamic size")
+    return shape
+
+
+def defining_operation(value: Value) -> mlir.Operation:
+    """Returns the operation whose result a value is.
+
+    Raises:
+        UnsupportedOperationError: it is an argument of a block.
+    """
+    owner = value.owner
+    if isinstance(owner, mlir.Block):
+        raise UnsupportedOperationError("an argument of a block")
+    return owner.operation

@@ -1,0 +1,233 @@
+"""Operations that move elements of tensors, evaluated with NumPy: from an element of the result to its source."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+from iree.compiler import ir as mlir
+
+from tuninglink.tuning.references.point_query import static_shape
+from tuninglink.tuning.references.scalar_ops import UnsupportedOperationError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from tuninglink.tuning.references.point_query import PointQuery
+    from tuninglink.tuning.references.scalar_ops import Array
+
+    Value = mlir.Value[Any]
+
+
+def static_slice(operation: mlir.Operation) -> tuple[list[int], tuple[int, ...], list[int]]:
+    """Returns the static offsets, sizes and strides of an operation on a slice.
+
+    Raises:
+        UnsupportedOperationError: they are dynamic.
+    """
+    parts = [
+        list(mlir.DenseI64ArrayAttr(operation.attributes[f"static_{name}"]))
+        for name in ("offsets", "sizes", "strides")
+    ]
+    if any(number < 0 for part in parts for number in part):
+        raise UnsupportedOperationError(f"{operation.name} of a dynamic slice")
+    return parts[0], tuple(parts[1]), parts[2]
+
+
+def in_slice(
+    operation: mlir.Operation, shape: Sequence[int], index: Sequence[Array]
+) -> list[Array]:
+    """Returns positions in the whole tensor for positions in a slice of it.
+
+    Args:
+        operation: has the slice.
+        shape: the sizes of the slice, perhaps without some dimensions of size 1.
+        index: the positions.
+
+    Raises:
+        UnsupportedOperationError: the slice is dynamic.
+    """
+    offsets, sizes, strides = static_slice(operation)
+    remaining, parts = list(shape), list(index)
+    places: list[Array] = []
+    for position, (first, size, step) in enumerate(zip(offsets, sizes, strides, strict=True)):
+        is_dropped = size == 1 and len(remaining) < len(sizes) - position
+        if is_dropped and not (remaining and remaining[0] == 1):
+            places.append(np.asarray(first))
+        elif remaining and remaining.pop(0) == size:
+            places.append(parts.pop(0) * step + first)
+        else:
+            raise UnsupportedOperationError("a slice of lower rank")
+    return places
+
+
+def row_major(index: Sequence[Array], shape: Sequence[int]) -> Array:
+    """Returns the positions of elements in row-major order."""
+    flat: Array = np.zeros((), np.int64)
+    for part, size in zip(index, shape, strict=True):
+        flat = flat * size + part
+    return flat
+
+
+def _empty(query: PointQuery) -> Array:
+    del query
+    return np.zeros(())
+
+
+def _fill(query: PointQuery) -> Array:
+    return query.operand(0, ())
+
+
+def _cast(query: PointQuery) -> Array:
+    return query.operand(0, query.index)
+
+
+def _reshaped(query: PointQuery) -> Array:
+    """Evaluates an element by its position in row-major order, which reshapes keep."""
+    flat = row_major(query.index, static_shape(query.operation.results[0]))
+    places: list[Array] = []
+    for size in reversed(query.shape(0)):
+        places.insert(0, flat % size)
+        flat = flat // size
+    return query.operand(0, places)
+
+
+def _extracted(query: PointQuery) -> Array:
+    shape = static_shape(query.operation.results[0])
+    return query.operand(0, in_slice(query.operation, shape, query.index))
+
+
+def _inserted(query: PointQuery) -> Array:
+    """Evaluates `tensor.insert_slice`: the source in the slice, and the destination around it."""
+    offsets, sizes, strides = static_slice(query.operation)
+    inside: Array = np.ones((), np.bool_)
+    places: list[Array] = []
+    for part, first, size, step in zip(query.index, offsets, sizes, strides, strict=True):
+        place = (part - first) // step
+        inside = inside & ((part - first) % step == 0) & (place >= 0) & (place < size)
+        places.append(np.clip(place, 0, size - 1))
+    shape = query.shape(0)
+    if len(shape) != len(sizes):
+        places = [place for place, size in zip(places, sizes, strict=True) if size != 1]
+        if len(places) != len(shape):
+            raise UnsupportedOperationError("a slice of lower rank")
+    return np.where(inside, query.operand(0, places), query.operand(1, query.index))
+
+
+def _padded(query: PointQuery) -> Array:
+    low, source = query.integers("static_low"), query.shape(0)
+    if any(first < 0 for first in low):
+        raise UnsupportedOperationError("dynamic or negative padding")
+    places = [part - first for part, first in zip(query.index, low, strict=True)]
+    inside, safe = _clipped(places, source)
+    terminator = list(query.operation.regions[0].blocks[0].operations)[-1]
+    padding = query.at(terminator.operands[0], ())
+    return np.where(inside, query.operand(0, safe), padding)
+
+
+def _concatenated(query: PointQuery) -> Array:
+    dimension = query.integer("dim")
+    result: Array | None = None
+    start = 0
+    for number in range(len(query.operation.operands)):
+        shape = query.shape(number)
+        place = query.index[dimension] - start
+        places = list(query.index)
+        places[dimension] = np.clip(place, 0, shape[dimension] - 1)
+        part = query.operand(number, places)
+        result = part if result is None else np.where(place >= 0, part, result)
+        start += shape[dimension]
+    assert result is not None
+    return result
+
+
+def _tiles(query: PointQuery) -> tuple[dict[int, int], list[int]]:
+    """Returns the tile sizes of dimensions, and the order of the outer dimensions, of `linalg.pack` and `unpack`."""
+    sizes = query.integers("static_inner_tiles")
+    if any(size < 0 for size in sizes):
+        raise UnsupportedOperationError("tiles of dynamic size")
+    tiles = dict(zip(query.integers("inner_dims_pos"), sizes, strict=True))
+    unpacked = query.shape(0) if query.operation.name == "linalg.pack" else query.shape(1)
+    return tiles, query.integers("outer_dims_perm") or list(range(len(unpacked)))
+
+
+def _packed(query: PointQuery) -> Array:
+    tiles, order = _tiles(query)
+    source = query.shape(0)
+    inner = dict(zip(tiles, query.index[len(source) :], strict=True))
+    outer = {dimension: query.index[place] for place, dimension in enumerate(order)}
+    places = [
+        outer[dimension] * tiles[dimension] + inner[dimension]
+        if dimension in tiles
+        else outer[dimension]
+        for dimension in range(len(source))
+    ]
+    inside, safe = _clipped(places, source)
+    values = query.operand(0, safe)
+    if bool(np.all(inside)):
+        return values
+    if len(query.operation.operands) < 3:  # noqa: PLR2004 - source, destination, padding
+        raise UnsupportedOperationError("padding without a value")
+    return np.where(inside, values, query.operand(2, ()))
+
+
+def _unpacked(query: PointQuery) -> Array:
+    tiles, order = _tiles(query)
+    outer = [query.index[dimension] // tiles.get(dimension, 1) for dimension in order]
+    inner = [query.index[dimension] % tile for dimension, tile in tiles.items()]
+    return query.operand(0, [*outer, *inner])
+
+
+def _gathered(query: PointQuery) -> Array:
+    """Evaluates `iree_linalg_ext.gather`: the leading dimensions of the source come from indices."""
+    order = query.integers("dimension_map")
+    source = query.shape(0)
+    batch = len(query.index) - (len(source) - len(order))
+    rows = indices_at(query, 1, query.index[:batch], len(order))
+    places: list[Array] = [np.zeros((), np.int64)] * len(order)
+    for dimension, row in zip(order, rows, strict=True):
+        places[dimension] = row
+    inside, _ = _clipped(places, source[: len(order)])
+    if not bool(np.all(inside)):
+        raise UnsupportedOperationError("an index out of bounds")
+    return query.operand(0, [*places, *query.index[batch:]])
+
+
+def indices_at(query: PointQuery, operand: int, batch: Sequence[Array], depth: int) -> list[Array]:
+    """Returns the indices that an operand of indices has at positions of its batch.
+
+    Args:
+        query: the question.
+        operand: the number of the operand; its last dimension may be left out where it has size 1.
+        batch: the positions.
+        depth: how many indices there are at each.
+    """
+    if len(query.shape(operand)) == len(batch):
+        return [query.operand(operand, batch)]
+    return [query.operand(operand, [*batch, np.asarray(number)]) for number in range(depth)]
+
+
+def _clipped(places: Sequence[Array], shape: Sequence[int]) -> tuple[Array, list[Array]]:
+    """Returns whether places are inside of a tensor, and places that are."""
+    inside: Array = np.ones((), np.bool_)
+    for place, size in zip(places, shape, strict=True):
+        inside = inside & (place >= 0) & (place < size)
+    return inside, [np.clip(place, 0, size - 1) for place, size in zip(places, shape, strict=True)]
+
+
+TENSOR_OPERATIONS: Final[dict[str, Callable[[PointQuery], Array]]] = {
+    "tensor.empty": _empty,
+    "linalg.fill": _fill,
+    "tensor.splat": _fill,
+    "tensor.cast": _cast,
+    "tensor.expand_shape": _reshaped,
+    "tensor.collapse_shape": _reshaped,
+    "tensor.extract_slice": _extracted,
+    "tensor.insert_slice": _inserted,
+    "tensor.pad": _padded,
+    "tensor.concat": _concatenated,
+    "linalg.pack": _packed,
+    "linalg.unpack": _unpacked,
+    "iree_linalg_ext.gather": _gathered,
+}
+"""The evaluation of operations by name."""

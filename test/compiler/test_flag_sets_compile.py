@@ -1,0 +1,40 @@
+"""The flag sets do in the compiler what they are listed for."""
+
+from __future__ import annotations
+
+from cpu_dispatches import flags_for
+from programs import run
+
+from tuninglink.tuning.flag_sets.sets import FlagSet, flag_sets
+
+ATTENTION = """
+func.func @main(%q: tensor<2x40x16xf32>, %k: tensor<2x48x16xf32>, %v: tensor<2x48x16xf32>) -> tensor<2x40x16xf32> {
+  %scale = arith.constant 0.25 : f32
+  %empty = tensor.empty() : tensor<2x40x16xf32>
+  %result = iree_linalg_ext.attention <indexing_maps = [
+      affine_map<(b, m, n, k1, k2) -> (b, m, k1)>, affine_map<(b, m, n, k1, k2) -> (b, k2, k1)>,
+      affine_map<(b, m, n, k1, k2) -> (b, k2, n)>, affine_map<(b, m, n, k1, k2) -> ()>,
+      affine_map<(b, m, n, k1, k2) -> (b, m, n)>]>
+      ins(%q, %k, %v, %scale : tensor<2x40x16xf32>, tensor<2x48x16xf32>, tensor<2x48x16xf32>, f32)
+      outs(%empty : tensor<2x40x16xf32>) {
+  ^bb0(%score: f32):
+    iree_linalg_ext.yield %score : f32
+  } -> tensor<2x40x16xf32>
+  return %result : tensor<2x40x16xf32>
+}
+"""
+
+
+def _dispatches(flag_set: FlagSet) -> str:
+    flags = (*flags_for("znver4"), *flag_set.flags, "--compile-to=executable-sources")
+    return run("iree-compile", *flags, source=ATTENTION)
+
+
+def test_attention_becomes_products() -> None:
+    sets = {each.name: each for each in flag_sets("llvm-cpu", "", [])}
+    assert "iree_linalg_ext.attention" in _dispatches(sets["data tiling, im2col, unrolling"])
+    for name in ("attention as products", "attention as products, data tiling, im2col, unrolling"):
+        dispatches = _dispatches(sets[name])
+        assert "attention" not in dispatches
+        assert "math.exp2" in dispatches
+    assert "iree_encoding.set_encoding" in dispatches
