@@ -73,12 +73,19 @@ class Explainer:
         self._is_detailed = is_detailed
         self._plain: list[tuple[bytes, bytes, Counter[str]]] = []
         self._dispatches: list[DispatchReport] = []
+        self._earlier = (0, 0)
 
     def before_specs(self, program: mlir.Operation) -> None:
         """See `Observer`."""
+        self._earlier = len(self._dispatches), len(self._plain)
         self._sources = DispatchSources(program)
         self._calls = count_calls(program)
         self._costs = dispatch_costs(program, self._sizes)
+
+    def forget(self) -> None:
+        """See `Observer`."""
+        dispatches, plain = self._earlier
+        del self._dispatches[dispatches:], self._plain[plain:]
 
     def after_specs(
         self,
