@@ -220,7 +220,8 @@ class Tuner:
             except Exception as failure:  # noqa: BLE001 - an error loses the ranges of one task only
                 reason = f"no ranges for {results[number].task.name}: {reason_of(failure)}"
                 self._warn(Diagnostic(Severity.WARNING, reason))
-            self._task_tuner.listener.ended(improved[number])
+            if improved[number] is not results[number]:
+                self._task_tuner.listener.ended(improved[number])
         return improved
 
     def _prepare_range(self, task: TuningTask, specs: Sequence[Spec]) -> PreparedTask:
