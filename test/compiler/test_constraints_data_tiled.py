@@ -18,7 +18,7 @@ from tuninglink.mlir.walk import collect
 from tuninglink.passes.strip_configs import strip_configurations
 from tuninglink.solver.answers import Verdict
 from tuninglink.spaces.configuration import read_configuration
-from tuninglink.spaces.cpu.space import CpuSpace
+from tuninglink.spaces.cpu.cpu_space import CpuSpace
 from tuninglink.spaces.workload import Workload, read_workload
 from tuninglink.tuning.programs.invocations import compiler_run
 

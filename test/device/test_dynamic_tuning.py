@@ -14,7 +14,7 @@ import tuninglink
 from tuninglink.emission.spec_writer import write_spec
 from tuninglink.iree.given_sizes import GivenSizes
 from tuninglink.iree.size_ranges import UNBOUNDED, SizeRange
-from tuninglink.spaces.registry import ProviderRegistry
+from tuninglink.spaces.provider_registry import ProviderRegistry
 from tuninglink.tuning.candidates.compilation import CandidateCompiler, Compiled
 from tuninglink.tuning.candidates.preparation import PreparedTask, prepare
 from tuninglink.tuning.deciding.size_checks import SizeChecks
@@ -57,8 +57,8 @@ FLAGS = {
 BOXES = ({0: SizeRange(1, 1)}, {0: SizeRange(2, 22)}, {0: SizeRange(23, UNBOUNDED)})
 
 
-def read(path: Path, target: str = CPU) -> TuningTask:
-    path.write_text(PROGRAM)
+def read(path: Path, target: str = CPU, program: str = PROGRAM) -> TuningTask:
+    path.write_text(program)
     sizes = [GivenSizes.parse("0.0=1,8:2,64")]
     (task,) = read_program(str(path), FLAGS[target], sizes=sizes).tasks
     return task
@@ -185,6 +185,20 @@ def test_a_spec_finds_a_specialized_dispatch(tmp_path: Path, target: str) -> Non
         assert all(size in box[0] for size in sizes)
         # It raises an exception where no matcher with these bounds finds the dispatch.
         assert prepared(specialized, target).form == "contraction"
+
+
+@pytest.mark.parametrize("target", ["cuda", "hip"])
+def test_spaces_for_gpus_take_open_dimensions(tmp_path: Path, target: str) -> None:
+    dynamic = read(tmp_path / "layer.mlir", target, PROGRAM.replace("f32", "f16"))
+    of_gpu = prepared(dynamic, target)
+    candidates = of_gpu.spaces.sample(4, 0)
+    assert {candidate.pipeline for candidate in candidates} == {
+        "#iree_gpu.pipeline<TileAndFuse>",
+        "#iree_gpu.pipeline<VectorDistribute>",
+    }
+    with CandidateCompiler(FLAGS[target], 2) as compiler:
+        jobs = [compiler.submit(of_gpu.template, candidate, 120) for candidate in candidates]
+        assert all(isinstance(job.result(), Benchmark) for job in jobs)
 
 
 def test_a_size_that_is_not_measured_has_no_range(task: TuningTask) -> None:

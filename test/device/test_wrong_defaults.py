@@ -53,7 +53,7 @@ func.func @main(%a: tensor<32x256xf32>, %b: tensor<256x64xf32>, %c: tensor<64x16
 }
 """
 HEAVY = "@main_dispatch_0"
-TRIALS = 40
+TRIALS = 120
 """Trials after which a run is stopped: the heavy dispatch alone would take them all."""
 
 
@@ -144,7 +144,7 @@ def tuned(tmp_path: Path, is_right: Callable[[int], bool]) -> tuple[TuningResult
     return result, listener
 
 
-def test_wrong_defaults_are_mended_before_the_heavy_dispatch_is_tuned(tmp_path: Path) -> None:
+def test_wrong_defaults_of_small_dispatches_are_mended_beside_a_heavy_one(tmp_path: Path) -> None:
     result, listener = tuned(tmp_path, is_right=lambda number: number % 4 == 3)
     assert sorted(listener.wrong) == ["@main_dispatch_1", "@main_dispatch_2"]
     outcomes = {each.task.name.partition("::")[0]: each for each in result.tasks}

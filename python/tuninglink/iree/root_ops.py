@@ -159,7 +159,7 @@ def _gpu(computing: Sequence[mlir.Operation]) -> Sequence[Condition]:
         return operation.name == names.GENERIC and operation not in positions
 
     scatters = [operation for operation in computing if operation.name == _SCATTER]
-    positions = _sources([each.operands[_POSITIONS_OF_SCATTER] for each in scatters])
+    positions = _sources([scatter.operands[_POSITIONS_OF_SCATTER] for scatter in scatters])
     moves = _named(_SCATTER, "iree_linalg_ext.map_store", "linalg.copy", names.FILL)
     return (leads, computes, _named(*_PACKS), moves)
 

@@ -52,7 +52,7 @@ def specialization_ranges(
         context: the context of the attribute.
     """
     lists = (", ".join(_assumption(box.get(loop)) for loop in range(loops)) for box in boxes)
-    text = ", ".join(f"[{each}]" for each in lists)
+    text = ", ".join(f"[{list_}]" for list_ in lists)
     return mlir.Attribute.parse(f"#util<int.assumption.multi_array[{text}]>", context)
 
 

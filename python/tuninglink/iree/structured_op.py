@@ -72,7 +72,7 @@ class ValueType:
         if self.sizes is None:
             return self.element
         return "x".join(
-            [*("?" if each is None else str(each) for each in self.sizes), self.element]
+            [*("?" if size is None else str(size) for size in self.sizes), self.element]
         )
 
 
@@ -125,12 +125,12 @@ class StructuredOp:
     @cached_property
     def maps_attribute(self) -> mlir.ArrayAttr | None:
         """The indexing maps as an attribute; None without them."""
-        found: mlir.Attribute | None
+        indexing_maps: mlir.Attribute | None
         if self._is_linalg:
-            found = _mlirDialectsLinalg.get_indexing_maps(self.operation)
+            indexing_maps = _mlirDialectsLinalg.get_indexing_maps(self.operation)
         else:
-            found = self.operation.attributes.get("indexing_maps")
-        return found if isinstance(found, mlir.ArrayAttr) else None
+            indexing_maps = self.operation.attributes.get("indexing_maps")
+        return indexing_maps if isinstance(indexing_maps, mlir.ArrayAttr) else None
 
     @cached_property
     def maps(self) -> tuple[mlir.AffineMap, ...]:
@@ -158,7 +158,7 @@ class StructuredOp:
         if not self.maps:
             return (PARALLEL,) * self.loop_count
         outputs = self.operand_loops[self.first_output :]
-        parallel = {loop for each in outputs for loop in each}
+        parallel = {loop for output in outputs for loop in output}
         return tuple(PARALLEL if loop in parallel else REDUCTION for loop in range(self.loop_count))
 
     @cached_property
@@ -171,7 +171,7 @@ class StructuredOp:
         """The role of each loop."""
         roles = [Role.PARALLEL] * self.loop_count
         if self.kind is OpKind.REDUCTION:
-            roles = [Role(each) for each in self.iterator_types]
+            roles = [Role(type_) for type_ in self.iterator_types]
         for role, loops in self.loops.items():
             for loop in loops:
                 roles[loop] = role
@@ -202,17 +202,17 @@ class StructuredOp:
     @cached_property
     def operands(self) -> tuple[ValueType, ...]:
         """The types of the operands."""
-        return tuple(ValueType.of(each.type) for each in self.operation.operands)
+        return tuple(ValueType.of(operand.type) for operand in self.operation.operands)
 
     @cached_property
     def results(self) -> tuple[ValueType, ...]:
         """The types of the results."""
-        return tuple(ValueType.of(each.type) for each in self.operation.results)
+        return tuple(ValueType.of(result.type) for result in self.operation.results)
 
     @cached_property
     def element_types(self) -> tuple[str, ...]:
         """The element types of the operands, inputs before outputs, as MLIR prints them."""
-        return tuple(str(element_type(each.type)) for each in self.operation.operands)
+        return tuple(str(element_type(operand.type)) for operand in self.operation.operands)
 
     @property
     def first_output(self) -> int:
@@ -281,8 +281,8 @@ def shape(type_: mlir.Type) -> Sizes | None:
     if not isinstance(type_, mlir.ShapedType) or not type_.has_rank:
         return None
     return tuple(
-        None if type_.is_dynamic_dim(each) else type_.get_dim_size(each)
-        for each in range(type_.rank)
+        None if type_.is_dynamic_dim(position) else type_.get_dim_size(position)
+        for position in range(type_.rank)
     )
 
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from tuninglink.matching.materialization import LinkedDispatch
     from tuninglink.mlir.diagnostics import Diagnostic, DiagnosticSink
     from tuninglink.specs.linking.linker import LinkedSpec
-    from tuninglink.specs.model import Spec
+    from tuninglink.specs.spec import Spec
 
 RANGES: Final = "tuninglink.specialization_ranges"
 """The attribute of a matcher: a list of a range for each loop, for each specialization."""

@@ -8,7 +8,7 @@ from tuninglink.iree.cpu_configurations import CpuLevel
 from tuninglink.solver.assertions import Grade
 from tuninglink.solver.expressions import Expression, any_of
 from tuninglink.spaces.cpu.decomposition import add_decomposition
-from tuninglink.spaces.cpu.device import Masking
+from tuninglink.spaces.cpu.target_cpu import Masking
 
 if TYPE_CHECKING:
     from tuninglink.spaces.cpu.cpu_rules import CpuRules

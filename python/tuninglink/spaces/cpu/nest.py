@@ -13,12 +13,12 @@ from tuninglink.iree.structured_op import REDUCTION, StructuredOp
 from tuninglink.mlir import names
 from tuninglink.mlir.walk import visit
 from tuninglink.solver.answers import UndecidedError
-from tuninglink.spaces.cpu.neighbors import neighbors, width
+from tuninglink.spaces.cpu.neighboring_ops import neighbors, width
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from tuninglink.spaces.cpu.neighbors import Neighbor
+    from tuninglink.spaces.cpu.neighboring_ops import Neighbor
     from tuninglink.spaces.workload import Workload
 
 _VECTORIZED_DIALECTS: Final = ("arith.", "math.", "linalg.yield")

@@ -8,8 +8,8 @@ from tuninglink.iree.cpu_configurations import CpuLevel
 from tuninglink.solver.assertions import Grade
 from tuninglink.solver.expressions import all_of, any_of, negation, number, select
 from tuninglink.spaces.cpu.data_tiled import add_layout_rules
-from tuninglink.spaces.cpu.device import Masking
 from tuninglink.spaces.cpu.necessary import LOST
+from tuninglink.spaces.cpu.target_cpu import Masking
 
 if TYPE_CHECKING:
     from tuninglink.solver.expressions import Expression

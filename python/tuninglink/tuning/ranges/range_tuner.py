@@ -21,7 +21,7 @@ from tuninglink.tuning.scheduling.task_run import tune_task
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from tuninglink.specs.model import Spec
+    from tuninglink.specs.spec import Spec
     from tuninglink.tuning.programs.benchmark import Benchmark, SizedFunction
     from tuninglink.tuning.programs.dispatches import TuningTask
     from tuninglink.tuning.results.task_result import TaskResult
