@@ -155,7 +155,10 @@ def read_flag_sets(path: Path) -> list[FlagSet]:
     sets = []
     for number, line in enumerate(lines, 1):
         name, _, written = line.rpartition(": ")
-        words = shlex.split(written, comments=True)
+        try:
+            words = shlex.split(written, comments=True)
+        except ValueError:  # a quotation without an end
+            words = [written]
         if not words:
             continue
         if not all(word.startswith("--") for word in words):
