@@ -87,7 +87,7 @@ def _telling_changes(upgraded: Upgraded) -> list[RuleChange]:
 
     An old operation alone does so only if all is well with it: nothing is left out for it.
     """
-    from tuninglink.upgrading.rule import AttributeRule  # noqa: PLC0415 - as above
+    from tuninglink.upgrading.rule_definition import AttributeRule  # noqa: PLC0415 - as above
     from tuninglink.upgrading.rules import RULES  # noqa: PLC0415
 
     telling = {
